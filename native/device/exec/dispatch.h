@@ -1,0 +1,50 @@
+// The boundary between the device's runtime (queues, packets, signals) and its execution engine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "memory/address_space.h"
+
+namespace rpd {
+
+// One kernel dispatch as the packet processor hands it to the engine. Addresses are device addresses.
+struct DispatchRequest {
+  uint64_t kernel_object;   // kernel descriptor
+  uint64_t kernarg_address;
+  uint64_t packet_address;  // of the AQL packet (dispatch_ptr)
+  uint64_t queue_address;   // of the amd_queue_t (queue_ptr), 0 if unknown
+  uint32_t grid[3];         // work-items
+  uint16_t workgroup[3];
+  uint32_t group_segment_size;    // bytes a workgroup, static + dynamic
+  uint32_t private_segment_size;  // bytes a work-item
+  bool acquires;  // the packet's acquire fence is agent or system scope: L1 and (system) L2 see fresh memory
+  bool releases;  // likewise for the release fence: dirty L2 lines are written back
+};
+
+// What became of it. `counters` is indexed as rpd_api::counters. `error` is empty, or one line that names
+// kernel, pc and instruction; then nothing else holds.
+struct DispatchResult {
+  std::string error;
+  uint64_t duration_ns = 0;
+  std::vector<double> counters;
+};
+
+// Executes dispatches one at a time (the caller serialises), on `host_threads` threads. Results, counters
+// and durations do not depend on the number of threads.
+class Engine {
+ public:
+  Engine(AddressSpace& memory, unsigned host_threads);
+  ~Engine();
+  DispatchResult run(const DispatchRequest& request);
+  // Code at [begin, begin+size) may have changed (the memory was freed): forget what was decoded there.
+  void forget_code(uint64_t begin, uint64_t size);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rpd

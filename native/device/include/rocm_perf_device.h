@@ -1,0 +1,44 @@
+/* What the software device offers to tools in the same process (the tracer, the tests).
+ *
+ * A tool finds it with dlopen(getenv("HSA_MODEL_LIB"), RTLD_NOW | RTLD_NOLOAD) and dlsym("rpd_get_api");
+ * both fail on real hardware, which is how a tool knows the difference. */
+#ifndef ROCM_PERF_DEVICE_H
+#define ROCM_PERF_DEVICE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RPD_API_VERSION 1
+
+typedef struct rpd_counter_info {
+  const char* name;        /* as on silicon, e.g. "TCC_EA0_RDREQ_sum" */
+  const char* block;       /* "SQ", "TCP", "TCC", "GRBM", ... */
+  const char* description; /* one sentence, with the unit */
+} rpd_counter_info;
+
+typedef struct rpd_api {
+  uint32_t version;               /* RPD_API_VERSION */
+  const char* device;             /* e.g. "software gfx942" */
+  const char* timing;             /* always "modelled" */
+  const char* parameters_hash;    /* identifies the timing parameters behind every modelled time */
+  uint32_t counter_count;
+  const rpd_counter_info* counters; /* [counter_count] */
+
+  /* While enabled, the device keeps the counters of every finished dispatch that has a completion
+   * signal until they are taken. Off at start, so that an unprofiled program keeps no history. */
+  void (*record_dispatches)(int enabled);
+
+  /* Moves the counters of the dispatch that completed `completion_signal` (its handle) into
+   * values[counter_count]. They are there before the signal changes. Returns 1, or 0 if there are none. */
+  int (*take_counters)(uint64_t completion_signal, double* values);
+} rpd_api;
+
+typedef const rpd_api* (*rpd_get_api_fn)(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

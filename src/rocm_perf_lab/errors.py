@@ -1,0 +1,117 @@
+"""Errors that the user can act on, and the exit codes they end in.
+
+An error says what went wrong, naming the thing, and how to mend it. The command line prints both as one line on stderr
+and exits with the class's `exit_code`; `exit_codes()` lists them all, and `rocm-perf --help` prints that list.
+The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 34 are about the profiled program.
+"""
+
+from __future__ import annotations
+
+import signal
+
+
+class RocmPerfError(Exception):
+    """Anything that ends a command with one clear line. Raise a subclass.
+
+    what: what went wrong, naming the file, program or value concerned; no full stop, no line breaks.
+    mend: what the user can do about it, in the imperative; empty only where there is truly nothing to say.
+    """
+
+    exit_code = 70
+    meaning = "internal error: a defect in rocm-perf (run again with --debug for the traceback)"
+
+    def __init__(self, what: str, mend: str = ""):
+        super().__init__(what, mend)
+        self.what = what
+        self.mend = mend
+
+    def __str__(self) -> str:
+        text = f"{self.what}; {self.mend}" if self.mend else self.what
+        return " ".join(text.split())
+
+
+class UsageError(RocmPerfError):
+    exit_code = 2
+    meaning = "wrong command line"
+
+
+class ProgramFailedError(RocmPerfError):
+    exit_code = 31
+    meaning = "the program ended with a non-zero exit status"
+
+    def __init__(self, program: str, status: int):
+        super().__init__(
+            f"{program} exited with status {status}",
+            f"make it succeed first (`rocm-perf run {program}` runs it without profiling)",
+        )
+        self.status = status
+
+
+class ProgramKilledError(RocmPerfError):
+    exit_code = 32
+    meaning = "the program was killed by a signal"
+
+    def __init__(self, program: str, number: int):
+        super().__init__(
+            f"{program} was killed by {signal_name(number)}",
+            f"make it run to its end first (`rocm-perf run {program}` runs it without profiling)",
+        )
+        self.signal = number
+
+
+class ProgramTimeoutError(RocmPerfError):
+    exit_code = 33
+    meaning = "the program did not end within --timeout"
+
+    def __init__(self, program: str, seconds: float):
+        super().__init__(
+            f"{program} was still running after {seconds:g} s and was stopped", "raise --timeout or give it less work"
+        )
+
+
+class NoKernelsError(RocmPerfError):
+    exit_code = 34
+    meaning = "the program launched no GPU kernel"
+
+
+class TraceError(RocmPerfError):
+    exit_code = 65
+    meaning = "a trace or another input file cannot be read"
+
+
+class MissingInputError(RocmPerfError):
+    exit_code = 66
+    meaning = "the program or an input file is missing or cannot be executed"
+
+
+class UnavailableError(RocmPerfError):
+    exit_code = 69
+    meaning = "no usable device, collector or native library (see `rocm-perf doctor`)"
+
+
+class CollectionError(RocmPerfError):
+    exit_code = 71
+    meaning = "the program ended well, but the collector left no trace"
+
+
+class OutputError(RocmPerfError):
+    exit_code = 73
+    meaning = "the output cannot be written"
+
+
+INTERRUPTED = 128 + signal.SIGINT
+
+
+def exit_codes() -> list[tuple[int, str]]:
+    """Every exit code of rocm-perf with its meaning, in ascending order."""
+    table = {0: "success", INTERRUPTED: "interrupted by Ctrl-C (143: by SIGTERM)"}
+    table |= {error.exit_code: error.meaning for error in [RocmPerfError, *RocmPerfError.__subclasses__()]}
+    return sorted(table.items())
+
+
+def signal_name(number: int) -> str:
+    """'SIGKILL (signal 9)', or 'signal 40' for a number without a name."""
+    try:
+        return f"{signal.Signals(number).name} (signal {number})"
+    except ValueError:
+        return f"signal {number}"

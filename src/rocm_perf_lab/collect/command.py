@@ -1,0 +1,70 @@
+"""Turn the words of a command line into a program that can be executed, or say why not."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Sequence
+
+from rocm_perf_lab.errors import MissingInputError, UsageError
+
+
+@dataclass(frozen=True)
+class Command:
+    """argv as the program shall see it, and the file to execute."""
+
+    argv: tuple[str, ...]
+    executable: Path
+
+    @property
+    def program(self) -> str:
+        return self.argv[0]
+
+    @property
+    def name(self) -> str:
+        return Path(self.argv[0]).name
+
+
+def resolve(words: Sequence[str]) -> Command:
+    """Find the program of `words`; a single word like "./app args" is split as a shell would, without running one.
+
+    Raises UsageError for no or unbalanced words, MissingInputError for a program that cannot be executed.
+    """
+    argv = _split_single_string(words)
+    if not argv or not argv[0]:
+        raise UsageError("no program given", "name one, for example `rocm-perf profile ./app --its-arguments`")
+    return Command(tuple(argv), _locate(argv[0]))
+
+
+def _split_single_string(words: Sequence[str]) -> list[str]:
+    if len(words) != 1 or not any(map(str.isspace, words[0])) or os.path.exists(words[0]):
+        return list(words)
+    try:
+        return shlex.split(words[0])
+    except ValueError as error:
+        raise UsageError(f"cannot split {words[0]!r} into words ({error})", "balance its quotes") from error
+
+
+def _locate(program: str) -> Path:
+    if os.sep not in program:
+        return _locate_on_path(program)
+    path = Path(program)
+    if not path.exists():
+        raise MissingInputError(f"{program} does not exist", "check the path, or build the program first")
+    if not path.is_file():
+        raise MissingInputError(f"{program} is not a file", "name the program itself")
+    if not os.access(path, os.X_OK):
+        raise MissingInputError(f"{program} is not executable", f"run `chmod +x {shlex.quote(program)}`")
+    return path.absolute()
+
+
+def _locate_on_path(program: str) -> Path:
+    found = shutil.which(program)
+    if found:
+        return Path(found).absolute()
+    if os.path.exists(program):
+        raise MissingInputError(f"{program} is not on PATH", f"write ./{program} for the file in this folder")
+    raise MissingInputError(f"{program} was not found on PATH", "check its name, or give its path")

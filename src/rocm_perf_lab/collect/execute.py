@@ -1,0 +1,102 @@
+"""Execute a program without a shell, and leave nothing of it behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import stat
+import subprocess
+from typing import IO, Iterator, Mapping
+
+from rocm_perf_lab.collect.command import Command
+from rocm_perf_lab.errors import MissingInputError, ProgramFailedError, ProgramKilledError, ProgramTimeoutError
+
+_GRACE_SECONDS = 2.0
+
+
+def execute(
+    command: Command,
+    environment: Mapping[str, str],
+    *,
+    stdout: IO | int | None,
+    stderr: IO | int | None = None,
+    timeout: float | None = None,
+) -> None:
+    """Run to the end, in a session of its own, so that an interrupt can stop the whole process group.
+
+    Input: every run reads the same, so standard input is passed on (from its start) only where it is a regular file.
+    Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError or MissingInputError. Whatever ends this function,
+    also KeyboardInterrupt, no process of the group is left.
+    """
+    with _repeatable_input() as stdin:
+        process = _spawn(command, environment, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True)
+        try:
+            status = process.wait(timeout)
+        except subprocess.TimeoutExpired as expired:
+            raise ProgramTimeoutError(command.program, expired.timeout) from expired
+        finally:
+            _stop_group(process)
+    if status < 0:
+        raise ProgramKilledError(command.program, -status)
+    if status > 0:
+        raise ProgramFailedError(command.program, status)
+
+
+def execute_attached(command: Command, environment: Mapping[str, str]) -> int:
+    """Run with this terminal and standard input, in this process group, and return the exit status as a shell would.
+
+    Ctrl-C reaches the program by way of the terminal; signals sent to this process are passed on.
+    """
+    process = _spawn(command, environment)
+    previous = {number: signal.signal(number, lambda received, _: process.send_signal(received))
+                for number in (signal.SIGTERM, signal.SIGHUP)}
+    previous[signal.SIGINT] = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        status = process.wait()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
+
+
+def _spawn(command: Command, environment: Mapping[str, str], **options) -> subprocess.Popen:
+    try:
+        return subprocess.Popen(command.argv, executable=command.executable, env=dict(environment), **options)
+    except OSError as error:
+        raise MissingInputError(
+            f"{command.program} cannot be executed ({error.strerror})",
+            "check that it is a program for this machine (or a script whose first line names its interpreter)",
+        ) from error
+
+
+@contextlib.contextmanager
+def _repeatable_input() -> Iterator[IO | int]:
+    if not _is_regular(0):
+        yield subprocess.DEVNULL
+        return
+    # Opening it anew gives an offset of its own, which starts at 0 and leaves ours alone.
+    with open("/proc/self/fd/0", "rb") as stream:
+        yield stream
+
+
+def _is_regular(descriptor: int) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False
+
+
+def _stop_group(process: subprocess.Popen) -> None:
+    """End what is left of the process group: politely first if the program itself still runs."""
+    if process.poll() is None:
+        _signal_group(process.pid, signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE_SECONDS)
+    _signal_group(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _signal_group(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

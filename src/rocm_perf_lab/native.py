@@ -1,0 +1,61 @@
+"""Where the native parts are: the software device, the tracer and the writer of trace databases.
+
+Searched in this order: $ROCM_PERF_LAB_NATIVE_DIR (and then nothing else: a setting that is wrong should not be papered
+over), `_native/` of the installed package, `build/` of the repository (an editable install).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rocm_perf_lab.errors import UnavailableError
+
+DEVICE = "librocmperf_device.so"
+TRACER = "librocmperf_tracer.so"
+ROCPD_WRITER = "rocmperf-rocpd-writer"
+
+NATIVE_DIR_VARIABLE = "ROCM_PERF_LAB_NATIVE_DIR"
+_SUBFOLDERS = ("", "lib", "bin")
+
+
+def device_library() -> Path:
+    """The ROCr model library that is also an HSA tools library. Raises UnavailableError."""
+    return _find(DEVICE)
+
+
+def tracer_library() -> Path:
+    """The built-in tracer, an HSA tools library. Raises UnavailableError."""
+    return _find(TRACER)
+
+
+def rocpd_writer() -> Path:
+    """The program that turns what the tracer saw into a database. Raises UnavailableError."""
+    return _find(ROCPD_WRITER)
+
+
+def search_folders() -> list[Path]:
+    """The folders that are searched, existing or not, best first."""
+    chosen = os.environ.get(NATIVE_DIR_VARIABLE)
+    if chosen:
+        return [Path(chosen).absolute()]
+    package = Path(__file__).resolve().parent
+    folders = [package / "_native"]
+    repository = package.parents[1]
+    if (repository / "CMakeLists.txt").is_file():
+        folders.append(repository / "build")
+    return folders
+
+
+def _find(name: str) -> Path:
+    for folder in search_folders():
+        for subfolder in _SUBFOLDERS:
+            candidate = folder / subfolder / name
+            if candidate.is_file():
+                return candidate
+    looked = ", ".join(str(folder) for folder in search_folders())
+    raise UnavailableError(
+        f"{name} was not found (looked in {looked})",
+        "build it with `cmake -S . -B build && cmake --build build -j` in the repository, "
+        f"or set {NATIVE_DIR_VARIABLE} to the folder that has it",
+    )

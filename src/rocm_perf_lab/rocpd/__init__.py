@@ -1,0 +1,1 @@
+"""Reading rocpd databases (schema 3): dispatches, copies, agents, kernel symbols, counters and dependencies as columns."""

@@ -1,0 +1,98 @@
+"""Opens a rocpd database for reading, without ever changing the file or what lies beside it."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rocm_perf_lab.errors import TraceError
+
+SCHEMA_VERSION = "3"
+_SQLITE_MAGIC = b"SQLite format 3\0"
+
+
+@contextmanager
+def connect(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to the rocpd database at `path`, checked to be one of schema 3.
+
+    A database with a journal beside it was left by a writer that died. Reading such a file rolls the journal back, which
+    changes both: a copy is opened instead.
+
+    Raises TraceError for a file that is missing, empty, no SQLite database, damaged, or of another schema.
+    """
+    path = Path(path)
+    _check_is_sqlite(path)
+    with tempfile.TemporaryDirectory(prefix="rocpd-") as scratch:
+        readable = _copy_with_journal(path, Path(scratch)) if _sidecars(path) else path
+        # immutable: SQLite takes no locks and looks for no journal, so a read-only directory works too.
+        mode = "mode=ro&immutable=1" if readable is path else "mode=rw"
+        connection = sqlite3.connect(f"{readable.resolve().as_uri()}?{mode}", uri=True)
+        try:
+            _check_schema(connection, path)
+            yield connection
+        except sqlite3.DatabaseError as error:
+            raise TraceError(f"{path} is damaged ({error})", "profile the program again") from error
+        finally:
+            connection.close()
+
+
+def was_interrupted(path: Path) -> bool:
+    """Whether a writer left its rollback journal beside the database, that is, died while writing."""
+    return bool(_sidecars(Path(path)))
+
+
+def _sidecars(path: Path) -> list[Path]:
+    beside = [path.with_name(path.name + suffix) for suffix in ("-journal", "-wal")]
+    return [file for file in beside if file.exists() and file.stat().st_size > 0]
+
+
+def _copy_with_journal(path: Path, scratch: Path) -> Path:
+    for file in [path, *_sidecars(path)]:
+        copy = scratch / file.name
+        shutil.copyfile(file, copy)
+    return scratch / path.name
+
+
+def _check_is_sqlite(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_SQLITE_MAGIC))
+    except OSError as error:
+        raise TraceError(f"cannot read the trace {path} ({error.strerror})", "give the path of a rocpd .db file") from error
+    if not head:
+        raise TraceError(f"the trace {path} is empty", "profile the program again")
+    if head != _SQLITE_MAGIC:
+        raise TraceError(f"{path} is not a SQLite database", "give the .db file that rocprofv3 or rocm-perf wrote")
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        rows = connection.execute(f'SELECT value FROM "{table(connection, "metadata")}" WHERE tag = ?', ("schema_version",))
+        versions = [row[0] for row in rows]
+    except MissingTable as error:
+        raise TraceError(f"{path} is not a rocpd database ({error})", "give the .db file that rocprofv3 wrote") from error
+    if versions != [SCHEMA_VERSION]:
+        found = ", ".join(map(str, versions)) or "none"
+        raise TraceError(f"{path} has rocpd schema version {found}", f"write it with a profiler of schema {SCHEMA_VERSION}")
+
+
+class MissingTable(Exception):
+    """The database has neither the view rocpd_<name> nor exactly one table rocpd_<name>_<uuid>."""
+
+
+def table(connection: sqlite3.Connection, name: str) -> str:
+    """The table or view that holds rocpd_<name>: the plain view where there is one, else the table with the uuid suffix."""
+    plain = f"rocpd_{name}"
+    # '_' is a wildcard of LIKE; GLOB takes it literally. A uuid suffix starts with 8 hexadecimal digits.
+    suffixed = plain + "_" + "[0-9a-f]" * 8 + "_*"
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE name = ? OR name GLOB ?", (plain, suffixed))
+    found = sorted(row[0] for row in rows)
+    if plain in found:
+        return plain
+    if len(found) != 1:
+        raise MissingTable(f"{len(found)} tables named {plain}")
+    return found[0]

@@ -1,0 +1,104 @@
+"""The topology folder of the software device: what /sys/class/kfd/kfd/topology would say of a machine with one GPU.
+
+Facts that ROCr insists on, found by trying 7.2.4: a GPU's `gpu_id` is its node id + 1; GPU cache entries must exist;
+`num_sdma_engines` must be 2 and the XGMI ones 0 (0 engines crash hipMemcpy2D by a division, XGMI ones are not modelled);
+`capability` names doorbell type 2 and neither debugger bit (15, 29), or ROCr aborts.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Mapping
+
+_CPU_NODE, _GPU_NODE = 0, 1
+_HEAP_SYSTEM, _HEAP_VRAM = 0, 1
+_LINK_PCIE = 2
+_LINK_OVERRIDE, _LINK_NO_ATOMICS_32, _LINK_NO_ATOMICS_64 = 1, 4, 8  # HSA_LINKPROPERTY of hsakmttypes.h
+_CACHE_DATA_AND_SIMD = 9
+_PCI_LOCATION = 0x300  # bus 3, device 0, function 0
+
+_PCIE_MIN_MBPS, _PCIE_MAX_MBPS = 312, 64000  # what the driver reports for a PCIe 5.0 x16 link
+
+
+def write_topology(folder: Path, product: Mapping[str, Any]) -> Path:
+    """Write the topology of `product` (an entry of products.toml with a `topology` table) below `folder`, return `folder`."""
+    files = {"generation_id": "2\n", "system_properties": _lines(platform_oem=0, platform_id=0, platform_rev=0)}
+    files |= _node(_CPU_NODE, _cpu_properties(), _system_memory(), [], peer=_GPU_NODE)
+    files |= _node(_GPU_NODE, _gpu_properties(product), _device_memory(product), _caches(product), peer=_CPU_NODE)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def _node(node: int, properties: dict, memory: dict, caches: list[dict], peer: int) -> dict[str, str]:
+    prefix = f"nodes/{node}"
+    is_gpu = properties["simd_count"] > 0
+    counts = dict(mem_banks_count=1, caches_count=len(caches), io_links_count=1, p2p_links_count=0)
+    files = {
+        f"{prefix}/gpu_id": f"{node + 1 if is_gpu else 0}\n",
+        f"{prefix}/name": "ip discovery\n" if is_gpu else "\n",
+        f"{prefix}/properties": _lines(**properties, **counts),
+        f"{prefix}/mem_banks/0/properties": _lines(**memory),
+        f"{prefix}/io_links/0/properties": _lines(**_link(node, peer, is_gpu)),
+    }
+    return files | {f"{prefix}/caches/{i}/properties": _lines(**cache) for i, cache in enumerate(caches)}
+
+
+def _cpu_properties() -> dict[str, int]:
+    return dict(
+        cpu_cores_count=os.cpu_count() or 1, simd_count=0, cpu_core_id_base=0, simd_id_base=0, max_waves_per_simd=0,
+        lds_size_in_kb=0, gds_size_in_kb=0, num_gws=0, wave_front_size=0, array_count=0, simd_arrays_per_engine=0,
+        cu_per_simd_array=0, simd_per_cu=0, max_slots_scratch_cu=0, gfx_target_version=0, vendor_id=0, device_id=0,
+        location_id=0, domain=0, drm_render_minor=0, hive_id=0, num_sdma_engines=0, num_sdma_xgmi_engines=0,
+        num_sdma_queues_per_engine=0, num_cp_queues=0, max_engine_clk_ccompute=3000,
+    )  # fmt: skip
+
+
+def _gpu_properties(product: Mapping[str, Any]) -> dict[str, int]:
+    machine = dict(
+        cpu_cores_count=0, cpu_core_id_base=0, location_id=_PCI_LOCATION, domain=0, drm_render_minor=128, hive_id=0,
+        local_mem_size=0, fw_version=177, sdma_fw_version=24, debug_prop=1495, unique_id=1, max_engine_clk_ccompute=3000,
+    )  # fmt: skip
+    return machine | product["topology"]
+
+
+def _system_memory() -> dict[str, int]:
+    size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return dict(heap_type=_HEAP_SYSTEM, size_in_bytes=size, flags=0, width=64, mem_clk_max=3200)
+
+
+def _device_memory(product: Mapping[str, Any]) -> dict[str, int]:
+    return dict(
+        heap_type=_HEAP_VRAM,
+        size_in_bytes=product["vram_bytes"],
+        flags=0,
+        width=product["hbm_width_bits"],
+        mem_clk_max=product["hbm_clock_mhz"],
+    )
+
+
+def _caches(product: Mapping[str, Any]) -> list[dict[str, int]]:
+    levels = [("l1_bytes_per_cu", "l1_line_bytes"), ("l2_bytes_per_xcd", "l2_line_bytes"), ("mall_bytes", "mall_line_bytes")]
+    return [
+        dict(
+            processor_id_low=product["topology"]["simd_id_base"], level=level, size=product[size] // 1024,
+            cache_line_size=product[line], cache_lines_per_tag=1, association=0, latency=0, type=_CACHE_DATA_AND_SIMD,
+            sibling_map=1,
+        )
+        for level, (size, line) in enumerate(levels, start=1) if size in product
+    ]  # fmt: skip
+
+
+def _link(node: int, peer: int, is_gpu: bool) -> dict[str, int]:
+    return dict(
+        type=_LINK_PCIE, version_major=0, version_minor=0, node_from=node, node_to=peer, weight=20, min_latency=0,
+        max_latency=0, min_bandwidth=_PCIE_MIN_MBPS, max_bandwidth=_PCIE_MAX_MBPS, recommended_transfer_size=0,
+        flags=_LINK_OVERRIDE if is_gpu else _LINK_OVERRIDE | _LINK_NO_ATOMICS_32 | _LINK_NO_ATOMICS_64,
+    )  # fmt: skip
+
+
+def _lines(**properties: int) -> str:
+    return "".join(f"{name} {value}\n" for name, value in properties.items())

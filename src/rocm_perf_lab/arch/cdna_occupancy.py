@@ -1,0 +1,31 @@
+"""Occupancy of gfx90a and gfx942: 512 unified VGPRs per lane and SIMD, 4 SIMDs, 64 KiB LDS.
+
+Source: LLVM AMDGPUBaseInfo.cpp; the SGPR limit as clang 22 applies it (TotalSGPRs, with VCC and the like).
+"""
+
+from __future__ import annotations
+
+from rocm_perf_lab.arch.occupancy import OccupancyRules
+
+
+def _unified(arch_vgprs: int, accum_vgprs: int) -> int:
+    """AGPRs begin at the next multiple of 4 in the same register file; without any, nothing is padded for them."""
+    return -(-arch_vgprs // 4) * 4 + accum_vgprs if accum_vgprs else arch_vgprs
+
+
+def _waves_by_sgprs(sgprs: int) -> int:
+    return 8 if sgprs <= 100 else 7
+
+
+RULES = OccupancyRules(
+    wave_size=64,
+    simds=4,
+    max_waves_per_simd=8,
+    vgprs=512,
+    vgpr_granule=8,
+    lds_bytes=64 * 1024,
+    lds_granule=512,
+    max_workgroups=16,
+    total_vgprs=_unified,
+    waves_by_sgprs=_waves_by_sgprs,
+)

@@ -1,0 +1,48 @@
+"""What all products of a GPU family have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rocm_perf_lab.arch.metric import Metric
+from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, OccupancyRules, occupancy
+
+Pipe = tuple[str, str]  # (precision, 'valu' or 'mfma')
+
+
+@dataclass(frozen=True)
+class Family:
+    """The rules of a family. Metrics that the family's counters cannot give are absent from the mappings.
+
+    peak_ops_per_clock_and_cu: operations, an FMA being two. l2_bytes_per_clock_and_xcd, cu_bytes_per_clock: peak bandwidths.
+    valu_cycles_per_instruction: cycles that a SIMD is busy with one VALU instruction of a whole wave.
+    """
+
+    name: str
+    targets: tuple[str, ...]
+    occupancy_rules: OccupancyRules = field(repr=False)
+    flops: dict[Pipe, Metric] = field(repr=False)
+    hbm_bytes: tuple[Metric, ...] = field(repr=False)  # (read, write), or () if not known
+    cache_bytes: dict[str, Metric] = field(repr=False)
+    evidence: dict[str, Metric] = field(repr=False)
+    peak_ops_per_clock_and_cu: dict[Pipe, int] = field(repr=False)
+    l2_bytes_per_clock_and_xcd: int | None
+    cu_bytes_per_clock: dict[str, int] = field(repr=False)
+    valu_cycles_per_instruction: int
+
+    def occupancy(self, kernel: KernelResources) -> Occupancy:
+        return occupancy(self.occupancy_rules, kernel)
+
+    def counters(self) -> tuple[str, ...]:
+        """Every hardware counter that some metric of the family needs, sorted: what a profile has to collect."""
+        metrics = [*self.flops.values(), *self.hbm_bytes, *self.cache_bytes.values(), *self.evidence.values()]
+        return tuple(sorted({counter for metric in metrics for counter in metric.counters}))
+
+
+def family_of(target: str) -> Family | None:
+    """The family of an LLVM target such as 'gfx942' (or 'gfx942:sramecc+:xnack-'); None if it is not known."""
+    from rocm_perf_lab.arch import cdna2, cdna3, rdna2  # they are built from this module
+
+    plain = target.split(":")[0]
+    families = (cdna3.FAMILY, cdna2.FAMILY, rdna2.FAMILY)
+    return next((family for family in families if plain in family.targets), None)

@@ -1,0 +1,45 @@
+"""The products of products.toml."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True)
+class Product:
+    """key: the table's name in products.toml. figures: its entries, units and sources as the file says."""
+
+    key: str
+    name: str
+    family: str
+    gfx_target: str
+    pci_id: int
+    figures: dict[str, Any] = field(repr=False)
+
+    def figure(self, key: str) -> float | None:
+        """A number such as 'hbm_gbps'; None where no source for it was found."""
+        return self.figures.get(key)
+
+
+@lru_cache(maxsize=1)
+def products() -> tuple[Product, ...]:
+    """All known products, in file order."""
+    text = files("rocm_perf_lab.arch").joinpath("products.toml").read_text(encoding="utf-8")
+    return tuple(
+        Product(key, entry["name"], entry["family"], entry["gfx_target"], entry["pci_id"], entry)
+        for key, entry in tomllib.loads(text)["product"].items()
+    )
+
+
+def product_of(pci_id: int | None) -> Product | None:
+    """The product with this PCI device id, physical or as a guest sees it; None if it is not known."""
+    return next((p for p in products() if pci_id in (p.pci_id, *p.figures.get("virtual_pci_ids", ()))), None)

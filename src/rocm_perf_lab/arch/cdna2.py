@@ -41,6 +41,12 @@ def l1_bytes(TCP_TOTAL_CACHE_ACCESSES_sum):
     return 64 * TCP_TOTAL_CACHE_ACCESSES_sum
 
 
+@metric("bytes")
+def l2_read_bytes_per_lane(TCP_TCC_READ_REQ_sum, SQ_INSTS_VMEM):
+    """What L1 fetches from L2 for each lane of a vector memory instruction. The widest load takes 16 bytes a lane."""
+    return 64 * TCP_TCC_READ_REQ_sum / (64 * SQ_INSTS_VMEM)
+
+
 FAMILY = Family(
     name="cdna2",
     targets=("gfx90a",),
@@ -48,7 +54,7 @@ FAMILY = Family(
     flops=cdna_flops.FLOPS,
     hbm_bytes=(hbm_read_bytes, hbm_write_bytes),
     cache_bytes={"L2": l2_bytes, "L1": l1_bytes, "LDS": cdna_flops.lds_bytes},
-    evidence=cdna_evidence.EVIDENCE,
+    evidence={**cdna_evidence.EVIDENCE, "l2_read_bytes_per_lane": l2_read_bytes_per_lane},
     # AMD CDNA 2 white paper, "peak FLOPs/clk/CU".
     peak_ops_per_clock_and_cu={
         ("f16", "valu"): 256,
@@ -59,7 +65,7 @@ FAMILY = Family(
         ("f32", "mfma"): 256,
         ("f64", "mfma"): 256,
     },
-    # Same paper: L2 128 bytes a clock and channel, 32 channels; L1 64 bytes a clock and CU, LDS 128.
+    # rocprofiler-compute, gfx90a speed-of-light panel: L2 128 bytes a clock and channel (32), L1 64 a CU, LDS 128.
     l2_bytes_per_clock_and_xcd=4096,
     cu_bytes_per_clock={"L1": 64, "LDS": 128},
     valu_cycles_per_instruction=4,

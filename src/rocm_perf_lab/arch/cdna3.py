@@ -45,6 +45,12 @@ def l1_bytes(TCP_TOTAL_CACHE_ACCESSES_sum):
     return 128 * TCP_TOTAL_CACHE_ACCESSES_sum
 
 
+@metric("bytes")
+def l2_read_bytes_per_lane(TCP_TCC_READ_REQ_sum, SQ_INSTS_VMEM):
+    """What L1 fetches from L2 for each lane of a vector memory instruction. The widest load takes 16 bytes a lane."""
+    return 128 * TCP_TCC_READ_REQ_sum / (64 * SQ_INSTS_VMEM)
+
+
 FAMILY = Family(
     name="cdna3",
     targets=("gfx942",),
@@ -52,7 +58,7 @@ FAMILY = Family(
     flops={**cdna_flops.FLOPS, ("f8", "mfma"): cdna_flops.mfma_flops_f8},
     hbm_bytes=(hbm_read_bytes, hbm_write_bytes),
     cache_bytes={"L2": l2_bytes, "L1": l1_bytes, "LDS": cdna_flops.lds_bytes},
-    evidence=cdna_evidence.EVIDENCE,
+    evidence={**cdna_evidence.EVIDENCE, "l2_read_bytes_per_lane": l2_read_bytes_per_lane},
     # AMD CDNA 3 white paper, "peak FLOPs/clk/CU"; packed forms double the VALU's F32 and F16 and are not assumed.
     peak_ops_per_clock_and_cu={
         ("f16", "valu"): 256,
@@ -64,8 +70,8 @@ FAMILY = Family(
         ("f32", "mfma"): 256,
         ("f64", "mfma"): 256,
     },
-    # Same paper: L2 2 KiB a clock and XCD, L1 64 bytes a clock and CU, LDS 128.
+    # rocprofiler-compute, gfx942 speed-of-light panel: L2 128 bytes a clock and channel (16 an XCD), L1 and LDS 128 a CU.
     l2_bytes_per_clock_and_xcd=2048,
-    cu_bytes_per_clock={"L1": 64, "LDS": 128},
+    cu_bytes_per_clock={"L1": 128, "LDS": 128},
     valu_cycles_per_instruction=4,
 )

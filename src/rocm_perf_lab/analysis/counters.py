@@ -1,0 +1,58 @@
+"""Adds up counters per kernel symbol, over the passes in which they were collected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
+from rocm_perf_lab.rocpd.tables import Trace
+
+
+@dataclass(frozen=True)
+class SymbolCounters:
+    """values: counter -> sum over all dispatches of the symbol in the base run. notes: what had to be assumed for it."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, SymbolCounters]:
+    """Counter sums for each kernel symbol of the base run, keyed by mangled symbol.
+
+    A counter is taken from the first trace that has it for the symbol, the base run itself being the first. A pass that
+    saw another number of dispatches than the base run is scaled to the base run's number, and a note says so.
+    """
+    dispatched = {symbol.kernel.symbol: len(symbol.rows) for symbol in symbols_of(base)}
+    values: dict[str, dict[str, float]] = {name: {} for name in dispatched}
+    uneven: dict[str, dict[tuple[int, int], list[str]]] = {name: {} for name in dispatched}
+    for trace in (base, *passes):
+        for symbol in symbols_of(trace) if trace.counters else []:
+            name = symbol.kernel.symbol
+            for counter, (total, seen) in _sums(trace, symbol).items():
+                if name not in dispatched or counter in values[name]:
+                    continue
+                values[name][counter] = total * dispatched[name] / seen
+                if seen != dispatched[name]:
+                    uneven[name].setdefault((seen, dispatched[name]), []).append(counter)
+    return {name: SymbolCounters(values[name], _notes(uneven[name])) for name in dispatched}
+
+
+def _sums(trace: Trace, symbol: Symbol) -> dict[str, tuple[float, int]]:
+    """counter -> (sum, number of dispatches it was collected on), for those collected at all."""
+    sums = {}
+    for counter, column in sorted(trace.counters.items()):
+        collected = column[symbol.rows]
+        collected = collected[~np.isnan(collected)]
+        if len(collected):
+            sums[counter] = float(collected.sum()), len(collected)
+    return sums
+
+
+def _notes(uneven: dict[tuple[int, int], list[str]]) -> tuple[str, ...]:
+    return tuple(
+        f"{len(counters)} counters were collected on {seen} dispatches and scaled to the {wanted} of the base run"
+        for (seen, wanted), counters in sorted(uneven.items())
+    )

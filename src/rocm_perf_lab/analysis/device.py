@@ -1,0 +1,58 @@
+"""The device that a kernel ran on, with what is needed of it for ceilings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocm_perf_lab.arch import Family, Product, family_of, product_of
+from rocm_perf_lab.arch.metric import Value
+from rocm_perf_lab.rocpd.tables import Agent
+
+
+@dataclass(frozen=True)
+class Device:
+    """cu: compute units. xcd: dies with an L2 each. clock: the peak shader clock. memory_bandwidth: peak, of HBM or GDDR."""
+
+    target: str
+    family: Family | None
+    product: Product | None
+    product_name: str
+    pci_id: int | None
+    cu: Value
+    xcd: Value
+    clock: Value  # MHz
+    memory_bandwidth: Value  # GB/s
+
+    @property
+    def family_name(self) -> str:
+        return self.family.name if self.family else "unknown"
+
+
+def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None) -> Device:
+    """The device behind an agent of a trace. The two figures, where given, take the place of the known ones."""
+    product = product_of(agent.pci_id)
+    return Device(
+        target=agent.target,
+        family=family_of(agent.target),
+        product=product,
+        product_name=agent.product or (product.name if product else agent.target),
+        pci_id=agent.pci_id,
+        cu=_figure(agent, "cu_count", product, "cu", "compute units"),
+        xcd=_figure(agent, "num_xcc", product, "xcd", "dies"),
+        clock=Value(clock_mhz, "MHz") if clock_mhz else _figure(agent, "max_engine_clk_fcompute", product, "max_clock_mhz", "MHz"),
+        memory_bandwidth=Value(memory_bandwidth_gbps, "GB/s") if memory_bandwidth_gbps else _bandwidth(agent, product),
+    )
+
+
+def _figure(agent: Agent, property: str, product: Product | None, key: str, unit: str) -> Value:
+    found = agent.figure(property) or (product.figure(key) if product else None)
+    if found:
+        return Value(float(found), unit)
+    return Value.missing(unit, f"neither the trace's agent ({property}) nor products.toml ({key}) has it")
+
+
+def _bandwidth(agent: Agent, product: Product | None) -> Value:
+    if product and (known := product.figure("hbm_gbps")):
+        return Value(float(known), "GB/s")
+    who = product.name if product else f"PCI id {agent.pci_id:#06x}" if agent.pci_id else agent.target
+    return Value.missing("GB/s", f"products.toml has no memory bandwidth for {who}: give it with --memory-bandwidth")

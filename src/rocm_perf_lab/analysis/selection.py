@@ -1,0 +1,36 @@
+"""Which dispatch a profile is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocm_perf_lab.analysis.symbols import Symbol
+from rocm_perf_lab.rocpd.tables import Trace
+
+
+@dataclass(frozen=True)
+class Selection:
+    """row: of Dispatches. only_runtime_kernels: nothing but the runtime's own kernels ran, so one of those was taken."""
+
+    symbol: Symbol
+    row: int
+    only_runtime_kernels: bool
+
+
+def select(trace: Trace, symbols: list[Symbol]) -> Selection:
+    """The longest dispatch that is not one of the runtime's own kernels; without such, the longest of all.
+
+    Of equally long ones, the first dispatched. `symbols` must not be empty.
+    """
+    own = [symbol for symbol in symbols if not symbol.is_runtime]
+    candidates = own or symbols
+    duration = trace.dispatches.duration
+    _, row, symbol = min(
+        ((-int(duration[row]), int(row), symbol) for symbol in candidates for row in _longest(symbol, duration)),
+        key=lambda item: item[:2],
+    )
+    return Selection(symbol, row, not own)
+
+
+def _longest(symbol: Symbol, duration) -> list[int]:
+    return [symbol.rows[duration[symbol.rows].argmax()]]

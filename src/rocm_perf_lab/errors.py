@@ -104,7 +104,7 @@ INTERRUPTED = 128 + signal.SIGINT
 
 def exit_codes() -> list[tuple[int, str]]:
     """Every exit code of rocm-perf with its meaning, in ascending order."""
-    table = {0: "success", INTERRUPTED: "interrupted by Ctrl-C (143: by SIGTERM)"}
+    table = {0: "success", 1: "what read the output has closed it", INTERRUPTED: "interrupted by Ctrl-C (143: by SIGTERM)"}
     table |= {error.exit_code: error.meaning for error in [RocmPerfError, *RocmPerfError.__subclasses__()]}
     return sorted(table.items())
 

@@ -14,18 +14,11 @@ from rocm_perf_lab.errors import MissingInputError, UsageError
 
 @dataclass(frozen=True)
 class Command:
-    """argv as the program shall see it, and the file to execute."""
+    """argv as it shall be executed, the file to execute, and what the user called the program."""
 
     argv: tuple[str, ...]
     executable: Path
-
-    @property
-    def program(self) -> str:
-        return self.argv[0]
-
-    @property
-    def name(self) -> str:
-        return Path(self.argv[0]).name
+    program: str
 
 
 def resolve(words: Sequence[str]) -> Command:
@@ -36,7 +29,7 @@ def resolve(words: Sequence[str]) -> Command:
     argv = _split_single_string(words)
     if not argv or not argv[0]:
         raise UsageError("no program given", "name one, for example `rocm-perf profile ./app --its-arguments`")
-    return Command(tuple(argv), _locate(argv[0]))
+    return Command(tuple(argv), _locate(argv[0]), argv[0])
 
 
 def _split_single_string(words: Sequence[str]) -> list[str]:

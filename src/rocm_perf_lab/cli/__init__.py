@@ -1,0 +1,87 @@
+"""The `rocm-perf` command: one file a subcommand, each imported only when it runs or its help is asked for.
+
+No module of this package imports numpy, pyarrow, pydantic or rich at its top: `rocm-perf --help` must answer at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+
+import click
+
+from rocm_perf_lab import __version__
+from rocm_perf_lab.cli import debug
+from rocm_perf_lab.errors import INTERRUPTED, RocmPerfError, UsageError, exit_codes
+
+COMMANDS = {
+    "profile": "profile",
+    "run": "run",
+    "doctor": "doctor",
+    "schema": "schema",
+    "completion": "completion",
+}
+
+
+class LazyGroup(click.Group):
+    """Imports the module of a subcommand when that subcommand is looked up."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        return importlib.import_module(f"rocm_perf_lab.cli.{COMMANDS[name]}").command
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), meaning) for code, meaning in exit_codes()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, "--version", "-V", message="rocm-perf %(version)s")
+def cli() -> None:
+    """Find what holds a HIP program back, on an AMD GPU or on a software gfx942."""
+
+
+def main() -> None:
+    """Run the command line of this process and exit with a documented code."""
+    signal.signal(signal.SIGTERM, _exit_on_signal)
+    signal.signal(signal.SIGHUP, _exit_on_signal)
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        return cli.main(arguments or ["--help"], prog_name="rocm-perf", standalone_mode=False) or 0
+    except RocmPerfError as error:
+        return _fail(error)
+    except click.UsageError as error:
+        return _fail(_usage_error(error))
+    except click.ClickException as error:
+        return _fail(UsageError(error.format_message()))
+    except (KeyboardInterrupt, click.Abort):
+        print("rocm-perf: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        return _fail(RocmPerfError(f"{type(error).__name__}: {error}", "this is a defect; --debug shows where"))
+
+
+def _usage_error(error: click.UsageError) -> UsageError:
+    help_of = f"rocm-perf {error.ctx.info_name}" if error.ctx and error.ctx.parent else "rocm-perf"
+    return UsageError(error.format_message().rstrip("."), f"`{help_of} --help` lists what it takes")
+
+
+def _fail(error: RocmPerfError) -> int:
+    if debug.enabled:
+        import traceback
+
+        traceback.print_exc()
+    print(f"rocm-perf: error: {error}", file=sys.stderr)
+    return error.exit_code
+
+
+def _exit_on_signal(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)

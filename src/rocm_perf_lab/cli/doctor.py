@@ -1,0 +1,36 @@
+"""`rocm-perf doctor`: what is there, what is missing, how to get it."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+_MARKS = {"ok": ("ok     ", "green"), "missing": ("missing", "red"), "optional": ("absent ", "yellow")}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON object.")
+def command(as_json: bool) -> int:
+    """Check what this machine offers for profiling. Exit code 0 if `profile` can work, else 69."""
+    from rocm_perf_lab.collect.diagnosis import diagnose
+    from rocm_perf_lab.errors import UnavailableError
+
+    diagnosis = diagnose()
+    if as_json:
+        click.echo(json.dumps(diagnosis.as_dict(), indent=2))
+    else:
+        _print(diagnosis)
+    return 0 if diagnosis.can_profile else UnavailableError.exit_code
+
+
+def _print(diagnosis) -> None:
+    width = max(len(finding.name) for finding in diagnosis.findings)
+    told = set()
+    for finding in diagnosis.findings:
+        mark, colour = _MARKS[finding.status]
+        click.echo(f"{click.style(mark, fg=colour)}  {finding.name:<{width}}  {finding.detail}")
+        if finding.mend and finding.mend not in told:
+            told.add(finding.mend)
+            click.echo(f"{'':<{len(mark)}}  {'':<{width}}  -> {finding.mend}")
+    click.echo(f"\n{diagnosis.verdict}")

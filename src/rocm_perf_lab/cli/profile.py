@@ -1,0 +1,108 @@
+"""`rocm-perf profile`: which kernel dominates, what it uses, where it stands on the roofline, and why it is slow."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Iterator
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, program_argument
+from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.analysis.pipeline import Documents
+
+
+@click.command(context_settings=CONTEXT_SETTINGS)
+@click.option("--runs", type=click.IntRange(min=1), default=3, show_default=True, help="How often to run the program.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's own output goes to stderr.")
+@click.option("--quiet", "-q", is_flag=True, help="Print the runtime in milliseconds and nothing else.")
+@click.option("--no-rocprof", is_flag=True, help="Use the built-in tracer even where rocprofv3 is installed.")
+@device_option
+@click.option(
+    "--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",
+    help="The run directory to write.  [default: ./<program>.rocm-perf]",
+)  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop a run that takes longer.")
+@click.option("--clock", type=click.FloatRange(min=0, min_open=True), metavar="MHZ", help="GPU clock for the ceilings.")
+@click.option(
+    "--memory-bandwidth", type=click.FloatRange(min=0, min_open=True), metavar="GB/S", help="Memory bandwidth for the ceilings."
+)
+@debug_option
+@program_argument
+def command(
+    program: tuple[str, ...],
+    runs: int,
+    as_json: bool,
+    quiet: bool,
+    no_rocprof: bool,
+    device: str,
+    destination: Path | None,
+    timeout: float | None,
+    clock: float | None,
+    memory_bandwidth: float | None,
+) -> None:
+    """Profile PROGRAM: run it, then report its kernels, critical path, roofline and bottleneck.
+
+    PROGRAM and ARGS are separate words, or one quoted string. Options of rocm-perf come before PROGRAM. Every run of the
+    program reads the same standard input: a file that was redirected, else nothing.
+    """
+    from rocm_perf_lab.collect.session import Request, profile
+
+    if as_json and quiet:
+        raise UsageError("--json and --quiet exclude each other", "choose one")
+    request = Request(
+        words=program,
+        runs=runs,
+        device=device,
+        use_rocprof=not no_rocprof,
+        destination=destination,
+        timeout=timeout,
+        clock_mhz=clock,
+        memory_bandwidth_gbps=memory_bandwidth,
+    )
+    with _program_output(apart=as_json or quiet) as program_output:
+        documents, directory = profile(request, program_output, _silent if quiet else note)
+    if as_json:
+        _print_json(documents, directory)
+    elif quiet:
+        click.echo(documents.profile.runtime_ms)
+    else:
+        _print_report(documents, directory)
+
+
+@contextlib.contextmanager
+def _program_output(apart: bool) -> Iterator[IO | None]:
+    """Where the program's standard output goes: stderr if stdout must hold nothing but the result."""
+    if not apart:
+        yield None
+        return
+    with os.fdopen(os.dup(sys.stderr.fileno()), "wb") as stream:
+        yield stream
+
+
+def _silent(_text: str) -> None:
+    pass
+
+
+def _print_json(documents: Documents, directory: Path) -> None:
+    parts = ("profile", "roofline", "dag", "analysis")
+    result = {part: getattr(documents, part).model_dump(mode="json") for part in parts}
+    click.echo(json.dumps(result | {"run_directory": str(directory)}, indent=2, allow_nan=False))
+
+
+def _print_report(documents: Documents, directory: Path) -> None:
+    from rich.console import Console
+
+    from rocm_perf_lab.report.terminal import render
+
+    console = Console()
+    render(documents, console)
+    console.print(f"\nRun directory: {directory}", highlight=False, soft_wrap=True)

@@ -1,0 +1,156 @@
+"""What profiling needs on this machine, whether it is there, and how to get what is not."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Callable
+
+from rocm_perf_lab import __version__, native
+from rocm_perf_lab.collect import gpu, rocm
+from rocm_perf_lab.errors import UnavailableError
+
+OK, MISSING, OPTIONAL = "ok", "missing", "optional"
+
+_DEPENDENCIES = ("click", "numpy", "pyarrow", "pydantic", "rich")
+_GET_ROCM = "install ROCm 7.1 or newer (https://rocm.docs.amd.com), or use `./dev shell` of the repository, which brings one"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """status: ok, missing (profiling on some device needs it) or optional. mend: how to get it, '' if it is there."""
+
+    name: str
+    status: str
+    detail: str
+    mend: str = ""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    findings: tuple[Finding, ...]
+    hardware: bool  # whether a GPU can be profiled
+    software: bool  # whether the software device can run
+
+    @property
+    def can_profile(self) -> bool:
+        return self.hardware or self.software
+
+    @property
+    def verdict(self) -> str:
+        if self.hardware and self.software:
+            return "`rocm-perf profile` works, on the GPU and (--device gfx942) on the software device."
+        if self.hardware:
+            return "`rocm-perf profile` works on the GPU; the software device cannot run."
+        if self.software:
+            return "`rocm-perf profile` works on the software device."
+        return "`rocm-perf profile` cannot work until what is missing above is there."
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `doctor --json` prints."""
+        return {
+            "version": __version__,
+            "can_profile": self.can_profile,
+            "hardware": self.hardware,
+            "software": self.software,
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+
+
+def diagnose() -> Diagnosis:
+    """Look at this machine. Starts no GPU program and changes nothing."""
+    python = [_python(), *map(_dependency, _DEPENDENCIES)]
+    runtime, model = _runtime(), _model_interface()
+    device, tracer, writer = _native_parts()
+    gpus, rocprofv3 = _gpus(), _rocprofv3()
+    base = _all_ok(*python, runtime)
+    built_in = _all_ok(tracer, writer)
+    return Diagnosis(
+        findings=(*python, runtime, model, _hip(), _comgr(), _hipcc(), gpus, rocprofv3, device, tracer, writer),
+        hardware=base and _all_ok(gpus) and (built_in or _all_ok(rocprofv3)),
+        software=base and built_in and _all_ok(model, device),
+    )
+
+
+def _all_ok(*findings: Finding) -> bool:
+    return all(finding.status == OK for finding in findings)
+
+
+def _python() -> Finding:
+    return Finding("python", OK, f"{platform.python_version()} ({sys.executable})")
+
+
+def _dependency(name: str) -> Finding:
+    try:
+        return Finding(f"python: {name}", OK, importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(f"python: {name}", MISSING, "not installed", f"run `pip install {name}`")
+
+
+def _library(name: str, file: str, mend: str) -> Finding:
+    path = rocm.find_library(file)
+    if path is None:
+        return Finding(name, MISSING, f"{file} was not found", mend)
+    version = rocm.version_in_file_name(path)
+    return Finding(name, OK, f"{version + ', ' if version else ''}{path}")
+
+
+def _runtime() -> Finding:
+    return _library("ROCr runtime", rocm.RUNTIME, _GET_ROCM)
+
+
+def _model_interface() -> Finding:
+    name = "ROCr model interface"
+    path = rocm.find_library(rocm.RUNTIME)
+    if path is None:
+        return Finding(name, MISSING, "no ROCr", _GET_ROCM)
+    if not rocm.has_model_interface(path):
+        return Finding(name, MISSING, f"{path} is too old for a software device", _GET_ROCM)
+    return Finding(name, OK, "this ROCr can run a software device")
+
+
+def _hip() -> Finding:
+    return _library("HIP runtime", rocm.HIP, _GET_ROCM)
+
+
+def _comgr() -> Finding:
+    return _library("comgr", rocm.COMGR, _GET_ROCM)
+
+
+def _hipcc() -> Finding:
+    path = rocm.find_program("hipcc")
+    if path is None:
+        return Finding("hipcc", OPTIONAL, "not found; needed only to compile HIP programs", _GET_ROCM)
+    return Finding("hipcc", OK, str(path))
+
+
+def _gpus() -> Finding:
+    found = gpu.find()
+    if found.usable:
+        return Finding("GPU", OK, ", ".join(found.targets))
+    return Finding("GPU", OPTIONAL, str(found.obstacle), "without one, the software device is used")
+
+
+def _rocprofv3() -> Finding:
+    path = rocm.find_program("rocprofv3")
+    if path is None:
+        return Finding("rocprofv3", OPTIONAL, "not found; the built-in tracer is used", "install rocprofiler-sdk for counters of a GPU")
+    return Finding("rocprofv3", OK, str(path))
+
+
+def _native_parts() -> tuple[Finding, Finding, Finding]:
+    return (
+        _native("software device", native.device_library),
+        _native("tracer", native.tracer_library),
+        _native("rocpd writer", native.rocpd_writer),
+    )
+
+
+def _native(name: str, find: Callable[[], Path]) -> Finding:
+    try:
+        return Finding(name, OK, str(find()))
+    except UnavailableError as error:
+        return Finding(name, MISSING, error.what, error.mend)

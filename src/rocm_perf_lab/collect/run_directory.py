@@ -1,0 +1,136 @@
+"""The run directory appears complete or not at all.
+
+It grows under a temporary name beside its destination and is renamed when complete. A lock on the temporary directory
+tells one that is growing from one that a killed process left behind; the latter is cleared away by the next run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import signal
+import tempfile
+import time
+from pathlib import Path
+from typing import Iterator
+
+from rocm_perf_lab.errors import OutputError
+
+TRACE_FOLDER = ".rocpd_profile"
+_REMOVE_SECONDS = 5.0
+_SIGNATURE = "profile.json"  # What a directory must hold to be taken for an earlier run, which may be replaced.
+
+# Other operating system errors while a run directory grows are defects of this program, not of its surroundings.
+_OUTPUT_TROUBLE = {
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY,
+    errno.ENAMETOOLONG,
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def growing(destination: Path) -> Iterator[Path]:
+    """Yield an empty directory; on a normal end put it at `destination`, in place of an earlier run, else remove it.
+
+    Raises OutputError if that cannot be written, or if `destination` is something that is no earlier run.
+    """
+    destination = destination.resolve()
+    with _output_errors(destination), _uninterrupted():
+        _check_replaceable(destination)
+        _clear_abandoned(destination)
+        partial = Path(tempfile.mkdtemp(prefix=_partial_prefix(destination), dir=destination.parent))
+        lock = os.open(partial, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        with _output_errors(destination):
+            (partial / TRACE_FOLDER).mkdir()
+            yield partial
+            _publish(partial, destination)
+    finally:
+        with _uninterrupted():
+            _remove(partial)
+        os.close(lock)
+
+
+def _publish(partial: Path, destination: Path) -> None:
+    _check_replaceable(destination)
+    partial.chmod(0o777 & ~_umask())
+    with _uninterrupted():
+        if not destination.exists():
+            partial.rename(destination)
+            return
+        earlier = Path(tempfile.mkdtemp(prefix=_partial_prefix(destination), dir=destination.parent))
+        destination.rename(earlier)
+        try:
+            partial.rename(destination)
+        except OSError:
+            earlier.rename(destination)
+            raise
+        shutil.rmtree(earlier, ignore_errors=True)
+
+
+def _check_replaceable(destination: Path) -> None:
+    if not destination.parent.is_dir():
+        raise OutputError(f"the folder {destination.parent} does not exist", f"run `mkdir -p {destination.parent}`")
+    if not destination.exists():
+        return
+    if Path.cwd().is_relative_to(destination):
+        raise OutputError(f"{destination} is the folder you are in", "name another with -o; it becomes the run directory")
+    if not destination.is_dir():
+        raise OutputError(f"{destination} exists and is no directory", "name another with -o")
+    if any(destination.iterdir()) and not (destination / _SIGNATURE).is_file():
+        raise OutputError(f"{destination} exists and holds something else than a run", "name another with -o")
+
+
+def _clear_abandoned(destination: Path) -> None:
+    for leftover in destination.parent.glob(f"{_partial_prefix(destination)}*"):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(leftover, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(leftover, ignore_errors=True)
+            finally:
+                os.close(descriptor)
+
+
+def _remove(directory: Path) -> None:
+    """Delete it even while the writer of a killed program's trace, on its way to its own end, still adds a file."""
+    deadline = time.monotonic() + _REMOVE_SECONDS
+    while directory.exists() and time.monotonic() < deadline:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _partial_prefix(destination: Path) -> str:
+    return f".{destination.name}.partial-"
+
+
+@contextlib.contextmanager
+def _output_errors(destination: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _OUTPUT_TROUBLE:
+            raise
+        raise OutputError(
+            f"{destination} cannot be written ({error.strerror or error})",
+            "free some space or choose a folder that you may write to with -o",
+        ) from error
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold signals back for the few steps that must not be torn apart."""
+    held = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,85 @@
+"""The built-in tracer: a library inside the program that notes what happens, and a database made from its notes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Mapping
+
+from rocm_perf_lab import native
+from rocm_perf_lab.collect.command import Command
+from rocm_perf_lab.collect.device import Device, loadable
+from rocm_perf_lab.collect.execute import execute
+from rocm_perf_lab.errors import CollectionError, NoKernelsError
+
+_DATABASE_SECONDS = 120.0
+_POLL_SECONDS = 0.01
+
+
+@dataclass(frozen=True)
+class BuiltinTracer:
+    """Traces on a GPU and on the software device alike. Counters come with each trace where the device has them."""
+
+    device: Device
+    library: Path
+    writer: Path
+    timeout: float | None = None
+
+    name = "the built-in tracer"
+
+    @classmethod
+    def on(cls, device: Device, scratch: Path, timeout: float | None) -> BuiltinTracer:
+        return cls(device, loadable(native.tracer_library(), scratch), native.rocpd_writer(), timeout)
+
+    def trace(self, command: Command, environment: Mapping[str, str], database: Path, output: IO | int | None) -> None:
+        """Run `command` once and leave its trace in `database`; its standard output goes to `output`.
+
+        Raises what execute() raises, NoKernelsError, CollectionError.
+        """
+        execute(command, self._environment(environment, database), stdout=output, timeout=self.timeout)
+        _await_database(command, database)
+
+    def counters(self, command: Command, environment: Mapping[str, str], folder: Path) -> list[Path]:
+        """None apart: a device that counts does so in every trace."""
+        return []
+
+    def _environment(self, base: Mapping[str, str], database: Path) -> dict[str, str]:
+        environment = self.device.environment(base, (self.library,))
+        # Preloading as well lets the tracer see the HIP calls, and with them the streams.
+        preloads = [str(self.library), environment.get("LD_PRELOAD", "")]
+        environment["LD_PRELOAD"] = " ".join(filter(None, preloads))
+        environment["ROCM_PERF_TRACE"] = str(database)
+        environment["ROCM_PERF_ROCPD_WRITER"] = str(self.writer)
+        return environment
+
+
+def _await_database(command: Command, database: Path) -> None:
+    """Wait for the writer, which starts when the program is gone.
+
+    The tracer's notes, the spool, are there from ROCr's start until the writer has made the database of them or failed.
+    """
+    spool = database.with_name(database.name + ".spool")
+    failure = database.with_name(database.name + ".error")
+    deadline = time.monotonic() + _DATABASE_SECONDS
+    while spool.exists() and not database.exists() and not failure.exists():
+        if time.monotonic() > deadline:
+            raise CollectionError(
+                f"no trace of {command.program} appeared within {_DATABASE_SECONDS:g} s after its end",
+                "try a smaller run of the program",
+            )
+        time.sleep(_POLL_SECONDS)
+    if failure.exists():
+        raise CollectionError(f"the trace could not be written: {failure.read_text().strip()}", "check the disk's free space")
+    if not database.exists():
+        _probe_space(database.parent)
+        raise NoKernelsError(
+            f"{command.program} never started the ROCm runtime", "profile a program that launches GPU kernels"
+        )
+
+
+def _probe_space(folder: Path) -> None:
+    """Raise the OSError that may have kept the tracer from taking notes at all."""
+    probe = folder / "probe"
+    probe.write_bytes(bytes(4096))
+    probe.unlink()

@@ -1,0 +1,54 @@
+# shellcheck shell=bash disable=SC2154  # variables of ./dev
+# What ./dev prepares inside either environment: the Python packages and the native parts.
+#
+# Needs $repo, $cache, $kind (machine or root), inside(), stage() and die().
+
+# --- Python ----------------------------------------------------------------------------------------------------------
+
+# Sets venv. One per clone (an editable install points to it), environment, Python version and pyproject.toml.
+choose_venv() {
+  local clone key
+  clone=$(sha256sum <<<"$repo" | cut -c1-8)
+  key=$({ echo "$kind" && python_version && cat "$repo/pyproject.toml"; } | sha256sum | cut -c1-12)
+  venv=$cache/venv/$clone-$kind-$key
+}
+
+# Read from the root's files: starting Python there would cost more than all the rest of a warm start.
+python_version() {
+  if [ "$kind" = root ]; then readlink "$root/usr/bin/python3"; else python3 --version; fi
+}
+
+ensure_venv() {
+  choose_venv
+  [ -f "$venv/.complete" ] || stage "Python packages (pip install -e .[dev])" python make_venv
+}
+
+make_venv() {
+  # Also removes those for an older pyproject.toml or Python.
+  rm -rf -- "${venv%-*}"-*
+  mkdir -p "$cache/venv"
+  inside python3 -m venv "$venv"
+  inside "$venv/bin/python" -m pip install --progress-bar off -e "${repo}[dev]"
+  touch "$venv/.complete"
+}
+
+# --- Native parts ----------------------------------------------------------------------------------------------------
+
+ensure_build() {
+  [ -f "$repo/CMakeLists.txt" ] || return 0
+  if [ ! -f "$repo/build/build.ninja" ] || [ "$(cat "$repo/build/.environment" 2>/dev/null)" != "$(environment_id)" ]; then
+    stage "Configuring the native parts (cmake)" cmake configure
+  fi
+  inside ninja -C "$repo/build" -n 2>/dev/null | grep -q 'no work to do' ||
+    stage "Building the native parts (ninja)" build inside ninja -C "$repo/build"
+}
+
+# A build folder made elsewhere (by hand, by another ./dev environment) remembers that one's compilers: start it over.
+configure() {
+  inside cmake --fresh -G Ninja -S "$repo" -B "$repo/build"
+  environment_id >"$repo/build/.environment"
+}
+
+environment_id() {
+  if [ "$kind" = root ]; then echo "root $(<"$root/.installed")"; else echo "machine $(hipcc_folder)"; fi
+}

@@ -1,0 +1,64 @@
+// AQL packets: 64 bytes, told apart by the type in the header (HSA Platform System Architecture, 2.9).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+namespace rpd {
+
+inline constexpr uint64_t kAqlPacketBytes = 64;
+
+// Formats of vendor-specific packets, in the byte after the header (AMD's own).
+enum VendorFormat : uint8_t { kVendorPm4Ib = 1, kVendorBarrierValue = 2 };
+
+inline uint8_t packet_type(uint16_t header) {
+  return (header >> HSA_PACKET_HEADER_TYPE) & ((1 << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
+}
+inline bool has_barrier_bit(uint16_t header) { return header >> HSA_PACKET_HEADER_BARRIER & 1; }
+inline bool fences(uint16_t header, hsa_packet_header_t scope_position) {
+  return (header >> scope_position & 3) >= HSA_FENCE_SCOPE_AGENT;
+}
+
+// A vendor-specific packet that runs PM4 commands elsewhere in memory.
+struct Pm4IbPacket {
+  uint16_t header;
+  uint16_t vendor_header;
+  uint32_t jump[4];  // an INDIRECT_BUFFER command: opcode, address / 4, address >> 32, size in dwords
+  uint32_t remaining_dwords;
+  uint32_t reserved[8];
+  hsa_signal_t completion_signal;
+};
+static_assert(sizeof(Pm4IbPacket) == kAqlPacketBytes);
+
+// A copy of a packet, out of the ring.
+struct AqlPacket {
+  alignas(8) unsigned char bytes[kAqlPacketBytes];
+
+  uint16_t header() const { return as<uint16_t>(); }
+  uint8_t vendor_format() const { return bytes[2]; }
+  // In every kind of packet the last eight bytes are the completion signal ...
+  uint64_t completion_signal() const { return word(7); }
+  // ... and the eight before are reserved. The submitting thread's virtual time is left there on its way in.
+  uint64_t submit_time() const { return word(6); }
+
+  template <class T>
+  T as() const {
+    static_assert(sizeof(T) <= kAqlPacketBytes);
+    T packet;
+    std::memcpy(&packet, bytes, sizeof packet);
+    return packet;
+  }
+
+ private:
+  uint64_t word(int index) const {
+    uint64_t value;
+    std::memcpy(&value, bytes + 8 * index, sizeof value);
+    return value;
+  }
+};
+inline constexpr uint64_t kSubmitTimeOffset = 48;
+
+}  // namespace rpd

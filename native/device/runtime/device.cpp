@@ -1,0 +1,161 @@
+#include "runtime/device.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+
+#include "runtime/activity.h"
+#include "runtime/aql_queue.h"
+#include "runtime/log.h"
+#include "runtime/queue_registry.h"
+#include "runtime/sdma_queue.h"
+#include "runtime/signals.h"
+#include "runtime/virtual_clock.h"
+
+namespace rpd {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct DeviceList {
+  std::mutex mutex;
+  std::vector<Device*> devices;
+};
+
+DeviceList& device_list() {
+  static auto* list = new DeviceList;
+  return *list;
+}
+
+// ROCM_PERF_DEVICE_THREADS, or every core.
+unsigned host_threads() {
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  const char* text = std::getenv("ROCM_PERF_DEVICE_THREADS");
+  if (!text || !*text) return cores;
+  char* end = nullptr;
+  const long threads = std::strtol(text, &end, 10);
+  if (*end == '\0' && threads >= 1 && threads <= 1024) return static_cast<unsigned>(threads);
+  report_error("ROCM_PERF_DEVICE_THREADS=%s is not a number from 1 to 1024; using all %u cores", text, cores);
+  return cores;
+}
+
+}  // namespace
+
+Device::Device() : engine_(std::make_unique<Engine>(memory_, host_threads())) {
+  virtual_clock::epoch();
+  std::lock_guard lock(device_list().mutex);
+  device_list().devices.push_back(this);
+}
+
+Device::~Device() {
+  wakeups_.stop_rebroadcasts();
+  std::lock_guard lock(device_list().mutex);
+  std::erase(device_list().devices, this);
+}
+
+void Device::set_aperture(void* base, uint64_t size) { memory_.set_aperture(static_cast<char*>(base), size); }
+
+void Device::memory_allocated(uint64_t address, uint64_t size, uint32_t flags) {
+  allocations_.add(address, size, flags & model::kLocalMemory);
+}
+
+void Device::memory_freed(uint64_t address, uint64_t size) {
+  allocations_.remove(address);
+  // Not forgotten here: this thread holds a lock of the thunk and must not wait for a running kernel.
+  std::lock_guard lock(stale_mutex_);
+  stale_code_.emplace_back(address, size);
+}
+
+void Device::invalidate_code() {
+  std::lock_guard lock(stale_mutex_);
+  stale_code_.assign(1, {0, ~uint64_t{0}});
+}
+
+void Device::forget_stale_code() {
+  std::vector<std::pair<uint64_t, uint64_t>> stale;
+  {
+    std::lock_guard lock(stale_mutex_);
+    stale.swap(stale_code_);
+  }
+  for (const auto& [begin, size] : stale) engine_->forget_code(begin, size);
+}
+
+DispatchResult Device::run(const DispatchRequest& request) {
+  std::lock_guard lock(engine_mutex_);
+  forget_stale_code();
+  try {
+    return engine_->run(request);
+  } catch (const std::exception& failure) {
+    DispatchResult result;
+    result.error = failure.what();
+    if (result.error.empty()) result.error = "the execution engine failed";
+    return result;
+  }
+}
+
+Queue* Device::create_queue(const model::QueueInfo& info) {
+  std::shared_ptr<Queue> queue;
+  if (info.queue_type == model::kSdmaQueue)
+    queue = std::make_shared<SdmaQueue>(*this, info);
+  else
+    queue = std::make_shared<AqlQueue>(*this, info);
+  log_line("queue at 0x%lx created: %s, %u bytes", info.ring_base_address,
+           info.queue_type == model::kSdmaQueue ? "SDMA" : "AQL", info.ring_size);
+  if (auto aql = std::dynamic_pointer_cast<AqlQueue>(queue)) queue_registry().created(aql);
+  {
+    std::lock_guard lock(queues_mutex_);
+    queues_.push_back(queue);
+  }
+  queue->start();
+  return queue.get();
+}
+
+void Device::destroy_queue(Queue* queue) {
+  std::shared_ptr<Queue> owned;
+  {
+    std::lock_guard lock(queues_mutex_);
+    auto found = std::find_if(queues_.begin(), queues_.end(), [&](const auto& q) { return q.get() == queue; });
+    if (found == queues_.end()) return;
+    owned = std::move(*found);
+    queues_.erase(found);
+  }
+  if (!owned->stop(5s)) report_error("queue at 0x%lx destroyed while a kernel runs on it", owned->ring_address());
+}
+
+bool Device::stop_queues(std::chrono::milliseconds patience) {
+  std::vector<std::shared_ptr<Queue>> queues;
+  {
+    std::lock_guard lock(queues_mutex_);
+    queues.swap(queues_);
+  }
+  bool all_stopped = true;
+  for (auto& queue : queues) all_stopped &= queue->stop(patience);
+  return all_stopped;
+}
+
+void Device::wake_queues() {
+  std::lock_guard lock(queues_mutex_);
+  for (auto& queue : queues_) queue->wake();
+}
+
+void Device::complete(uint64_t signal_address, uint64_t start, uint64_t end) {
+  if (signal_address == 0) return;
+  auto* signal = memory_.at<amd_signal_t>(signal_address);
+  set_times(*signal, start, end);
+  // The signal may be gone once its value is seen: read everything else before.
+  const uint64_t mailbox = signal->event_mailbox_ptr;
+  const uint32_t event = signal->event_id;
+  __atomic_fetch_sub(&signal->value, 1, __ATOMIC_ACQ_REL);
+  if (mailbox) *memory_.at<volatile uint64_t>(mailbox) = event;
+  signal_activity().announce();
+  wakeups_.raise(event);
+}
+
+std::vector<Device*> devices() {
+  std::lock_guard lock(device_list().mutex);
+  return device_list().devices;
+}
+
+}  // namespace rpd

@@ -1,0 +1,67 @@
+// One software GPU: owns its memory map, its engine and its queues.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exec/dispatch.h"
+#include "memory/address_space.h"
+#include "runtime/allocations.h"
+#include "runtime/event_wakeups.h"
+#include "runtime/model_interface.h"
+#include "runtime/queue.h"
+
+namespace rpd {
+
+class Device {
+ public:
+  Device();
+  ~Device();  // of a device whose queues are stopped
+
+  // Called by the thunk.
+  void set_aperture(void* base, uint64_t size);
+  void memory_allocated(uint64_t address, uint64_t size, uint32_t flags);
+  void memory_freed(uint64_t address, uint64_t size);
+  Queue* create_queue(const model::QueueInfo& info);
+  void destroy_queue(Queue* queue);
+  // Stops every queue, waiting at most `patience` for each; whether all did stop. Otherwise a long kernel still
+  // runs and the device must not be destroyed.
+  bool stop_queues(std::chrono::milliseconds patience);
+
+  // Called by queues.
+  const AddressSpace& memory() const { return memory_; }
+  const Allocations& allocations() const { return allocations_; }
+  DispatchResult run(const DispatchRequest& request);
+  // Cached code may be stale anywhere: what a real device's instruction cache invalidation is for.
+  void invalidate_code();
+  // The packet that `signal_address` belongs to ended: writes its virtual times, then decrements the signal and
+  // wakes whoever waits for it. Does nothing for address 0.
+  void complete(uint64_t signal_address, uint64_t start, uint64_t end);
+
+  EventWakeups& wakeups() { return wakeups_; }
+  void wake_queues();
+
+ private:
+  void forget_stale_code();
+
+  AddressSpace memory_;
+  Allocations allocations_;
+  EventWakeups wakeups_;
+
+  std::mutex engine_mutex_;  // the engine runs one dispatch at a time
+  std::unique_ptr<Engine> engine_;
+
+  std::mutex stale_mutex_;
+  std::vector<std::pair<uint64_t, uint64_t>> stale_code_;  // first address, size
+
+  std::mutex queues_mutex_;
+  std::vector<std::shared_ptr<Queue>> queues_;
+};
+
+// All devices of the process. They live until it ends, because queues may run until then.
+std::vector<Device*> devices();
+
+}  // namespace rpd

@@ -1,0 +1,40 @@
+// Wakes host threads that sleep in the thunk for an event.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+#include "runtime/model_interface.h"
+
+namespace rpd {
+
+class EventWakeups {
+ public:
+  void set_callback(model::SetEvent set_event, void* data);
+
+  void raise(uint32_t event_id);
+
+  // The thunk's set_event can lose the wake-up of a thread that is just going to sleep. From now on every raise
+  // is followed by a few more broadcasts, made by setting `spare_event`, which nobody waits for: a sleeper
+  // re-checks its own events at any broadcast. Without them ROCr's event thread could sleep for ever.
+  void start_rebroadcasts(uint32_t spare_event);
+  // Afterwards the spare event may be destroyed.
+  void stop_rebroadcasts();
+
+ private:
+  void rebroadcast();
+
+  model::SetEvent set_event_ = nullptr;
+  void* data_ = nullptr;
+  std::mutex mutex_;
+  std::condition_variable raised_;
+  uint64_t raises_ = 0;
+  bool running_ = false;
+  uint32_t spare_event_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace rpd

@@ -1,0 +1,34 @@
+// The device as an HSA tools library.
+//
+// ROCr loads every library of HSA_TOOLS_LIB and hands it the table behind its interface. Through it the device sees
+// what host threads do: the thunk's model interface shows neither who rang a doorbell nor who waits for what.
+// Each group of functions is replaced in a file of its own; all of them work without each other, and without any
+// of them the device still executes correctly, only with times that know nothing of the host.
+#pragma once
+
+#ifndef AMD_INTERNAL_BUILD
+#define AMD_INTERNAL_BUILD  // hsa_api_trace.h is complete only with it
+#endif
+#include <hsa/hsa.h>
+#include <hsa/hsa_api_trace.h>
+#include <hsa/hsa_ext_amd.h>
+
+namespace rpd {
+
+// ROCr's own functions, as they were before.
+struct OriginalTables {
+  CoreApiTable core;
+  AmdExtTable amd;
+};
+OriginalTables& original();
+
+void hook_signals(CoreApiTable& core, AmdExtTable& amd);  // waits, loads, stores, async handlers
+void hook_queues(CoreApiTable& core, AmdExtTable& amd);   // creation and destruction
+void hook_copies(AmdExtTable& amd);
+void hook_times(AmdExtTable& amd);
+
+// A program's store to a signal that may be a doorbell: stamps and releases the packets that it submits. False if
+// it is no doorbell that we know, and then nothing happened.
+bool ring_doorbell(hsa_signal_t signal, hsa_signal_value_t value, void (*store)(hsa_signal_t, hsa_signal_value_t));
+
+}  // namespace rpd

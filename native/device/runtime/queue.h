@@ -1,0 +1,55 @@
+// What all queues of the device share: a thread that serves the ring, and a virtual time up to which it has.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "runtime/activity.h"
+#include "runtime/model_interface.h"
+
+namespace rpd {
+
+class Device;
+
+class Queue : public std::enable_shared_from_this<Queue> {
+ public:
+  Queue(Device& device, const model::QueueInfo& info) : device_(device), info_(info) {}
+  virtual ~Queue() = default;
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  // The thread keeps the queue alive for as long as it runs.
+  void start();
+  // Waits for the thread as long as `patience`; false if it is still busy (with a long kernel) then. In either
+  // case the queue touches neither ring nor signals any more once this returned, except for a kernel's own stores.
+  bool stop(std::chrono::milliseconds patience);
+  // There may be new packets.
+  void wake() { work_.announce(); }
+
+  uint64_t ring_address() const { return info_.ring_base_address; }
+
+ protected:
+  // Serves the packets that are there; whether there were any.
+  virtual bool serve_packets() = 0;
+
+  bool stopping() const { return stopping_.load(std::memory_order_acquire); }
+  // Blocks until `condition` holds; false if the queue is being stopped before.
+  bool wait_until(const std::function<bool()>& condition);
+
+  Device& device_;
+  const model::QueueInfo info_;
+
+ private:
+  void serve();
+
+  Activity work_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> finished_{false};
+  std::thread thread_;
+};
+
+}  // namespace rpd

@@ -1,0 +1,32 @@
+// How a queue that cannot go on tells the program.
+//
+// A real device writes an error code into the queue's queue_inactive_signal; ROCr's handler for it
+// (AqlQueue::DynamicQueueEventsHandler) maps the code to a status, suspends the queue and calls the callback that
+// the program gave to hsa_queue_create. HIP's callback prints the status and aborts the process.
+//
+// On the software device suspending is what breaks: the thunk's model has no such ioctl and aborts, before the
+// callback, with "model: Unimplemented KFD ioctl". So where the queue's creation was seen (queue_hooks.cpp) the
+// callback is called directly, with the status that ROCr would give; otherwise the error goes ROCr's way.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rpd {
+
+class AqlQueue;
+class Device;
+
+// Values that ROCr knows, for queue_inactive_signal.
+namespace queue_error {
+inline constexpr int64_t kInvalidDimension = 0x2;
+inline constexpr int64_t kInvalidCode = 0x8;
+inline constexpr int64_t kInvalidPacket = 0x20;
+inline constexpr int64_t kInvalidVendorPacket = 0x100;
+inline constexpr int64_t kIllegalInstruction = 0x40000000;
+}  // namespace queue_error
+
+// Prints `reason` and reports the error as above. The queue must process no further packets.
+void report_queue_error(Device& device, AqlQueue& queue, const std::string& reason, int64_t error_code);
+
+}  // namespace rpd

@@ -1,0 +1,54 @@
+// Which hardware queue lies behind which doorbell.
+//
+// A program rings a doorbell signal; the tools interface sees that (queue_hooks.cpp), the thunk's does not. What
+// the two know of a queue meets here.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+#include <hsa/hsa.h>
+
+namespace rpd {
+
+class AqlQueue;
+
+using QueueErrorCallback = void (*)(hsa_status_t status, hsa_queue_t* queue, void* data);
+
+// A queue as the program has it.
+struct ProgramQueue {
+  hsa_queue_t* queue = nullptr;
+  QueueErrorCallback error_callback = nullptr;
+  void* error_data = nullptr;
+  // The one that executes its packets. For an intercept queue ROCr copies packets from the program's ring to
+  // that one's own, otherwise they share a ring.
+  std::weak_ptr<AqlQueue> hardware;
+  bool intercepted = false;
+  std::mutex stamping;
+  uint64_t next_unstamped = 0;   // packets from this index on, and
+  std::set<uint64_t> unstamped;  // these before it; guarded by `stamping`
+};
+
+class QueueRegistry {
+ public:
+  void created(const std::shared_ptr<AqlQueue>& queue);
+  // The AQL queue that the calling thread made the device create last, since this was last asked.
+  std::shared_ptr<AqlQueue> take_last_created();
+
+  void add(const std::shared_ptr<ProgramQueue>& queue);
+  void remove(const hsa_queue_t* queue);
+  std::shared_ptr<ProgramQueue> by_doorbell(hsa_signal_t doorbell) const;
+  std::shared_ptr<ProgramQueue> by_hardware(const AqlQueue* queue) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<uint64_t, std::shared_ptr<ProgramQueue>> by_doorbell_;
+};
+
+// Never destroyed: threads outlive static destructors.
+QueueRegistry& queue_registry();
+
+}  // namespace rpd

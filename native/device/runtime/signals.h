@@ -1,0 +1,21 @@
+// HSA signals as a device sees them: amd_signal_t in memory that host and device share.
+#pragma once
+
+#include <cstdint>
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa.h>
+
+namespace rpd {
+
+inline int64_t load_value(const amd_signal_t& signal) { return __atomic_load_n(&signal.value, __ATOMIC_ACQUIRE); }
+
+bool condition_holds(hsa_signal_condition_t condition, int64_t value, int64_t reference);
+
+// Virtual time at which what last completed the signal ended; 0 if no device or tracked host thread has.
+uint64_t completion_time(const amd_signal_t& signal);
+void set_times(amd_signal_t& signal, uint64_t start, uint64_t end);
+
+// The signal whose value is the 64-bit word (or its upper half) at `address`, or null if that is not one.
+amd_signal_t* signal_of_value(void* address);
+
+}  // namespace rpd

@@ -1,0 +1,71 @@
+// OnLoad and OnUnload, which ROCr calls on every HSA tools library.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "runtime/device.h"
+#include "runtime/hooks.h"
+#include "runtime/log.h"
+#include "runtime/signals.h"
+#include "runtime/virtual_clock.h"
+
+namespace rpd {
+
+OriginalTables& original() {
+  static OriginalTables tables;
+  return tables;
+}
+
+namespace {
+
+// The signal whose event nobody waits for (see EventWakeups).
+hsa_signal_t spare_signal{};
+
+// The table of a newer ROCr is longer, of an older one shorter; each begins with its size.
+template <class Table>
+void copy_table(Table& to, const Table& from) {
+  std::memcpy(static_cast<void*>(&to), &from, std::min<size_t>(sizeof to, from.version.minor_id));
+}
+
+void start_rebroadcasts() {
+  if (original().core.hsa_signal_create_fn(1, 0, nullptr, &spare_signal) != HSA_STATUS_SUCCESS) return;
+  const uint32_t event = reinterpret_cast<const amd_signal_t*>(spare_signal.handle)->event_id;
+  for (Device* device : devices()) device->wakeups().start_rebroadcasts(event);
+}
+
+void stop_rebroadcasts() {
+  for (Device* device : devices()) device->wakeups().stop_rebroadcasts();
+  if (spare_signal.handle) original().core.hsa_signal_destroy_fn(spare_signal);
+  spare_signal = {};
+}
+
+}  // namespace
+}  // namespace rpd
+
+extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64_t /*runtime_version*/,
+                                                      uint64_t /*failed_tool_count*/,
+                                                      const char* const* /*failed_tool_names*/) {
+  using namespace rpd;
+  if (devices().empty()) {
+    report_error("loaded as a tools library, but not as the device: set HSA_MODEL_LIB and HSA_MODEL_TOPOLOGY too");
+    return false;
+  }
+  if (table->core_->version.major_id != HSA_CORE_API_TABLE_MAJOR_VERSION ||
+      table->amd_ext_->version.major_id != HSA_AMD_EXT_API_TABLE_MAJOR_VERSION ||
+      table->amd_ext_->version.minor_id < offsetof(AmdExtTable, hsa_amd_signal_wait_all_fn)) {
+    report_error("this ROCr has another version of the tools interface than the device was built for; times will "
+                 "be wrong");
+    return false;
+  }
+  copy_table(original().core, *table->core_);
+  copy_table(original().amd, *table->amd_ext_);
+  virtual_clock::set_main_thread();
+  start_rebroadcasts();
+  hook_signals(*table->core_, *table->amd_ext_);
+  hook_queues(*table->core_, *table->amd_ext_);
+  hook_copies(*table->amd_ext_);
+  hook_times(*table->amd_ext_);
+  return true;
+}
+
+extern "C" [[gnu::visibility("default")]] void OnUnload() { rpd::stop_rebroadcasts(); }

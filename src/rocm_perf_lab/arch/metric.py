@@ -40,6 +40,8 @@ class Metric:
     bias: str | None = None
 
     def __call__(self, counters: Mapping[str, float]) -> Value:
+        if not counters:
+            return Value.missing(self.unit, "no counters were collected")
         missing = [name for name in self.counters if math.isnan(counters.get(name, math.nan))]
         if missing:
             return Value.missing(self.unit, f"not collected: {', '.join(missing)}")

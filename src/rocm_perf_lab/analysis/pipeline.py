@@ -1,0 +1,92 @@
+"""From the traces of a profile to its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rocm_perf_lab.analysis.counters import counters_by_symbol
+from rocm_perf_lab.analysis.critical_path import critical_path
+from rocm_perf_lab.analysis.dag import build_dag
+from rocm_perf_lab.analysis.device import Device, device_of
+from rocm_perf_lab.analysis.kernel import study
+from rocm_perf_lab.analysis.selection import select
+from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
+from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
+from rocm_perf_lab.errors import NoKernelsError, TraceError
+from rocm_perf_lab.report.assemble import Findings, assemble
+from rocm_perf_lab.report.documents import Documents
+from rocm_perf_lab.rocpd.reader import read_trace
+from rocm_perf_lab.rocpd.tables import Trace
+
+__all__ = ["Documents", "analyse"]
+
+
+def analyse(
+    base: Path,
+    repeats: Sequence[Path] = (),
+    counters: Sequence[Path] = (),
+    *,
+    clock_mhz: float | None = None,
+    memory_bandwidth_gbps: float | None = None,
+) -> Documents:
+    """Analyses the runs of one program.
+
+    base: the trace that runtimes and the critical path come from; counters in it are used too.
+    repeats: further runs without counters, for the stability of the runtime.
+    counters: counter passes, for everything else.
+    clock_mhz, memory_bandwidth_gbps: take the place of the device's known peak figures.
+
+    Raises TraceError for a trace that cannot be read, NoKernelsError if the base run dispatched no kernel.
+    """
+    trace = read_trace(base)
+    if not len(trace.dispatches):
+        raise NoKernelsError(
+            f"{trace.process.command or base} launched no GPU kernel",
+            "check that it is a HIP program and that it reaches its kernels",
+        )
+    passes = [read_trace(path) for path in counters]
+    symbols = symbols_of(trace)
+    selection = select(trace, symbols)
+    dag = build_dag(trace)
+    path = critical_path(dag) if trace.has_times else None
+    on_path = {found.name: found for found in path.symbols} if path else {}
+    sums = counters_by_symbol(trace, passes)
+    devices = _devices(trace, clock_mhz, memory_bandwidth_gbps)
+    kernels = [
+        study(trace, symbol, _device_of_symbol(trace, symbol, devices), sums[symbol.kernel.symbol], on_path.get(symbol.name))
+        for symbol in symbols
+    ]
+    findings = Findings(
+        trace=trace,
+        selection=selection,
+        device=devices[int(trace.dispatches.agent_id[selection.row])],
+        stability=_stability(trace, repeats),
+        kernels=kernels,
+        dag=dag,
+        path=path,
+    )
+    return assemble(findings)
+
+
+def _stability(trace: Trace, repeats: Sequence[Path]) -> Stability | None:
+    """None if the base run has no times; repeats without times are left out."""
+    if not trace.has_times:
+        return None
+    runs = [trace, *(run for run in map(read_trace, repeats) if run.has_times)]
+    return stability([runtime_ms(run) for run in runs])
+
+
+def _devices(trace: Trace, clock_mhz: float | None, memory_bandwidth_gbps: float | None) -> dict[int, Device]:
+    """The devices that kernels ran on, by agent id."""
+    used = sorted(set(trace.dispatches.agent_id.tolist()))
+    missing = [id for id in used if id not in trace.agents]
+    if missing:
+        raise TraceError(f"{trace.path} has dispatches on the unknown agent {missing[0]}", "profile the program again")
+    return {id: device_of(trace.agents[id], clock_mhz, memory_bandwidth_gbps) for id in used}
+
+
+def _device_of_symbol(trace: Trace, symbol: Symbol, devices: dict[int, Device]) -> Device:
+    """The device of the symbol's longest dispatch."""
+    row = symbol.rows[trace.dispatches.duration[symbol.rows].argmax()]
+    return devices[int(trace.dispatches.agent_id[row])]

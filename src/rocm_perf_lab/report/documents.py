@@ -1,0 +1,24 @@
+"""Everything that one analysis produces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, Document, ProfileDocument, RooflineDocument
+
+
+@dataclass(frozen=True)
+class Documents:
+    """dispatches: one row per dispatch or copy (see report.dispatch_table)."""
+
+    profile: ProfileDocument
+    roofline: RooflineDocument
+    dag: DagDocument
+    analysis: AnalysisDocument
+    dispatches: pa.Table
+
+    def by_name(self) -> dict[str, Document]:
+        """File stem -> document."""
+        return {"profile": self.profile, "roofline": self.roofline, "dag": self.dag, "analysis": self.analysis}

@@ -1,0 +1,260 @@
+"""The JSON documents of a run directory, schema version 1.0.
+
+A field that can be null says why in `reasons` of the same object, under the field's name; nothing unknown is ever written
+as 0. All times are in the unit that the field's name ends in. Only `run` differs between two runs of a modelled device.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+SCHEMA_VERSION = "1.0"
+
+Fraction = float  # 0..1 unless a field says otherwise
+
+
+class Section(BaseModel):
+    """An object of a document. Unknown fields are refused, and every null has its reason."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    reasons: dict[str, str] = Field(default_factory=dict, description="field name -> why that field is null")
+
+    @model_validator(mode="after")
+    def _nulls_have_reasons(self) -> Section:
+        nulls = {name for name in type(self).model_fields if getattr(self, name) is None}
+        if nulls != set(self.reasons):
+            raise ValueError(f"null fields {sorted(nulls)} and reasons {sorted(self.reasons)} do not match")
+        return self
+
+
+class Tool(Section):
+    name: Literal["rocm-perf-lab"] = "rocm-perf-lab"
+    version: str
+
+
+class Gpu(Section):
+    architecture: str = Field(description="the family: cdna2, cdna3, rdna2, or unknown")
+    target: str = Field(description="LLVM target, e.g. gfx942")
+    product: str
+    pci_id: str | None = Field(description="PCI device id, e.g. 0x74a1")
+    software_device: str | None = Field(description="the software device that ran the kernels; null on hardware")
+    compute_units: int | None
+    clock_mhz: float | None = Field(description="peak shader clock that the ceilings assume")
+    memory_bandwidth_gbps: float | None = Field(description="peak HBM or GDDR bandwidth that the ceilings assume, GB/s")
+
+
+class Document(Section):
+    """What every document begins with."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    tool: Tool
+    gpu: Gpu
+    timing: Literal["measured", "modelled"] = Field(description="modelled: times come from the software device's timing model")
+    timing_parameters: str | None = Field(description="identifies the timing model's parameters; null where times are measured")
+
+
+class Run(Section):
+    """Specific to one run: two runs of the same program differ here."""
+
+    command: str
+    host: str
+    pid: int
+    created: str = Field(description="when the base trace was written, ISO 8601, UTC")
+    collector: str
+
+
+class KernelIdentity(Section):
+    name: str = Field(description="demangled")
+    symbol: str = Field(description="mangled")
+    dispatch_id: int = Field(description="the dispatch that was selected, as in the trace")
+    duration_ns: int | None
+    workgroup: tuple[int, int, int] = Field(description="work-items")
+    grid: tuple[int, int, int] = Field(description="work-items")
+    selection: str = Field(description="why this dispatch")
+
+
+class StabilitySection(Section):
+    runs: int
+    mean_ms: float | None
+    stddev_ms: float | None = Field(description="of the sample")
+    cv: float | None = Field(description="stddev / mean")
+    classification: Literal["stable", "moderate", "unstable"] | None = Field(description="cv <= 0.05, <= 0.10, more")
+
+
+class Resources(Section):
+    vgpr_per_thread: int = Field(description="architectural VGPRs, aligned to 4 as the loader reports them")
+    accum_vgpr_per_thread: int = Field(description="the rest of the allocation, padded to the VGPR granule")
+    sgpr_per_wave: int = Field(description="aligned to the SGPR granule")
+    lds_bytes: int = Field(description="per workgroup, static and dynamic")
+    scratch_bytes: int = Field(description="per work-item")
+
+
+class OccupancySection(Section):
+    theoretical: Fraction | None = Field(description="resident_waves_per_cu of the most a compute unit holds")
+    compiler_waves_per_simd: int | None = Field(
+        description="as clang's kernel-resource-usage remark counts for workgroups of this size"
+    )
+    resident_waves_per_cu: int | None = Field(description="whole workgroups, LDS in granules")
+    resident_workgroups_per_cu: int | None
+    max_waves_per_cu: int | None
+    limited_by: list[str] = Field(description="the resources with the smallest limit; 'wave slots' is the hardware's maximum")
+    limits: dict[str, int] = Field(description="waves per CU that each resource alone allows")
+    waves_in_grid: int | None
+    device_waves: int | None = Field(description="how many the device holds at once")
+    notes: list[str]
+
+
+class ArithmeticSection(Section):
+    precision: str
+    pipe: Literal["valu", "mfma"]
+    flop: float | None = Field(description="floating-point operations of all dispatches")
+    gflops: float | None = Field(description="attained, 10^9 FLOP/s")
+    peak_gflops: float | None
+    fraction: float | None = Field(description="attained / peak")
+
+
+class LevelSection(Section):
+    level: str
+    bytes: float | None = Field(description="of all dispatches")
+    gbps: float | None = Field(description="attained, 10^9 bytes/s")
+    peak_gbps: float | None
+    fraction: float | None = Field(description="attained / peak; can exceed 1 for HBM where a MALL answers")
+    operational_intensity: float | None = Field(description="FLOP per byte at this level")
+
+
+class RooflineSection(Section):
+    kernel: str
+    time_ms: float | None
+    flop: float | None
+    gflops: float | None = Field(description="attained")
+    attainable_gflops: float | None = Field(description="under the roof at this operational intensity")
+    fraction_of_ceiling: float | None = Field(description="of the binding roof")
+    operational_intensity: float | None = Field(description="FLOP per byte beyond L2")
+    ridge: float | None = Field(description="FLOP per byte at which the kernel's own mix of operations meets the memory roof")
+    position: Literal["memory-bound", "compute-bound"] | None = Field(description="the side of the ridge")
+    arithmetic: list[ArithmeticSection]
+    levels: list[LevelSection]
+    notes: list[str] = Field(description="known biases of the numbers")
+
+
+class ProfileDocument(Document):
+    """profile.json: the kernel that matters most, what it uses and where it stands."""
+
+    kernel: KernelIdentity
+    runtime_ms: float | None = Field(description="median over runs of the time in the program's own kernels")
+    stability: StabilitySection
+    resources: Resources
+    occupancy: OccupancySection
+    roofline: RooflineSection | None = Field(description="of all dispatches of the kernel's symbol")
+    run: Run
+
+
+class RooflineDocument(Document):
+    """roofline.json: every symbol under the roofs of the device."""
+
+    kernels: list[RooflineSection]
+
+
+class SymbolPathSection(Section):
+    kernel: str = Field(description="kernel name, or the kind of copy")
+    kind: Literal["kernel", "runtime kernel", "copy"]
+    dispatches: int
+    dispatches_on_path: int
+    total_ms: float | None
+    share: float | None = Field(description="of the time of all kernels and copies")
+    critical_path_ns: int | None = Field(description="time on the critical path")
+    fraction: float | None = Field(description="of the critical path")
+    speedup_ceiling: float | None = Field(description="1 / (1 - fraction): of the GPU span, if the symbol took no time")
+    min_slack_ns: int | None = Field(description="how much longer a dispatch could take without delaying the end")
+    mean_slack_ns: float | None
+    overlap_potential_ns: int | None = Field(description="time alone on the device that its slack would let it share")
+
+
+class EdgeCounts(Section):
+    queue: int = Field(description="order within a queue")
+    signal: int = Field(description="through a signal, e.g. an event that another stream waits for")
+    host: int = Field(description="the submitting thread had waited")
+    stream: int = Field(description="order within a HIP stream")
+
+
+class DagDocument(Document):
+    """dag.json: what the GPU's span is made of. Per-dispatch results are in dispatches.parquet."""
+
+    dependencies: Literal["exact", "inferred"] = Field(
+        description="exact: seen by the collector; inferred: order within queues and streams, waits between them unseen"
+    )
+    nodes: int = Field(description="dispatches and copies")
+    edges: EdgeCounts
+    critical_path_ns: int | None = Field(description="from the first start to the last end: work + delay + lead")
+    work_ns: int | None = Field(description="kernels and copies on the path")
+    delay_ns: int | None = Field(description="between nodes of the path: launch overhead, host submission")
+    lead_ns: int | None = Field(description="before the path's first node")
+    dominant_symbol: str | None = Field(description="the program's kernel with the most time on the path")
+    fraction: float | None = Field(description="the dominant symbol's, of the critical path")
+    speedup_ceiling: float | None = Field(description="1 / (1 - fraction)")
+    symbols: list[SymbolPathSection]
+    notes: list[str]
+
+
+class EvidenceItem(Section):
+    name: str
+    value: float | None
+    unit: str
+
+
+class FindingSection(Section):
+    name: str
+    why: str
+    evidence: list[EvidenceItem]
+
+
+class BottleneckSection(Section):
+    name: str = Field(description="the class; 'unknown' with the reason in `why`")
+    why: str
+    evidence: list[EvidenceItem] = Field(description="the numbers that the class was judged by")
+    factors: list[FindingSection] = Field(description="what explains it or adds to it")
+    undecided: dict[str, str] = Field(description="classes of higher precedence that could not be judged -> what they lack")
+    advice: list[str] = Field(description="what to try next, the most specific first")
+
+
+class HeadroomSection(Section):
+    ceiling_ms: float | None = Field(description="the least time for the present operations and bytes")
+    kernel_speedup: float | None = Field(description="present time / ceiling")
+    program_speedup: float | None = Field(description="of the GPU span, if the kernel reached its ceiling (Amdahl)")
+    assumption: str
+
+
+class KernelAnalysis(Section):
+    kernel: str
+    dispatches: int
+    time_ms: float | None = Field(description="total of the symbol in the base run")
+    operational_intensity: float | None = Field(description="FLOP per byte beyond L2")
+    roofline_position: Literal["memory-bound", "compute-bound"] | None
+    critical_path_score: float | None = Field(description="fraction of the critical path, 0..1")
+    bottleneck: BottleneckSection
+    headroom: HeadroomSection
+    occupancy: OccupancySection
+    evidence: list[EvidenceItem] = Field(description="every number that a rule can use")
+    notes: list[str] = Field(description="known biases and what had to be assumed")
+
+
+class AnalysisDocument(Document):
+    """analysis.json: what holds each kernel back and how much there is to win."""
+
+    kernels: list[KernelAnalysis]
+
+
+DOCUMENTS: dict[str, type[Document]] = {
+    "profile": ProfileDocument,
+    "roofline": RooflineDocument,
+    "dag": DagDocument,
+    "analysis": AnalysisDocument,
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schemas of all documents: file stem -> schema."""
+    return {name: model.model_json_schema() for name, model in DOCUMENTS.items()}

@@ -1,0 +1,146 @@
+"""Turns findings into the sections that several documents share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rocm_perf_lab.analysis.bottleneck import Bottleneck
+from rocm_perf_lab.analysis.device import Device
+from rocm_perf_lab.analysis.evidence import Evidence
+from rocm_perf_lab.analysis.headroom import ASSUMPTION, Headroom
+from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
+from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level, Roofline
+from rocm_perf_lab.arch.metric import Value
+from rocm_perf_lab.report import schema
+from rocm_perf_lab.rocpd.tables import Trace
+
+
+def nullable(**fields: Value) -> dict[str, Any]:
+    """Keyword arguments for a Section: the numbers, and under `reasons` why those that are None are."""
+    reasons = {name: value.reason or "not known" for name, value in fields.items() if value.value is None}
+    return {name: value.value for name, value in fields.items()} | {"reasons": reasons}
+
+
+def milliseconds(ns: int | float) -> Value:
+    """A duration of dispatches: the value, or no value for 0, which only a trace without GPU times has."""
+    return Value(ns / 1e6, "ms") if ns else Value.missing("ms", NO_TIME)
+
+
+def gpu(device: Device, trace: Trace) -> schema.Gpu:
+    numbers = nullable(clock_mhz=device.clock, memory_bandwidth_gbps=device.memory_bandwidth, compute_units=device.cu)
+    if numbers["compute_units"] is not None:
+        numbers["compute_units"] = int(numbers["compute_units"])
+    if device.pci_id is None:
+        numbers["reasons"]["pci_id"] = "the trace's agent has no PCI device id"
+    if trace.device is None:
+        numbers["reasons"]["software_device"] = "the kernels ran on hardware"
+    return schema.Gpu(
+        architecture=device.family_name,
+        target=device.target,
+        product=device.product_name,
+        pci_id=f"{device.pci_id:#06x}" if device.pci_id is not None else None,
+        software_device=trace.device,
+        **numbers,
+    )
+
+
+_OCCUPANCY_FIELDS = (
+    "theoretical", "compiler_waves_per_simd", "resident_waves_per_cu", "resident_workgroups_per_cu", "max_waves_per_cu",
+    "waves_in_grid", "device_waves",
+)  # fmt: skip
+
+
+def occupancy(dispatch: DispatchOccupancy, device_reason: str | None) -> schema.OccupancySection:
+    """device_reason: why the number of compute units is not known, if it is not."""
+    found = dispatch.occupancy
+    if found is None:
+        nulls: dict[str, Any] = dict.fromkeys(_OCCUPANCY_FIELDS)
+        reasons = dict.fromkeys(_OCCUPANCY_FIELDS, dispatch.reason or "not known")
+        return schema.OccupancySection(limited_by=[], limits={}, notes=[], reasons=reasons, **nulls)
+    return schema.OccupancySection(
+        theoretical=found.fraction,
+        compiler_waves_per_simd=found.compiler_waves_per_simd,
+        resident_waves_per_cu=found.resident_waves_per_cu,
+        resident_workgroups_per_cu=found.resident_workgroups_per_cu,
+        max_waves_per_cu=found.max_waves_per_cu,
+        limited_by=list(found.limited_by),
+        limits=found.limits,
+        waves_in_grid=dispatch.waves,
+        device_waves=dispatch.device_waves,
+        notes=list(found.notes),
+        reasons={} if dispatch.device_waves is not None else {"device_waves": device_reason or "not known"},
+    )
+
+
+def roofline(kernel: str, roof: Roofline) -> schema.RooflineSection:
+    fields = nullable(
+        time_ms=milliseconds(roof.time_ns),
+        flop=roof.flops,
+        gflops=roof.gflops,
+        attainable_gflops=roof.attainable_gflops,
+        fraction_of_ceiling=roof.fraction,
+        operational_intensity=roof.intensity,
+        ridge=roof.ridge,
+    )
+    if roof.position is None:
+        fields["reasons"]["position"] = no_position(roof)
+    return schema.RooflineSection(
+        kernel=kernel,
+        position=roof.position,
+        arithmetic=[_arithmetic(part) for part in roof.arithmetic],
+        levels=[_level(level) for level in roof.levels],
+        notes=list(roof.notes),
+        **fields,
+    )
+
+
+def no_position(roof: Roofline | None) -> str:
+    if roof is None:
+        return "no ceilings are known for this device"
+    return roof.ceiling_ns.reason or "the kernel counts no operations and moves no bytes"
+
+
+def _arithmetic(part: Arithmetic) -> schema.ArithmeticSection:
+    fields = nullable(flop=part.flops, gflops=part.gflops, peak_gflops=part.peak_gflops, fraction=part.fraction)
+    return schema.ArithmeticSection(precision=part.precision, pipe=part.pipe, **fields)
+
+
+def _level(level: Level) -> schema.LevelSection:
+    fields = nullable(
+        bytes=level.bytes,
+        gbps=level.gbps,
+        peak_gbps=level.peak_gbps,
+        fraction=level.fraction,
+        operational_intensity=level.intensity,
+    )
+    return schema.LevelSection(level=level.name, **fields)
+
+
+def evidence(found: Evidence, names: tuple[str, ...] | None = None) -> list[schema.EvidenceItem]:
+    """All evidence, or the named part of it."""
+    return [
+        schema.EvidenceItem(name=name, unit=value.unit, **nullable(value=value))
+        for name, value in found.values.items()
+        if names is None or name in names
+    ]
+
+
+def bottleneck(found: Bottleneck, numbers: Evidence) -> schema.BottleneckSection:
+    return schema.BottleneckSection(
+        name=found.finding.name,
+        why=found.finding.why,
+        evidence=evidence(numbers, found.finding.uses),
+        factors=[
+            schema.FindingSection(name=factor.name, why=factor.why, evidence=evidence(numbers, factor.uses))
+            for factor in found.factors
+        ],
+        undecided=found.undecided,
+        advice=list(found.advice),
+    )
+
+
+def headroom(found: Headroom) -> schema.HeadroomSection:
+    ceiling = found.ceiling_ns
+    in_ms = Value(ceiling.value / 1e6, "ms") if ceiling.value is not None else ceiling
+    fields = nullable(ceiling_ms=in_ms, kernel_speedup=found.kernel_speedup, program_speedup=found.program_speedup)
+    return schema.HeadroomSection(assumption=ASSUMPTION, **fields)

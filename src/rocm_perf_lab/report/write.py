@@ -1,0 +1,42 @@
+"""Writes the documents into a run directory."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+
+from rocm_perf_lab.errors import OutputError
+from rocm_perf_lab.report.documents import Documents
+from rocm_perf_lab.report.schema import Document
+
+
+def to_json(document: Document) -> str:
+    """The document as JSON text: the schema's order of fields, two spaces, one newline at the end."""
+    return json.dumps(document.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_documents(directory: Path, documents: Documents) -> None:
+    """Writes profile, roofline, dag and analysis .json and dispatches.parquet. Each file appears whole or not at all.
+
+    The same documents give the same bytes. OutputError if a file cannot be written.
+    """
+    directory = Path(directory)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, document in documents.by_name().items():
+            _replace(directory / f"{name}.json", lambda file, text=to_json(document): file.write_text(text, "utf-8"))
+        _replace(directory / "dispatches.parquet", lambda file: parquet.write_table(documents.dispatches, file))
+    except OSError as error:
+        raise OutputError(f"cannot write {error.filename or directory} ({error.strerror})", "choose another -o DIR") from error
+
+
+def _replace(path: Path, write) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

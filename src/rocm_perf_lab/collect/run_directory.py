@@ -37,12 +37,13 @@ def growing(destination: Path) -> Iterator[Path]:
     Raises OutputError if that cannot be written, or if `destination` is something that is no earlier run.
     """
     destination = destination.resolve()
-    with _output_errors(destination), _uninterrupted():
-        _check_replaceable(destination)
-        _clear_abandoned(destination)
-        partial = Path(tempfile.mkdtemp(prefix=_partial_prefix(destination), dir=destination.parent))
-        lock = os.open(partial, os.O_RDONLY | os.O_DIRECTORY)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _uninterrupted():
+        try:
+            _check_replaceable(destination)
+            _clear_abandoned(destination)
+            partial, lock = _make_partial(destination)
+        except OSError as error:
+            raise _cannot_write(destination, error) from error
     try:
         with _output_errors(destination):
             (partial / TRACE_FOLDER).mkdir()
@@ -52,6 +53,13 @@ def growing(destination: Path) -> Iterator[Path]:
         with _uninterrupted():
             _remove(partial)
         os.close(lock)
+
+
+def _make_partial(destination: Path) -> tuple[Path, int]:
+    partial = Path(tempfile.mkdtemp(prefix=_partial_prefix(destination), dir=destination.parent))
+    lock = os.open(partial, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return partial, lock
 
 
 def _publish(partial: Path, destination: Path) -> None:
@@ -113,10 +121,14 @@ def _output_errors(destination: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _OUTPUT_TROUBLE:
             raise
-        raise OutputError(
-            f"{destination} cannot be written ({error.strerror or error})",
-            "free some space or choose a folder that you may write to with -o",
-        ) from error
+        raise _cannot_write(destination, error) from error
+
+
+def _cannot_write(destination: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"{destination} cannot be written ({error.strerror or error})",
+        "free some space or choose a folder that you may write to with -o",
+    )
 
 
 @contextlib.contextmanager

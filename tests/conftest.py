@@ -1,0 +1,104 @@
+"""What tests share: the native parts, the testbed programs, the command line, recordings."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def native_dir() -> Path:
+    """The folder of a native build ($ROCM_PERF_LAB_NATIVE_DIR, else build/); skips where nothing is built."""
+    folder = Path(os.environ.get("ROCM_PERF_LAB_NATIVE_DIR") or REPOSITORY / "build")
+    if not (folder / "lib" / "librocmperf_device.so").exists():
+        pytest.skip(f"no native build in {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def testbed(native_dir: Path) -> Callable[[str], Path]:
+    """testbed("vcopy") is the compiled program; skips where it is not built."""
+
+    def program(name: str) -> Path:
+        path = native_dir / "testbed" / name
+        if not path.exists():
+            pytest.skip(f"{path} is not built")
+        return path
+
+    return program
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Recordings of real hardware ($RPL_SHARED/data, else ../shared/data); skips where there are none."""
+    folder = Path(os.environ.get("RPL_SHARED") or REPOSITORY.parent / "shared") / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no recordings in {folder}")
+    return folder
+
+
+@pytest.fixture
+def rocm_perf(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """rocm_perf("profile", "./app") runs the command line in tmp_path and returns the completed process.
+
+    Keyword arguments go to subprocess.run; `environment` is added to this process's.
+    """
+
+    def run(*arguments: object, environment: dict[str, str] | None = None, **options) -> subprocess.CompletedProcess[str]:
+        defaults = dict(cwd=tmp_path, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+        command = [sys.executable, "-m", "rocm_perf_lab", *map(str, arguments)]
+        return subprocess.run(command, env=os.environ | (environment or {}), **(defaults | options))
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def process_is_gone() -> Callable[[int], bool]:
+    """process_is_gone(pid): whether it has ended. Nobody may reap an orphan in a container: a zombie is gone too."""
+
+    def is_gone(pid: int) -> bool:
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        except FileNotFoundError:
+            return True
+
+    return is_gone
+
+
+@pytest.fixture(scope="session")
+def compile_c(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """compile_c("name", source, *flags) compiles a C program; skips without a compiler."""
+    folder = tmp_path_factory.mktemp("programs")
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+
+    def compiled(name: str, source: str, *flags: str) -> Path:
+        if compiler is None:
+            pytest.skip("no C compiler")
+        path = folder / name
+        subprocess.run([compiler, "-x", "c", "-", "-o", path, *flags], input=source, text=True, check=True)
+        return path
+
+    return compiled
+
+
+@pytest.fixture(scope="session")
+def inert_native(compile_c, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Environment that points to native parts that load but do nothing: for programs that never start ROCr."""
+    folder = tmp_path_factory.mktemp("inert")
+    library = compile_c("inert.so", "int rocm_perf_inert;", "-shared", "-fPIC")
+    for name in ("librocmperf_device.so", "librocmperf_tracer.so", "rocmperf-rocpd-writer"):
+        shutil.copy(library, folder / name)
+    return {"ROCM_PERF_LAB_NATIVE_DIR": str(folder)}

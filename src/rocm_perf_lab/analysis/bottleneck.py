@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rocm_perf_lab.analysis.evidence import Evidence
+from rocm_perf_lab.arch.metric import Value
 
 SATURATED = 0.60  # of a peak rate
 WAITING = 0.50  # of the waves' life in s_waitcnt or at barriers
@@ -66,7 +67,7 @@ CLASSES = (
         ("reuse data in LDS or registers so that fewer lines are fetched from L2",),
     ),
     Rule(
-        "occupancy-limited", ("wait_fraction", "resident_waves_per_simd", "waves_per_simd_of_grid"),
+        "occupancy-limited", ("wait_fraction", "resident_waves_per_simd", "grid_waves_per_simd"),
         lambda wait, resident, grid: wait >= WAITING and resident <= LOW_RESIDENCE < grid,
         "its waves mostly wait, and registers or LDS let too few of them reside on a SIMD to cover for one another",
         ("use fewer registers (__launch_bounds__) or less LDS per workgroup",),
@@ -84,7 +85,7 @@ CLASSES = (
         ("put more loads in flight: unroll, load ahead of use, more waves; make each load wider",),
     ),
     Rule(
-        "too-little-parallelism", ("waves_per_simd_of_grid",), lambda waves: waves < FEW_WAVES,
+        "too-little-parallelism", ("grid_waves_per_simd",), lambda waves: waves < FEW_WAVES,
         "the grid has fewer waves than the device has SIMDs",
         ("launch more work at once: smaller work per thread, or batch several launches into one",),
     ),
@@ -94,7 +95,7 @@ CLASSES = (
         ("fuse short kernels, or record them in a HIP graph",),
     ),
     Rule(
-        "occupancy-limited", ("resident_waves_per_simd", "waves_per_simd_of_grid"),
+        "occupancy-limited", ("resident_waves_per_simd", "grid_waves_per_simd"),
         lambda resident, grid: resident <= LOW_RESIDENCE < grid,
         "registers or LDS let few waves reside on a SIMD",
         ("use fewer registers (__launch_bounds__) or less LDS per workgroup",),
@@ -114,12 +115,12 @@ FACTORS = (
         ("use a whole line while it is in L1: let neighbouring lanes touch neighbouring addresses",),
     ),
     Rule(
-        "too-little-parallelism", ("waves_per_simd_of_grid",), lambda waves: waves < FEW_WAVES,
+        "too-little-parallelism", ("grid_waves_per_simd",), lambda waves: waves < FEW_WAVES,
         "the grid has fewer waves than the device has SIMDs",
         ("launch more work at once: less work per thread, several threads per row",),
     ),
     Rule(
-        "low-occupancy", ("resident_waves_per_simd", "waves_per_simd_of_grid"),
+        "low-occupancy", ("resident_waves_per_simd", "grid_waves_per_simd"),
         lambda resident, grid: resident <= LOW_RESIDENCE < grid,
         "registers or LDS let few waves reside on a SIMD",
         ("use fewer registers (__launch_bounds__) or less LDS per workgroup",),
@@ -173,10 +174,8 @@ def classify(evidence: Evidence) -> Bottleneck:
         if verdict:
             return Bottleneck(_finding(rule), _factors(evidence, rule.name), undecided)
         if verdict is None:
-            undecided[rule.name] = _lacking(rule, evidence)
-    why = "no limit is reached"
-    if undecided:
-        why = "the evidence is incomplete: " + "; ".join(dict.fromkeys(undecided.values()))
+            undecided.setdefault(rule.name, _lacking(rule, evidence))
+    why = f"the evidence does not decide: {', '.join(undecided)} could not be judged" if undecided else "no limit is reached"
     return Bottleneck(Finding(UNKNOWN, why, (), ()), _factors(evidence, UNKNOWN), undecided)
 
 
@@ -190,5 +189,5 @@ def _finding(rule: Rule) -> Finding:
 
 def _lacking(rule: Rule, evidence: Evidence) -> str:
     missing = [name for name in rule.uses if evidence.number(name) is None]
-    reasons = [value.reason for name in missing if (value := evidence.values.get(name)) and value.reason]
-    return "; ".join(dict.fromkeys(reasons)) or f"no {', '.join(missing)}"
+    known = [evidence.values[name] for name in missing if name in evidence.values]
+    return Value.missing_because("", known).reason or f"no {', '.join(missing)}"

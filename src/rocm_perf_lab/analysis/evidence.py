@@ -46,31 +46,36 @@ def gather(
 def _compute_fraction(roofline: Roofline) -> Value:
     """Of the time at the peaks of the pipes that were used."""
     if roofline.compute_ns.value is None or not roofline.time_ns:
-        return Value.missing("fraction", roofline.compute_ns.reason or NO_TIME)
+        return Value.missing_because("fraction", [roofline.compute_ns, _timed(roofline)])
     return Value(roofline.compute_ns.value / roofline.time_ns, "fraction")
 
 
 def _memory_side(roofline: Roofline) -> Value:
     """1 on the memory side of the ridge, 0 on the compute side."""
     if roofline.position is None:
-        return Value.missing("flag", roofline.ceiling_ns.reason or "it counts no operations and moves no bytes")
+        nothing = Value.missing("", "it counts no operations and moves no bytes")
+        return Value.missing_because("flag", [roofline.ceiling_ns if roofline.ceiling_ns.value is None else nothing])
     return Value(float(roofline.position == "memory-bound"), "flag")
+
+
+def _timed(roofline: Roofline) -> Value:
+    return Value(float(roofline.time_ns), "ns") if roofline.time_ns else Value.missing("ns", NO_TIME)
 
 
 def _parallelism(occupancy: DispatchOccupancy, device: Device) -> dict[str, Value]:
     found = occupancy.occupancy
     if found is None:
         reason = occupancy.reason or "no occupancy"
-        names = {"theoretical_occupancy": "fraction", "resident_waves_per_simd": "waves", "waves_per_simd_of_grid": "waves"}
+        names = {"theoretical_occupancy": "fraction", "resident_waves_per_simd": "waves/SIMD", "grid_waves_per_simd": "waves/SIMD"}
         return {name: Value.missing(unit, reason) for name, unit in names.items()}
     simds = device.family.occupancy_rules.simds
     per_simd = Value.missing("waves", device.cu.reason or "")
     if device.cu.value:
-        per_simd = Value(occupancy.waves / (device.cu.value * simds), "waves")
+        per_simd = Value(occupancy.waves / (device.cu.value * simds), "waves/SIMD")
     return {
         "theoretical_occupancy": Value(found.fraction, "fraction"),
-        "resident_waves_per_simd": Value(found.resident_waves_per_cu / simds, "waves"),
-        "waves_per_simd_of_grid": per_simd,
+        "resident_waves_per_simd": Value(found.resident_waves_per_cu / simds, "waves/SIMD"),
+        "grid_waves_per_simd": per_simd,
     }
 
 
@@ -85,7 +90,7 @@ def _activity(values: dict[str, Value], time_ns: int, device: Device) -> dict[st
     def share(name: str, per: float) -> Value:
         value = values.get(name) or Value.missing("", f"no counters are known for {device.family.name}")
         if value.value is None:
-            return Value.missing("fraction", value.reason or "")
+            return Value.missing_because("fraction", [value])
         return Value(value.value / per, "fraction")
 
     return {

@@ -28,6 +28,7 @@ class KernelFindings:
     bottleneck: Bottleneck
     headroom: Headroom
     on_path: SymbolOnPath | None
+    has_counters: bool
     notes: tuple[str, ...]
 
 
@@ -48,5 +49,6 @@ def study(
         bottleneck=classify(evidence),
         headroom=headroom(roof, on_path.fraction if on_path else 0.0),
         on_path=on_path,
+        has_counters=bool(counters.values),
         notes=counters.notes if roof is None else roof.notes,
     )

@@ -174,9 +174,8 @@ def _ratio(a: float, b: float) -> float | None:
 
 def _apply(function, unit: str, *values: Value) -> Value:
     """The function of the numbers, or the reasons of those that are missing. A None result is a division by zero."""
-    reasons = list(dict.fromkeys(value.reason for value in values if value.value is None and value.reason))
     if any(value.value is None for value in values):
-        return Value.missing(unit, "; ".join(reasons))
+        return Value.missing_because(unit, values)
     result = function(*(value.value for value in values))
     return Value(result, unit) if result is not None else Value.missing(unit, "there is nothing to divide by: the divisor is 0")
 

@@ -24,8 +24,8 @@ from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.rocpd.tables import Edges, Trace
 
 INFERRED_NOTE = (
-    "dependencies are inferred from order within queues and streams: waits between streams and of the host are not in the "
-    "trace, so the path can be longer and slack smaller than shown"
+    "dependencies are inferred from order within queues and streams: events between streams and waits of the host are not in "
+    "the trace, so the path can be longer and slack smaller than shown"
 )
 ONE_RUN = "one run: a spread needs at least two"
 
@@ -89,14 +89,15 @@ def _profile(findings: Findings, head: dict[str, Any]) -> schema.ProfileDocument
     runtime = Value(findings.stability.median_ms, "ms") if findings.stability else Value.missing("ms", NO_TIME)
     fields = sections.nullable(runtime_ms=runtime)
     fields["reasons"] |= _head_reasons(findings)
-    if chosen.roofline is None:
-        fields["reasons"]["roofline"] = sections.no_position(None)
+    roof = chosen.roofline if chosen.has_counters else None
+    if roof is None:
+        fields["reasons"]["roofline"] = "no counters were collected" if chosen.roofline else sections.no_position(None)
     return schema.ProfileDocument(
         kernel=_identity(findings),
         stability=_stability(findings.stability),
-        resources=_resources(findings, chosen),
+        resources=sections.resources(chosen.symbol.kernel, findings.trace.dispatches, findings.selection.row),
         occupancy=sections.occupancy(chosen.occupancy, findings.device.cu.reason),
-        roofline=sections.roofline(chosen.symbol.name, chosen.roofline) if chosen.roofline else None,
+        roofline=sections.roofline(chosen.symbol.name, roof) if roof else None,
         run=_run(findings.trace),
         **head,
         **fields,
@@ -134,17 +135,6 @@ def _stability(found: Stability | None) -> schema.StabilitySection:
     )
 
 
-def _resources(findings: Findings, chosen: KernelFindings) -> schema.Resources:
-    kernel, dispatches = chosen.symbol.kernel, findings.trace.dispatches
-    return schema.Resources(
-        vgpr_per_thread=kernel.arch_vgprs,
-        accum_vgpr_per_thread=kernel.accum_vgprs,
-        sgpr_per_wave=kernel.sgprs,
-        lds_bytes=int(dispatches.lds_bytes[findings.selection.row]),
-        scratch_bytes=int(dispatches.scratch_bytes[findings.selection.row]),
-    )
-
-
 def _run(trace: Trace) -> schema.Run:
     written = datetime.fromtimestamp(int(trace.path.stat().st_mtime), timezone.utc)
     process = trace.process
@@ -155,7 +145,7 @@ def _run(trace: Trace) -> schema.Run:
 
 def _dag(findings: Findings, head: dict[str, Any]) -> schema.DagDocument:
     edges, path = findings.dag.edges, findings.path
-    exact = bool(edges.exact.all()) and len(edges) > 0
+    exact = findings.trace.has_exact_dependencies
     counts = np.bincount(edges.kind, minlength=len(Edges.KINDS)).tolist()
     dominant = dominant_symbol(path) if path else None
     names = ("critical_path_ns", "work_ns", "delay_ns", "lead_ns", "dominant_symbol", "fraction", "speedup_ceiling")
@@ -195,7 +185,7 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
         return notes
     first = path.symbols[0]
     if first is not dominant:
-        notes.append(f"{first.name} has more of the path than any of the program's own kernels: {first.fraction:.1%}")
+        notes.append(f"{first.name} has more of the path than any of the program's own kernels: {100 * first.fraction:.1f} %")
     if path.delay_ns + path.lead_ns > path.work_ns:
         notes.append("on most of the path nothing runs: launches, and the host's work between them, decide the span")
     return notes
@@ -257,6 +247,7 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         roofline_position=position,
         bottleneck=sections.bottleneck(kernel.bottleneck, kernel.evidence),
         headroom=sections.headroom(kernel.headroom),
+        resources=sections.resources(kernel.symbol.kernel, findings.trace.dispatches, kernel.row),
         occupancy=sections.occupancy(kernel.occupancy, findings.device.cu.reason),
         evidence=sections.evidence(kernel.evidence),
         notes=list(kernel.notes),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 SCHEMA_VERSION = "1.0"
 
@@ -20,7 +20,15 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-    reasons: dict[str, str] = Field(default_factory=dict, description="field name -> why that field is null")
+    reasons: dict[str, str] = Field(
+        default_factory=dict, description="field name -> why that field is null; absent if none is"
+    )
+
+    @model_serializer(mode="wrap")
+    def _reasons_last(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = serialize(self)
+        reasons = fields.pop("reasons")
+        return fields | ({"reasons": reasons} if reasons else {})
 
     @model_validator(mode="after")
     def _nulls_have_reasons(self) -> Section:
@@ -236,7 +244,8 @@ class KernelAnalysis(Section):
     critical_path_score: float | None = Field(description="fraction of the critical path, 0..1")
     bottleneck: BottleneckSection
     headroom: HeadroomSection
-    occupancy: OccupancySection
+    resources: Resources = Field(description="of the symbol's longest dispatch")
+    occupancy: OccupancySection = Field(description="of the symbol's longest dispatch")
     evidence: list[EvidenceItem] = Field(description="every number that a rule can use")
     notes: list[str] = Field(description="known biases and what had to be assumed")
 

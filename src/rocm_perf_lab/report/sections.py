@@ -12,7 +12,7 @@ from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level, Roofline
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.report import schema
-from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.tables import Dispatches, Kernel, Trace
 
 
 def nullable(**fields: Value) -> dict[str, Any]:
@@ -41,6 +41,17 @@ def gpu(device: Device, trace: Trace) -> schema.Gpu:
         pci_id=f"{device.pci_id:#06x}" if device.pci_id is not None else None,
         software_device=trace.device,
         **numbers,
+    )
+
+
+def resources(kernel: Kernel, dispatches: Dispatches, row: int) -> schema.Resources:
+    """Registers of the kernel, memory of its dispatch in `row`."""
+    return schema.Resources(
+        vgpr_per_thread=kernel.arch_vgprs,
+        accum_vgpr_per_thread=kernel.accum_vgprs,
+        sgpr_per_wave=kernel.sgprs,
+        lds_bytes=int(dispatches.lds_bytes[row]),
+        scratch_bytes=int(dispatches.scratch_bytes[row]),
     )
 
 

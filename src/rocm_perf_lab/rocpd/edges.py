@@ -9,6 +9,8 @@ import numpy as np
 
 from rocm_perf_lab.rocpd.tables import NO_ID, Copies, Dispatches, Edges
 
+NULL_STREAM = 0  # as rocprofv3 numbers it
+
 _KIND = {name: index for index, name in enumerate(Edges.KINDS)}
 
 
@@ -37,14 +39,15 @@ def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
     """Edges where the trace has no dependencies (rocprofv3 records none).
 
     Work of one queue, and work of one HIP stream, is taken to run in its order in time: each node depends on the node of
-    the same queue or stream that ended last before it started. What cannot be seen this way is missing: waits between
-    streams (hipStreamWaitEvent, the null stream) and waits of the host.
+    the same queue or stream that ended last before it started. Work of the null stream (id 0) is taken to wait for all
+    other streams and they for it, as HIP's default does. What cannot be seen this way is missing: other waits between
+    streams (hipStreamWaitEvent) and waits of the host.
     """
     start, end = np.r_[dispatches.start, copies.start], np.r_[dispatches.end, copies.end]
     queue = np.r_[dispatches.queue_id, np.full(len(copies), NO_ID)]
     stream = _ordered_streams(dispatches, copies)
     by_queue = _chains(queue, start, end)
-    by_stream = _chains(stream, start, end)
+    by_stream = np.concatenate([_chains(stream, start, end), _null_stream(stream, start, end)])
     both = np.concatenate([by_queue, by_stream])
     kind = np.r_[np.full(len(by_queue), _KIND["queue"]), np.full(len(by_stream), _KIND["stream"])]
     # A pair found by both ways is one dependency; np.unique keeps the first, that is, the queue's.
@@ -63,6 +66,26 @@ def _ordered_streams(dispatches: Dispatches, copies: Copies) -> np.ndarray:
     spread = streams[queues_used > 1]
     stream = np.r_[dispatches.stream_id, copies.stream_id]
     return np.where(np.isin(stream, spread), NO_ID, stream)
+
+
+def _null_stream(stream: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """(source, target) pairs, (e, 2), between the null stream and each of the others."""
+    null = np.flatnonzero(stream == NULL_STREAM)
+    pairs = [np.empty((0, 2), np.int64)]
+    for other in np.setdiff1d(stream, [NULL_STREAM, NO_ID]):
+        nodes = np.flatnonzero(stream == other)
+        pairs += [_last_before(nodes, null, start, end), _last_before(null, nodes, start, end)]
+    return np.concatenate(pairs)
+
+
+def _last_before(sources: np.ndarray, targets: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """For each target the source that ended last, if one ended and had started before the target started."""
+    by_end = sources[np.argsort(end[sources], kind="stable")]
+    ended = np.searchsorted(end[by_end], start[targets], side="right")
+    source, target = by_end[ended[ended > 0] - 1], targets[ended > 0]
+    # Nodes that take no time can end and start at one instant: without an order between them there is no edge.
+    ordered = start[source] < start[target]
+    return np.c_[source[ordered], target[ordered]]
 
 
 def _chains(key: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:

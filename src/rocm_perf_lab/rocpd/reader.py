@@ -12,7 +12,7 @@ import numpy as np
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd.connect import MissingTable, connect, table, was_interrupted
 from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges
-from rocm_perf_lab.rocpd.tables import NO_ID, Agent, Copies, Dispatches, Kernel, Process, Trace
+from rocm_perf_lab.rocpd.tables import NO_ID, Agent, Copies, Dispatches, Edges, Kernel, Process, Trace
 
 _ROWS_AT_ONCE = 100_000  # bounds the Python objects alive at a time; the arrays themselves are compact
 
@@ -36,7 +36,7 @@ def read_trace(path: Path) -> Trace:
                 kernels=_kernels(connection),
                 dispatches=dispatches,
                 copies=copies,
-                edges=_edges(connection, dispatches, copies),
+                edges=_edges(connection, process, dispatches, copies),
                 counters=_counters(connection, dispatches),
             )
         except MissingTable as error:
@@ -103,14 +103,14 @@ def _copies(connection: sqlite3.Connection) -> Copies:
     return Copies(*rows.T, name=[row[0] or "MEMORY_COPY" for row in names])
 
 
-def _edges(connection: sqlite3.Connection, dispatches: Dispatches, copies: Copies):
-    """The dependencies that the collector recorded; where it recorded none, those that order in time suggests."""
+def _edges(connection: sqlite3.Connection, process: Process, dispatches: Dispatches, copies: Copies) -> Edges:
+    """The dependencies that the collector recorded; where it records none, those that order in time suggests."""
+    if not process.has_exact_dependencies:
+        return inferred_edges(dispatches, copies)
     rows = connection.execute(
         f"""SELECT id, extdata FROM "{table(connection, "event")}" WHERE extdata LIKE '%"depends_on"%' ORDER BY id"""
-    ).fetchall()
-    if rows:
-        return exact_edges(((event, _json_object(extdata)) for event, extdata in rows), dispatches, copies)
-    return inferred_edges(dispatches, copies)
+    )
+    return exact_edges(((event, _json_object(extdata)) for event, extdata in rows), dispatches, copies)
 
 
 def _counters(connection: sqlite3.Connection, dispatches: Dispatches) -> dict[str, np.ndarray]:

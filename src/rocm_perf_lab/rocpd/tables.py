@@ -108,6 +108,16 @@ class Process:
     host: str
     extdata: dict[str, Any]
 
+    @property
+    def own(self) -> dict[str, Any]:
+        """What this project's collector says of itself; empty for rocprofv3."""
+        own = self.extdata.get("rocm_perf_lab")
+        return own if isinstance(own, dict) else {}
+
+    @property
+    def has_exact_dependencies(self) -> bool:
+        return self.own.get("dependencies") == "exact"
+
 
 @dataclass(frozen=True)
 class Trace:
@@ -123,30 +133,30 @@ class Trace:
     counters: dict[str, np.ndarray]  # name -> (n,) float64 aligned with dispatches; NaN where not collected
 
     @property
-    def _own(self) -> dict[str, Any]:
-        own = self.process.extdata.get("rocm_perf_lab")
-        return own if isinstance(own, dict) else {}
-
-    @property
     def timing(self) -> str:
         """'measured' or 'modelled'. Only this project's collector can model time, and it says so."""
-        return "modelled" if self._own.get("timing") == "modelled" else "measured"
+        return "modelled" if self.process.own.get("timing") == "modelled" else "measured"
 
     @property
     def timing_parameters(self) -> str | None:
         """Identifies the timing parameters behind modelled times."""
-        value = self._own.get("timing_parameters")
+        value = self.process.own.get("timing_parameters")
         return str(value) if value else None
 
     @property
     def device(self) -> str | None:
         """The software device that ran the kernels ('software gfx942'); None on hardware."""
-        value = self._own.get("device")
+        value = self.process.own.get("device")
         return str(value) if value else None
 
     @property
     def collector(self) -> str:
-        return str(self._own.get("collector", "rocprofv3"))
+        return str(self.process.own.get("collector", "rocprofv3"))
+
+    @property
+    def has_exact_dependencies(self) -> bool:
+        """Whether the collector saw the dependencies; otherwise `edges` is inferred from order in time."""
+        return self.process.has_exact_dependencies
 
     @property
     def has_times(self) -> bool:

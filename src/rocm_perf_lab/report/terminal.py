@@ -1,0 +1,239 @@
+"""The report for people: what was found, why, and what to try next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rocm_perf_lab.report import words
+from rocm_perf_lab.report.documents import Documents
+from rocm_perf_lab.report.schema import (
+    DagDocument,
+    Document,
+    KernelAnalysis,
+    OccupancySection,
+    ProfileDocument,
+    RooflineSection,
+    StabilitySection,
+)
+
+_MOST_SYMBOLS = 8
+
+
+def render(documents: Documents, console: Console) -> None:
+    """Prints the report, on the kernel that dominates the critical path. Without a terminal it is plain text."""
+    profile, dag = documents.profile, documents.dag
+    kernel = _kernel_of_interest(documents)
+    roof = next((roof for roof in documents.roofline.kernels if roof.kernel == kernel.kernel), None)
+    _title(profile, console)
+    _which_kernel(dag, console)
+    if kernel.kernel != profile.kernel.name:
+        longest = words.short_name(profile.kernel.name)
+        _say(console, f"The longest single dispatch ({words.duration(profile.kernel.duration_ns)}) is one of {longest}.")
+    _what_holds_it_back(kernel, roof, console)
+    _headroom(kernel, console)
+    _advice(kernel, console)
+    _notes([*dag.notes, *kernel.notes, *kernel.occupancy.notes], console)
+
+
+def _kernel_of_interest(documents: Documents) -> KernelAnalysis:
+    """The dominant kernel; where the path is not known, the profile's."""
+    by_name = {kernel.kernel: kernel for kernel in documents.analysis.kernels}
+    return by_name.get(documents.dag.dominant_symbol or "") or by_name[documents.profile.kernel.name]
+
+
+def _title(profile: ProfileDocument, console: Console) -> None:
+    gpu = profile.gpu
+    where = f"{gpu.product} ({gpu.target})"
+    _say(console, f"{profile.run.command} on {where}", style="bold", indent=0)
+    if profile.timing == "modelled":
+        _say(console, modelled_label(profile), style="bold yellow", indent=0)
+    _say(console, _runtime(profile), indent=0)
+
+
+def modelled_label(document: Document) -> str:
+    """What must stand beside every time that no hardware took."""
+    device = document.gpu.software_device or "a software device"
+    return f"MODELLED: no GPU ran this. Counts are exact for {device}; every time comes from its timing model."
+
+
+def _runtime(profile: ProfileDocument) -> str:
+    if profile.runtime_ms is None:
+        return f"Time in kernels: not known ({profile.reasons['runtime_ms']})."
+    return f"Time in kernels: {words.duration(profile.runtime_ms * 1e6)}{_spread(profile.stability, profile.timing)}."
+
+
+def _spread(stability: StabilitySection, timing: str) -> str:
+    if stability.cv is None:
+        return " (one run: its spread is not known)"
+    warning = "; unstable: compare nothing against this" if stability.classification == "unstable" else ""
+    if timing == "modelled" and stability.cv == 0:
+        return f" (the same in all {stability.runs} runs, as modelled time should be)"
+    return (
+        f", the median of {stability.runs} runs (spread {words.percent(stability.cv)} of the mean: "
+        f"{stability.classification}{warning})"
+    )
+
+
+def _which_kernel(dag: DagDocument, console: Console) -> None:
+    _heading(console, "Which kernel holds the program back")
+    if dag.dominant_symbol is None:
+        _say(console, f"Not known: {dag.reasons['dominant_symbol']}.")
+        return
+    ceiling = f"at most {words.times(dag.speedup_ceiling)} shorter" if dag.speedup_ceiling else "as short as you like"
+    _say(
+        console,
+        f"{words.short_name(dag.dominant_symbol)}: {words.percent(dag.fraction)} of the critical path of "
+        f"{words.duration(dag.critical_path_ns)}. However fast it became, the GPU's span would get {ceiling}.",
+    )
+    _say(
+        console,
+        f"The path: {words.duration(dag.work_ns)} of kernels and copies, {words.duration(dag.delay_ns)} between them, "
+        f"{words.duration(dag.lead_ns)} before its first; dependencies are {dag.dependencies}.",
+    )
+    table = _table("kernel or copy", "on path", "of path", "total", "dispatches", "least slack", "could overlap")
+    for symbol in dag.symbols[:_MOST_SYMBOLS]:
+        table.add_row(
+            words.short_name(symbol.kernel, 36),
+            words.duration(symbol.critical_path_ns),
+            words.percent(symbol.fraction),
+            words.duration(symbol.total_ms * 1e6),
+            str(symbol.dispatches),
+            words.duration(symbol.min_slack_ns),
+            words.duration(symbol.overlap_potential_ns),
+        )
+    console.print(table)
+    if (left := len(dag.symbols) - _MOST_SYMBOLS) > 0:
+        _say(console, f"{left} more in dag.json.")
+
+
+def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, console: Console) -> None:
+    _heading(console, f"What holds {words.short_name(kernel.kernel)} back")
+    found = kernel.bottleneck
+    _say(console, f"{found.name}: {found.why}{_numbers(found.evidence)}.", style="bold")
+    for factor in found.factors:
+        _say(console, f"- {factor.name}: {factor.why}{_numbers(factor.evidence)}.")
+    _undecided(found.undecided, console)
+    if roof is not None:
+        _roofline(roof, console)
+    _occupancy(kernel, console)
+
+
+def _undecided(undecided: dict[str, str], console: Console) -> None:
+    """Which classes could not be judged, and for lack of what; once for all that lack the same."""
+    for lacking in dict.fromkeys(undecided.values()):
+        names = [name for name in undecided if undecided[name] == lacking]
+        _say(console, f"- not judged: {', '.join(names)} ({_shorten(lacking)}).", style="dim")
+
+
+def _numbers(evidence: Iterable) -> str:
+    parts = [f"{item.name.replace('_', ' ')} {words.evidence(item.value, item.unit)}" for item in evidence]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _roofline(roof: RooflineSection, console: Console) -> None:
+    if roof.position is None:
+        _say(console, f"Roofline: not known ({_shorten(roof.reasons['position'])}).")
+    else:
+        ridge = f"; ridge {words.amount(roof.ridge, 'FLOP/byte')}" if roof.ridge is not None else ""
+        _say(
+            console,
+            f"Roofline: {roof.position} at {words.amount(roof.operational_intensity, 'FLOP/byte')}{ridge}. "
+            f"It reaches {words.percent(roof.fraction_of_ceiling)} of that ceiling"
+            + (f" ({words.amount(roof.gflops, 'GFLOP/s')})." if roof.gflops else "."),
+        )
+    levels = [level for level in roof.levels if level.bytes is not None]
+    if not levels:
+        return
+    table = _table("level", "bytes", "attained", "peak", "of peak")
+    for level in levels:
+        gbps, peak = words.amount(level.gbps, "GB/s"), words.amount(level.peak_gbps, "GB/s")
+        table.add_row(level.level, words.size(level.bytes), gbps, peak, words.percent(level.fraction))
+    for part in roof.arithmetic:
+        if part.flop:
+            rate, peak = words.amount(part.gflops, "GFLOP/s"), words.amount(part.peak_gflops, "GFLOP/s")
+            name = f"{part.pipe.upper()} {part.precision}"
+            table.add_row(name, words.amount(part.flop, "FLOP"), rate, peak, words.percent(part.fraction))
+    console.print(table)
+
+
+def _occupancy(kernel: KernelAnalysis, console: Console) -> None:
+    resources, found = kernel.resources, kernel.occupancy
+    uses = (
+        f"{resources.vgpr_per_thread} + {resources.accum_vgpr_per_thread} VGPRs, {resources.sgpr_per_wave} SGPRs, "
+        f"{words.size(resources.lds_bytes)} LDS a workgroup"
+    )
+    if resources.scratch_bytes:
+        uses += f", {words.size(resources.scratch_bytes)} scratch a thread"
+    if found.theoretical is None:
+        _say(console, f"Occupancy: not known ({found.reasons['theoretical']}); it uses {uses}.")
+        return
+    _say(
+        console,
+        f"Occupancy: {found.resident_waves_per_cu} of {found.max_waves_per_cu} waves fit on a CU "
+        f"({words.percent(found.theoretical)}), limited by {' and '.join(found.limited_by)}; it uses {uses}.{_fill(found)}",
+    )
+
+
+def _fill(found: OccupancySection) -> str:
+    if not found.device_waves:
+        return ""
+    ratio = found.waves_in_grid / found.device_waves
+    return f" Its grid has {found.waves_in_grid:,} waves, {words.percent(ratio)} of what the device holds at once."
+
+
+def _headroom(kernel: KernelAnalysis, console: Console) -> None:
+    _heading(console, "How much there is to win")
+    found = kernel.headroom
+    if found.kernel_speedup is None:
+        _say(console, f"Not known: {_shorten(found.reasons['kernel_speedup'])}.")
+        return
+    program = f", the GPU's span {words.times(found.program_speedup)}" if kernel.critical_path_score is not None else ""
+    _say(
+        console,
+        f"Up to {words.times(found.kernel_speedup)} for the kernel{program}: at its ceilings its dispatches would take "
+        f"{words.duration(found.ceiling_ms * 1e6)} instead of {words.duration(kernel.time_ms * 1e6)}.",
+    )
+    _say(console, f"Assumed: {found.assumption}.", style="dim")
+
+
+def _advice(kernel: KernelAnalysis, console: Console) -> None:
+    _heading(console, "What to try next")
+    for line in kernel.bottleneck.advice or ["collect the missing counters: without them there is nothing to go by"]:
+        _say(console, f"- {line}")
+
+
+def _notes(notes: list[str], console: Console) -> None:
+    if notes:
+        _heading(console, "Read these numbers with care")
+        for note in dict.fromkeys(notes):
+            _say(console, f"- {note}.", style="dim")
+
+
+def _shorten(text: str, width: int = 160) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _heading(console: Console, text: str) -> None:
+    console.print()
+    _say(console, text, style="bold cyan", indent=0)
+
+
+def _say(console: Console, text: str, style: str = "", indent: int = 2) -> None:
+    """A paragraph, wrapped with a hanging indent if it is a list item."""
+    # Text, not markup: kernel names can hold square brackets.
+    hanging = indent + 2 if text.startswith("- ") else indent
+    for number, line in enumerate(Text(text, style=style).wrap(console, console.width - hanging)):
+        line.rstrip()
+        console.print(Text(" " * (hanging if number else indent)) + line, no_wrap=True, crop=False, overflow="ignore")
+
+
+def _table(first: str, *rest: str) -> Table:
+    table = Table(box=None, padding=(0, 0, 0, 2), header_style="dim")
+    table.add_column(first, no_wrap=True)
+    for name in rest:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table

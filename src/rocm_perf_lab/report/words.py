@@ -1,0 +1,78 @@
+"""Numbers and names as people read them."""
+
+from __future__ import annotations
+
+UNKNOWN = "?"
+
+
+def percent(fraction: float | None) -> str:
+    """0.1234 -> '12.3 %'."""
+    return UNKNOWN if fraction is None else f"{100 * fraction:.1f} %"
+
+
+def times(factor: float | None) -> str:
+    """1.5 -> '1.50x'."""
+    if factor is None:
+        return UNKNOWN
+    return f"{factor:.2f}x" if factor < 100 else f"{factor:,.0f}x"
+
+
+def duration(ns: float | None) -> str:
+    """A time in the unit that leaves one to three digits before the point."""
+    if ns is None:
+        return UNKNOWN
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if abs(ns) >= size:
+            return f"{ns / size:.3g} {unit}" if abs(ns) < 1e3 * size else f"{ns / size:,.0f} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def amount(value: float | None, unit: str) -> str:
+    """A number with its unit: thousands grouped, three significant digits below that."""
+    if value is None:
+        return UNKNOWN
+    number = f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
+    return f"{number} {unit}".rstrip()
+
+
+def size(count: float | None) -> str:
+    """A number of bytes in binary units."""
+    if count is None:
+        return UNKNOWN
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}"
+    return f"{count:.0f} B"
+
+
+def evidence(value: float | None, unit: str) -> str:
+    """A piece of evidence in its own unit."""
+    if unit == "fraction":
+        return percent(value)
+    if unit == "ns":
+        return duration(value)
+    if unit == "flag":
+        return UNKNOWN if value is None else "yes" if value else "no"
+    return amount(value, unit)
+
+
+def short_name(kernel: str, width: int = 48) -> str:
+    """A demangled kernel name without its return type and arguments, cut to `width` characters."""
+    name = _without_arguments(kernel)
+    if name.startswith("void "):
+        name = name[len("void ") :]
+    return name if len(name) <= width else name[: width - 3] + "..."
+
+
+def _without_arguments(kernel: str) -> str:
+    """Cuts at the first '(' outside template brackets; '(anonymous namespace)::' is part of the name."""
+    depth, at = 0, 0
+    while at < len(kernel):
+        if kernel.startswith("(anonymous namespace)", at):
+            at += len("(anonymous namespace)")
+            continue
+        depth += {"<": 1, ">": -1}.get(kernel[at], 0)
+        if kernel[at] == "(" and depth == 0 and at:
+            return kernel[:at]
+        at += 1
+    return kernel

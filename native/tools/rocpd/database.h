@@ -1,0 +1,72 @@
+// SQLite, as far as writing one file in one go needs it. Errors are exceptions that name what SQLite said.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace rpd::rocpd {
+
+class DatabaseError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Database {
+ public:
+  explicit Database(const std::string& path);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  void run(const std::string& sql);
+  sqlite3* handle() const { return handle_; }
+
+ private:
+  sqlite3* handle_ = nullptr;
+};
+
+// INSERT INTO table (columns...) VALUES (?, ...), executed once per row() with values of any of: integers, double,
+// text, nullopt or an empty optional for NULL. Values are bound, never spliced into SQL.
+class Insert {
+ public:
+  Insert(Database& database, std::string_view table, std::string_view columns);
+  ~Insert();
+  Insert(const Insert&) = delete;
+  Insert& operator=(const Insert&) = delete;
+
+  template <class... Values>
+  void row(const Values&... values) {
+    int at = 0;
+    (bind(++at, values), ...);
+    step();
+  }
+
+ private:
+  void bind(int at, int64_t value);
+  void bind(int at, uint64_t value) { bind(at, static_cast<int64_t>(value)); }
+  void bind(int at, int value) { bind(at, int64_t{value}); }
+  void bind(int at, uint32_t value) { bind(at, int64_t{value}); }
+  void bind(int at, double value);
+  void bind(int at, std::string_view value);
+  void bind(int at, const std::string& value) { bind(at, std::string_view(value)); }
+  void bind(int at, const char* value) { bind(at, std::string_view(value)); }
+  void bind(int at, std::nullopt_t);
+  template <class T>
+  void bind(int at, const std::optional<T>& value) {
+    if (value)
+      bind(at, *value);
+    else
+      bind(at, std::nullopt);
+  }
+  void step();
+
+  Database& database_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+}  // namespace rpd::rocpd

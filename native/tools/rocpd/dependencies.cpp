@@ -1,0 +1,156 @@
+#include "rocpd/dependencies.h"
+
+#include <algorithm>
+
+namespace rpd::rocpd {
+namespace {
+
+SharedKnowledge nothing() {
+  static const SharedKnowledge empty = std::make_shared<Knowledge>();
+  return empty;
+}
+
+const Edge* find(const std::vector<Edge>& frontier, Node node) {
+  const auto at = std::find_if(frontier.begin(), frontier.end(), [&](const Edge& e) { return e.node == node; });
+  return at == frontier.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+bool DownwardClosedSet::contains(Place place) const {
+  if (place.chain >= chains_.size()) return false;
+  const Chain& chain = chains_[place.chain];
+  return place.position < chain.prefix ||
+         std::binary_search(chain.beyond.begin(), chain.beyond.end(), place.position);
+}
+
+void DownwardClosedSet::absorb(Chain& chain) {
+  auto kept = chain.beyond.begin();
+  for (; kept != chain.beyond.end() && *kept <= chain.prefix; ++kept)
+    if (*kept == chain.prefix) ++chain.prefix;
+  chain.beyond.erase(chain.beyond.begin(), kept);
+}
+
+void DownwardClosedSet::insert(Place place) {
+  if (contains(place)) return;
+  if (place.chain >= chains_.size()) chains_.resize(place.chain + 1);
+  Chain& chain = chains_[place.chain];
+  chain.beyond.insert(std::lower_bound(chain.beyond.begin(), chain.beyond.end(), place.position), place.position);
+  absorb(chain);
+}
+
+void DownwardClosedSet::insert_all(const DownwardClosedSet& other) {
+  if (chains_.size() < other.chains_.size()) chains_.resize(other.chains_.size());
+  for (size_t i = 0; i < other.chains_.size(); ++i) {
+    Chain& chain = chains_[i];
+    const Chain& more = other.chains_[i];
+    chain.prefix = std::max(chain.prefix, more.prefix);
+    if (!more.beyond.empty()) {
+      std::vector<uint32_t> both;
+      std::set_union(chain.beyond.begin(), chain.beyond.end(), more.beyond.begin(), more.beyond.end(),
+                     std::back_inserter(both));
+      chain.beyond = std::move(both);
+    }
+    absorb(chain);
+  }
+}
+
+// Of two frontiers, an element falls away if the other side knows it complete without having it in its own frontier:
+// then something over there implies it.
+SharedKnowledge Dependencies::merge(const SharedKnowledge& into, const SharedKnowledge& from,
+                                    EdgeKind at_least) const {
+  if (from->frontier.empty()) return into;
+  auto merged = std::make_shared<Knowledge>();
+  for (const Edge& edge : into->frontier) {
+    const Edge* const other = find(from->frontier, edge.node);
+    if (other != nullptr)
+      merged->frontier.push_back({edge.node, std::min(edge.kind, std::max(other->kind, at_least))});
+    else if (!from->complete.contains(places_[edge.node]))
+      merged->frontier.push_back(edge);
+  }
+  for (const Edge& edge : from->frontier)
+    if (!into->complete.contains(places_[edge.node]))
+      merged->frontier.push_back({edge.node, std::max(edge.kind, at_least)});
+  merged->complete = into->complete;
+  merged->complete.insert_all(from->complete);
+  return merged;
+}
+
+SharedKnowledge Dependencies::after(const SharedKnowledge& before, Node node) const {
+  auto knowledge = std::make_shared<Knowledge>();
+  knowledge->complete = before->complete;
+  knowledge->complete.insert(places_[node]);
+  knowledge->frontier.push_back({node, EdgeKind::queue});
+  return knowledge;
+}
+
+Dependencies::Queue& Dependencies::queue(uint32_t id) {
+  const auto [entry, is_new] = queues_.try_emplace(id);
+  if (is_new) {
+    entry->second = {static_cast<uint32_t>(chain_lengths_.size()), nothing(), nothing()};
+    chain_lengths_.push_back(0);
+  }
+  return entry->second;
+}
+
+Node Dependencies::add_node(uint32_t chain) {
+  places_.push_back({chain, chain_lengths_[chain]++});
+  return static_cast<Node>(places_.size() - 1);
+}
+
+SharedKnowledge Dependencies::waited_for(std::span<const uint64_t> signals, SharedKnowledge so_far) const {
+  for (const uint64_t signal : signals) {
+    const auto known = signal == 0 ? signals_.end() : signals_.find(signal);
+    if (known != signals_.end()) so_far = merge(so_far, known->second, EdgeKind::signal);
+  }
+  return so_far;
+}
+
+void Dependencies::completes(uint64_t signal, const SharedKnowledge& knowledge) {
+  if (signal != 0) signals_[signal] = knowledge;
+}
+
+std::vector<Edge> Dependencies::dispatch(uint32_t queue_id, uint32_t thread, bool barrier_bit,
+                                         uint64_t completion_signal) {
+  Queue& on = queue(queue_id);
+  SharedKnowledge before = barrier_bit ? on.all : on.gate;
+  if (const auto host = threads_.find(thread); host != threads_.end())
+    before = merge(before, host->second, EdgeKind::host);
+  const Node node = add_node(on.chain);
+  const SharedKnowledge done = after(before, node);
+  on.all = barrier_bit ? done : merge(on.all, done, EdgeKind::queue);
+  completes(completion_signal, done);
+  return before->frontier;
+}
+
+std::vector<Edge> Dependencies::copy(uint32_t thread, std::span<const uint64_t> signals,
+                                     uint64_t completion_signal) {
+  SharedKnowledge before = waited_for(signals, nothing());
+  if (const auto host = threads_.find(thread); host != threads_.end())
+    before = merge(before, host->second, EdgeKind::host);
+  const Node node = add_node(kCopies);
+  completes(completion_signal, after(before, node));
+  return before->frontier;
+}
+
+void Dependencies::barrier(uint32_t queue_id, uint32_t thread, bool barrier_bit, bool blocks,
+                           std::span<const uint64_t> signals, uint64_t completion_signal) {
+  Queue& on = queue(queue_id);
+  SharedKnowledge done = waited_for(signals, barrier_bit ? on.all : on.gate);
+  if (const auto host = threads_.find(thread); host != threads_.end())
+    done = merge(done, host->second, EdgeKind::host);
+  on.all = merge(on.all, done, EdgeKind::queue);
+  if (blocks) on.gate = done;
+  completes(completion_signal, done);
+}
+
+void Dependencies::observed(uint32_t thread, uint64_t signal) {
+  const auto known = signals_.find(signal);
+  if (known == signals_.end()) return;
+  SharedKnowledge& host = threads_.try_emplace(thread, nothing()).first->second;
+  host = merge(host, known->second, EdgeKind::host);
+}
+
+void Dependencies::signal_destroyed(uint64_t signal) { signals_.erase(signal); }
+
+}  // namespace rpd::rocpd

@@ -1,0 +1,97 @@
+// Who had to wait for whom, exactly: replays what was submitted, which signals it completes and waits for, and what
+// the host had seen, and gives for every dispatch and copy the ones that it follows directly.
+//
+// "Directly" means transitively reduced: of everything that is certain to be complete when an operation starts, only
+// what no other such operation already implies. Barrier packets order things without being operations themselves;
+// they pass on what they wait for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace rpd::rocpd {
+
+// How an order comes about. A path through several means counts as its weakest link, which is the largest value.
+enum class EdgeKind : uint8_t {
+  queue,   // the queue's own order: barrier bit or barrier packet
+  signal,  // a completion signal that a packet or a copy waits for
+  host,    // the submitting thread had seen it complete
+};
+
+using Node = uint32_t;  // a dispatch or copy: 0, 1, 2, ... in the order of submission
+
+struct Edge {
+  Node node;
+  EdgeKind kind;
+};
+
+// A set of nodes that contains, with each node, everything before it. Nearly always it is "all of this queue up to
+// here" for each queue, so that is how it is stored: per chain a prefix length and the few positions beyond it.
+class DownwardClosedSet {
+ public:
+  struct Place {
+    uint32_t chain, position;
+  };
+
+  bool contains(Place place) const;
+  void insert(Place place);
+  void insert_all(const DownwardClosedSet& other);
+
+ private:
+  struct Chain {
+    uint32_t prefix = 0;
+    std::vector<uint32_t> beyond;  // sorted
+  };
+  static void absorb(Chain& chain);
+
+  std::vector<Chain> chains_;
+};
+
+// What is known to be complete at some moment, and its maximal elements: those that imply the rest.
+struct Knowledge {
+  DownwardClosedSet complete;
+  std::vector<Edge> frontier;
+};
+
+using SharedKnowledge = std::shared_ptr<const Knowledge>;
+
+class Dependencies {
+ public:
+  // Each in the order in which it was recorded. Signal handle 0 means none; signals nobody was seen to complete
+  // belong to the host alone and order nothing here. Both return the direct predecessors of the new node.
+  std::vector<Edge> dispatch(uint32_t queue, uint32_t thread, bool barrier_bit, uint64_t completion_signal);
+  std::vector<Edge> copy(uint32_t thread, std::span<const uint64_t> signals, uint64_t completion_signal);
+
+  // A packet that only waits. `blocks`: later packets of the queue wait for it even without a barrier bit.
+  void barrier(uint32_t queue, uint32_t thread, bool barrier_bit, bool blocks, std::span<const uint64_t> signals,
+               uint64_t completion_signal);
+
+  void observed(uint32_t thread, uint64_t signal);
+  void signal_destroyed(uint64_t signal);
+
+ private:
+  struct Queue {
+    uint32_t chain;
+    SharedKnowledge all;   // complete once everything submitted so far is
+    SharedKnowledge gate;  // complete once the last blocking packet is
+  };
+
+  Queue& queue(uint32_t id);
+  Node add_node(uint32_t chain);
+  SharedKnowledge waited_for(std::span<const uint64_t> signals, SharedKnowledge so_far) const;
+  SharedKnowledge merge(const SharedKnowledge& into, const SharedKnowledge& from, EdgeKind at_least) const;
+  SharedKnowledge after(const SharedKnowledge& before, Node node) const;
+  void completes(uint64_t signal, const SharedKnowledge& knowledge);
+
+  static constexpr uint32_t kCopies = 0;  // the chain of all copies; queues follow
+  std::vector<DownwardClosedSet::Place> places_;  // of each node
+  std::vector<uint32_t> chain_lengths_{0};
+  std::unordered_map<uint32_t, Queue> queues_;
+  std::unordered_map<uint32_t, SharedKnowledge> threads_;
+  std::unordered_map<uint64_t, SharedKnowledge> signals_;
+};
+
+}  // namespace rpd::rocpd

@@ -1,0 +1,115 @@
+// rocmperf-rocpd-writer: turns the spool of a traced process into a rocpd database beside it.
+//
+//   rocmperf-rocpd-writer SPOOL                by hand, for a spool that was left behind
+//   rocmperf-rocpd-writer --after PID SPOOL    by the tracer: waits until the process is gone (descriptor 3 is the
+//                                              read end of a pipe that only it holds open)
+//
+// SPOOL is <database>.spool. The database appears under its name only when it is whole; otherwise <database>.error
+// says why there is none.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "rocpd/database.h"
+#include "rocpd/spool_reader.h"
+#include "rocpd/tables.h"
+#include "rocpd/trace.h"
+
+namespace {
+
+using namespace rpd::rocpd;
+
+constexpr std::string_view kSpoolSuffix = ".spool";
+constexpr int kPipe = 3;
+
+uint64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_BOOTTIME, &t);
+  return uint64_t(t.tv_sec) * 1'000'000'000 + uint64_t(t.tv_nsec);
+}
+
+// Leaves the traced process's family: it must neither wait for this one nor be sent its SIGCHLD later.
+void leave_family() {
+  const pid_t child = fork();
+  if (child > 0) _exit(0);
+}
+
+// The end of the pipe is the end of the process, or of its interest in the pipe (a program that closes every
+// descriptor it finds); the pid descriptor, where the kernel gives one, tells the two apart.
+void wait_until_gone(int process) {
+  char byte;
+  while (read(kPipe, &byte, 1) > 0 || errno == EINTR) {
+  }
+  if (process < 0) return;
+  pollfd exit_of_process{process, POLLIN, 0};
+  while (poll(&exit_of_process, 1, -1) < 0 && errno == EINTR) {
+  }
+}
+
+void sync_file(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool ok = fd >= 0 && fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  if (!ok) throw std::runtime_error(std::string("cannot write it to the disk: ") + std::strerror(error));
+}
+
+void convert(const std::string& spool, const std::string& database, uint64_t end_ns) {
+  const std::string partial = database + ".partial";
+  unlink(partial.c_str());
+  write_database(read_trace(SpoolReader(spool)), end_ns, partial);
+  sync_file(partial);
+  if (rename(partial.c_str(), database.c_str()) != 0)
+    throw std::runtime_error(std::string("cannot give it its name: ") + std::strerror(errno));
+  unlink(spool.c_str());
+}
+
+int report(const std::string& spool, const std::string& database, const std::string& why) {
+  const std::string message = "rocm-perf tracer: no database " + database + ": " + why +
+                              "; the recording is kept, retry with: rocmperf-rocpd-writer " + spool + "\n";
+  unlink((database + ".partial").c_str());
+  std::fputs(message.c_str(), stderr);
+  std::ofstream(database + ".error") << message;
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is then a write error, and reported as one
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
+  const bool follow = argc == 4 && std::strcmp(argv[1], "--after") == 0;
+  if (!follow && argc != 2) {
+    std::fprintf(stderr, "usage: rocmperf-rocpd-writer DATABASE.spool\n");
+    return 64;
+  }
+  const std::string spool = argv[argc - 1];
+  if (!spool.ends_with(kSpoolSuffix)) {
+    std::fprintf(stderr, "rocmperf-rocpd-writer: %s is not called <database>.spool\n", spool.c_str());
+    return 64;
+  }
+  const std::string database = spool.substr(0, spool.size() - kSpoolSuffix.size());
+  if (follow) {
+    const int process = static_cast<int>(syscall(SYS_pidfd_open, std::atoi(argv[2]), 0));
+    leave_family();
+    wait_until_gone(process);
+  }
+  try {
+    convert(spool, database, now_ns());
+    return 0;
+  } catch (const std::exception& error) {
+    return report(spool, database, error.what());
+  }
+}

@@ -1,0 +1,80 @@
+// Reads a spool file, checking every length: the file may come from anywhere when the writer is called by hand.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "spool/format.h"
+
+namespace rpd::rocpd {
+
+class SpoolError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// One record in the mapped file.
+class RecordView {
+ public:
+  explicit RecordView(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  spool::Kind kind() const { return fixed<spool::Record>().kind; }
+
+  // The fixed part, by value.
+  template <class T>
+  T fixed() const {
+    if (bytes_.size() < sizeof(T)) throw SpoolError("a record is shorter than its kind says");
+    T value;
+    std::memcpy(&value, bytes_.data(), sizeof value);
+    return value;
+  }
+
+  // The strings behind a fixed part of type T, in order.
+  template <class T>
+  std::string_view string(int index) const {
+    return string_after(sizeof(T), index);
+  }
+
+  // `count` array elements behind a fixed part of type T.
+  template <class T, class Element>
+  void array(size_t count, Element* into) const {
+    if ((bytes_.size() - sizeof(T)) / sizeof(Element) < count) throw SpoolError("an array is longer than its record");
+    std::memcpy(into, bytes_.data() + sizeof(T), count * sizeof(Element));
+  }
+
+ private:
+  std::string_view string_after(size_t at, int index) const;
+
+  std::span<const std::byte> bytes_;
+};
+
+class SpoolReader {
+ public:
+  // Maps the file. Throws SpoolError if it cannot be read or is not a spool of this version.
+  explicit SpoolReader(const std::string& path);
+  ~SpoolReader();
+  SpoolReader(const SpoolReader&) = delete;
+  SpoolReader& operator=(const SpoolReader&) = delete;
+
+  uint64_t lost() const { return header_.lost; }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (size_t at = spool::kHeaderBytes; at < header_.used;) {
+      const auto record = record_at(at);
+      visit(RecordView(record));
+      at += record.size();
+    }
+  }
+
+ private:
+  std::span<const std::byte> record_at(size_t at) const;
+
+  std::span<const std::byte> file_;
+  spool::FileHeader header_{};
+};
+
+}  // namespace rpd::rocpd

@@ -1,0 +1,140 @@
+// The spool: what the tracer appends while the program runs and rocmperf-rocpd-writer reads once it is gone.
+//
+// A file header, then records in the order in which things happened. The order is part of the meaning: a record of
+// a packet stands before everything that saw it complete, so the writer can replay submissions, signals and waits.
+// Both sides are built together; the format has a version only to refuse a spool of another build clearly.
+#pragma once
+
+#include <cstdint>
+
+namespace rpd::spool {
+
+inline constexpr char kMagic[8] = {'R', 'P', 'D', 'S', 'P', 'O', 'O', 'L'};
+inline constexpr uint32_t kVersion = 1;
+inline constexpr uint64_t kHeaderBytes = 4096;  // one page, mapped for as long as the tracer lives
+
+struct FileHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t reserved;
+  uint64_t used;  // bytes of complete records and of this header; what lies behind was never finished
+  uint64_t lost;  // records that found no room (disk full)
+};
+
+enum class Kind : uint32_t {
+  process = 1,
+  agent,
+  counter,
+  queue,
+  code_object,
+  kernel,
+  dispatch,
+  barrier,
+  copy,
+  dispatch_end,
+  copy_end,
+  counters,
+  region,
+  observed,
+  signal_destroyed,
+  allocation,
+};
+
+// Every record begins with this. `bytes` counts the whole record and is a multiple of 8. Strings and arrays follow
+// the fixed part: first the strings, each as uint32 length and bytes, not padded in between.
+struct Record {
+  uint32_t bytes;
+  Kind kind;
+};
+
+struct Process : Record {  // strings: command, environment (JSON), timing, device, timing parameters, version
+  uint64_t start_ns;       // since boot, as all times
+  uint32_t pid, ppid;
+};
+
+struct Agent : Record {  // strings: name, model, vendor, product, extdata (JSON)
+  uint32_t node_id, gpu, device_id, type_index;
+};
+
+struct Counter : Record {  // strings: name, block, description
+  uint32_t index, reserved;
+};
+
+struct Queue : Record {
+  uint32_t queue_id, node_id;
+};
+
+struct CodeObject : Record {  // strings: uri
+  uint64_t code_object_id, agent_handle, load_base, load_size, memory_base, memory_size;
+  int64_t load_delta;
+  uint32_t node_id, storage_type;
+};
+
+struct Kernel : Record {  // strings: name
+  uint64_t kernel_id, code_object_id, kernel_object;
+  int64_t entry_offset;
+  uint32_t kernarg_bytes, kernarg_alignment, group_bytes, private_bytes;
+  uint32_t sgprs, arch_vgprs, accum_vgprs, reserved;
+};
+
+// Who asked for it: the thread, the HIP stream and the HIP call it was in (0 if HIP is not traced).
+struct Origin {
+  uint64_t correlation;
+  uint32_t thread, stream;
+};
+
+struct Dispatch : Record {
+  uint64_t dispatch_id, kernel_object, completion_signal;
+  Origin origin;
+  uint32_t grid[3], workgroup[3];  // work-items
+  uint32_t private_bytes, group_bytes;
+  uint32_t queue_id, barrier_bit;
+};
+
+enum class Waits : uint32_t { none, all, any };  // what a packet that is no dispatch waits for
+
+struct Barrier : Record {
+  uint64_t completion_signal;
+  uint64_t signals[5];  // 0: unused
+  uint32_t thread, queue_id;
+  uint32_t barrier_bit;
+  Waits waits;
+};
+
+struct Copy : Record {  // then uint64 signals[signal_count] that it waits for
+  uint64_t copy_id, completion_signal;
+  uint64_t destination, source, size;
+  Origin origin;
+  uint32_t destination_node, source_node;
+  uint32_t signal_count, reserved;
+};
+
+struct End : Record {  // of a dispatch or of a copy
+  uint64_t id, start_ns, end_ns;
+};
+
+struct Counters : Record {  // then double values[count]
+  uint64_t dispatch_id, count;
+};
+
+struct Region : Record {  // strings: function
+  uint64_t correlation, parent, start_ns, end_ns;
+  uint32_t thread, reserved;
+};
+
+struct Observed : Record {  // the thread has seen that this signal's operation is complete
+  uint64_t signal;
+  uint32_t thread, reserved;
+};
+
+struct SignalDestroyed : Record {
+  uint64_t signal;
+};
+
+struct Allocation : Record {  // size 0: freed
+  uint64_t address, size, start_ns, end_ns;
+  Origin origin;
+  uint32_t node_id, reserved;
+};
+
+}  // namespace rpd::spool

@@ -1,0 +1,46 @@
+// Appends records to the spool through a shared mapping: once append() has returned, the record survives any death
+// of the process (exit, abort, _exit, SIGKILL), because the pages belong to the kernel. No system call per record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "spool/format.h"
+
+namespace rpd::spool {
+
+class Spool {
+ public:
+  // Creates `path`, which must not exist. Returns 0 or the errno.
+  int create(const std::string& path);
+
+  // Appends one record: its fixed part (kind and size are filled in here), its strings, its array.
+  template <class T>
+  void append(Kind kind, T record, std::initializer_list<std::string_view> strings = {},
+              std::span<const std::byte> array = {}) {
+    record.kind = kind;
+    write(record, sizeof(T), strings, array);
+  }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  void write(Record& record, size_t fixed, std::initializer_list<std::string_view> strings,
+             std::span<const std::byte> array);
+  bool make_room(uint64_t bytes);
+
+  std::mutex mutex_;
+  std::string path_;
+  FileHeader* header_ = nullptr;
+  char* window_ = nullptr;  // maps file bytes [window_begin_, window_end_)
+  uint64_t window_begin_ = 0, window_end_ = 0;
+  uint64_t end_ = kHeaderBytes;
+  bool full_ = false;  // once a record found no room, later ones would only hide the gap
+};
+
+}  // namespace rpd::spool

@@ -1,0 +1,175 @@
+#include "tracer/collector.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "tracer/device.h"
+#include "tracer/recorder.h"
+
+namespace rpd::tracer {
+namespace {
+
+// How far behind the oldest unfinished dispatch to look for finished ones: packets without the barrier bit may
+// overtake, and a glance at each of thousands every time would cost more than it finds.
+constexpr size_t kWindow = 64;
+constexpr auto kGlance = std::chrono::milliseconds(1);
+
+// Moves the completed operations among the first `window` unfinished ones of `from` to `into`, keeping the order.
+void move_completed(std::vector<InFlight>& from, std::vector<InFlight>& into, size_t window) {
+  size_t read = 0, kept = 0;
+  for (; read < from.size() && kept < window; ++read) {
+    if (completed(from[read].signal))
+      into.push_back(from[read]);
+    else
+      from[kept++] = from[read];
+  }
+  from.erase(from.begin() + static_cast<ptrdiff_t>(kept), from.begin() + static_cast<ptrdiff_t>(read));
+}
+
+}  // namespace
+
+Collector& the_collector() {
+  static Collector& collector = *new Collector;  // never destroyed, see the_spool()
+  return collector;
+}
+
+void Lane::push(const InFlight& operation) {
+  std::lock_guard lock(mutex_);
+  (operation.forward.handle != 0 ? forwarded_ : silent_).push_back(operation);
+}
+
+void Lane::take_completed(std::vector<InFlight>& into) {
+  std::lock_guard lock(mutex_);
+  // Silent ones first: who sees a forwarded signal may rely on all that was before it.
+  move_completed(silent_, into, kWindow);
+  move_completed(forwarded_, into, forwarded_.size());
+}
+
+bool Lane::empty() {
+  std::lock_guard lock(mutex_);
+  return silent_.empty() && forwarded_.empty();
+}
+
+Lane& Collector::add_lane() {
+  std::lock_guard lock(lanes_mutex_);
+  return *lanes_.emplace_back(std::make_unique<Lane>());
+}
+
+hsa_signal_t Collector::stand_in_for(hsa_signal_t forward) { return pool_for(forward).take(); }
+
+void Collector::submitted(Lane& lane, const InFlight& operation) {
+  lane.push(operation);
+  if (operation.forward.handle != 0)
+    hsa.amd.hsa_amd_signal_async_handler_fn(operation.signal, HSA_SIGNAL_CONDITION_LT, 1, on_completion, this);
+  else if (asleep_.exchange(false))
+    wake_.release();
+}
+
+bool Collector::on_completion(hsa_signal_value_t, void* self) {
+  static_cast<Collector*>(self)->collect();
+  return false;
+}
+
+void Collector::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Collector::stop() {
+  if (!thread_.joinable()) return;
+  stopping_.store(true);
+  wake_.release();
+  thread_.join();
+  quiet_.destroy_all();
+  interrupting_.destroy_all();
+}
+
+void Collector::run() {
+  while (!stopping_.load()) {
+    // First say that we sleep, then look whether there is anything to do: a submission falls on one side or the other.
+    asleep_.store(true);
+    if (idle())
+      wake_.acquire();
+    else
+      static_cast<void>(wake_.try_acquire_for(kGlance));
+    asleep_.store(false);
+    collect();
+  }
+}
+
+bool Collector::idle() {
+  std::lock_guard lock(lanes_mutex_);
+  return std::all_of(lanes_.begin(), lanes_.end(), [](auto& lane) { return lane->empty(); });
+}
+
+void Collector::collect() {
+  std::lock_guard lock(collect_mutex_);
+  {
+    std::lock_guard lanes_lock(lanes_mutex_);
+    for (auto& lane : lanes_) lane->take_completed(batch_);
+  }
+  for (const InFlight& operation : batch_) finish(operation);
+  batch_.clear();
+}
+
+void Collector::drain(uint64_t limit_ns) {
+  const uint64_t limit = now_ns() + limit_ns;
+  for (;;) {
+    collect();
+    if (idle() || now_ns() > limit) return;
+    const timespec pause{0, 100'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+void Collector::finish(const InFlight& operation) {
+  uint64_t start = 0, end = 0;
+  if (operation.work == Work::dispatch) {
+    hsa_amd_profiling_dispatch_time_t times{};
+    hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(operation.agent, operation.signal, &times);
+    start = times.start, end = times.end;
+    if (device_counters(operation.signal, counters_)) {
+      spool::Counters counters{};
+      counters.dispatch_id = operation.id;
+      counters.count = counters_.size();
+      record(spool::Kind::counters, counters, {}, std::as_bytes(std::span(counters_)));
+    }
+  } else {
+    hsa_amd_profiling_async_copy_time_t times{};
+    hsa.amd.hsa_amd_profiling_get_async_copy_time_fn(operation.signal, &times);
+    start = times.start, end = times.end;
+  }
+  spool::End record_of_end{};
+  record_of_end.id = operation.id;
+  record_of_end.start_ns = start;
+  record_of_end.end_ns = end;
+  record(operation.work == Work::dispatch ? spool::Kind::dispatch_end : spool::Kind::copy_end, record_of_end);
+
+  if (operation.forward.handle != 0) forward(operation, start, end);
+  pool_for(operation.forward).give_back(operation.signal);
+}
+
+// The application's signal gets the raw device times before its value changes, as the device would have done it:
+// hipEventElapsedTime reads them.
+void Collector::forward(const InFlight& operation, uint64_t start, uint64_t end) {
+  const amd_signal_t* const ours = memory_of(operation.signal);
+  amd_signal_t* const theirs = memory_of(operation.forward);
+  theirs->start_ts = ours->start_ts;
+  theirs->end_ts = ours->end_ts;
+  if (operation.work == Work::copy) {
+    std::lock_guard lock(copies_mutex_);
+    forwarded_copies_[operation.forward.handle] = {start, end};
+  }
+  // An operation that failed leaves a negative value for the host to see.
+  const hsa_signal_value_t value = __atomic_load_n(&ours->value, __ATOMIC_ACQUIRE);
+  hsa.core.hsa_signal_subtract_screlease_fn(operation.forward, 1 - value);
+}
+
+bool Collector::copy_times(hsa_signal_t forward, hsa_amd_profiling_async_copy_time_t& times) {
+  std::lock_guard lock(copies_mutex_);
+  const auto known = forwarded_copies_.find(forward.handle);
+  if (known == forwarded_copies_.end()) return false;
+  times = known->second;
+  return true;
+}
+
+}  // namespace rpd::tracer

@@ -1,0 +1,87 @@
+// Learns which dispatches and copies have completed, records their times and counters, and only then completes the
+// application's own signal: whatever the program has seen complete is already in the spool.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <semaphore>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "tracer/hsa.h"
+#include "tracer/signal_pool.h"
+
+namespace rpd::tracer {
+
+enum class Work : uint8_t { dispatch, copy };
+
+// One operation in flight. `forward` is the application's signal that ours stands in for (handle 0: none).
+struct InFlight {
+  hsa_signal_t signal, forward;
+  hsa_agent_t agent;
+  uint64_t id;
+  Work work;
+};
+
+// The operations in flight of one queue, or of all copies.
+class Lane {
+ public:
+  void push(const InFlight& operation);
+  void take_completed(std::vector<InFlight>& into);
+  bool empty();
+
+ private:
+  std::mutex mutex_;
+  std::vector<InFlight> silent_;     // in submission order; nobody waits for these signals
+  std::vector<InFlight> forwarded_;  // somebody may wait for each of them
+};
+
+class Collector {
+ public:
+  void start();
+  void stop();
+
+  Lane& add_lane();
+
+  // A signal to stand in for `forward` (which may be 0), or handle 0 if there is none: submit untraced then.
+  hsa_signal_t stand_in_for(hsa_signal_t forward);
+  void submitted(Lane& lane, const InFlight& operation);
+  void refused(const InFlight& operation) { pool_for(operation.forward).give_back(operation.signal); }
+
+  // Records all that has completed by now. Called by any thread of the application that has just seen something
+  // complete, before it is told; by ROCr's event thread for signals that stand in for the application's; and now and
+  // then by a thread of ours for what nobody asks about.
+  void collect();
+
+  // Waits until nothing is in flight, at most so long.
+  void drain(uint64_t limit_ns);
+
+  // Times of a copy whose application signal we completed: ROCr only knows those of our own signal.
+  bool copy_times(hsa_signal_t forward, hsa_amd_profiling_async_copy_time_t& times);
+
+ private:
+  static bool on_completion(hsa_signal_value_t value, void* self);
+  void run();
+  bool idle();
+  void finish(const InFlight& operation);
+  void forward(const InFlight& operation, uint64_t start, uint64_t end);
+  SignalPool& pool_for(hsa_signal_t forward) { return forward.handle != 0 ? interrupting_ : quiet_; }
+
+  SignalPool quiet_{HSA_AMD_SIGNAL_AMD_GPU_ONLY}, interrupting_{0};
+  std::mutex lanes_mutex_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::mutex collect_mutex_;
+  std::vector<InFlight> batch_;
+  std::vector<double> counters_;
+  std::mutex copies_mutex_;
+  std::unordered_map<uint64_t, hsa_amd_profiling_async_copy_time_t> forwarded_copies_;  // by signal
+  std::thread thread_;
+  std::counting_semaphore<> wake_{0};
+  std::atomic<bool> asleep_{false}, stopping_{false};
+};
+
+Collector& the_collector();
+
+}  // namespace rpd::tracer

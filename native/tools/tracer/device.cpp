@@ -1,0 +1,44 @@
+#include "tracer/device.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "tracer/recorder.h"
+
+namespace rpd::tracer {
+
+const rpd_api* find_device() {
+  static const rpd_api* const device = []() -> const rpd_api* {
+    const char* path = std::getenv("HSA_MODEL_LIB");
+    void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    if (library == nullptr) return nullptr;
+    const auto get_api = reinterpret_cast<rpd_get_api_fn>(dlsym(library, "rpd_get_api"));
+    const rpd_api* api = get_api == nullptr ? nullptr : get_api();
+    return api != nullptr && api->version == RPD_API_VERSION ? api : nullptr;
+  }();
+  return device;
+}
+
+bool times_are_modelled() { return std::getenv("HSA_MODEL_LIB") != nullptr; }
+
+void start_device_counters() {
+  const rpd_api* device = find_device();
+  if (device == nullptr) return;
+  for (uint32_t i = 0; i < device->counter_count; ++i) {
+    const rpd_counter_info& info = device->counters[i];
+    spool::Counter counter{};
+    counter.index = i;
+    record(spool::Kind::counter, counter, {info.name, info.block, info.description});
+  }
+  device->record_dispatches(1);
+}
+
+bool device_counters(hsa_signal_t signal, std::vector<double>& values) {
+  const rpd_api* device = find_device();
+  if (device == nullptr) return false;
+  values.resize(device->counter_count);
+  return device->take_counters(signal.handle, values.data()) != 0;
+}
+
+}  // namespace rpd::tracer

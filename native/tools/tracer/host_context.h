@@ -1,0 +1,27 @@
+// What the calling thread is doing: the HIP call it is in and that call's stream. ROCr calls the queue interceptor
+// in the thread that submits, so a packet's origin is found here.
+#pragma once
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "spool/format.h"
+
+namespace rpd::tracer {
+
+struct HostContext {
+  uint64_t correlation = 0;  // of the innermost HIP call
+  uint32_t stream = 0;
+  uint32_t thread = static_cast<uint32_t>(syscall(SYS_gettid));
+
+  spool::Origin origin() const { return {correlation, thread, stream}; }
+};
+
+inline HostContext& host_context() {
+  static thread_local HostContext context;
+  return context;
+}
+
+}  // namespace rpd::tracer

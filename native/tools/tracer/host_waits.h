@@ -1,0 +1,11 @@
+// Which thread of the program has seen which signal complete: the host's part in the order of things.
+#pragma once
+
+#include "tracer/hsa.h"
+
+namespace rpd::tracer {
+
+// To be called after a submission that will complete `signal` (handle 0: nothing) has been recorded.
+void signal_will_complete(hsa_signal_t signal);
+
+}  // namespace rpd::tracer

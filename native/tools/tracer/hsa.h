@@ -1,0 +1,32 @@
+// The HSA functions that lie below the tracer: the API table as it was before OnLoad put the wrappers in.
+// The tracer calls ROCr only through it, so that it never traces itself.
+#pragma once
+
+#ifndef AMD_INTERNAL_BUILD
+#define AMD_INTERNAL_BUILD
+#endif
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_api_trace.h>
+#include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ven_amd_loader.h>
+
+namespace rpd::tracer {
+
+struct Hsa {
+  CoreApiTable core;
+  AmdExtTable amd;
+  hsa_ven_amd_loader_1_03_pfn_t loader;
+};
+
+inline Hsa hsa;  // plain data: outlives every static destructor
+
+// The signal's own memory, laid out by the HSA ABI (amd_hsa_signal.h). Read directly where the API would have side
+// effects: a tool's glance at a signal must not count as the application's.
+inline amd_signal_t* memory_of(hsa_signal_t signal) { return reinterpret_cast<amd_signal_t*>(signal.handle); }
+
+inline bool completed(hsa_signal_t signal) {
+  return __atomic_load_n(&memory_of(signal)->value, __ATOMIC_ACQUIRE) <= 0;
+}
+
+}  // namespace rpd::tracer

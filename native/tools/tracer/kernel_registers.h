@@ -1,0 +1,28 @@
+// Registers that a kernel allocates, from its kernel descriptor: the numbers that rocprofv3 writes to its database.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace rpd::tracer {
+
+// As the loader places it, 64 bytes [LLVM AMDGPUUsage, "Kernel Descriptor"].
+struct KernelDescriptor {
+  uint8_t reserved0[16];
+  int64_t entry_offset;
+  uint8_t reserved1[20];
+  uint32_t rsrc3, rsrc1, rsrc2;
+  uint16_t properties;
+  uint8_t reserved2[6];
+};
+static_assert(sizeof(KernelDescriptor) == 64);
+
+struct KernelRegisters {
+  uint32_t sgprs, arch_vgprs, accum_vgprs;
+};
+
+// `isa` is the agent's name, e.g. "gfx942". Registers are allocated in granules, so these are multiples of them;
+// the accumulation count on a unified file is what is left behind accum_offset, not what the kernel uses.
+KernelRegisters kernel_registers(const KernelDescriptor& descriptor, std::string_view isa);
+
+}  // namespace rpd::tracer

@@ -1,0 +1,135 @@
+// Queues: every packet that the application submits passes here, in the submitting thread. Dispatches get a
+// completion signal of ours; barrier packets are recorded for what they wait for and pass unchanged.
+#include <atomic>
+#include <vector>
+
+#include "tracer/agents.h"
+#include "tracer/collector.h"
+#include "tracer/host_context.h"
+#include "tracer/host_waits.h"
+#include "tracer/recorder.h"
+#include "tracer/wrappers.h"
+
+namespace rpd::tracer {
+namespace {
+
+using spool::Kind;
+using spool::Waits;
+
+struct TracedQueue {
+  uint32_t id;
+  hsa_agent_t agent;
+  Lane* lane;
+};
+
+// All AQL packets are 64 bytes, with the header first and the completion signal last.
+union Packet {
+  hsa_kernel_dispatch_packet_t dispatch;
+  hsa_barrier_and_packet_t barrier;  // barrier-OR has the same layout
+  hsa_amd_vendor_packet_header_t vendor;
+  hsa_amd_barrier_value_packet_t barrier_value;
+};
+static_assert(sizeof(Packet) == 64);
+
+std::atomic<uint64_t> dispatches{0};
+std::atomic<uint32_t> queues{0};
+
+uint8_t type_of(const Packet& packet) { return packet.dispatch.header >> HSA_PACKET_HEADER_TYPE & 0xff; }
+uint32_t barrier_bit_of(const Packet& packet) { return packet.dispatch.header >> HSA_PACKET_HEADER_BARRIER & 1; }
+
+void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit, TracedQueue& queue) {
+  const InFlight operation{the_collector().stand_in_for(packet.completion_signal), packet.completion_signal,
+                           queue.agent, ++dispatches, Work::dispatch};
+  spool::Dispatch dispatch{};
+  dispatch.dispatch_id = operation.id;
+  dispatch.kernel_object = packet.kernel_object;
+  dispatch.completion_signal = packet.completion_signal.handle;
+  dispatch.origin = host_context().origin();
+  dispatch.grid[0] = packet.grid_size_x, dispatch.grid[1] = packet.grid_size_y, dispatch.grid[2] = packet.grid_size_z;
+  dispatch.workgroup[0] = packet.workgroup_size_x;
+  dispatch.workgroup[1] = packet.workgroup_size_y;
+  dispatch.workgroup[2] = packet.workgroup_size_z;
+  dispatch.private_bytes = packet.private_segment_size;
+  dispatch.group_bytes = packet.group_segment_size;
+  dispatch.queue_id = queue.id;
+  dispatch.barrier_bit = barrier_bit;
+  record(Kind::dispatch, dispatch);
+  signal_will_complete(packet.completion_signal);
+  if (operation.signal.handle == 0) return;  // no signal to be had: the dispatch runs, its times stay unknown
+  packet.completion_signal = operation.signal;
+  the_collector().submitted(*queue.lane, operation);
+}
+
+void record_barrier(const Packet& packet, const TracedQueue& queue) {
+  spool::Barrier barrier{};
+  barrier.completion_signal = packet.barrier.completion_signal.handle;
+  barrier.thread = host_context().thread;
+  barrier.queue_id = queue.id;
+  barrier.barrier_bit = barrier_bit_of(packet);
+  const uint8_t type = type_of(packet);
+  if (type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR) {
+    barrier.waits = type == HSA_PACKET_TYPE_BARRIER_AND ? Waits::all : Waits::any;
+    for (int i = 0; i < 5; ++i) barrier.signals[i] = packet.barrier.dep_signal[i].handle;
+  } else if (type == HSA_PACKET_TYPE_VENDOR_SPECIFIC &&
+             packet.vendor.AmdFormat == HSA_AMD_PACKET_TYPE_BARRIER_VALUE) {
+    barrier.waits = Waits::all;
+    barrier.signals[0] = packet.barrier_value.signal.handle;
+  }
+  record(Kind::barrier, barrier);
+  signal_will_complete(packet.barrier.completion_signal);
+}
+
+void on_submit(const void* packets, uint64_t count, uint64_t, void* data,
+               hsa_amd_queue_intercept_packet_writer write) {
+  if (!recording.load(std::memory_order_relaxed)) return write(packets, count);
+  auto& queue = *static_cast<TracedQueue*>(data);
+  static thread_local std::vector<Packet> ours;
+  const auto* theirs = static_cast<const Packet*>(packets);
+  ours.assign(theirs, theirs + count);
+  for (Packet& packet : ours) {
+    if (type_of(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH)
+      submit_dispatch(packet.dispatch, barrier_bit_of(packet), queue);
+    else
+      record_barrier(packet, queue);
+  }
+  write(ours.data(), count);
+}
+
+hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                          void (*on_error)(hsa_status_t, hsa_queue_t*, void*), void* data, uint32_t private_bytes,
+                          uint32_t group_bytes, hsa_queue_t** queue) {
+  if (!recording.load())
+    return hsa.core.hsa_queue_create_fn(agent, size, type, on_error, data, private_bytes, group_bytes, queue);
+  hsa_status_t status = hsa.amd.hsa_amd_queue_intercept_create_fn(agent, size, type, on_error, data, private_bytes,
+                                                                  group_bytes, queue);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  // Lives as long as the process: packets may still pass while others destroy the queue.
+  auto* traced = new TracedQueue{++queues, agent, &the_collector().add_lane()};
+  spool::Queue created{};
+  created.queue_id = traced->id;
+  created.node_id = node_of(agent);
+  record(Kind::queue, created);
+  hsa.amd.hsa_amd_queue_intercept_register_fn(*queue, on_submit, traced);
+  hsa.amd.hsa_amd_profiling_set_profiler_enabled_fn(*queue, 1);
+  return status;
+}
+
+hsa_status_t destroy_queue(hsa_queue_t* queue) {
+  if (recording.load()) the_collector().collect();
+  return hsa.core.hsa_queue_destroy_fn(queue);
+}
+
+// HIP switches timestamps off where it does not need them; the tracer does.
+hsa_status_t set_profiler_enabled(hsa_queue_t* queue, int enable) {
+  return hsa.amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, recording.load() ? 1 : enable);
+}
+
+}  // namespace
+
+void wrap_queues(HsaApiTable* table) {
+  table->core_->hsa_queue_create_fn = create_queue;
+  table->core_->hsa_queue_destroy_fn = destroy_queue;
+  table->amd_ext_->hsa_amd_profiling_set_profiler_enabled_fn = set_profiler_enabled;
+}
+
+}  // namespace rpd::tracer

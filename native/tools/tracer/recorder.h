@@ -1,0 +1,32 @@
+// The one spool of this process, and whether it is being written.
+#pragma once
+
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "spool/spool.h"
+
+namespace rpd::tracer {
+
+// Set by OnLoad, cleared by OnUnload and in forked children. All wrappers are inert without it.
+inline std::atomic<bool> recording{false};
+
+// Never destroyed: threads of the program may still submit work while its static destructors run.
+spool::Spool& the_spool();
+
+template <class T>
+void record(spool::Kind kind, const T& fixed, std::initializer_list<std::string_view> strings = {},
+            std::span<const std::byte> array = {}) {
+  if (recording.load(std::memory_order_relaxed)) the_spool().append(kind, fixed, strings, array);
+}
+
+// Nanoseconds since boot: the HSA system clock domain, hence the domain of all times in a trace.
+inline uint64_t now_ns() {
+  timespec t;
+  clock_gettime(CLOCK_BOOTTIME, &t);
+  return uint64_t(t.tv_sec) * 1'000'000'000 + uint64_t(t.tv_nsec);
+}
+
+}  // namespace rpd::tracer

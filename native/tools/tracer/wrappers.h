@@ -1,0 +1,14 @@
+// What each part of the tracer puts into the API table.
+#pragma once
+
+#include "tracer/hsa.h"
+
+namespace rpd::tracer {
+
+void wrap_queues(HsaApiTable* table);
+void wrap_copies(HsaApiTable* table);
+void wrap_host_waits(HsaApiTable* table);
+void wrap_code_objects(HsaApiTable* table);
+void wrap_allocations(HsaApiTable* table);
+
+}  // namespace rpd::tracer

@@ -4,10 +4,17 @@
 #include <vector>
 
 #include "include/rocm_perf_device.h"
+#include "isa/program.h"
+#include "timing/duration.h"
+#include "timing/memory_counts.h"
 
 namespace rpd {
 
 // In the order of DispatchResult::counters.
 const std::vector<rpd_counter_info>& counter_table();
+
+// The counters of one dispatch. `executed[i]` says how often the program's Op i ran (waves).
+std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed,
+                                   const MemoryCounts& memory, const WorkDone& work);
 
 }  // namespace rpd

@@ -1,0 +1,136 @@
+// Turns a plain function of values, [](float a, float b) { return a + b; }, into the execution of an
+// instruction on 64 lanes (or on scalars): operand types follow from the function's own.
+#pragma once
+
+#include <tuple>
+#include <utility>
+
+#include "exec/operands.h"
+#include "isa/semantics.h"
+
+namespace rpd {
+
+template <class F>
+struct Signature;
+template <class R, class... A>
+struct Signature<R (*)(A...)> {
+  using Result = R;
+  using Arguments = std::tuple<A...>;
+  static constexpr size_t count = sizeof...(A);
+  static constexpr std::array<Type, kMaxSources> types = [] {
+    std::array<Type, kMaxSources> list{};
+    size_t i = 0;
+    ((list[i++] = type_of<std::remove_cvref_t<A>>()), ...);
+    return list;
+  }();
+};
+template <auto F>
+using SignatureOf = Signature<decltype(+F)>;
+
+// ---- vector: every source a lane array ----
+
+template <auto F, size_t... I>
+void run_lanes(const Op& op, Wave& wave, std::index_sequence<I...>) {
+  using S = SignatureOf<F>;
+  using R = typename S::Result;
+  const std::tuple<Lanes<std::tuple_element_t<I, typename S::Arguments>>...> sources{
+      Lanes<std::tuple_element_t<I, typename S::Arguments>>(op, op.source[I], wave)...};
+  alignas(64) R out[kLanes];
+  [&out](const auto*... source) {
+    for (int l = 0; l < kLanes; ++l) out[l] = F(source[l]...);
+  }(std::get<I>(sources).data...);
+  write_lanes<R>(op, wave, out);
+}
+
+template <auto F>
+void execute_vector(const Op& op, Wave& wave) {
+  if (wave.exec() == 0) return;
+  run_lanes<F>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
+}
+
+template <auto F>
+constexpr Semantics vector(const char* mnemonic) {
+  using S = SignatureOf<F>;
+  Semantics entry{mnemonic, execute_vector<F>};
+  entry.destination_type = type_of<typename S::Result>();
+  entry.source_types = S::types;
+  return entry;
+}
+
+// The destination is read as the last source: v_fmac.
+template <auto F>
+constexpr Semantics accumulate(const char* mnemonic) {
+  Semantics entry = vector<F>(mnemonic);
+  entry.accumulates = true;
+  return entry;
+}
+
+// ---- vector compare: a bit a lane into a scalar pair; disabled lanes give 0 ----
+
+template <auto F, bool WritesExec, size_t... I>
+void run_compare(const Op& op, Wave& wave, std::index_sequence<I...>) {
+  using S = SignatureOf<F>;
+  const std::tuple<Lanes<std::tuple_element_t<I, typename S::Arguments>>...> sources{
+      Lanes<std::tuple_element_t<I, typename S::Arguments>>(op, op.source[I], wave)...};
+  uint64_t mask = 0;
+  [&mask](const auto*... source) {
+    for (int l = 0; l < kLanes; ++l) mask |= static_cast<uint64_t>(F(source[l]...)) << l;
+  }(std::get<I>(sources).data...);
+  mask &= wave.exec();
+  wave.set_scalar64(op.destination.reg, mask);
+  if constexpr (WritesExec) wave.set_exec(mask);
+}
+
+template <auto F, bool WritesExec>
+void execute_compare(const Op& op, Wave& wave) {
+  run_compare<F, WritesExec>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
+}
+
+template <auto F, bool WritesExec>
+constexpr Semantics compare(const char* mnemonic) {
+  Semantics entry{mnemonic, execute_compare<F, WritesExec>};
+  entry.destination_type = Type::B64;
+  entry.source_types = SignatureOf<F>::types;
+  return entry;
+}
+
+// ---- scalar: [](bool& scc, uint32_t a, uint32_t b) { ...; return value; } ----
+
+template <class F>
+struct ScalarSignature;
+template <class R, class... A>
+struct ScalarSignature<R (*)(bool&, A...)> : Signature<R (*)(A...)> {};
+template <auto F>
+using ScalarSignatureOf = ScalarSignature<decltype(+F)>;
+
+template <auto F, size_t... I>
+void run_scalar(const Op& op, Wave& wave, std::index_sequence<I...>) {
+  using S = ScalarSignatureOf<F>;
+  if constexpr (std::is_void_v<typename S::Result>) {
+    F(wave.scc, read_scalar<std::tuple_element_t<I, typename S::Arguments>>(op.source[I], wave)...);
+  } else {
+    write_scalar(op.destination, wave,
+                 F(wave.scc, read_scalar<std::tuple_element_t<I, typename S::Arguments>>(op.source[I], wave)...));
+  }
+}
+
+template <auto F>
+void execute_scalar(const Op& op, Wave& wave) {
+  run_scalar<F>(op, wave, std::make_index_sequence<ScalarSignatureOf<F>::count>());
+}
+
+template <auto F>
+constexpr Semantics scalar(const char* mnemonic) {
+  using S = ScalarSignatureOf<F>;
+  Semantics entry{mnemonic, execute_scalar<F>, Unit::Salu};
+  if constexpr (std::is_void_v<typename S::Result>) {
+    entry.destinations = 0;
+    entry.destination_type = Type::None;
+  } else {
+    entry.destination_type = type_of<typename S::Result>();
+  }
+  entry.source_types = S::types;
+  return entry;
+}
+
+}  // namespace rpd

@@ -1,0 +1,116 @@
+// Floating point as the hardware does it where C++ leaves room: NaNs, minimum and maximum, denormals.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+namespace rpd {
+
+using Half = _Float16;
+
+template <size_t N>
+using BitsFor = std::conditional_t<N == 2, uint16_t, std::conditional_t<N == 4, uint32_t, uint64_t>>;
+
+template <class T>
+struct FloatBits;
+template <>
+struct FloatBits<float> {
+  using Bits = uint32_t;
+  static constexpr int mantissa = 23, exponent = 8;
+};
+template <>
+struct FloatBits<double> {
+  using Bits = uint64_t;
+  static constexpr int mantissa = 52, exponent = 11;
+};
+template <>
+struct FloatBits<Half> {
+  using Bits = uint16_t;
+  static constexpr int mantissa = 10, exponent = 5;
+};
+
+template <class T>
+using BitsOf = typename FloatBits<T>::Bits;
+
+template <class T>
+constexpr BitsOf<T> bits_of(T value) { return std::bit_cast<BitsOf<T>>(value); }
+template <class T>
+constexpr T from_bits(BitsOf<T> bits) { return std::bit_cast<T>(bits); }
+
+template <class T>
+constexpr BitsOf<T> kSignBit = static_cast<BitsOf<T>>(BitsOf<T>{1} << (8 * sizeof(T) - 1));
+template <class T>
+constexpr BitsOf<T> kQuietBit = static_cast<BitsOf<T>>(BitsOf<T>{1} << (FloatBits<T>::mantissa - 1));
+template <class T>
+constexpr BitsOf<T> kMantissaMask = static_cast<BitsOf<T>>((BitsOf<T>{1} << FloatBits<T>::mantissa) - 1);
+
+template <class T>
+constexpr bool is_nan(T v) { return v != v; }
+template <class T>
+constexpr T quiet(T nan) { return from_bits<T>(static_cast<BitsOf<T>>(bits_of(nan) | kQuietBit<T>)); }
+// The NaN of an invalid operation: positive and quiet (x86's own is negative).
+template <class T>
+constexpr T default_nan() {
+  constexpr int width = FloatBits<T>::exponent;
+  return from_bits<T>(static_cast<BitsOf<T>>(((BitsOf<T>{1} << width) - 1) << FloatBits<T>::mantissa | kQuietBit<T>));
+}
+template <class T>
+constexpr int biased_exponent(T v) {
+  return static_cast<int>(bits_of(v) >> FloatBits<T>::mantissa & ((1 << FloatBits<T>::exponent) - 1));
+}
+template <class T>
+constexpr bool is_denormal(T v) { return biased_exponent(v) == 0 && (bits_of(v) & kMantissaMask<T>); }
+template <class T>
+constexpr bool is_signalling(T v) { return is_nan(v) && !(bits_of(v) & kQuietBit<T>); }
+
+// The NaN rule of an arithmetic result: the first NaN operand, quieted, else the default NaN.
+template <class T, class... A>
+constexpr T settle_nan(T result, A... operand) {
+  if (!is_nan(result)) return result;
+  T chosen = default_nan<T>();
+  bool found = false;
+  ((chosen = !found && is_nan(operand) ? quiet(static_cast<T>(operand)) : chosen, found = found || is_nan(operand)), ...);
+  return chosen;
+}
+
+// IEEE minNum/maxNum with -0 < +0; a NaN loses against a number.
+template <class T>
+constexpr T minimum(T a, T b) {
+  if (is_nan(a)) return is_nan(b) ? quiet(a) : b;
+  if (is_nan(b)) return a;
+  if (a == b) return (bits_of(a) & kSignBit<T>) ? a : b;
+  return a < b ? a : b;
+}
+template <class T>
+constexpr T maximum(T a, T b) {
+  if (is_nan(a)) return is_nan(b) ? quiet(a) : b;
+  if (is_nan(b)) return a;
+  if (a == b) return (bits_of(a) & kSignBit<T>) ? b : a;
+  return a > b ? a : b;
+}
+template <class T>
+constexpr T median(T a, T b, T c) {
+  if (is_nan(a) || is_nan(b) || is_nan(c)) return minimum(minimum(a, b), c);
+  if (maximum(maximum(a, b), c) == a) return maximum(b, c);
+  if (maximum(maximum(a, b), c) == b) return maximum(a, c);
+  return maximum(a, b);
+}
+
+// The transcendental unit reads and writes single-precision denormals as zero.
+inline float flush(float v) { return is_denormal(v) ? std::copysign(0.0f, v) : v; }
+
+// mask bits: 0 sNaN, 1 qNaN, 2 -inf, 3 -normal, 4 -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +inf.
+template <class T>
+bool in_class(T v, uint32_t mask) {
+  const bool negative = bits_of(v) & kSignBit<T>;
+  if (is_nan(v)) return mask >> (is_signalling(v) ? 0 : 1) & 1;
+  const int top = (1 << FloatBits<T>::exponent) - 1;
+  if (biased_exponent(v) == top) return mask >> (negative ? 2 : 9) & 1;
+  if (biased_exponent(v) != 0) return mask >> (negative ? 3 : 8) & 1;
+  if (is_denormal(v)) return mask >> (negative ? 4 : 7) & 1;
+  return mask >> (negative ? 5 : 6) & 1;
+}
+
+}  // namespace rpd

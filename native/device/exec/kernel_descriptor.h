@@ -1,0 +1,55 @@
+// The kernel descriptor (LLVM AMDGPUUsage, "Code Object V3 Kernel Descriptor"), gfx90a and gfx942.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "memory/address_space.h"
+
+namespace rpd {
+
+struct KernelDescriptor {
+  uint32_t group_segment_fixed_size;    // bytes
+  uint32_t private_segment_fixed_size;  // bytes a work-item
+  uint32_t kernarg_size;
+  uint8_t reserved0[4];
+  int64_t kernel_code_entry_byte_offset;
+  uint8_t reserved1[20];
+  uint32_t compute_pgm_rsrc3;
+  uint32_t compute_pgm_rsrc1;
+  uint32_t compute_pgm_rsrc2;
+  uint16_t kernel_code_properties;
+  uint16_t kernarg_preload;
+  uint8_t reserved2[4];
+
+  uint32_t total_vgprs() const { return ((compute_pgm_rsrc1 & 0x3f) + 1) * 8; }         // arch and accumulation
+  uint32_t accumulator_offset() const { return ((compute_pgm_rsrc3 & 0x3f) + 1) * 4; }  // where the latter begin
+  uint32_t mode() const {
+    return (compute_pgm_rsrc1 >> 12 & 0xff) | (compute_pgm_rsrc1 >> 21 & 1) << 8 | (compute_pgm_rsrc1 >> 23 & 1) << 9;
+  }
+  bool workgroup_id_enabled(int axis) const { return compute_pgm_rsrc2 >> (7 + axis) & 1; }
+  bool workgroup_info_enabled() const { return compute_pgm_rsrc2 >> 10 & 1; }
+  uint32_t preload_length() const { return kernarg_preload & 0x7f; }      // dwords
+  uint32_t preload_offset() const { return kernarg_preload >> 7 & 0x1ff; }  // dwords
+
+  enum Property : uint16_t {
+    kPrivateSegmentBuffer = 1 << 0,
+    kDispatchPtr = 1 << 1,
+    kQueuePtr = 1 << 2,
+    kKernargSegmentPtr = 1 << 3,
+    kDispatchId = 1 << 4,
+    kFlatScratchInit = 1 << 5,
+    kPrivateSegmentSize = 1 << 6,
+    kWavefrontSize32 = 1 << 10,
+  };
+  bool has(Property property) const { return kernel_code_properties & property; }
+
+  static KernelDescriptor read(const AddressSpace& memory, uint64_t address) {
+    KernelDescriptor descriptor;
+    std::memcpy(&descriptor, memory.at(address), sizeof descriptor);
+    return descriptor;
+  }
+};
+static_assert(sizeof(KernelDescriptor) == 64);
+
+}  // namespace rpd

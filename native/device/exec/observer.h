@@ -1,0 +1,29 @@
+// What execution tells to those who count and time. They watch; they never change what is computed.
+#pragma once
+
+#include <cstdint>
+
+#include "exec/wave.h"
+#include "isa/semantics.h"
+
+namespace rpd {
+
+enum class AccessKind : uint8_t { Load, Store, Atomic };
+
+struct VectorAccess {
+  AccessKind kind;
+  Space space;             // Global, Scratch or Lds; Flat is already resolved
+  uint32_t bytes;          // a lane
+  uint64_t mask;           // lanes that take part
+  const uint64_t* address; // [lane]: device address, or byte offset in the LDS or in private memory
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void vector_access(Wave& wave, const Op& op, const VectorAccess& access) = 0;
+  virtual void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) = 0;
+  virtual void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) = 0;
+};
+
+}  // namespace rpd

@@ -1,0 +1,71 @@
+// The architectural state of one wave.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "isa/op.h"
+#include "memory/address_space.h"
+
+namespace rpd {
+
+struct Workgroup;
+class Observer;
+class Program;
+
+enum class WaveState : uint8_t { Running, AtBarrier, Ended, Faulted };
+
+struct Wave {
+  const Op* pc = nullptr;           // the next instruction
+  Program* program = nullptr;       // for calls to computed addresses
+  uint32_t* vector = nullptr;       // [register][lane]
+  uint32_t* accumulator = nullptr;  // [register][lane]
+  alignas(64) uint32_t scalar[kScalarRegisters] = {};
+  bool scc = false;
+  WaveState state = WaveState::Running;
+  uint32_t mode = 0;                // the MODE register
+  uint32_t index_in_group = 0;
+
+  Workgroup* group = nullptr;
+  uint8_t* lds = nullptr;           // of the workgroup
+  uint32_t lds_bytes = 0;
+  uint8_t* scratch = nullptr;       // [lane][scratch_bytes], private memory
+  uint32_t scratch_bytes = 0;
+  const AddressSpace* memory = nullptr;
+  Observer* observer = nullptr;
+  const char* fault = nullptr;      // why it is Faulted
+  uint64_t fault_address = 0;
+
+  // Timing: cycles on this wave's own clock, and when what is outstanding will be done.
+  uint64_t clock = 0;
+  uint64_t wait_cycles = 0;
+  uint32_t cu = 0;
+  uint32_t vector_issued = 0;          // vector memory instructions so far
+  uint64_t vector_done[64] = {};       // [issued % 64]: when each is complete
+  uint64_t scalar_done = 0;            // when scalar and LDS accesses are complete
+
+  uint64_t scalar64(unsigned reg) const {
+    uint64_t value;
+    std::memcpy(&value, &scalar[reg], sizeof value);
+    return value;
+  }
+  void set_scalar64(unsigned reg, uint64_t value) { std::memcpy(&scalar[reg], &value, sizeof value); }
+
+  uint64_t exec() const { return scalar64(kExec); }
+  void set_exec(uint64_t mask) { set_scalar64(kExec, mask); }
+  uint64_t vcc() const { return scalar64(kVcc); }
+  void set_vcc(uint64_t mask) { set_scalar64(kVcc, mask); }
+
+  uint32_t* registers(const Operand& operand) const {
+    return (operand.kind == Operand::Kind::Accumulator ? accumulator : vector) + operand.reg * kLanes;
+  }
+
+  void raise(const char* why, uint64_t address) {
+    if (state == WaveState::Faulted) return;
+    state = WaveState::Faulted;
+    fault = why;
+    fault_address = address;
+  }
+};
+
+}  // namespace rpd

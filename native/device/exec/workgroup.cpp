@@ -1,0 +1,105 @@
+#include "exec/workgroup.h"
+
+#include <algorithm>
+
+namespace rpd {
+namespace {
+
+// User SGPRs in the order that AMDGPUUsage ("Initial Kernel Execution State") lists them for architected flat scratch.
+unsigned set_user_sgprs(const Kernel& kernel, Wave& wave) {
+  const KernelDescriptor& descriptor = kernel.descriptor;
+  const DispatchRequest& request = kernel.request;
+  unsigned next = 0;
+  const auto pointer = [&](KernelDescriptor::Property property, uint64_t value) {
+    if (!descriptor.has(property)) return;
+    wave.set_scalar64(next, value);
+    next += 2;
+  };
+  if (descriptor.has(KernelDescriptor::kPrivateSegmentBuffer)) next += 4;
+  pointer(KernelDescriptor::kDispatchPtr, request.packet_address);
+  pointer(KernelDescriptor::kQueuePtr, request.queue_address);
+  pointer(KernelDescriptor::kKernargSegmentPtr, request.kernarg_address);
+  pointer(KernelDescriptor::kDispatchId, 0);
+  pointer(KernelDescriptor::kFlatScratchInit, 0);
+  if (descriptor.has(KernelDescriptor::kPrivateSegmentSize)) wave.scalar[next++] = request.private_segment_size;
+  for (uint32_t i = 0; i < descriptor.preload_length(); ++i) {
+    wave.scalar[next++] = kernel.memory->at<uint32_t>(request.kernarg_address)[descriptor.preload_offset() + i];
+  }
+  return next;
+}
+
+void set_system_sgprs(const Kernel& kernel, const uint32_t (&id)[3], unsigned next, Wave& wave) {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (kernel.descriptor.workgroup_id_enabled(axis)) wave.scalar[next++] = id[axis];
+  }
+  if (kernel.descriptor.workgroup_info_enabled()) wave.scalar[next++] = 0;
+}
+
+// gfx90a and later pack the work-item's three ids into v0, ten bits each. Returns the lanes that exist.
+uint64_t set_work_items(const Kernel& kernel, uint32_t first, const uint32_t (&sizes)[3], Wave& wave) {
+  const uint32_t full_x = kernel.request.workgroup[0];
+  const uint32_t full_y = kernel.request.workgroup[1];
+  const uint32_t count = full_x * full_y * kernel.request.workgroup[2];
+  uint64_t exec = 0;
+  for (uint32_t l = 0; l < kLanes && first + l < count; ++l) {
+    const uint32_t x = (first + l) % full_x;
+    const uint32_t y = (first + l) / full_x % full_y;
+    const uint32_t z = (first + l) / full_x / full_y;
+    wave.vector[l] = x | y << 10 | z << 20;
+    // A partial workgroup at the grid's edge has lanes that do not exist.
+    if (x < sizes[0] && y < sizes[1] && z < sizes[2]) exec |= uint64_t{1} << l;
+  }
+  return exec;
+}
+
+}  // namespace
+
+void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer) {
+  cu = cu_index;
+  left = kernel.waves_per_group;
+  const size_t per_wave = static_cast<size_t>(kernel.vgprs + kernel.agprs) * kLanes;
+  const uint32_t scratch_bytes = kernel.request.private_segment_size;
+  waves.resize(kernel.waves_per_group);
+  registers.assign(per_wave * kernel.waves_per_group, 0);
+  lds.assign(kernel.request.group_segment_size, 0);
+  scratch.assign(static_cast<size_t>(scratch_bytes) * kLanes * kernel.waves_per_group, 0);
+
+  const uint32_t ids[3] = {static_cast<uint32_t>(id % kernel.groups[0]),
+                           static_cast<uint32_t>(id / kernel.groups[0] % kernel.groups[1]),
+                           static_cast<uint32_t>(id / kernel.groups[0] / kernel.groups[1])};
+  uint32_t sizes[3];
+  for (int axis = 0; axis < 3; ++axis) {
+    sizes[axis] = std::min<uint32_t>(kernel.request.workgroup[axis],
+                                     kernel.request.grid[axis] - ids[axis] * kernel.request.workgroup[axis]);
+  }
+  for (uint32_t w = 0; w < kernel.waves_per_group; ++w) {
+    Wave& wave = waves[w];
+    wave = Wave{};
+    wave.pc = kernel.entry_op;
+    wave.program = kernel.program;
+    wave.vector = registers.data() + w * per_wave;
+    wave.accumulator = wave.vector + static_cast<size_t>(kernel.vgprs) * kLanes;
+    wave.mode = kernel.descriptor.mode();
+    wave.index_in_group = w;
+    wave.group = this;
+    wave.lds = lds.data();
+    wave.lds_bytes = static_cast<uint32_t>(lds.size());
+    wave.scratch = scratch.data() + static_cast<size_t>(w) * kLanes * scratch_bytes;
+    wave.scratch_bytes = scratch_bytes;
+    wave.memory = kernel.memory;
+    wave.observer = observer;
+    wave.cu = cu_index;
+    set_system_sgprs(kernel, ids, set_user_sgprs(kernel, wave), wave);
+    wave.set_exec(set_work_items(kernel, w * kLanes, sizes, wave));
+  }
+}
+
+void Workgroup::release_barrier() {
+  const auto waits = [](const Wave& wave) { return wave.state == WaveState::AtBarrier; };
+  if (static_cast<uint32_t>(std::count_if(waves.begin(), waves.end(), waits)) != left) return;
+  for (Wave& wave : waves) {
+    if (waits(wave)) wave.state = WaveState::Running;
+  }
+}
+
+}  // namespace rpd

@@ -1,0 +1,43 @@
+// A workgroup on a compute unit: its waves, registers, LDS and private memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "exec/dispatch.h"
+#include "exec/kernel_descriptor.h"
+#include "exec/wave.h"
+
+namespace rpd {
+
+// What all workgroups of a dispatch share.
+struct Kernel {
+  DispatchRequest request;
+  KernelDescriptor descriptor;
+  uint64_t entry;               // address of the first instruction
+  const Op* entry_op;
+  Program* program;
+  const AddressSpace* memory;
+  uint32_t groups[3];           // workgroups along each axis
+  uint32_t waves_per_group;
+  uint32_t vgprs;               // registers a lane: architectural ...
+  uint32_t agprs;               // ... and accumulation
+
+  uint64_t group_count() const { return uint64_t{groups[0]} * groups[1] * groups[2]; }
+};
+
+struct Workgroup {
+  std::vector<Wave> waves;
+  std::vector<uint32_t> registers;  // [wave][register][lane]
+  std::vector<uint8_t> lds;
+  std::vector<uint8_t> scratch;     // [wave][lane][byte]
+  uint32_t cu = 0;
+  uint32_t left = 0;                // waves that have not ended
+
+  // Sets up every wave as the dispatcher does: SGPRs, VGPRs, exec. `id` is the linear workgroup number.
+  void start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer);
+  // Lets waves go on once all that are left wait at the barrier.
+  void release_barrier();
+};
+
+}  // namespace rpd

@@ -1,0 +1,55 @@
+// One accelerator die: its share of the workgroups, run in a fixed order on its CUs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/workgroup.h"
+#include "timing/duration.h"
+#include "timing/memory_system.h"
+
+namespace rpd {
+
+// Where execution stopped for good.
+struct Fault {
+  const Op* op = nullptr;
+  const char* why = nullptr;
+  uint64_t address = 0;
+  explicit operator bool() const { return op != nullptr; }
+};
+
+class Xcd {
+ public:
+  explicit Xcd(uint32_t index);
+
+  void begin(const Kernel& kernel, uint32_t resident_groups);
+  // Lets every resident wave run one slice. False when the dispatch is done here (or has faulted).
+  bool step();
+  void end();
+
+  const Fault& fault() const { return fault_; }
+  const std::vector<uint64_t>& executed() const { return executed_; }  // [Op index]
+  const std::vector<CuWork>& work() const { return work_; }            // [cu]
+  const MemoryCounts& memory() const { return memory_.counts(); }
+  uint32_t resident_waves() const { return resident_groups_ * kernel_->waves_per_group; }
+
+ private:
+  bool launch_next(Workgroup& group, uint32_t cu);
+  void run_slice(Wave& wave);
+  void retire(Wave& wave);
+
+  uint32_t index_;
+  const Kernel* kernel_ = nullptr;
+  uint32_t resident_groups_ = 0;
+  uint64_t next_group_ = 0;
+  std::vector<std::unique_ptr<Workgroup>> groups_;  // those on the device; storage is kept from dispatch to dispatch
+  size_t active_ = 0;              // how many of them are in use
+  std::vector<uint64_t> executed_;
+  std::vector<CuWork> work_;
+  MemorySystem memory_;
+  Fault fault_;
+};
+
+}  // namespace rpd

@@ -1,0 +1,229 @@
+#include "isa/decoder.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "isa/instruction_text.h"
+#include "isa/operand_text.h"
+#include "isa/semantics.h"
+
+namespace rpd {
+namespace {
+
+constexpr std::string_view kKnownModifiers[] = {
+    "offset",   "offset0",   "offset1", "sc0",     "sc1",      "nt",       "clamp",           "mul",          "div",
+    "op_sel",   "op_sel_hi", "neg_lo",  "neg_hi",  "dst_sel",  "dst_unused", "src0_sel",      "src1_sel",     "quad_perm",
+    "row_shl",  "row_shr",   "row_ror", "wave_shl", "wave_shr", "wave_rol", "wave_ror",       "row_mirror",   "row_half_mirror",
+    "row_bcast", "row_newbcast", "row_mask", "bank_mask", "bound_ctrl",
+};
+
+// ---- DPP ----
+
+int source_lane(const InstructionText& text, int lane) {
+  const int row = lane & ~15;
+  const int in_row = lane & 15;
+  if (const auto quad = text.numbers("quad_perm"); quad.size() == 4) return (lane & ~3) | quad[lane & 3];
+  if (const auto n = text.number("row_shl")) return in_row + *n > 15 ? -1 : lane + static_cast<int>(*n);
+  if (const auto n = text.number("row_shr")) return in_row < *n ? -1 : lane - static_cast<int>(*n);
+  if (const auto n = text.number("row_ror")) return row | ((in_row - static_cast<int>(*n)) & 15);
+  if (text.has("wave_shl")) return lane == 63 ? -1 : lane + 1;
+  if (text.has("wave_shr")) return lane - 1;
+  if (text.has("wave_rol")) return (lane + 1) & 63;
+  if (text.has("wave_ror")) return (lane - 1) & 63;
+  if (text.has("row_mirror")) return row | (15 - in_row);
+  if (text.has("row_half_mirror")) return (lane & ~7) | (7 - (lane & 7));
+  if (const auto n = text.number("row_newbcast")) return row | static_cast<int>(*n);
+  if (const auto n = text.number("row_bcast")) {
+    if (*n == 15) return row == 0 ? -1 : row - 1;  // the last lane of the row before
+    return lane < 32 ? -1 : 31;
+  }
+  return lane;
+}
+
+std::unique_ptr<LanePermutation> permutation_of(const InstructionText& text) {
+  auto out = std::make_unique<LanePermutation>();
+  const long rows = text.number("row_mask").value_or(0xf);
+  const long banks = text.number("bank_mask").value_or(0xf);
+  out->row_and_bank_mask = 0;
+  for (int l = 0; l < kLanes; ++l) {
+    out->source[l] = static_cast<int8_t>(source_lane(text, l));
+    const bool written = (rows >> (l / 16) & 1) && (banks >> (l % 16 / 4) & 1);
+    out->row_and_bank_mask |= static_cast<uint64_t>(written) << l;
+  }
+  out->zero_out_of_bounds = text.number("bound_ctrl").value_or(0) != 0;
+  return out;
+}
+
+// ---- SDWA ----
+
+Select select_of(const InstructionText& text, std::string_view modifier) {
+  constexpr std::array<std::string_view, 7> names = {"DWORD", "BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1"};
+  const auto found = text.modifiers.find(modifier);
+  if (found == text.modifiers.end()) return Select::Dword;
+  const auto at = std::find(names.begin(), names.end(), found->second);
+  return at == names.end() ? Select::Dword : static_cast<Select>(at - names.begin());
+}
+
+DestinationUnused unused_of(const InstructionText& text) {
+  const auto found = text.modifiers.find("dst_unused");
+  if (found == text.modifiers.end() || found->second == "UNUSED_PAD") return DestinationUnused::Pad;
+  return found->second == "UNUSED_SEXT" ? DestinationUnused::SignExtend : DestinationUnused::Preserve;
+}
+
+// ---- the parts of an Op ----
+
+class OpBuilder {
+ public:
+  OpBuilder(const InstructionText& text, const Semantics& semantics, const uint32_t* raw, Decoded& out)
+      : text_(text), semantics_(semantics), raw_(raw), out_(out), op_(out.op) {}
+
+  void build() {
+    op_.semantics = &semantics_;
+    op_.execute = semantics_.execute;
+    check_modifiers();
+    if (semantics_.needs_immediate) immediate();
+    else operands();
+    offsets();
+    output();
+    halves();
+    sub_dword_and_dpp();
+  }
+
+ private:
+  void fail(const std::string& why) {
+    if (out_.problem.empty()) out_.problem = why;
+  }
+
+  void check_modifiers() {
+    if (semantics_.needs_immediate) return;  // "vmcnt(0) lgkmcnt(0)" and the like: read from the bits
+    for (const auto& [name, value] : text_.modifiers) {
+      if (std::find(std::begin(kKnownModifiers), std::end(kKnownModifiers), name) == std::end(kKnownModifiers)) {
+        fail("modifier " + name + " is not modelled");
+      }
+    }
+  }
+
+  Operand resolve(const OperandText& text, Type type) {
+    const auto operand = resolve_operand(text, type);
+    if (!operand) fail("operand " + text.text + " is not modelled");
+    return operand.value_or(Operand{});
+  }
+
+  // SOPP and SOPK: simm16 from the bits, at most one register in the text.
+  void immediate() {
+    op_.immediate = raw_[0] & 0xffff;
+    if (semantics_.unit == Unit::Branch) {
+      out_.target = op_.address + 4 + static_cast<int64_t>(static_cast<int16_t>(op_.immediate)) * 4;
+    }
+    if (semantics_.unit != Unit::Salu && semantics_.destinations == 0) return;
+    for (const auto& operand : text_.operands) {
+      if (operand.text.starts_with("hwreg(")) continue;
+      (semantics_.destinations ? op_.destination : op_.source[0]) = resolve(operand, Type::B32);
+      break;
+    }
+  }
+
+  void operands() {
+    op_.returns = semantics_.unit == Unit::VectorAtomic && text_.has("sc0");
+    const size_t destinations = semantics_.destinations + (op_.returns ? 1 : 0);
+    if (text_.operands.size() < destinations) return fail("operands are missing");
+    if (destinations > 0) op_.destination = resolve(text_.operands[0], Type::B32);
+    if (destinations > 1) op_.scalar_destination = resolve(text_.operands[1], Type::B32);
+    size_t count = text_.operands.size() - destinations;
+    if (count + semantics_.accumulates > kMaxSources) return fail("it has more operands than expected");
+    for (size_t i = 0; i < count; ++i) op_.source[i] = resolve(text_.operands[destinations + i], semantics_.source_types[i]);
+    if (semantics_.accumulates) op_.source[count++] = op_.destination;
+    const size_t expected = std::count_if(semantics_.source_types.begin(), semantics_.source_types.end(),
+                                          [](Type type) { return type != Type::None; });
+    if (semantics_.space == Space::None && count != expected) fail("it has another number of operands than expected");
+  }
+
+  void offsets() {
+    op_.offset = static_cast<int32_t>(text_.number("offset").value_or(text_.number("offset0").value_or(0)));
+    op_.offset1 = static_cast<int32_t>(text_.number("offset1").value_or(0));
+    // ds_swizzle prints its control as offset:swizzle(...): the bits are simpler.
+    if (semantics_.unit == Unit::Lds && text_.mnemonic == "ds_swizzle_b32") op_.offset = raw_[0] & 0xffff;
+  }
+
+  bool gives_float() const {
+    const Type type = semantics_.destination_type;
+    return type == Type::F16 || type == Type::F32 || type == Type::F64 || (semantics_.packed && type != Type::B64);
+  }
+
+  void output() {
+    op_.clamp = text_.has("clamp");
+    if (const auto factor = text_.number("mul")) op_.output_shift = *factor == 2 ? 1 : 2;
+    if (text_.has("div")) op_.output_shift = 3;
+    if ((op_.clamp || op_.output_shift) && !gives_float()) fail("clamp of an integer result is not modelled");
+  }
+
+  static uint8_t bits_of(const std::vector<int>& flags, uint8_t otherwise) {
+    if (flags.empty()) return otherwise;
+    uint8_t bits = 0;
+    for (size_t i = 0; i < flags.size(); ++i) bits |= static_cast<uint8_t>((flags[i] & 1) << i);
+    return bits;
+  }
+
+  void halves() {
+    const auto select = text_.numbers("op_sel");
+    if (semantics_.packed) {
+      op_.packed_low = bits_of(select, 0);
+      op_.packed_high = bits_of(text_.numbers("op_sel_hi"), semantics_.default_packed_high);
+      op_.negate_low = bits_of(text_.numbers("neg_lo"), 0);
+      op_.negate_high = bits_of(text_.numbers("neg_hi"), 0);
+      return;
+    }
+    if (text_.has("op_sel_hi") || text_.has("neg_lo") || text_.has("neg_hi")) return fail("packed modifiers are not modelled here");
+    // op_sel:[s0,s1,...,d] of a 16-bit instruction.
+    for (size_t i = 0; i < select.size(); ++i) {
+      if (!select[i]) continue;
+      if (i + 1 == select.size()) {
+        if (!is_half(semantics_.destination_type)) fail("op_sel of a 32-bit result is not modelled");
+        op_.destination_high = true;
+      } else {
+        if (!is_half(semantics_.source_types[i])) fail("op_sel of a 32-bit operand is not modelled");
+        op_.source[i].high_half = true;
+      }
+    }
+  }
+  static bool is_half(Type type) { return type == Type::B16 || type == Type::F16; }
+
+  void sub_dword_and_dpp() {
+    if (text_.encoding == "sdwa") {
+      op_.source[0].select = select_of(text_, "src0_sel");
+      op_.source[1].select = select_of(text_, "src1_sel");
+      op_.destination_select = select_of(text_, "dst_sel");
+      op_.destination_unused = unused_of(text_);
+    }
+    if (text_.encoding == "dpp") {
+      out_.permutation = permutation_of(text_);
+      op_.permutation = out_.permutation.get();
+      op_.source[0].dpp = true;
+    }
+  }
+
+  const InstructionText& text_;
+  const Semantics& semantics_;
+  const uint32_t* raw_;
+  Decoded& out_;
+  Op& op_;
+};
+
+}  // namespace
+
+Decoded decode(const DisassembledInstruction& instruction, const uint32_t* raw, uint64_t address) {
+  Decoded out;
+  out.op.address = address;
+  out.op.size = static_cast<uint16_t>(instruction.size);
+  const InstructionText text = parse_instruction(instruction.text);
+  const Semantics* semantics = find_semantics(text.mnemonic);
+  if (!semantics) {
+    out.problem = "the device does not know this instruction";
+    return out;
+  }
+  OpBuilder(text, *semantics, raw, out).build();
+  return out;
+}
+
+}  // namespace rpd

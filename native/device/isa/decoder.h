@@ -1,0 +1,23 @@
+// From text and raw bits of an instruction to an Op.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "isa/disassembler.h"
+#include "isa/op.h"
+
+namespace rpd {
+
+struct Decoded {
+  Op op;                                          // next and target not linked yet
+  std::unique_ptr<LanePermutation> permutation;   // what op.permutation points to
+  uint64_t target = 0;                            // address of a direct branch's target, or 0
+  std::string problem;                            // why it cannot run, empty if it can
+};
+
+// `raw` is the instruction's bytes. An instruction that the device does not know has `problem` set.
+Decoded decode(const DisassembledInstruction& instruction, const uint32_t* raw, uint64_t address);
+
+}  // namespace rpd

@@ -1,0 +1,104 @@
+// A decoded instruction: everything resolved that can be before it runs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace rpd {
+
+struct Op;
+struct Wave;
+struct Semantics;
+
+using Execute = void (*)(const Op&, Wave&);
+
+constexpr int kLanes = 64;
+constexpr int kMaxSources = 4;
+
+// Scalar register numbers, as the encoding has them.
+enum ScalarRegister : uint16_t {
+  kFlatScratch = 102,
+  kXnackMask = 104,
+  kVcc = 106,
+  kTtmp0 = 108,
+  kM0 = 124,
+  kExec = 126,
+  kScalarRegisters = 128,
+};
+
+// What a sub-dword (SDWA) selector picks.
+enum class Select : uint8_t { Dword, Byte0, Byte1, Byte2, Byte3, Word0, Word1 };
+
+struct Operand {
+  enum class Kind : uint8_t { None, Vector, Accumulator, Scalar, Constant, Scc, Vccz, Execz };
+  Kind kind = Kind::None;
+  uint8_t dwords = 1;       // as written: v[0:3] is 4
+  uint16_t reg = 0;
+  bool negate = false;      // of a 32/64-bit float; of both halves when packed
+  bool absolute = false;
+  bool sign_extend = false;
+  bool dpp = false;         // lanes come through the op's DPP control
+  bool high_half = false;   // op_sel: a 16-bit operand is in bits 31:16
+  Select select = Select::Dword;
+  uint64_t constant = 0;    // bits, in the width of the operand's type
+
+  bool modified() const {
+    return negate || absolute || sign_extend || dpp || select != Select::Dword;
+  }
+};
+
+// DPP control: which lane each lane reads. On gfx9 a disabled lane counts as out of bounds.
+struct LanePermutation {
+  std::array<int8_t, kLanes> source{};  // lane, or -1 where it is out of bounds
+  uint64_t row_and_bank_mask = ~0ull;
+  bool zero_out_of_bounds = false;      // bound_ctrl: read 0 instead of not writing
+
+  bool reads(int lane, uint64_t exec) const { return source[lane] >= 0 && (exec >> source[lane] & 1); }
+  uint64_t written(uint64_t exec) const {
+    if (zero_out_of_bounds) return row_and_bank_mask;
+    uint64_t mask = 0;
+    for (int l = 0; l < kLanes; ++l) mask |= static_cast<uint64_t>(reads(l, exec)) << l;
+    return mask & row_and_bank_mask;
+  }
+};
+
+enum class DestinationUnused : uint8_t { Pad, SignExtend, Preserve };
+
+struct Op {
+  Execute execute = nullptr;
+  const Op* next = nullptr;    // the instruction behind it, once decoded
+  const Op* target = nullptr;  // of a direct branch
+  uint64_t address = 0;        // device address
+  const Semantics* semantics = nullptr;
+  const char* text = nullptr;
+  const LanePermutation* permutation = nullptr;  // DPP
+
+  Operand destination;         // first destination
+  Operand scalar_destination;  // second one: carry-out, div_scale's flag
+  std::array<Operand, kMaxSources> source;
+
+  uint32_t index = 0;          // counts executions
+  int32_t offset = 0;          // of a memory access; offset0 of a paired one
+  int32_t offset1 = 0;
+  uint32_t immediate = 0;      // simm16 of SOPP/SOPK, or a 32-bit literal of s_setreg_imm32
+  uint16_t size = 4;           // bytes of code
+  uint8_t packed_low = 0;      // op_sel: which half feeds the low result, a bit a source
+  uint8_t packed_high = 7;     // op_sel_hi
+  uint8_t negate_low = 0;      // neg_lo
+  uint8_t negate_high = 0;     // neg_hi
+  uint8_t output_shift = 0;    // omod: 0 none, 1 *2, 2 *4, 3 /2
+  bool clamp = false;
+  bool returns = false;        // an atomic that gives the old value
+  bool destination_high = false;  // op_sel on the destination: bits 31:16
+  Select destination_select = Select::Dword;
+  DestinationUnused destination_unused = DestinationUnused::Pad;
+
+  bool ends_slice = false;     // another wave may run after it
+
+  // What the timing model wrote here when the instruction was decoded.
+  bool single_precision = false;   // computes in f32
+  uint8_t issue_unit = 0;          // IssueUnit
+  uint16_t issue_cycles = 0;       // that it keeps its unit busy
+};
+
+}  // namespace rpd

@@ -1,0 +1,102 @@
+#include "isa/program.h"
+
+#include "exec/wave.h"
+#include "isa/decoder.h"
+#include "isa/semantics.h"
+
+namespace rpd {
+namespace {
+
+constexpr uint64_t kLongestInstruction = 20;  // bytes
+
+// Runs where an instruction stands that the device cannot execute. op.text ends with the reason.
+void refuse(const Op& op, Wave& wave) { wave.raise("illegal instruction", op.address); }
+
+bool falls_through(const Op& op) {
+  if (!op.semantics) return false;
+  if (op.semantics->unit == Unit::End) return false;
+  const std::string_view name = op.semantics->mnemonic;
+  return name != "s_branch" && name != "s_setpc_b64";
+}
+
+bool lets_others_run(Unit unit) {
+  switch (unit) {
+    case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: case Unit::Barrier: case Unit::End: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Program::Program(const AddressSpace& memory, const std::string& isa_name, OnDecode on_decode)
+    : memory_(memory), disassembler_(isa_name), on_decode_(on_decode) {}
+
+const Op* Program::at(uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = by_address_.find(address); found != by_address_.end()) return found->second;
+  decode_from(address);
+  return by_address_.at(address);
+}
+
+void Program::decode_from(uint64_t address) {
+  std::vector<uint64_t> todo{address};
+  while (!todo.empty()) {
+    const uint64_t next = todo.back();
+    todo.pop_back();
+    find_or_decode(next, todo);
+  }
+  // Link in a second pass: every address that an Op names is decoded by now.
+  for (Op& op : ops_) {
+    if (!op.semantics || op.next) continue;
+    if (falls_through(op)) op.next = by_address_.at(op.address + op.size);
+    if (op.target == nullptr && op.semantics->unit == Unit::Branch && op.semantics->needs_immediate) {
+      op.target = by_address_.at(op.address + 4 + static_cast<int64_t>(static_cast<int16_t>(op.immediate)) * 4);
+    }
+  }
+}
+
+Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo) {
+  if (const auto found = by_address_.find(address); found != by_address_.end()) return found->second;
+  const auto* code = memory_.at<uint32_t>(address);
+  auto instruction = disassembler_.at(code, kLongestInstruction);
+  Decoded decoded;
+  if (instruction.size == 0) {
+    decoded.op.address = address;
+    decoded.problem = "these bytes are no instruction of this target";
+    instruction.text = "(unknown)";
+  } else {
+    decoded = decode(instruction, code, address);
+  }
+  if (!decoded.problem.empty()) {
+    decoded.op.semantics = nullptr;
+    decoded.op.execute = refuse;
+    instruction.text += ": " + decoded.problem;
+  }
+  const auto first = instruction.text.find_first_not_of(" \t");
+  texts_.push_back(first == std::string::npos ? instruction.text : instruction.text.substr(first));
+  if (decoded.permutation) permutations_.push_back(std::move(decoded.permutation));
+
+  Op& op = ops_.emplace_back(decoded.op);
+  op.text = texts_.back().c_str();
+  op.index = static_cast<uint32_t>(ops_.size() - 1);
+  op.ends_slice = !op.semantics || lets_others_run(op.semantics->unit);
+  on_decode_(op);
+  by_address_.emplace(address, &op);
+  if (falls_through(op)) todo.push_back(address + op.size);
+  if (decoded.target && op.semantics) todo.push_back(decoded.target);
+  return &op;
+}
+
+void Program::forget(uint64_t begin, uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  for (const Op& op : ops_) {
+    if (op.address - begin >= size) continue;
+    by_address_.clear();
+    ops_.clear();
+    texts_.clear();
+    permutations_.clear();
+    return;
+  }
+}
+
+}  // namespace rpd

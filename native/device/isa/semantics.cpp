@@ -1,0 +1,30 @@
+#include "isa/semantics.h"
+
+#include <unordered_map>
+
+namespace rpd {
+namespace {
+
+using Table = std::unordered_map<std::string_view, const Semantics*>;
+
+Table build_table() {
+  Table table;
+  for (const auto family :
+       {scalar_alu_semantics(), control_semantics(), scalar_memory_semantics(), vector_integer_semantics(),
+        vector_float_semantics(), vector_half_semantics(), vector_conversion_semantics(), vector_packed_semantics(),
+        vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(), lds_semantics(),
+        matrix_semantics()}) {
+    for (const Semantics& entry : family) table.emplace(entry.mnemonic, &entry);
+  }
+  return table;
+}
+
+}  // namespace
+
+const Semantics* find_semantics(std::string_view mnemonic) {
+  static const Table table = build_table();
+  const auto found = table.find(mnemonic);
+  return found == table.end() ? nullptr : found->second;
+}
+
+}  // namespace rpd

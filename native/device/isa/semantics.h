@@ -1,0 +1,57 @@
+// The one table: mnemonic -> what the instruction does.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "isa/op.h"
+
+namespace rpd {
+
+// How an operand's bits are read; decides what an inline constant such as 1.0 means.
+enum class Type : uint8_t { None, B16, F16, B32, I32, F32, B64, I64, F64, PackedF16, Lane };
+
+// Who executes it: what the SQ counts it as, and which latency rules hold.
+enum class Unit : uint8_t {
+  Valu, Matrix, Salu, Smem, VectorLoad, VectorStore, VectorAtomic, Lds, Branch, Message, Barrier, Wait, Nop, CacheControl, End,
+};
+
+// Where a vector memory instruction's addresses point.
+enum class Space : uint8_t { None, Flat, Global, Scratch, Buffer, Lds };
+
+struct Semantics {
+  const char* mnemonic;
+  Execute execute;
+  Unit unit = Unit::Valu;
+  uint8_t destinations = 1;            // 0, 1, or 2 (second one scalar)
+  Type destination_type = Type::B32;
+  std::array<Type, kMaxSources> source_types{};
+  bool accumulates = false;            // the destination is also the last source
+  bool packed = false;                 // op_sel/op_sel_hi pick halves of each source
+  uint8_t default_packed_high = 7;     // op_sel_hi where the text names none
+  bool needs_immediate = false;        // simm16 is part of the meaning
+  Space space = Space::None;
+  uint8_t bytes = 0;                   // a lane, of a memory access
+};
+
+// Null if the device does not know the mnemonic.
+const Semantics* find_semantics(std::string_view mnemonic);
+
+// The families; each is one file below isa/semantics/.
+std::span<const Semantics> scalar_alu_semantics();
+std::span<const Semantics> control_semantics();
+std::span<const Semantics> scalar_memory_semantics();
+std::span<const Semantics> vector_integer_semantics();
+std::span<const Semantics> vector_float_semantics();
+std::span<const Semantics> vector_half_semantics();
+std::span<const Semantics> vector_conversion_semantics();
+std::span<const Semantics> vector_packed_semantics();
+std::span<const Semantics> vector_compare_semantics();
+std::span<const Semantics> vector_lane_semantics();
+std::span<const Semantics> vector_memory_semantics();
+std::span<const Semantics> lds_semantics();
+std::span<const Semantics> matrix_semantics();
+
+}  // namespace rpd

@@ -1,0 +1,136 @@
+// SOPP and the scalar instructions that move the program counter or read the wave's own state.
+#include "exec/observer.h"
+#include "exec/operands.h"
+#include "isa/program.h"
+
+namespace rpd {
+namespace {
+
+uint64_t after(const Op& op) { return op.address + op.size; }
+
+template <bool (*Taken)(const Wave&)>
+void branch_if(const Op& op, Wave& wave) {
+  if (Taken(wave)) wave.pc = op.target;
+}
+
+void jump_to(Wave& wave, uint64_t address) {
+  // Only calls and returns come here: a look-up in the decoded program, not a decode, once it is warm.
+  wave.pc = wave.program->at(address);
+}
+
+void set_pc(const Op& op, Wave& wave) { jump_to(wave, read_scalar<uint64_t>(op.source[0], wave)); }
+void swap_pc(const Op& op, Wave& wave) {
+  const auto address = read_scalar<uint64_t>(op.source[0], wave);
+  write_scalar(op.destination, wave, after(op));
+  jump_to(wave, address);
+}
+void get_pc(const Op& op, Wave& wave) { write_scalar(op.destination, wave, after(op)); }
+void call(const Op& op, Wave& wave) {
+  write_scalar(op.destination, wave, after(op));
+  wave.pc = op.target;
+}
+
+void end(const Op&, Wave& wave) { wave.state = WaveState::Ended; }
+void barrier(const Op&, Wave& wave) { wave.state = WaveState::AtBarrier; }
+void nothing(const Op&, Wave&) {}
+
+// gfx9: vmcnt in simm16[3:0] and [15:14], expcnt [6:4], lgkmcnt [11:8].
+void wait_count(const Op& op, Wave& wave) {
+  const unsigned vector_left = (op.immediate & 0xf) | (op.immediate >> 14 & 3) << 4;
+  wave.observer->wait(wave, vector_left, op.immediate >> 8 & 0xf);
+}
+
+void trap(const Op& op, Wave& wave) { wave.raise("s_trap", op.address); }
+
+enum HardwareRegister : unsigned { kMode = 1, kStatus = 2, kHardwareId = 4, kXccId = 20 };
+
+uint32_t hardware_register(const Wave& wave, unsigned id) {
+  switch (id) {
+    case kMode: return wave.mode;
+    case kStatus: return wave.scc | (wave.exec() == 0) << 9 | (wave.vcc() == 0) << 10;
+    default: return 0;
+  }
+}
+
+struct Field {
+  unsigned id, offset, width;
+  uint32_t mask() const { return static_cast<uint32_t>(((uint64_t{1} << width) - 1) << offset); }
+};
+Field field_of(uint32_t simm) { return {simm & 0x3f, simm >> 6 & 0x1f, (simm >> 11 & 0x1f) + 1}; }
+
+void get_register(const Op& op, Wave& wave) {
+  const Field field = field_of(op.immediate);
+  if (field.id != kMode && field.id != kStatus) {
+    return wave.raise("s_getreg of a hardware register that the device does not model", op.address);
+  }
+  write_scalar(op.destination, wave, (hardware_register(wave, field.id) & field.mask()) >> field.offset);
+}
+
+// Rounding other than to nearest and flushed denormals are not modelled: a kernel that asks for them must not
+// get results computed without them.
+constexpr uint32_t kRoundingBits = 0xf;
+constexpr uint32_t kDenormalsKept = 0xf0;
+
+void set_mode(const Op& op, Wave& wave, uint32_t value) {
+  const Field field = field_of(op.immediate);
+  if (field.id != kMode) return wave.raise("s_setreg of a hardware register that the device does not model", op.address);
+  const uint32_t mode = (wave.mode & ~field.mask()) | (value << field.offset & field.mask());
+  if ((mode & kRoundingBits) || (mode & kDenormalsKept) != kDenormalsKept) {
+    return wave.raise("a floating-point mode (rounding or flushed denormals) that the device does not model", op.address);
+  }
+  wave.mode = mode;
+}
+void set_register(const Op& op, Wave& wave) { set_mode(op, wave, read_scalar<uint32_t>(op.destination, wave)); }
+void set_register_literal(const Op& op, Wave& wave) { set_mode(op, wave, static_cast<uint32_t>(op.destination.constant)); }
+
+constexpr Semantics branches(const char* name, Execute execute) {
+  Semantics entry{name, execute, Unit::Branch, 0, Type::None};
+  entry.needs_immediate = true;
+  return entry;
+}
+constexpr Semantics internal(const char* name, Execute execute, Unit unit) {
+  Semantics entry{name, execute, unit, 0, Type::None};
+  entry.needs_immediate = true;
+  return entry;
+}
+constexpr Semantics state(const char* name, Execute execute) {
+  Semantics entry{name, execute, Unit::Salu, 1, Type::B32, {Type::B32}};
+  entry.needs_immediate = true;
+  return entry;
+}
+
+const Semantics kTable[] = {
+    branches("s_branch", branch_if<[](const Wave&) { return true; }>),
+    branches("s_cbranch_scc0", branch_if<[](const Wave& w) { return !w.scc; }>),
+    branches("s_cbranch_scc1", branch_if<[](const Wave& w) { return w.scc; }>),
+    branches("s_cbranch_vccz", branch_if<[](const Wave& w) { return w.vcc() == 0; }>),
+    branches("s_cbranch_vccnz", branch_if<[](const Wave& w) { return w.vcc() != 0; }>),
+    branches("s_cbranch_execz", branch_if<[](const Wave& w) { return w.exec() == 0; }>),
+    branches("s_cbranch_execnz", branch_if<[](const Wave& w) { return w.exec() != 0; }>),
+    {"s_setpc_b64", set_pc, Unit::Branch, 0, Type::None, {Type::B64}},
+    {"s_swappc_b64", swap_pc, Unit::Branch, 1, Type::B64, {Type::B64}},
+    {"s_getpc_b64", get_pc, Unit::Salu, 1, Type::B64},
+    {.mnemonic = "s_call_b64", .execute = call, .unit = Unit::Branch, .destination_type = Type::B64, .needs_immediate = true},
+    internal("s_endpgm", end, Unit::End),
+    internal("s_barrier", barrier, Unit::Barrier),
+    internal("s_waitcnt", wait_count, Unit::Wait),
+    internal("s_nop", nothing, Unit::Nop),
+    internal("s_sleep", nothing, Unit::Nop),
+    internal("s_setprio", nothing, Unit::Nop),
+    internal("s_sethalt", nothing, Unit::Nop),
+    internal("s_sendmsg", nothing, Unit::Message),
+    internal("s_trap", trap, Unit::Message),
+    internal("s_icache_inv", nothing, Unit::CacheControl),
+    internal("s_incperflevel", nothing, Unit::Nop),
+    internal("s_decperflevel", nothing, Unit::Nop),
+    internal("s_ttracedata", nothing, Unit::Nop),
+    state("s_getreg_b32", get_register),
+    state("s_setreg_b32", set_register),
+    state("s_setreg_imm32_b32", set_register_literal),
+};
+
+}  // namespace
+
+std::span<const Semantics> control_semantics() { return kTable; }
+
+}  // namespace rpd

@@ -1,0 +1,269 @@
+// DS: local data share reads, writes, atomics, and the cross-lane moves that run through its crossbar.
+#include <bit>
+
+#include "exec/atomics.h"
+#include "exec/observer.h"
+#include "exec/operands.h"
+
+namespace rpd {
+namespace {
+
+struct LdsAddresses {
+  uint64_t lane[kLanes];
+};
+
+// Byte offsets of `offset` behind the address register. False (and a fault) if an enabled lane is out of range.
+bool addresses_of(const Op& op, Wave& wave, uint32_t offset, uint32_t bytes, LdsAddresses& out) {
+  const uint32_t* address = wave.registers(op.source[0]);
+  const uint64_t exec = wave.exec();
+  for (int l = 0; l < kLanes; ++l) {
+    out.lane[l] = static_cast<uint64_t>(address[l]) + offset;
+    if ((exec >> l & 1) && out.lane[l] + bytes > wave.lds_bytes) {
+      wave.raise("LDS access out of range", out.lane[l]);
+      return false;
+    }
+  }
+  return true;
+}
+
+void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, const LdsAddresses& addresses) {
+  wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, wave.exec(), addresses.lane});
+}
+
+template <int Dwords>
+void read_at(const Op& op, Wave& wave, uint32_t offset, uint32_t* reg) {
+  LdsAddresses addresses;
+  if (!addresses_of(op, wave, offset, 4 * Dwords, addresses)) return;
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    uint32_t values[Dwords];
+    std::memcpy(values, wave.lds + addresses.lane[l], sizeof values);
+    for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
+  }
+  observe(op, wave, AccessKind::Load, 4 * Dwords, addresses);
+}
+
+template <int Dwords>
+void write_at(const Op& op, Wave& wave, uint32_t offset, const uint32_t* reg) {
+  LdsAddresses addresses;
+  if (!addresses_of(op, wave, offset, 4 * Dwords, addresses)) return;
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    uint32_t values[Dwords];
+    for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
+    std::memcpy(wave.lds + addresses.lane[l], values, sizeof values);
+  }
+  observe(op, wave, AccessKind::Store, 4 * Dwords, addresses);
+}
+
+template <int Dwords>
+void read(const Op& op, Wave& wave) { read_at<Dwords>(op, wave, op.offset, wave.registers(op.destination)); }
+template <int Dwords>
+void write(const Op& op, Wave& wave) { write_at<Dwords>(op, wave, op.offset, wave.registers(op.source[1])); }
+
+// The paired forms: offsets count elements (or 64 elements).
+template <int Dwords, int Stride>
+void read_two(const Op& op, Wave& wave) {
+  // The first half of the destination may be the address register: read both before writing either.
+  alignas(64) uint32_t first[Dwords * kLanes];
+  uint32_t* reg = wave.registers(op.destination);
+  std::memcpy(first, reg, sizeof first);
+  read_at<Dwords>(op, wave, op.offset * 4 * Dwords * Stride, first);
+  if (wave.state == WaveState::Faulted) return;
+  alignas(64) uint32_t second[Dwords * kLanes];
+  std::memcpy(second, reg + Dwords * kLanes, sizeof second);
+  read_at<Dwords>(op, wave, op.offset1 * 4 * Dwords * Stride, second);
+  std::memcpy(reg, first, sizeof first);
+  std::memcpy(reg + Dwords * kLanes, second, sizeof second);
+}
+template <int Dwords, int Stride>
+void write_two(const Op& op, Wave& wave) {
+  write_at<Dwords>(op, wave, op.offset * 4 * Dwords * Stride, wave.registers(op.source[1]));
+  if (wave.state == WaveState::Faulted) return;
+  write_at<Dwords>(op, wave, op.offset1 * 4 * Dwords * Stride, wave.registers(op.source[2]));
+}
+
+enum class Part { Whole, Low, High };
+
+template <class T, Part Where>
+void read_narrow(const Op& op, Wave& wave) {
+  LdsAddresses addresses;
+  if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
+  uint32_t* reg = wave.registers(op.destination);
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    T value;
+    std::memcpy(&value, wave.lds + addresses.lane[l], sizeof value);
+    const auto wide = static_cast<uint32_t>(static_cast<int32_t>(value));
+    if constexpr (Where == Part::Whole) reg[l] = wide;
+    if constexpr (Where == Part::Low) reg[l] = (reg[l] & 0xffff0000u) | (wide & 0xffff);
+    if constexpr (Where == Part::High) reg[l] = (reg[l] & 0xffff) | wide << 16;
+  }
+  observe(op, wave, AccessKind::Load, sizeof(T), addresses);
+}
+
+template <class T, int Shift>
+void write_narrow(const Op& op, Wave& wave) {
+  LdsAddresses addresses;
+  if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
+  const uint32_t* reg = wave.registers(op.source[1]);
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    const T value = static_cast<T>(reg[l] >> Shift);
+    std::memcpy(wave.lds + addresses.lane[l], &value, sizeof value);
+  }
+  observe(op, wave, AccessKind::Store, sizeof(T), addresses);
+}
+
+// ---- atomics: lanes in order, as the LDS serialises them ----
+
+template <class T>
+T lane_value(const uint32_t* reg, int lane) {
+  if constexpr (sizeof(T) == 8) return std::bit_cast<T>(reg[lane] | static_cast<uint64_t>(reg[kLanes + lane]) << 32);
+  else return std::bit_cast<T>(reg[lane]);
+}
+template <class T>
+void set_lane(uint32_t* reg, int lane, T value) {
+  const auto bits = std::bit_cast<BitsFor<sizeof(T)>>(value);
+  reg[lane] = static_cast<uint32_t>(bits);
+  if constexpr (sizeof(T) == 8) reg[kLanes + lane] = static_cast<uint32_t>(bits >> 32);
+}
+
+template <class T, class Update>
+void for_each_update(const Op& op, Wave& wave, Update update) {
+  LdsAddresses addresses;
+  if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    T old;
+    std::memcpy(&old, wave.lds + addresses.lane[l], sizeof old);
+    const T next = update(old, l);
+    std::memcpy(wave.lds + addresses.lane[l], &next, sizeof next);
+    if (op.semantics->destinations) set_lane(wave.registers(op.destination), l, old);
+  }
+  observe(op, wave, AccessKind::Atomic, sizeof(T), addresses);
+}
+
+template <class T, auto F>
+void update(const Op& op, Wave& wave) {
+  const uint32_t* data = wave.registers(op.source[1]);
+  for_each_update<T>(op, wave, [data](T old, int l) { return F(old, lane_value<T>(data, l)); });
+}
+
+// DATA0 is compared with, DATA1 stored.
+template <class T>
+void compare_store(const Op& op, Wave& wave) {
+  const uint32_t* compare = wave.registers(op.source[1]);
+  const uint32_t* value = wave.registers(op.source[2]);
+  for_each_update<T>(op, wave, [=](T old, int l) { return old == lane_value<T>(compare, l) ? lane_value<T>(value, l) : old; });
+}
+
+// ---- cross-lane ----
+
+void permute_backward(const Op& op, Wave& wave) {
+  const uint32_t* address = wave.registers(op.source[0]);
+  const uint32_t* data = wave.registers(op.source[1]);
+  const uint64_t exec = wave.exec();
+  alignas(64) uint32_t out[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    const uint32_t from = (address[l] + op.offset) / 4 % kLanes;
+    out[l] = exec >> from & 1 ? data[from] : 0;
+  }
+  write_lanes32(wave.registers(op.destination), out, exec);
+}
+
+void permute_forward(const Op& op, Wave& wave) {
+  const uint32_t* address = wave.registers(op.source[0]);
+  const uint32_t* data = wave.registers(op.source[1]);
+  const uint64_t exec = wave.exec();
+  alignas(64) uint32_t out[kLanes] = {};
+  for (int l = 0; l < kLanes; ++l) {
+    if (exec >> l & 1) out[(address[l] + op.offset) / 4 % kLanes] = data[l];
+  }
+  write_lanes32(wave.registers(op.destination), out, exec);
+}
+
+// offset[15] picks the quad form; else source = ((lane & and) | or) ^ xor within 32 lanes.
+int swizzle_source(uint32_t offset, int lane) {
+  if (offset & 0x8000) return (lane & ~3) | (offset >> (2 * (lane & 3)) & 3);
+  const int within = ((lane & (offset & 0x1f)) | (offset >> 5 & 0x1f)) ^ (offset >> 10 & 0x1f);
+  return (lane & 32) | within;
+}
+
+void swizzle(const Op& op, Wave& wave) {
+  const uint32_t* data = wave.registers(op.source[0]);
+  const uint64_t exec = wave.exec();
+  if ((op.offset & 0xe000) == 0xe000 || (op.offset & 0xe000) == 0xc000) {
+    return wave.raise("ds_swizzle in a mode (FFT, rotate) that the device does not model", op.address);
+  }
+  alignas(64) uint32_t out[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    const int from = swizzle_source(op.offset, l);
+    out[l] = exec >> from & 1 ? data[from] : 0;
+  }
+  write_lanes32(wave.registers(op.destination), out, exec);
+}
+
+void nothing(const Op&, Wave&) {}
+
+constexpr Semantics lds(const char* name, Execute execute, int destinations, int bytes) {
+  return {.mnemonic = name,
+          .execute = execute,
+          .unit = Unit::Lds,
+          .destinations = static_cast<uint8_t>(destinations),
+          .source_types = {Type::B32, Type::B32, Type::B32},
+          .space = Space::Lds,
+          .bytes = static_cast<uint8_t>(bytes)};
+}
+
+#define ATOMIC(OPERATION, SUFFIX, T, FUNCTION)                                             \
+  lds("ds_" OPERATION "_" SUFFIX, update<T, atomic::FUNCTION<T>>, 0, sizeof(T)),            \
+      lds("ds_" OPERATION "_rtn_" SUFFIX, update<T, atomic::FUNCTION<T>>, 1, sizeof(T))
+#define INTEGER_ATOMICS(OPERATION, U32, U64, FUNCTION) \
+  ATOMIC(OPERATION, U32, uint32_t, FUNCTION), ATOMIC(OPERATION, U64, uint64_t, FUNCTION)
+
+const Semantics kTable[] = {
+    lds("ds_read_b32", read<1>, 1, 4), lds("ds_read_b64", read<2>, 1, 8), lds("ds_read_b96", read<3>, 1, 12),
+    lds("ds_read_b128", read<4>, 1, 16),
+    lds("ds_read2_b32", read_two<1, 1>, 1, 8), lds("ds_read2_b64", read_two<2, 1>, 1, 16),
+    lds("ds_read2st64_b32", read_two<1, 64>, 1, 8), lds("ds_read2st64_b64", read_two<2, 64>, 1, 16),
+    lds("ds_read_u8", read_narrow<uint8_t, Part::Whole>, 1, 1), lds("ds_read_i8", read_narrow<int8_t, Part::Whole>, 1, 1),
+    lds("ds_read_u16", read_narrow<uint16_t, Part::Whole>, 1, 2), lds("ds_read_i16", read_narrow<int16_t, Part::Whole>, 1, 2),
+    lds("ds_read_u8_d16", read_narrow<uint8_t, Part::Low>, 1, 1), lds("ds_read_u8_d16_hi", read_narrow<uint8_t, Part::High>, 1, 1),
+    lds("ds_read_i8_d16", read_narrow<int8_t, Part::Low>, 1, 1), lds("ds_read_i8_d16_hi", read_narrow<int8_t, Part::High>, 1, 1),
+    lds("ds_read_u16_d16", read_narrow<uint16_t, Part::Low>, 1, 2), lds("ds_read_u16_d16_hi", read_narrow<uint16_t, Part::High>, 1, 2),
+    lds("ds_write_b32", write<1>, 0, 4), lds("ds_write_b64", write<2>, 0, 8), lds("ds_write_b96", write<3>, 0, 12),
+    lds("ds_write_b128", write<4>, 0, 16),
+    lds("ds_write2_b32", write_two<1, 1>, 0, 8), lds("ds_write2_b64", write_two<2, 1>, 0, 16),
+    lds("ds_write2st64_b32", write_two<1, 64>, 0, 8), lds("ds_write2st64_b64", write_two<2, 64>, 0, 16),
+    lds("ds_write_b8", write_narrow<uint8_t, 0>, 0, 1), lds("ds_write_b16", write_narrow<uint16_t, 0>, 0, 2),
+    lds("ds_write_b8_d16_hi", write_narrow<uint8_t, 16>, 0, 1), lds("ds_write_b16_d16_hi", write_narrow<uint16_t, 16>, 0, 2),
+
+    INTEGER_ATOMICS("add", "u32", "u64", add), INTEGER_ATOMICS("sub", "u32", "u64", subtract),
+    INTEGER_ATOMICS("rsub", "u32", "u64", reverse_subtract), INTEGER_ATOMICS("inc", "u32", "u64", increment),
+    INTEGER_ATOMICS("dec", "u32", "u64", decrement), INTEGER_ATOMICS("min", "u32", "u64", smaller),
+    INTEGER_ATOMICS("max", "u32", "u64", larger), INTEGER_ATOMICS("and", "b32", "b64", bit_and),
+    INTEGER_ATOMICS("or", "b32", "b64", bit_or), INTEGER_ATOMICS("xor", "b32", "b64", bit_xor),
+    ATOMIC("min", "i32", int32_t, smaller), ATOMIC("min", "i64", int64_t, smaller),
+    ATOMIC("max", "i32", int32_t, larger), ATOMIC("max", "i64", int64_t, larger),
+    ATOMIC("add", "f32", float, float_add), ATOMIC("add", "f64", double, float_add),
+    ATOMIC("min", "f32", float, float_min), ATOMIC("max", "f32", float, float_max),
+    ATOMIC("min", "f64", double, float_min), ATOMIC("max", "f64", double, float_max),
+    lds("ds_pk_add_f16", update<uint32_t, atomic::packed_half_add>, 0, 4),
+    lds("ds_pk_add_rtn_f16", update<uint32_t, atomic::packed_half_add>, 1, 4),
+    lds("ds_pk_add_bf16", update<uint32_t, atomic::packed_bfloat_add>, 0, 4),
+    lds("ds_pk_add_rtn_bf16", update<uint32_t, atomic::packed_bfloat_add>, 1, 4),
+    lds("ds_wrxchg_rtn_b32", update<uint32_t, atomic::swap<uint32_t>>, 1, 4),
+    lds("ds_wrxchg_rtn_b64", update<uint64_t, atomic::swap<uint64_t>>, 1, 8),
+    lds("ds_cmpst_b32", compare_store<uint32_t>, 0, 4), lds("ds_cmpst_rtn_b32", compare_store<uint32_t>, 1, 4),
+    lds("ds_cmpst_b64", compare_store<uint64_t>, 0, 8), lds("ds_cmpst_rtn_b64", compare_store<uint64_t>, 1, 8),
+
+    lds("ds_bpermute_b32", permute_backward, 1, 0), lds("ds_permute_b32", permute_forward, 1, 0),
+    lds("ds_swizzle_b32", swizzle, 1, 0), lds("ds_nop", nothing, 0, 0),
+};
+
+}  // namespace
+
+std::span<const Semantics> lds_semantics() { return kTable; }
+
+}  // namespace rpd

@@ -1,0 +1,44 @@
+// VOPC: compares and class tests, plain and writing exec.
+#include "exec/alu.h"
+#include "exec/floating_point.h"
+
+namespace rpd {
+namespace {
+
+#define COMPARE(NAME, T, TEST)                                        \
+  compare<[](T a, T b) -> bool { return TEST; }, false>("v_cmp_" NAME), \
+      compare<[](T a, T b) -> bool { return TEST; }, true>("v_cmpx_" NAME)
+
+#define INTEGER_COMPARES(SUFFIX, T)                                                          \
+  COMPARE("f_" SUFFIX, T, ((void)a, (void)b, false)), COMPARE("lt_" SUFFIX, T, a < b),        \
+      COMPARE("eq_" SUFFIX, T, a == b), COMPARE("le_" SUFFIX, T, a <= b),                     \
+      COMPARE("gt_" SUFFIX, T, a > b), COMPARE("ne_" SUFFIX, T, a != b),                      \
+      COMPARE("ge_" SUFFIX, T, a >= b), COMPARE("t_" SUFFIX, T, ((void)a, (void)b, true))
+
+// lg is ordered and unequal; the n-forms are the negations, true for NaN.
+#define FLOAT_COMPARES(SUFFIX, T)                                                            \
+  COMPARE("f_" SUFFIX, T, ((void)a, (void)b, false)), COMPARE("lt_" SUFFIX, T, a < b),        \
+      COMPARE("eq_" SUFFIX, T, a == b), COMPARE("le_" SUFFIX, T, a <= b),                     \
+      COMPARE("gt_" SUFFIX, T, a > b), COMPARE("lg_" SUFFIX, T, a < b || a > b),              \
+      COMPARE("ge_" SUFFIX, T, a >= b), COMPARE("o_" SUFFIX, T, !is_nan(a) && !is_nan(b)),    \
+      COMPARE("u_" SUFFIX, T, is_nan(a) || is_nan(b)), COMPARE("nge_" SUFFIX, T, !(a >= b)),  \
+      COMPARE("nlg_" SUFFIX, T, !(a < b || a > b)), COMPARE("ngt_" SUFFIX, T, !(a > b)),      \
+      COMPARE("nle_" SUFFIX, T, !(a <= b)), COMPARE("neq_" SUFFIX, T, !(a == b)),             \
+      COMPARE("nlt_" SUFFIX, T, !(a < b)), COMPARE("tru_" SUFFIX, T, ((void)a, (void)b, true))
+
+#define CLASS_COMPARES(SUFFIX, T)                                                                      \
+  compare<[](T v, uint32_t mask) { return in_class(v, mask); }, false>("v_cmp_class_" SUFFIX),         \
+      compare<[](T v, uint32_t mask) { return in_class(v, mask); }, true>("v_cmpx_class_" SUFFIX)
+
+const Semantics kTable[] = {
+    INTEGER_COMPARES("i16", int16_t), INTEGER_COMPARES("u16", uint16_t), INTEGER_COMPARES("i32", int32_t),
+    INTEGER_COMPARES("u32", uint32_t), INTEGER_COMPARES("i64", int64_t), INTEGER_COMPARES("u64", uint64_t),
+    FLOAT_COMPARES("f16", Half), FLOAT_COMPARES("f32", float), FLOAT_COMPARES("f64", double),
+    CLASS_COMPARES("f16", Half), CLASS_COMPARES("f32", float), CLASS_COMPARES("f64", double),
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_compare_semantics() { return kTable; }
+
+}  // namespace rpd

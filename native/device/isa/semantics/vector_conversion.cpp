@@ -1,0 +1,97 @@
+// Conversions between number formats. After AMD's pseudo-code for CDNA3: float to integer truncates, saturates,
+// and gives 0 for NaN.
+#include <cmath>
+#include <limits>
+
+#include "exec/alu.h"
+#include "exec/floating_point.h"
+
+namespace rpd {
+namespace {
+
+using u16 = uint16_t;
+using i16 = int16_t;
+using u32 = uint32_t;
+using i32 = int32_t;
+
+template <class To, class From>
+To saturate(From v) {
+  if (is_nan(v)) return 0;
+  constexpr auto low = std::numeric_limits<To>::min();
+  constexpr auto high = std::numeric_limits<To>::max();
+  const double whole = std::trunc(static_cast<double>(v));
+  if (whole <= static_cast<double>(low)) return low;
+  if (whole >= static_cast<double>(high)) return high;
+  return static_cast<To>(whole);
+}
+
+float widen(Half v) { return is_nan(v) ? quiet(static_cast<float>(v)) : static_cast<float>(v); }
+Half narrow(float v) { return settle_nan(static_cast<Half>(v), static_cast<Half>(v)); }
+
+// Rounds toward zero: step back where the nearest half is farther from zero than v.
+u16 narrow_toward_zero(float v) {
+  const Half nearest = static_cast<Half>(v);
+  u16 bits = bits_of(nearest);
+  if (is_nan(v)) return bits_of(narrow(v));
+  if (std::fabs(static_cast<float>(nearest)) > std::fabs(v) && !std::isinf(v)) --bits;
+  return bits;
+}
+
+template <class To>
+u32 normalise(float v) {
+  constexpr float scale = std::numeric_limits<To>::max();
+  const float low = std::is_signed_v<To> ? -1.0f : 0.0f;
+  const float clamped = is_nan(v) ? 0.0f : std::fmin(std::fmax(v, low), 1.0f);
+  return static_cast<u16>(static_cast<To>(std::nearbyint(clamped * scale)));
+}
+
+u32 pack(u32 low, u32 high) { return (low & 0xffff) | high << 16; }
+
+u32 insert_byte(float v, u32 index, u32 into) {
+  const u32 shift = 8 * (index & 3);
+  const u32 byte = saturate<uint8_t>(is_nan(v) ? 0.0f : std::nearbyint(v));
+  return (into & ~(0xffu << shift)) | byte << shift;
+}
+
+float from_bfloat(u32 bits) { return std::bit_cast<float>(bits << 16); }
+
+const Semantics kTable[] = {
+    vector<[](i32 v) { return static_cast<float>(v); }>("v_cvt_f32_i32"),
+    vector<[](u32 v) { return static_cast<float>(v); }>("v_cvt_f32_u32"),
+    vector<[](float v) { return saturate<u32>(v); }>("v_cvt_u32_f32"),
+    vector<[](float v) { return saturate<i32>(v); }>("v_cvt_i32_f32"),
+    vector<[](float v) { return saturate<i32>(std::floor(static_cast<double>(v) + 0.5)); }>("v_cvt_rpi_i32_f32"),
+    vector<[](float v) { return saturate<i32>(std::floor(v)); }>("v_cvt_flr_i32_f32"),
+    vector<[](u32 v) { return static_cast<float>(v & 0xff); }>("v_cvt_f32_ubyte0"),
+    vector<[](u32 v) { return static_cast<float>(v >> 8 & 0xff); }>("v_cvt_f32_ubyte1"),
+    vector<[](u32 v) { return static_cast<float>(v >> 16 & 0xff); }>("v_cvt_f32_ubyte2"),
+    vector<[](u32 v) { return static_cast<float>(v >> 24); }>("v_cvt_f32_ubyte3"),
+    vector<[](double v) { return saturate<i32>(v); }>("v_cvt_i32_f64"),
+    vector<[](double v) { return saturate<u32>(v); }>("v_cvt_u32_f64"),
+    vector<[](i32 v) { return static_cast<double>(v); }>("v_cvt_f64_i32"),
+    vector<[](u32 v) { return static_cast<double>(v); }>("v_cvt_f64_u32"),
+    vector<[](double v) { return settle_nan(static_cast<float>(v), static_cast<float>(v)); }>("v_cvt_f32_f64"),
+    vector<[](float v) { return settle_nan(static_cast<double>(v), static_cast<double>(v)); }>("v_cvt_f64_f32"),
+    vector<[](float v) { return narrow(v); }>("v_cvt_f16_f32"),
+    vector<[](Half v) { return widen(v); }>("v_cvt_f32_f16"),
+    vector<[](u16 v) { return static_cast<Half>(v); }>("v_cvt_f16_u16"),
+    vector<[](i16 v) { return static_cast<Half>(v); }>("v_cvt_f16_i16"),
+    vector<[](Half v) { return saturate<u16>(static_cast<float>(v)); }>("v_cvt_u16_f16"),
+    vector<[](Half v) { return saturate<i16>(static_cast<float>(v)); }>("v_cvt_i16_f16"),
+    vector<[](float a, float b) { return pack(narrow_toward_zero(a), narrow_toward_zero(b)); }>("v_cvt_pkrtz_f16_f32"),
+    vector<[](float a, float b) { return pack(normalise<i16>(a), normalise<i16>(b)); }>("v_cvt_pknorm_i16_f32"),
+    vector<[](float a, float b) { return pack(normalise<u16>(a), normalise<u16>(b)); }>("v_cvt_pknorm_u16_f32"),
+    vector<[](u32 a, u32 b) { return pack(a > 0xffff ? 0xffff : a, b > 0xffff ? 0xffff : b); }>("v_cvt_pk_u16_u32"),
+    vector<[](i32 a, i32 b) {
+      const auto clamp = [](i32 v) { return static_cast<u32>(v < -32768 ? -32768 : v > 32767 ? 32767 : v); };
+      return pack(clamp(a), clamp(b));
+    }>("v_cvt_pk_i16_i32"),
+    vector<[](float v, u32 index, u32 into) { return insert_byte(v, index, into); }>("v_cvt_pk_u8_f32"),
+    vector<[](u16 v) { return from_bfloat(v); }>("v_cvt_f32_bf16"),
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_conversion_semantics() { return kTable; }
+
+}  // namespace rpd

@@ -1,0 +1,76 @@
+// Half-precision vector arithmetic. After AMD's pseudo-code for CDNA3.
+#include <cmath>
+
+#include "exec/alu.h"
+#include "exec/floating_point.h"
+
+namespace rpd {
+namespace {
+
+Half add(Half a, Half b) { return settle_nan(static_cast<Half>(a + b), a, b); }
+Half subtract(Half a, Half b) { return settle_nan(static_cast<Half>(a - b), a, b); }
+Half multiply(Half a, Half b) { return settle_nan(static_cast<Half>(a * b), a, b); }
+// The product of two halves and its sum with a third are exact in double: one rounding.
+Half fused(Half a, Half b, Half c) {
+  return settle_nan(static_cast<Half>(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
+}
+template <double (*F)(double)>
+Half through_double(Half v) { return settle_nan(static_cast<Half>(F(static_cast<double>(v))), v); }
+
+double reciprocal(double x) { return 1.0 / x; }
+double reciprocal_root(double x) { return 1.0 / std::sqrt(x); }
+double root(double x) { return std::sqrt(x); }
+double power_of_two(double x) { return std::exp2(x); }
+double log_of_two(double x) { return std::log2(x); }
+double round_even(double x) { return std::nearbyint(x); }
+double up(double x) { return std::ceil(x); }
+double down(double x) { return std::floor(x); }
+double toward_zero(double x) { return std::trunc(x); }
+
+int16_t exponent_of(Half v) {
+  const auto x = static_cast<float>(v);
+  if (std::isinf(x) || is_nan(x) || x == 0) return 0;
+  int exponent;
+  std::frexp(x, &exponent);
+  return static_cast<int16_t>(exponent);
+}
+Half mantissa_of(Half v) {
+  const auto x = static_cast<float>(v);
+  if (std::isinf(x) || is_nan(x)) return settle_nan(v, v);
+  int exponent;
+  return static_cast<Half>(std::frexp(x, &exponent));
+}
+Half scale(Half v, int16_t exponent) {
+  return settle_nan(static_cast<Half>(std::ldexp(static_cast<double>(v), exponent)), v);
+}
+
+const Semantics kTable[] = {
+    vector<[](Half a, Half b) { return add(a, b); }>("v_add_f16"),
+    vector<[](Half a, Half b) { return subtract(a, b); }>("v_sub_f16"),
+    vector<[](Half a, Half b) { return subtract(b, a); }>("v_subrev_f16"),
+    vector<[](Half a, Half b) { return multiply(a, b); }>("v_mul_f16"),
+    vector<[](Half a, Half b) { return minimum(a, b); }>("v_min_f16"),
+    vector<[](Half a, Half b) { return maximum(a, b); }>("v_max_f16"),
+    vector<[](Half a, Half b, Half c) { return minimum(minimum(a, b), c); }>("v_min3_f16"),
+    vector<[](Half a, Half b, Half c) { return maximum(maximum(a, b), c); }>("v_max3_f16"),
+    vector<[](Half a, Half b, Half c) { return median(a, b, c); }>("v_med3_f16"),
+    vector<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_fma_f16"),
+    vector<[](Half v) { return through_double<reciprocal>(v); }>("v_rcp_f16"),
+    vector<[](Half v) { return through_double<root>(v); }>("v_sqrt_f16"),
+    vector<[](Half v) { return through_double<reciprocal_root>(v); }>("v_rsq_f16"),
+    vector<[](Half v) { return through_double<power_of_two>(v); }>("v_exp_f16"),
+    vector<[](Half v) { return through_double<log_of_two>(v); }>("v_log_f16"),
+    vector<[](Half v) { return through_double<round_even>(v); }>("v_rndne_f16"),
+    vector<[](Half v) { return through_double<up>(v); }>("v_ceil_f16"),
+    vector<[](Half v) { return through_double<down>(v); }>("v_floor_f16"),
+    vector<[](Half v) { return through_double<toward_zero>(v); }>("v_trunc_f16"),
+    vector<[](Half v) { return exponent_of(v); }>("v_frexp_exp_i16_f16"),
+    vector<[](Half v) { return mantissa_of(v); }>("v_frexp_mant_f16"),
+    vector<[](Half v, int16_t e) { return scale(v, e); }>("v_ldexp_f16"),
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_half_semantics() { return kTable; }
+
+}  // namespace rpd

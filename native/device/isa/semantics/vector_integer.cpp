@@ -1,0 +1,243 @@
+// Integer and bitwise vector arithmetic. After AMD's pseudo-code for CDNA3.
+#include <algorithm>
+#include <bit>
+
+#include "exec/alu.h"
+
+namespace rpd {
+namespace {
+
+using u16 = uint16_t;
+using i16 = int16_t;
+using u32 = uint32_t;
+using i32 = int32_t;
+using u64 = uint64_t;
+using i64 = int64_t;
+
+u32 low24(u32 v) { return v & 0xffffff; }
+i32 low24_signed(u32 v) { return static_cast<i32>(v << 8) >> 8; }
+
+u32 extract_unsigned(u32 value, u32 offset, u32 width) {
+  width &= 31;
+  return width == 0 ? 0 : value >> (offset & 31) & ((1u << width) - 1);
+}
+i32 extract_signed(i32 value, u32 offset, u32 width) {
+  width &= 31;
+  if (width == 0) return 0;
+  const u32 shifted = static_cast<u32>(value >> (offset & 31));
+  return static_cast<i32>(shifted << (32 - width)) >> (32 - width);
+}
+
+template <class T>
+T median(T a, T b, T c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
+
+u32 reverse_bits(u32 v) {
+  u32 out = 0;
+  for (int i = 0; i < 32; ++i) out |= (v >> i & 1) << (31 - i);
+  return out;
+}
+
+u32 byte_of(u32 value, int index) { return value >> (8 * index) & 0xff; }
+
+// V_PERM_B32: each selector byte picks one of the eight bytes of {S0, S1}, a sign fill, 0 or 0xff.
+u32 permute_bytes(u32 s0, u32 s1, u32 selector) {
+  const u64 data = u64{s0} << 32 | s1;
+  u32 out = 0;
+  for (int i = 0; i < 4; ++i) {
+    const u32 pick = byte_of(selector, i);
+    u32 byte;
+    if (pick >= 13) byte = 0xff;
+    else if (pick == 12) byte = 0;
+    else if (pick >= 8) byte = data >> (16 * (pick - 8) + 15) & 1 ? 0xff : 0;
+    else byte = data >> (8 * pick) & 0xff;
+    out |= byte << (8 * i);
+  }
+  return out;
+}
+
+u32 sum_of_differences(u32 a, u32 b, u32 sum) {
+  for (int i = 0; i < 4; ++i) sum += std::max(byte_of(a, i), byte_of(b, i)) - std::min(byte_of(a, i), byte_of(b, i));
+  return sum;
+}
+
+template <int Bits, bool Signed>
+i32 dot(u32 a, u32 b, i32 sum) {
+  u32 total = static_cast<u32>(sum);
+  for (int i = 0; i < 32; i += Bits) {
+    if constexpr (Signed) {
+      total += static_cast<u32>((static_cast<i32>(a << (32 - Bits - i)) >> (32 - Bits)) *
+                                (static_cast<i32>(b << (32 - Bits - i)) >> (32 - Bits)));
+    } else {
+      total += (a >> i & ((1u << Bits) - 1)) * (b >> i & ((1u << Bits) - 1));
+    }
+  }
+  return static_cast<i32>(total);
+}
+
+// ---- carries: a mask in, a mask out ----
+
+using AddWithCarry = u64 (*)(u32 a, u32 b, u32 carry);  // bit 32 is the carry (or borrow) out
+
+template <AddWithCarry F, bool CarryIn>
+void execute_carry(const Op& op, Wave& wave) {
+  const Lanes<u32> a(op, op.source[0], wave);
+  const Lanes<u32> b(op, op.source[1], wave);
+  const u64 carry_in = CarryIn ? read_scalar<u64>(op.source[2], wave) : 0;
+  alignas(64) u32 out[kLanes];
+  u64 carry_out = 0;
+  for (int l = 0; l < kLanes; ++l) {
+    const u64 sum = F(a.data[l], b.data[l], carry_in >> l & 1);
+    out[l] = static_cast<u32>(sum);
+    carry_out |= (sum >> 32 & 1) << l;
+  }
+  write_lanes(op, wave, out);
+  wave.set_scalar64(op.scalar_destination.reg, carry_out & wave.exec());
+}
+
+template <AddWithCarry F, bool CarryIn>
+constexpr Semantics carries(const char* name) {
+  Semantics entry{name, execute_carry<F, CarryIn>, Unit::Valu, 2, Type::B32, {Type::B32, Type::B32}};
+  if (CarryIn) entry.source_types[2] = Type::B64;
+  return entry;
+}
+
+constexpr AddWithCarry plus = [](u32 a, u32 b, u32 c) { return u64{a} + b + c; };
+constexpr AddWithCarry minus = [](u32 a, u32 b, u32 c) { return u64{a} - b - c; };
+constexpr AddWithCarry reverse_minus = [](u32 a, u32 b, u32 c) { return u64{b} - a - c; };
+
+// V_MAD_U64_U32, V_MAD_I64_I32: 64-bit result and the carry out of it.
+template <bool Signed>
+void multiply_add_64(const Op& op, Wave& wave) {
+  const Lanes<u32> a(op, op.source[0], wave);
+  const Lanes<u32> b(op, op.source[1], wave);
+  const Lanes<u64> c(op, op.source[2], wave);
+  alignas(64) u64 out[kLanes];
+  u64 carry = 0;
+  for (int l = 0; l < kLanes; ++l) {
+    if constexpr (Signed) {
+      const i64 product = i64{static_cast<i32>(a.data[l])} * static_cast<i32>(b.data[l]);
+      i64 sum;
+      carry |= u64{__builtin_add_overflow(product, static_cast<i64>(c.data[l]), &sum)} << l;
+      out[l] = static_cast<u64>(sum);
+    } else {
+      out[l] = u64{a.data[l]} * b.data[l] + c.data[l];
+      carry |= u64{out[l] < c.data[l]} << l;
+    }
+  }
+  write_lanes(op, wave, out);
+  wave.set_scalar64(op.scalar_destination.reg, carry & wave.exec());
+}
+
+const Semantics kTable[] = {
+    vector<[](u32 a) { return a; }>("v_mov_b32"),
+    vector<[](u64 a) { return a; }>("v_mov_b64"),
+    vector<[](u32 a) { return a; }>("v_accvgpr_read_b32"),
+    vector<[](u32 a) { return a; }>("v_accvgpr_write_b32"),
+    vector<[](u32 a) { return a; }>("v_accvgpr_mov_b32"),
+    vector<[](u32 a) { return ~a; }>("v_not_b32"),
+    vector<[](u32 a) { return reverse_bits(a); }>("v_bfrev_b32"),
+    vector<[](u32 a) { return a == 0 ? -1 : std::countl_zero(a); }>("v_ffbh_u32"),
+    vector<[](u32 a) { return a == 0 ? -1 : std::countr_zero(a); }>("v_ffbl_b32"),
+    vector<[](i32 a) { const u32 m = static_cast<u32>(a < 0 ? ~a : a); return m == 0 ? -1 : std::countl_zero(m); }>("v_ffbh_i32"),
+
+    vector<[](u32 a, u32 b) { return a + b; }>("v_add_u32"),
+    vector<[](u32 a, u32 b) { return a - b; }>("v_sub_u32"),
+    vector<[](u32 a, u32 b) { return b - a; }>("v_subrev_u32"),
+    vector<[](i32 a, i32 b) { return static_cast<i32>(static_cast<u32>(a) + static_cast<u32>(b)); }>("v_add_i32"),
+    vector<[](i32 a, i32 b) { return static_cast<i32>(static_cast<u32>(a) - static_cast<u32>(b)); }>("v_sub_i32"),
+    carries<plus, false>("v_add_co_u32"), carries<minus, false>("v_sub_co_u32"), carries<reverse_minus, false>("v_subrev_co_u32"),
+    carries<plus, true>("v_addc_co_u32"), carries<minus, true>("v_subb_co_u32"), carries<reverse_minus, true>("v_subbrev_co_u32"),
+    vector<[](u32 a, u32 b) { return a * b; }>("v_mul_lo_u32"),
+    vector<[](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }>("v_mul_hi_u32"),
+    vector<[](i32 a, i32 b) { return static_cast<i32>(i64{a} * b >> 32); }>("v_mul_hi_i32"),
+    vector<[](u32 a, u32 b) { return low24(a) * low24(b); }>("v_mul_u32_u24"),
+    vector<[](u32 a, u32 b) { return static_cast<u32>(u64{low24(a)} * low24(b) >> 32); }>("v_mul_hi_u32_u24"),
+    vector<[](u32 a, u32 b) { return static_cast<i32>(i64{low24_signed(a)} * low24_signed(b)); }>("v_mul_i32_i24"),
+    vector<[](u32 a, u32 b) { return static_cast<i32>(i64{low24_signed(a)} * low24_signed(b) >> 32); }>("v_mul_hi_i32_i24"),
+    vector<[](u32 a, u32 b, u32 c) { return low24(a) * low24(b) + c; }>("v_mad_u32_u24"),
+    vector<[](u32 a, u32 b, u32 c) { return static_cast<u32>(i64{low24_signed(a)} * low24_signed(b)) + c; }>("v_mad_i32_i24"),
+    {"v_mad_u64_u32", multiply_add_64<false>, Unit::Valu, 2, Type::B64, {Type::B32, Type::B32, Type::B64}},
+    {"v_mad_i64_i32", multiply_add_64<true>, Unit::Valu, 2, Type::B64, {Type::B32, Type::B32, Type::I64}},
+    vector<[](u16 a, u16 b, u32 c) { return u32{a} * b + c; }>("v_mad_u32_u16"),
+    vector<[](i16 a, i16 b, i32 c) { return static_cast<i32>(static_cast<u32>(i32{a} * b) + static_cast<u32>(c)); }>("v_mad_i32_i16"),
+
+    vector<[](i32 a, i32 b) { return std::min(a, b); }>("v_min_i32"),
+    vector<[](i32 a, i32 b) { return std::max(a, b); }>("v_max_i32"),
+    vector<[](u32 a, u32 b) { return std::min(a, b); }>("v_min_u32"),
+    vector<[](u32 a, u32 b) { return std::max(a, b); }>("v_max_u32"),
+    vector<[](i32 a, i32 b, i32 c) { return std::min(std::min(a, b), c); }>("v_min3_i32"),
+    vector<[](i32 a, i32 b, i32 c) { return std::max(std::max(a, b), c); }>("v_max3_i32"),
+    vector<[](u32 a, u32 b, u32 c) { return std::min(std::min(a, b), c); }>("v_min3_u32"),
+    vector<[](u32 a, u32 b, u32 c) { return std::max(std::max(a, b), c); }>("v_max3_u32"),
+    vector<[](i32 a, i32 b, i32 c) { return median(a, b, c); }>("v_med3_i32"),
+    vector<[](u32 a, u32 b, u32 c) { return median(a, b, c); }>("v_med3_u32"),
+
+    vector<[](u32 a, u32 b) { return b << (a & 31); }>("v_lshlrev_b32"),
+    vector<[](u32 a, u32 b) { return b >> (a & 31); }>("v_lshrrev_b32"),
+    vector<[](u32 a, i32 b) { return b >> (a & 31); }>("v_ashrrev_i32"),
+    vector<[](u32 a, u64 b) { return b << (a & 63); }>("v_lshlrev_b64"),
+    vector<[](u32 a, u64 b) { return b >> (a & 63); }>("v_lshrrev_b64"),
+    vector<[](u32 a, i64 b) { return b >> (a & 63); }>("v_ashrrev_i64"),
+    vector<[](u32 a, u32 b) { return a & b; }>("v_and_b32"),
+    vector<[](u32 a, u32 b) { return a | b; }>("v_or_b32"),
+    vector<[](u32 a, u32 b) { return a ^ b; }>("v_xor_b32"),
+    vector<[](u32 a, u32 b) { return ~(a ^ b); }>("v_xnor_b32"),
+    vector<[](u32 a, u32 b, u32 c) { return (a & b) | c; }>("v_and_or_b32"),
+    vector<[](u32 a, u32 b, u32 c) { return a | b | c; }>("v_or3_b32"),
+    vector<[](u32 a, u32 b, u32 c) { return a + b + c; }>("v_add3_u32"),
+    vector<[](u32 a, u32 b, u32 c) { return (a ^ b) + c; }>("v_xad_u32"),
+    vector<[](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; }>("v_lshl_add_u32"),
+    vector<[](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); }>("v_add_lshl_u32"),
+    vector<[](u32 a, u32 b, u32 c) { return (a << (b & 31)) | c; }>("v_lshl_or_b32"),
+    vector<[](u64 a, u32 b, u64 c) { return (a << (b & 7)) + c; }>("v_lshl_add_u64"),
+    vector<[](u32 a, u32 b) { return static_cast<u32>(std::popcount(a)) + b; }>("v_bcnt_u32_b32"),
+    vector<[](u32 a, u32 b) { return ((1u << (a & 31)) - 1) << (b & 31); }>("v_bfm_b32"),
+    vector<[](u32 a, u32 b, u32 c) { return extract_unsigned(a, b, c); }>("v_bfe_u32"),
+    vector<[](i32 a, u32 b, u32 c) { return extract_signed(a, b, c); }>("v_bfe_i32"),
+    vector<[](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }>("v_bfi_b32"),
+    vector<[](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (c & 31)); }>("v_alignbit_b32"),
+    vector<[](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (8 * (c & 3))); }>("v_alignbyte_b32"),
+    vector<[](u32 a, u32 b, u32 c) { return permute_bytes(a, b, c); }>("v_perm_b32"),
+    vector<[](u32 a, u32 b, u32 c) { return sum_of_differences(a, b, c); }>("v_sad_u8"),
+    vector<[](u32 a, u32 b, u32 c) { return (a > b ? a - b : b - a) + c; }>("v_sad_u32"),
+
+    vector<[](u32 a, u32 b, i32 c) { return dot<8, true>(a, b, c); }>("v_dot4_i32_i8"),
+    vector<[](u32 a, u32 b, i32 c) { return dot<8, false>(a, b, c); }>("v_dot4_u32_u8"),
+    vector<[](u32 a, u32 b, i32 c) { return dot<4, true>(a, b, c); }>("v_dot8_i32_i4"),
+    vector<[](u32 a, u32 b, i32 c) { return dot<4, false>(a, b, c); }>("v_dot8_u32_u4"),
+    vector<[](u32 a, u32 b, i32 c) { return dot<16, true>(a, b, c); }>("v_dot2_i32_i16"),
+    vector<[](u32 a, u32 b, i32 c) { return dot<16, false>(a, b, c); }>("v_dot2_u32_u16"),
+    accumulate<[](u32 a, u32 b, i32 c) { return dot<8, true>(a, b, c); }>("v_dot4c_i32_i8"),
+    accumulate<[](u32 a, u32 b, i32 c) { return dot<4, true>(a, b, c); }>("v_dot8c_i32_i4"),
+    accumulate<[](u32 a, u32 b, i32 c) { return dot<16, true>(a, b, c); }>("v_dot2c_i32_i16"),
+
+    vector<[](u16 a, u16 b) { return static_cast<u16>(a + b); }>("v_add_u16"),
+    vector<[](u16 a, u16 b) { return static_cast<u16>(a - b); }>("v_sub_u16"),
+    vector<[](u16 a, u16 b) { return static_cast<u16>(b - a); }>("v_subrev_u16"),
+    vector<[](i16 a, i16 b) { return static_cast<i16>(a + b); }>("v_add_i16"),
+    vector<[](i16 a, i16 b) { return static_cast<i16>(a - b); }>("v_sub_i16"),
+    vector<[](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); }>("v_mul_lo_u16"),
+    vector<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_mad_u16"),
+    vector<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_mad_legacy_u16"),
+    vector<[](i16 a, i16 b, i16 c) { return static_cast<i16>(i32{a} * b + c); }>("v_mad_i16"),
+    vector<[](u16 a, u16 b) { return static_cast<u16>(b << (a & 15)); }>("v_lshlrev_b16"),
+    vector<[](u16 a, u16 b) { return static_cast<u16>(b >> (a & 15)); }>("v_lshrrev_b16"),
+    vector<[](u16 a, i16 b) { return static_cast<i16>(b >> (a & 15)); }>("v_ashrrev_i16"),
+    vector<[](u16 a, u16 b) { return std::max(a, b); }>("v_max_u16"),
+    vector<[](u16 a, u16 b) { return std::min(a, b); }>("v_min_u16"),
+    vector<[](i16 a, i16 b) { return std::max(a, b); }>("v_max_i16"),
+    vector<[](i16 a, i16 b) { return std::min(a, b); }>("v_min_i16"),
+    vector<[](u16 a, u16 b, u16 c) { return std::min(std::min(a, b), c); }>("v_min3_u16"),
+    vector<[](u16 a, u16 b, u16 c) { return std::max(std::max(a, b), c); }>("v_max3_u16"),
+    vector<[](i16 a, i16 b, i16 c) { return std::min(std::min(a, b), c); }>("v_min3_i16"),
+    vector<[](i16 a, i16 b, i16 c) { return std::max(std::max(a, b), c); }>("v_max3_i16"),
+    vector<[](u16 a, u16 b, u16 c) { return median(a, b, c); }>("v_med3_u16"),
+    vector<[](i16 a, i16 b, i16 c) { return median(a, b, c); }>("v_med3_i16"),
+    vector<[](u16 a, u16 b) { return u32{a} | u32{b} << 16; }>("v_pack_b32_f16"),
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_integer_semantics() { return kTable; }
+
+}  // namespace rpd

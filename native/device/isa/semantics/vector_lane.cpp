@@ -1,0 +1,75 @@
+// Vector instructions in which the lane itself matters: selects by mask, cross-lane reads, lane counts.
+#include <bit>
+
+#include "exec/alu.h"
+
+namespace rpd {
+namespace {
+
+template <class T>
+void conditional_mask(const Op& op, Wave& wave) {
+  const Lanes<T> if_clear(op, op.source[0], wave);
+  const Lanes<T> if_set(op, op.source[1], wave);
+  const uint64_t mask = read_scalar<uint64_t>(op.source[2], wave);
+  alignas(64) T out[kLanes];
+  for (int l = 0; l < kLanes; ++l) out[l] = mask >> l & 1 ? if_set.data[l] : if_clear.data[l];
+  write_lanes(op, wave, out);
+}
+
+// With no lane enabled the hardware reads lane 0.
+void read_first_lane(const Op& op, Wave& wave) {
+  const Lanes<uint32_t> source(op, op.source[0], wave);
+  const uint64_t exec = wave.exec();
+  write_scalar(op.destination, wave, source.data[exec == 0 ? 0 : std::countr_zero(exec)]);
+}
+
+void read_lane(const Op& op, Wave& wave) {
+  const Lanes<uint32_t> source(op, op.source[0], wave);
+  write_scalar(op.destination, wave, source.data[read_scalar<uint32_t>(op.source[1], wave) & 63]);
+}
+
+// Ignores exec.
+void write_lane(const Op& op, Wave& wave) {
+  const unsigned lane = read_scalar<uint32_t>(op.source[1], wave) & 63;
+  wave.registers(op.destination)[lane] = read_scalar<uint32_t>(op.source[0], wave);
+}
+
+template <bool High>
+void count_below(const Op& op, Wave& wave) {
+  const Lanes<uint32_t> bits(op, op.source[0], wave);
+  const Lanes<uint32_t> sum(op, op.source[1], wave);
+  alignas(64) uint32_t out[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    const uint64_t below = (uint64_t{1} << l) - 1;
+    const auto mask = static_cast<uint32_t>(High ? below >> 32 : below);
+    out[l] = sum.data[l] + static_cast<uint32_t>(std::popcount(bits.data[l] & mask));
+  }
+  write_lanes(op, wave, out);
+}
+
+void swap(const Op& op, Wave& wave) {
+  uint32_t* a = wave.registers(op.destination);
+  uint32_t* b = wave.registers(op.source[0]);
+  for (int l = 0; l < kLanes; ++l) {
+    if (wave.exec() >> l & 1) std::swap(a[l], b[l]);
+  }
+}
+
+void nothing(const Op&, Wave&) {}
+
+const Semantics kTable[] = {
+    {"v_cndmask_b32", conditional_mask<uint32_t>, Unit::Valu, 1, Type::B32, {Type::B32, Type::B32, Type::B64}},
+    {"v_readfirstlane_b32", read_first_lane, Unit::Valu, 1, Type::B32, {Type::B32}},
+    {"v_readlane_b32", read_lane, Unit::Valu, 1, Type::B32, {Type::B32, Type::B32}},
+    {"v_writelane_b32", write_lane, Unit::Valu, 1, Type::B32, {Type::B32, Type::B32}},
+    {"v_mbcnt_lo_u32_b32", count_below<false>, Unit::Valu, 1, Type::B32, {Type::B32, Type::B32}},
+    {"v_mbcnt_hi_u32_b32", count_below<true>, Unit::Valu, 1, Type::B32, {Type::B32, Type::B32}},
+    {"v_swap_b32", swap, Unit::Valu, 1, Type::B32, {Type::B32}},
+    {"v_nop", nothing, Unit::Valu, 0, Type::None},
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_lane_semantics() { return kTable; }
+
+}  // namespace rpd

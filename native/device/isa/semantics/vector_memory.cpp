@@ -1,0 +1,264 @@
+// FLAT, GLOBAL and SCRATCH: loads, stores and atomics of 64 lanes.
+#include <type_traits>
+
+#include "exec/apertures.h"
+#include "exec/atomics.h"
+#include "exec/observer.h"
+#include "exec/operands.h"
+
+namespace rpd {
+namespace {
+
+struct Addresses {
+  uint64_t lane[kLanes];
+};
+
+// global: 64-bit vector address, or scalar base + 32-bit vector offset.
+void global_addresses(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
+  const uint32_t* low = wave.registers(vector);
+  if (base.kind == Operand::Kind::None) {
+    const uint32_t* high = low + kLanes;
+    for (int l = 0; l < kLanes; ++l) out.lane[l] = (low[l] | static_cast<uint64_t>(high[l]) << 32) + op.offset;
+  } else {
+    const uint64_t from = read_scalar<uint64_t>(base, wave) + op.offset;
+    for (int l = 0; l < kLanes; ++l) out.lane[l] = from + low[l];
+  }
+}
+
+// scratch: a byte offset into each lane's private memory.
+void scratch_addresses(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
+  const uint32_t from = op.offset + (base.kind == Operand::Kind::None ? 0 : read_scalar<uint32_t>(base, wave));
+  if (vector.kind == Operand::Kind::None) {
+    for (int l = 0; l < kLanes; ++l) out.lane[l] = from;
+  } else {
+    const uint32_t* offset = wave.registers(vector);
+    for (int l = 0; l < kLanes; ++l) out.lane[l] = static_cast<uint32_t>(from + offset[l]);
+  }
+}
+
+void addresses_of(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
+  if (op.semantics->space == Space::Scratch) return scratch_addresses(op, wave, vector, base, out);
+  global_addresses(op, wave, vector, base, out);
+}
+
+// Lanes of a flat access that fall into the LDS, private memory, or neither.
+struct Spaces {
+  uint64_t global = 0, lds = 0, scratch = 0;
+};
+
+Spaces split_by_space(const Op& op, uint64_t exec, Addresses& addresses) {
+  if (op.semantics->space == Space::Global) return {exec, 0, 0};
+  if (op.semantics->space == Space::Scratch) return {0, 0, exec};
+  Spaces spaces;
+  for (int l = 0; l < kLanes; ++l) {
+    const uint64_t bit = exec & uint64_t{1} << l;
+    const uint64_t aperture = addresses.lane[l] & kApertureMask;
+    if (aperture == kSharedAperture) {
+      spaces.lds |= bit;
+      addresses.lane[l] -= kSharedAperture;
+    } else if (aperture == kPrivateAperture) {
+      spaces.scratch |= bit;
+      addresses.lane[l] -= kPrivateAperture;
+    } else {
+      spaces.global |= bit;
+    }
+  }
+  return spaces;
+}
+
+// Runs `access(lane, host pointer)` for each enabled lane, and tells the observer.
+template <class Access>
+void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& addresses, Access access) {
+  const uint32_t bytes = op.semantics->bytes;
+  const Spaces spaces = split_by_space(op, wave.exec(), addresses);
+  for (uint64_t left = spaces.global; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    wave.fault_address = addresses.lane[l];  // where we are, should the host's own memory protection strike
+    access(l, wave.memory->at<uint8_t>(addresses.lane[l]));
+  }
+  for (uint64_t left = spaces.lds; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    if (addresses.lane[l] + bytes > wave.lds_bytes) return wave.raise("LDS access out of range", addresses.lane[l]);
+    access(l, wave.lds + addresses.lane[l]);
+  }
+  for (uint64_t left = spaces.scratch; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    if (addresses.lane[l] + bytes > wave.scratch_bytes) return wave.raise("private memory access out of range", addresses.lane[l]);
+    access(l, wave.scratch + static_cast<uint64_t>(l) * wave.scratch_bytes + addresses.lane[l]);
+  }
+  if (spaces.global) wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane});
+  if (spaces.lds) wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, spaces.lds, addresses.lane});
+  if (spaces.scratch) wave.observer->vector_access(wave, op, {kind, Space::Scratch, bytes, spaces.scratch, addresses.lane});
+}
+
+// ---- loads ----
+
+template <int Dwords>
+void load_dwords(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[1], addresses);
+  uint32_t* reg = wave.registers(op.destination);
+  for_each_lane(op, wave, AccessKind::Load, addresses, [reg](int l, const uint8_t* at) {
+    uint32_t values[Dwords];
+    std::memcpy(values, at, sizeof values);
+    for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
+  });
+}
+
+enum class Half16 { Whole, Low, High };  // where a narrow value goes: all 32 bits, or one half (d16)
+
+template <class T, Half16 Where>
+void load_narrow(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[1], addresses);
+  uint32_t* reg = wave.registers(op.destination);
+  for_each_lane(op, wave, AccessKind::Load, addresses, [reg](int l, const uint8_t* at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    const auto wide = static_cast<uint32_t>(static_cast<int32_t>(value));
+    if constexpr (Where == Half16::Whole) reg[l] = wide;
+    if constexpr (Where == Half16::Low) reg[l] = (reg[l] & 0xffff0000u) | (wide & 0xffff);
+    if constexpr (Where == Half16::High) reg[l] = (reg[l] & 0xffff) | wide << 16;
+  });
+}
+
+// ---- stores ----
+
+template <int Dwords>
+void store_dwords(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[2], addresses);
+  const uint32_t* reg = wave.registers(op.source[1]);
+  for_each_lane(op, wave, AccessKind::Store, addresses, [reg](int l, uint8_t* at) {
+    uint32_t values[Dwords];
+    for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
+    std::memcpy(at, values, sizeof values);
+  });
+}
+
+template <class T, int Shift>
+void store_narrow(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[2], addresses);
+  const uint32_t* reg = wave.registers(op.source[1]);
+  for_each_lane(op, wave, AccessKind::Store, addresses, [reg](int l, uint8_t* at) {
+    const T value = static_cast<T>(reg[l] >> Shift);
+    std::memcpy(at, &value, sizeof value);
+  });
+}
+
+// ---- atomics ----
+
+template <class T>
+T register_value(const uint32_t* reg, int lane) {
+  if constexpr (sizeof(T) == 8) return std::bit_cast<T>(reg[lane] | static_cast<uint64_t>(reg[kLanes + lane]) << 32);
+  else return std::bit_cast<T>(reg[lane]);
+}
+template <class T>
+void set_register(uint32_t* reg, int lane, T value) {
+  if constexpr (sizeof(T) == 8) {
+    const auto bits = std::bit_cast<uint64_t>(value);
+    reg[lane] = static_cast<uint32_t>(bits);
+    reg[kLanes + lane] = static_cast<uint32_t>(bits >> 32);
+  } else {
+    reg[lane] = std::bit_cast<uint32_t>(value);
+  }
+}
+
+template <class T, auto F>
+void update(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[2], addresses);
+  const uint32_t* data = wave.registers(op.source[1]);
+  uint32_t* result = op.returns ? wave.registers(op.destination) : nullptr;
+  for_each_lane(op, wave, AccessKind::Atomic, addresses, [=](int l, uint8_t* at) {
+    const T old = atomic_update<T, F>(reinterpret_cast<T*>(at), register_value<T>(data, l));
+    if (result) set_register(result, l, old);
+  });
+}
+
+// Data holds the new value, then the value to compare with.
+template <class T>
+void compare_swap(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[2], addresses);
+  const uint32_t* data = wave.registers(op.source[1]);
+  uint32_t* result = op.returns ? wave.registers(op.destination) : nullptr;
+  for_each_lane(op, wave, AccessKind::Atomic, addresses, [=](int l, uint8_t* at) {
+    const T value = register_value<T>(data, l);
+    const T compare = register_value<T>(data + sizeof(T) / 4 * kLanes, l);
+    const T old = atomic_compare_swap(reinterpret_cast<T*>(at), compare, value);
+    if (result) set_register(result, l, old);
+  });
+}
+
+void nothing(const Op&, Wave&) {}
+
+// ---- the table: every access exists as flat_, global_ and scratch_ (atomics not in scratch) ----
+
+constexpr Semantics access(const char* name, Execute execute, Unit unit, Space space, int bytes) {
+  return {.mnemonic = name,
+          .execute = execute,
+          .unit = unit,
+          .destinations = static_cast<uint8_t>(unit == Unit::VectorLoad ? 1 : 0),
+          .destination_type = Type::B32,
+          .source_types = {Type::B64, Type::B64, Type::B64},
+          .space = space,
+          .bytes = static_cast<uint8_t>(bytes)};
+}
+
+#define LOAD(NAME, EXECUTE, BYTES)                                                        \
+  access("flat_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Flat, BYTES),                \
+      access("global_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Global, BYTES),        \
+      access("scratch_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Scratch, BYTES)
+#define STORE(NAME, EXECUTE, BYTES)                                                       \
+  access("flat_store_" NAME, EXECUTE, Unit::VectorStore, Space::Flat, BYTES),              \
+      access("global_store_" NAME, EXECUTE, Unit::VectorStore, Space::Global, BYTES),      \
+      access("scratch_store_" NAME, EXECUTE, Unit::VectorStore, Space::Scratch, BYTES)
+#define ATOMIC_ONE(NAME, EXECUTE, BYTES)                                                  \
+  access("flat_atomic_" NAME, EXECUTE, Unit::VectorAtomic, Space::Flat, BYTES),            \
+      access("global_atomic_" NAME, EXECUTE, Unit::VectorAtomic, Space::Global, BYTES)
+#define ATOMIC(NAME, FUNCTION, T32, T64)                                     \
+  ATOMIC_ONE(NAME, (update<T32, atomic::FUNCTION<T32>>), 4),                  \
+      ATOMIC_ONE(NAME "_x2", (update<T64, atomic::FUNCTION<T64>>), 8)
+
+const Semantics kTable[] = {
+    LOAD("dword", load_dwords<1>, 4), LOAD("dwordx2", load_dwords<2>, 8), LOAD("dwordx3", load_dwords<3>, 12),
+    LOAD("dwordx4", load_dwords<4>, 16),
+    LOAD("ubyte", (load_narrow<uint8_t, Half16::Whole>), 1), LOAD("sbyte", (load_narrow<int8_t, Half16::Whole>), 1),
+    LOAD("ushort", (load_narrow<uint16_t, Half16::Whole>), 2), LOAD("sshort", (load_narrow<int16_t, Half16::Whole>), 2),
+    LOAD("ubyte_d16", (load_narrow<uint8_t, Half16::Low>), 1), LOAD("ubyte_d16_hi", (load_narrow<uint8_t, Half16::High>), 1),
+    LOAD("sbyte_d16", (load_narrow<int8_t, Half16::Low>), 1), LOAD("sbyte_d16_hi", (load_narrow<int8_t, Half16::High>), 1),
+    LOAD("short_d16", (load_narrow<int16_t, Half16::Low>), 2), LOAD("short_d16_hi", (load_narrow<int16_t, Half16::High>), 2),
+
+    STORE("dword", store_dwords<1>, 4), STORE("dwordx2", store_dwords<2>, 8), STORE("dwordx3", store_dwords<3>, 12),
+    STORE("dwordx4", store_dwords<4>, 16),
+    STORE("byte", (store_narrow<uint8_t, 0>), 1), STORE("byte_d16_hi", (store_narrow<uint8_t, 16>), 1),
+    STORE("short", (store_narrow<uint16_t, 0>), 2), STORE("short_d16_hi", (store_narrow<uint16_t, 16>), 2),
+
+    ATOMIC("add", add, uint32_t, uint64_t), ATOMIC("sub", subtract, uint32_t, uint64_t),
+    ATOMIC("smin", smaller, int32_t, int64_t), ATOMIC("umin", smaller, uint32_t, uint64_t),
+    ATOMIC("smax", larger, int32_t, int64_t), ATOMIC("umax", larger, uint32_t, uint64_t),
+    ATOMIC("and", bit_and, uint32_t, uint64_t), ATOMIC("or", bit_or, uint32_t, uint64_t),
+    ATOMIC("xor", bit_xor, uint32_t, uint64_t), ATOMIC("swap", swap, uint32_t, uint64_t),
+    ATOMIC("inc", increment, uint32_t, uint64_t), ATOMIC("dec", decrement, uint32_t, uint64_t),
+    ATOMIC_ONE("cmpswap", compare_swap<uint32_t>, 4), ATOMIC_ONE("cmpswap_x2", compare_swap<uint64_t>, 8),
+    ATOMIC_ONE("add_f32", (update<float, atomic::float_add<float>>), 4),
+    ATOMIC_ONE("add_f64", (update<double, atomic::float_add<double>>), 8),
+    ATOMIC_ONE("min_f64", (update<double, atomic::float_min<double>>), 8),
+    ATOMIC_ONE("max_f64", (update<double, atomic::float_max<double>>), 8),
+    ATOMIC_ONE("pk_add_f16", (update<uint32_t, atomic::packed_half_add>), 4),
+    ATOMIC_ONE("pk_add_bf16", (update<uint32_t, atomic::packed_bfloat_add>), 4),
+
+    {"buffer_wbl2", nothing, Unit::CacheControl, 0, Type::None},
+    {"buffer_inv", nothing, Unit::CacheControl, 0, Type::None},
+    {"buffer_invl2", nothing, Unit::CacheControl, 0, Type::None},
+    {"buffer_wbinvl1", nothing, Unit::CacheControl, 0, Type::None},
+    {"buffer_wbinvl1_vol", nothing, Unit::CacheControl, 0, Type::None},
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_memory_semantics() { return kTable; }
+
+}  // namespace rpd

@@ -1,0 +1,218 @@
+// VOP3P: two results at once, each source half picked by op_sel (low result) and op_sel_hi (high result).
+#include <algorithm>
+#include <cmath>
+
+#include "exec/alu.h"
+#include "exec/floating_point.h"
+
+namespace rpd {
+namespace {
+
+using u16 = uint16_t;
+using i16 = int16_t;
+using u32 = uint32_t;
+using u64 = uint64_t;
+
+// One source of a packed instruction: 64 lanes of two halves (16 bits of a register, or a register of a pair).
+template <class T>
+struct PackedSource {
+  alignas(64) T low[kLanes];
+  alignas(64) T high[kLanes];
+
+  PackedSource(const Op& op, int index, const Wave& wave) {
+    const Operand& operand = op.source[index];
+    const bool low_from_high = op.packed_low >> index & 1;
+    const bool high_from_high = op.packed_high >> index & 1;
+    fill(operand, wave, low_from_high, op.negate_low >> index & 1, low);
+    fill(operand, wave, high_from_high, op.negate_high >> index & 1, high);
+  }
+
+ private:
+  static void fill(const Operand& operand, const Wave& wave, bool from_high, bool negate, T* out) {
+    using B = Bits<sizeof(T)>;
+    auto* bits = reinterpret_cast<B*>(out);
+    if (is_vector(operand)) {
+      const u32* reg = wave.registers(operand);
+      if constexpr (sizeof(T) == 4) {
+        std::memcpy(bits, reg + (from_high ? kLanes : 0), kLanes * sizeof(u32));
+      } else {
+        for (int l = 0; l < kLanes; ++l) bits[l] = static_cast<B>(reg[l] >> (from_high ? 16 : 0));
+      }
+    } else {
+      using Whole = Bits<2 * sizeof(T)>;
+      const Whole value = read_scalar<Whole>(operand, wave);
+      for (int l = 0; l < kLanes; ++l) bits[l] = static_cast<B>(value >> (from_high ? 8 * sizeof(T) : 0));
+    }
+    if (!negate) return;
+    for (int l = 0; l < kLanes; ++l) bits[l] ^= static_cast<B>(B{1} << (8 * sizeof(T) - 1));
+  }
+};
+
+template <class R>
+void write_packed(const Op& op, Wave& wave, R* low, R* high) {
+  for (int l = 0; l < kLanes; ++l) {
+    low[l] = shape_output(op, low[l]);
+    high[l] = shape_output(op, high[l]);
+  }
+  u32* reg = wave.registers(op.destination);
+  if constexpr (sizeof(R) == 4) {
+    write_lanes32(reg, reinterpret_cast<u32*>(low), wave.exec());
+    write_lanes32(reg + kLanes, reinterpret_cast<u32*>(high), wave.exec());
+  } else {
+    alignas(64) u32 both[kLanes];
+    for (int l = 0; l < kLanes; ++l) both[l] = std::bit_cast<u16>(low[l]) | u32{std::bit_cast<u16>(high[l])} << 16;
+    write_lanes32(reg, both, wave.exec());
+  }
+}
+
+template <auto F, size_t... I>
+void run_packed(const Op& op, Wave& wave, std::index_sequence<I...>) {
+  using S = SignatureOf<F>;
+  using R = typename S::Result;
+  const std::tuple<PackedSource<std::tuple_element_t<I, typename S::Arguments>>...> sources{
+      PackedSource<std::tuple_element_t<I, typename S::Arguments>>(op, I, wave)...};
+  alignas(64) R low[kLanes];
+  alignas(64) R high[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    low[l] = F(std::get<I>(sources).low[l]...);
+    high[l] = F(std::get<I>(sources).high[l]...);
+  }
+  write_packed(op, wave, low, high);
+}
+
+template <auto F>
+void execute_packed(const Op& op, Wave& wave) {
+  run_packed<F>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
+}
+
+// A source's type says what an inline constant means: a half, or a single in each register of a pair.
+template <class T>
+constexpr Type packed_type() {
+  if constexpr (sizeof(T) == 4) return Type::F32;
+  return std::is_same_v<T, Half> ? Type::PackedF16 : Type::B32;
+}
+
+template <auto F>
+constexpr Semantics packed(const char* name) {
+  using S = SignatureOf<F>;
+  using R = typename S::Result;
+  Semantics entry{name, execute_packed<F>, Unit::Valu, 1, sizeof(R) == 4 ? Type::F64 : Type::B32};
+  for (size_t i = 0; i < S::count; ++i) entry.source_types[i] = packed_type<R>();
+  entry.packed = true;
+  return entry;
+}
+
+Half fused(Half a, Half b, Half c) {
+  return settle_nan(static_cast<Half>(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
+}
+float fused(float a, float b, float c) { return settle_nan(std::fma(a, b, c), a, b, c); }
+template <class T> T add(T a, T b) { return settle_nan(static_cast<T>(a + b), a, b); }
+template <class T> T multiply(T a, T b) { return settle_nan(static_cast<T>(a * b), a, b); }
+
+// V_PK_MOV_B32: op_sel picks for the low result from S0, for the high result from S1.
+void packed_move(const Op& op, Wave& wave) {
+  const PackedSource<u32> s0(op, 0, wave);
+  const PackedSource<u32> s1(op, 1, wave);
+  alignas(64) u32 low[kLanes];
+  alignas(64) u32 high[kLanes];
+  std::memcpy(low, s0.low, sizeof low);
+  std::memcpy(high, s1.low, sizeof high);
+  write_lanes32(wave.registers(op.destination), low, wave.exec());
+  write_lanes32(wave.registers(op.destination) + kLanes, high, wave.exec());
+}
+
+// Mixed precision: op_sel_hi says that a source is a half, op_sel which half of the register it is in.
+struct MixedSource {
+  alignas(64) float value[kLanes];
+
+  MixedSource(const Op& op, int index, const Wave& wave) {
+    const bool is_half = op.packed_high >> index & 1;
+    const unsigned shift = op.packed_low >> index & 1 ? 16 : 0;
+    const Operand& operand = op.source[index];
+    const Lanes<u32> raw(op, plain(operand), wave);
+    for (int l = 0; l < kLanes; ++l) {
+      value[l] = is_half ? static_cast<float>(std::bit_cast<Half>(static_cast<u16>(raw.data[l] >> shift)))
+                         : std::bit_cast<float>(raw.data[l]);
+      if (operand.absolute || op.negate_high >> index & 1) value[l] = std::fabs(value[l]);
+      if (operand.negate || op.negate_low >> index & 1) value[l] = -value[l];
+    }
+  }
+
+ private:
+  static Operand plain(Operand operand) {
+    operand.negate = operand.absolute = false;
+    return operand;
+  }
+};
+
+enum class MixTo { Single, LowHalf, HighHalf };
+
+template <MixTo To>
+void fused_mix(const Op& op, Wave& wave) {
+  const MixedSource a(op, 0, wave);
+  const MixedSource b(op, 1, wave);
+  const MixedSource c(op, 2, wave);
+  u32* reg = wave.registers(op.destination);
+  alignas(64) u32 out[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    const float result = shape_output(op, fused(a.value[l], b.value[l], c.value[l]));
+    const u32 half = std::bit_cast<u16>(static_cast<Half>(result));
+    if constexpr (To == MixTo::Single) out[l] = std::bit_cast<u32>(result);
+    if constexpr (To == MixTo::LowHalf) out[l] = (reg[l] & 0xffff0000u) | half;
+    if constexpr (To == MixTo::HighHalf) out[l] = (reg[l] & 0xffff) | half << 16;
+  }
+  write_lanes32(reg, out, wave.exec());
+}
+
+constexpr Semantics mixed(const char* name, Execute execute) {
+  Semantics entry{name, execute, Unit::Valu, 1, Type::F32, {Type::F32, Type::F32, Type::F32}};
+  entry.packed = true;
+  entry.default_packed_high = 0;
+  return entry;
+}
+
+// D = S0.low*S1.low + S0.high*S1.high + S2 in single precision.
+float dot_halves(u32 a, u32 b, float c) {
+  const auto half = [](u32 v, int shift) { return static_cast<float>(std::bit_cast<Half>(static_cast<u16>(v >> shift))); };
+  return half(a, 16) * half(b, 16) + (half(a, 0) * half(b, 0) + c);
+}
+
+const Semantics kTable[] = {
+    packed<[](float a, float b, float c) { return fused(a, b, c); }>("v_pk_fma_f32"),
+    packed<[](float a, float b) { return multiply(a, b); }>("v_pk_mul_f32"),
+    packed<[](float a, float b) { return add(a, b); }>("v_pk_add_f32"),
+    {.mnemonic = "v_pk_mov_b32", .execute = packed_move, .destination_type = Type::B64, .source_types = {Type::B32, Type::B32}, .packed = true},
+    packed<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_pk_fma_f16"),
+    packed<[](Half a, Half b) { return add(a, b); }>("v_pk_add_f16"),
+    packed<[](Half a, Half b) { return multiply(a, b); }>("v_pk_mul_f16"),
+    packed<[](Half a, Half b) { return minimum(a, b); }>("v_pk_min_f16"),
+    packed<[](Half a, Half b) { return maximum(a, b); }>("v_pk_max_f16"),
+    packed<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_pk_mad_u16"),
+    packed<[](i16 a, i16 b, i16 c) { return static_cast<i16>(i16{a} * b + c); }>("v_pk_mad_i16"),
+    packed<[](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); }>("v_pk_mul_lo_u16"),
+    packed<[](u16 a, u16 b) { return static_cast<u16>(a + b); }>("v_pk_add_u16"),
+    packed<[](u16 a, u16 b) { return static_cast<u16>(a - b); }>("v_pk_sub_u16"),
+    packed<[](i16 a, i16 b) { return static_cast<i16>(a + b); }>("v_pk_add_i16"),
+    packed<[](i16 a, i16 b) { return static_cast<i16>(a - b); }>("v_pk_sub_i16"),
+    packed<[](u16 a, u16 b) { return static_cast<u16>(b << (a & 15)); }>("v_pk_lshlrev_b16"),
+    packed<[](u16 a, u16 b) { return static_cast<u16>(b >> (a & 15)); }>("v_pk_lshrrev_b16"),
+    packed<[](u16 a, i16 b) { return static_cast<i16>(b >> (a & 15)); }>("v_pk_ashrrev_i16"),
+    packed<[](u16 a, u16 b) { return std::max(a, b); }>("v_pk_max_u16"),
+    packed<[](u16 a, u16 b) { return std::min(a, b); }>("v_pk_min_u16"),
+    packed<[](i16 a, i16 b) { return std::max(a, b); }>("v_pk_max_i16"),
+    packed<[](i16 a, i16 b) { return std::min(a, b); }>("v_pk_min_i16"),
+    mixed("v_fma_mix_f32", fused_mix<MixTo::Single>),
+    mixed("v_fma_mixlo_f16", fused_mix<MixTo::LowHalf>),
+    mixed("v_fma_mixhi_f16", fused_mix<MixTo::HighHalf>),
+    mixed("v_mad_mix_f32", fused_mix<MixTo::Single>),
+    mixed("v_mad_mixlo_f16", fused_mix<MixTo::LowHalf>),
+    mixed("v_mad_mixhi_f16", fused_mix<MixTo::HighHalf>),
+    vector<[](u32 a, u32 b, float c) { return dot_halves(a, b, c); }>("v_dot2_f32_f16"),
+    accumulate<[](u32 a, u32 b, float c) { return dot_halves(a, b, c); }>("v_dot2c_f32_f16"),
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_packed_semantics() { return kTable; }
+
+}  // namespace rpd

@@ -1,0 +1,76 @@
+// A set-associative cache with least-recently-used replacement: tags only, no data.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace rpd {
+
+constexpr uint32_t kLineBytes = 128;
+
+// Bytes of a line, a bit each.
+struct ByteMask {
+  uint64_t low = 0, high = 0;
+  bool covers(const ByteMask& other) const { return !(other.low & ~low) && !(other.high & ~high); }
+  bool empty() const { return !low && !high; }
+  bool full() const { return !~low && !~high; }
+  void add(const ByteMask& other) {
+    low |= other.low;
+    high |= other.high;
+  }
+  static ByteMask all() { return {~0ull, ~0ull}; }
+  static ByteMask range(uint32_t begin, uint32_t bytes);  // within the line
+};
+
+// How many requests writing these bytes takes: a half line of which both 32-byte sectors are touched goes as one
+// 64-byte request, a single sector as one of 32 bytes.
+struct WriteRequests {
+  uint32_t bytes64 = 0, bytes32 = 0;
+};
+WriteRequests write_requests(const ByteMask& dirty);
+
+class Cache {
+ public:
+  struct Line {
+    uint64_t tag = 0;
+    uint64_t used = 0;   // time of last use
+    uint32_t epoch = 0;  // valid only if equal to the cache's
+    ByteMask valid;
+    ByteMask dirty;
+  };
+
+  Cache(uint32_t bytes, uint32_t ways);
+
+  // The line, or null.
+  Line* find(uint64_t line_number);
+  // Makes room for the line; `evicted` receives what was there (epoch 0 if nothing).
+  Line& allocate(uint64_t line_number, Line& evicted);
+  // Drops all lines in constant time.
+  void invalidate() { ++epoch_; }
+  // Calls f(line) for every dirty line and cleans it.
+  template <class F>
+  void write_back(F f) {
+    for (const uint32_t index : dirty_) {
+      Line& line = lines_[index];
+      if (line.epoch != epoch_ || line.dirty.empty()) continue;
+      f(line);
+      line.dirty = {};
+    }
+    dirty_.clear();
+  }
+  void mark_dirty(Line& line, const ByteMask& bytes) {
+    if (line.dirty.empty()) dirty_.push_back(static_cast<uint32_t>(&line - lines_.data()));
+    line.dirty.add(bytes);
+  }
+
+ private:
+  uint32_t ways_;
+  uint32_t sets_;
+  uint32_t epoch_ = 1;
+  uint64_t now_ = 0;
+  std::vector<Line> lines_;      // [set][way]
+  std::vector<uint32_t> dirty_;  // lines that became dirty since the last write-back; may repeat
+};
+
+}  // namespace rpd

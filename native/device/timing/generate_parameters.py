@@ -1,0 +1,34 @@
+"""Turns the timing parameter table (TOML) into a C++ header. Usage: generate_parameters.py TABLE HEADER"""
+
+import hashlib
+import sys
+from pathlib import Path
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    import tomli as tomllib
+
+
+def parameters_hash(table: dict) -> str:
+    """First 16 hex digits of the SHA-256 of all names and values; words about them do not count."""
+    text = "".join(f"{name}={table[name]['value']!r}\n" for name in sorted(table))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def header(table: dict) -> str:
+    lines = ["// Generated from timing_gfx942.toml; edit that.", "#pragma once", "", "namespace rpd::parameter {", ""]
+    for name, entry in table.items():
+        kind = "double" if isinstance(entry["value"], float) else "long"
+        lines.append(f"constexpr {kind} {name} = {entry['value']};")
+    lines += ["", f'constexpr const char* hash = "{parameters_hash(table)}";', "", "}  // namespace rpd::parameter", ""]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    source, target = map(Path, sys.argv[1:3])
+    target.write_text(header(tomllib.loads(source.read_text())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+#include "timing/instruction_costs.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "isa/semantics.h"
+#include "timing_parameters.inc.h"
+
+namespace rpd {
+namespace {
+
+bool is_transcendental(std::string_view name) {
+  for (const char* stem : {"v_exp_", "v_log_", "v_rcp_", "v_rsq_", "v_sqrt_", "v_sin_", "v_cos_"}) {
+    if (name.starts_with(stem)) return true;
+  }
+  return false;
+}
+
+long cycles_of(const Semantics& semantics) {
+  switch (semantics.unit) {
+    case Unit::Valu: return is_transcendental(semantics.mnemonic) ? parameter::transcendental_cycles : parameter::valu_cycles;
+    case Unit::Matrix: return parameter::matrix_cycles;
+    case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: return parameter::vector_memory_issue_cycles;
+    case Unit::Lds: return parameter::lds_issue_cycles;
+    default: return parameter::scalar_cycles;
+  }
+}
+
+IssueUnit unit_of(Unit unit) {
+  switch (unit) {
+    case Unit::Valu: case Unit::Matrix: return IssueUnit::Vector;
+    case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: return IssueUnit::VectorMemory;
+    case Unit::Lds: return IssueUnit::Lds;
+    default: return IssueUnit::Scalar;
+  }
+}
+
+bool computes_single_precision(const Semantics& semantics) {
+  const auto is_single = [](Type type) { return type == Type::F32; };
+  return semantics.unit == Unit::Valu &&
+         (is_single(semantics.destination_type) || std::any_of(semantics.source_types.begin(), semantics.source_types.end(), is_single));
+}
+
+}  // namespace
+
+void annotate_cost(Op& op) {
+  if (!op.semantics) return;
+  op.issue_unit = static_cast<uint8_t>(unit_of(op.semantics->unit));
+  op.issue_cycles = static_cast<uint16_t>(cycles_of(*op.semantics));
+  op.single_precision = computes_single_precision(*op.semantics);
+}
+
+}  // namespace rpd

@@ -1,0 +1,34 @@
+// What the memory system of one XCD did during a dispatch.
+#pragma once
+
+#include <cstdint>
+
+namespace rpd {
+
+struct MemoryCounts {
+  // TCP: vector L1, all CUs
+  uint64_t l1_accesses = 0;         // tag look-ups
+  uint64_t l1_read_requests = 0;    // to the L2, 128 bytes
+  uint64_t l1_write_requests = 0;   // to the L2, up to 64 bytes
+  uint64_t l1_atomics_with_return = 0;
+  uint64_t l1_atomics_without_return = 0;
+  // TCC: L2
+  uint64_t l2_reads = 0;
+  uint64_t l2_writes = 0;
+  uint64_t l2_atomics = 0;
+  uint64_t l2_hits = 0;
+  uint64_t l2_misses = 0;
+  uint64_t l2_writebacks = 0;       // lines
+  uint64_t memory_reads128 = 0;     // requests to the fabric
+  uint64_t memory_writes64 = 0;
+  uint64_t memory_writes32 = 0;
+  // LDS
+  uint64_t lds_active_cycles = 0;   // indexed accesses, conflicts included
+  uint64_t lds_conflict_cycles = 0;
+
+  void add(const MemoryCounts& other);
+  uint64_t memory_bytes() const { return 128 * memory_reads128 + 64 * memory_writes64 + 32 * memory_writes32; }
+  uint64_t l2_bytes() const { return 128 * l2_reads + 64 * (l2_writes + l2_atomics); }
+};
+
+}  // namespace rpd

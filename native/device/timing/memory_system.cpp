@@ -1,0 +1,268 @@
+#include "timing/memory_system.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "timing_parameters.inc.h"
+
+namespace rpd {
+namespace {
+
+constexpr uint32_t kRequestBytes = 64;  // a write or atomic request from the L1
+
+// Lanes that the address unit takes in one cycle. 8 bytes a lane and more: four (recorded: vecCopy on MI300X has 16
+// look-ups for 64 lanes); narrower accesses coalesce 16 lanes into 64 bytes.
+uint32_t lanes_per_look_up(uint32_t bytes) { return bytes >= 8 ? 4 : 16; }
+
+// The distinct line numbers of one instruction, in the order of first use.
+class LineSet {
+ public:
+  bool insert(uint64_t line) {
+    for (uint32_t i = size_; i-- > 0;) {
+      if (lines_[i] == line) return false;
+    }
+    lines_[size_++] = line;
+    return true;
+  }
+  void clear() { size_ = 0; }
+
+ private:
+  std::array<uint64_t, 2 * kLanes> lines_;
+  uint32_t size_ = 0;
+};
+
+template <class F>
+void for_each_lane(uint64_t mask, F f) {
+  for (; mask; mask &= mask - 1) f(std::countr_zero(mask));
+}
+
+// Bytes written to one 64-byte request's worth of memory by one instruction.
+struct WriteRequest {
+  uint64_t block;  // address / 64
+  uint64_t bytes;  // a bit a byte
+};
+
+// Groups what the lanes write into requests; lanes that write the same block share one.
+template <class F>
+void coalesce(const VectorAccess& access, F emit) {
+  std::array<WriteRequest, 2 * kLanes> requests;
+  uint32_t count = 0;
+  const auto add = [&](uint64_t block, uint64_t bytes) {
+    for (uint32_t i = count; i-- > 0;) {
+      if (requests[i].block == block) {
+        requests[i].bytes |= bytes;
+        return;
+      }
+    }
+    requests[count++] = {block, bytes};
+  };
+  for_each_lane(access.mask, [&](int l) {
+    const uint64_t begin = access.address[l];
+    const uint32_t offset = begin % kRequestBytes;
+    const uint64_t bytes = (uint64_t{1} << access.bytes) - 1;
+    add(begin / kRequestBytes, bytes << offset);
+    if (offset + access.bytes > kRequestBytes) add(begin / kRequestBytes + 1, bytes >> (kRequestBytes - offset));
+  });
+  for (uint32_t i = 0; i < count; ++i) emit(requests[i]);
+}
+
+ByteMask in_line(const WriteRequest& request) {
+  return request.block % 2 == 0 ? ByteMask{request.bytes, 0} : ByteMask{0, request.bytes};
+}
+
+// Vector memory completes in order: no access is done before those issued earlier.
+void complete_vector(Wave& wave, uint64_t latency) {
+  const uint64_t before = wave.vector_issued ? wave.vector_done[(wave.vector_issued - 1) % 64] : 0;
+  wave.vector_done[wave.vector_issued++ % 64] = std::max(before, wave.clock + latency);
+}
+
+}  // namespace
+
+MemorySystem::MemorySystem() : l2_(parameter::l2_bytes, parameter::l2_ways) {
+  l1_.reserve(parameter::cus_per_xcd);
+  for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes, parameter::l1_ways);
+}
+
+void MemorySystem::begin(bool acquires) {
+  counts_ = {};
+  for (Cache& cache : l1_) cache.invalidate();
+  if (!acquires) return;
+  l2_.write_back([](Cache::Line&) {});  // written back by the release before; nothing is left to count here
+  l2_.invalidate();
+}
+
+void MemorySystem::end(bool releases) {
+  if (!releases) return;
+  l2_.write_back([this](Cache::Line& line) { write_to_memory(line.dirty); });
+}
+
+void MemorySystem::write_to_memory(const ByteMask& dirty) {
+  const WriteRequests requests = write_requests(dirty);
+  counts_.memory_writes64 += requests.bytes64;
+  counts_.memory_writes32 += requests.bytes32;
+  ++counts_.l2_writebacks;
+}
+
+Cache::Line& MemorySystem::l2_allocate(uint64_t line) {
+  Cache::Line evicted;
+  Cache::Line& fresh = l2_.allocate(line, evicted);
+  if (!evicted.dirty.empty()) write_to_memory(evicted.dirty);
+  return fresh;
+}
+
+// True if it hit.
+bool MemorySystem::l2_read(uint64_t number) {
+  ++counts_.l2_reads;
+  Cache::Line* line = l2_.find(number);
+  if (line && line->valid.full()) {
+    ++counts_.l2_hits;
+    return true;
+  }
+  ++counts_.l2_misses;
+  ++counts_.memory_reads128;
+  (line ? *line : l2_allocate(number)).valid = ByteMask::all();
+  return false;
+}
+
+// A write needs no fetch: the L2 keeps a mask of the bytes it has.
+bool MemorySystem::l2_write(uint64_t number, const ByteMask& bytes) {
+  Cache::Line* line = l2_.find(number);
+  const bool hit = line != nullptr;
+  hit ? ++counts_.l2_hits : ++counts_.l2_misses;
+  if (!line) line = &l2_allocate(number);
+  line->valid.add(bytes);
+  l2_.mark_dirty(*line, bytes);
+  return hit;
+}
+
+// Looks a line up in the CU's L1 and fetches it if need be. Returns the latency.
+uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
+  ++counts_.l1_accesses;
+  Cache& l1 = l1_[cu];
+  if (l1.find(line)) return parameter::l1_latency_cycles;
+  Cache::Line evicted;
+  l1.allocate(line, evicted);
+  ++counts_.l1_read_requests;
+  return l2_read(line) ? parameter::l2_latency_cycles : parameter::hbm_latency_cycles;
+}
+
+uint64_t MemorySystem::load(Wave& wave, const VectorAccess& access) {
+  uint64_t latency = 0;
+  const uint32_t group = lanes_per_look_up(access.bytes);
+  LineSet lines;
+  uint32_t current = ~0u;
+  for_each_lane(access.mask, [&](int l) {
+    if (l / group != current) {
+      lines.clear();
+      current = l / group;
+    }
+    const uint64_t first = access.address[l] / kLineBytes;
+    const uint64_t last = (access.address[l] + access.bytes - 1) / kLineBytes;
+    for (uint64_t line = first; line <= last; ++line) {
+      if (lines.insert(line)) latency = std::max(latency, read_line(wave.cu, line));
+    }
+  });
+  return latency;
+}
+
+uint64_t MemorySystem::store(const VectorAccess& access) {
+  const uint32_t group = lanes_per_look_up(access.bytes);
+  uint32_t current = ~0u;
+  LineSet lines;
+  for_each_lane(access.mask, [&](int l) {
+    if (l / group != current) {
+      lines.clear();
+      current = l / group;
+    }
+    counts_.l1_accesses += lines.insert(access.address[l] / kLineBytes);
+  });
+  uint64_t latency = 0;
+  coalesce(access, [&](const WriteRequest& request) {
+    ++counts_.l1_write_requests;
+    ++counts_.l2_writes;
+    const bool hit = l2_write(request.block / 2, in_line(request));
+    latency = std::max<uint64_t>(latency, hit ? parameter::l2_latency_cycles : parameter::hbm_latency_cycles);
+  });
+  return latency;
+}
+
+uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
+  uint64_t latency = 0;
+  coalesce(access, [&](const WriteRequest& request) {
+    ++(op.returns ? counts_.l1_atomics_with_return : counts_.l1_atomics_without_return);
+    ++counts_.l2_atomics;
+    const uint64_t number = request.block / 2;
+    Cache::Line* line = l2_.find(number);
+    const bool hit = line && line->valid.covers(in_line(request));
+    if (hit) {
+      ++counts_.l2_hits;
+    } else {
+      ++counts_.l2_misses;
+      ++counts_.memory_reads128;
+      if (!line) line = &l2_allocate(number);
+      line->valid = ByteMask::all();
+    }
+    l2_.mark_dirty(*line, in_line(request));
+    latency = std::max<uint64_t>(latency, hit ? parameter::l2_latency_cycles : parameter::hbm_latency_cycles);
+  });
+  return latency;
+}
+
+// 32 banks of 4 bytes; 32 lanes of up to 4 bytes a pass, fewer when wider. Lanes that read the same word share it.
+void MemorySystem::lds(Wave& wave, const VectorAccess& access) {
+  constexpr uint32_t banks = 32;
+  const uint32_t words = std::max(1u, access.bytes / 4);
+  const uint32_t lanes_a_pass = std::max(1u, banks / words);
+  uint64_t cycles = 0;
+  uint64_t ideal = 0;
+  for (uint32_t first = 0; first < kLanes; first += lanes_a_pass) {
+    std::array<uint32_t, banks> used{};
+    LineSet distinct;
+    uint32_t deepest = 0;
+    for (uint32_t l = first; l < std::min<uint32_t>(first + lanes_a_pass, kLanes); ++l) {
+      if (!(access.mask >> l & 1)) continue;
+      for (uint32_t w = 0; w < words; ++w) {
+        const uint64_t word = access.address[l] / 4 + w;
+        if (access.kind == AccessKind::Atomic || distinct.insert(word)) deepest = std::max(deepest, ++used[word % banks]);
+      }
+    }
+    if (deepest == 0) continue;
+    cycles += deepest;
+    ++ideal;
+  }
+  counts_.lds_active_cycles += cycles;
+  counts_.lds_conflict_cycles += cycles - ideal;
+  wave.scalar_done = std::max(wave.scalar_done, wave.clock + parameter::lds_latency_cycles + cycles);
+}
+
+void MemorySystem::vector_access(Wave& wave, const Op& op, const VectorAccess& access) {
+  if (access.space == Space::Lds) return lds(wave, access);
+  if (access.space == Space::Scratch) {
+    // Private memory is swizzled so that a wave's accesses are contiguous; its traffic is not modelled yet.
+    return complete_vector(wave, parameter::l1_latency_cycles);
+  }
+  switch (access.kind) {
+    case AccessKind::Load: return complete_vector(wave, load(wave, access));
+    case AccessKind::Store: return complete_vector(wave, store(access));
+    case AccessKind::Atomic: return complete_vector(wave, atomic(op, access));
+  }
+}
+
+void MemorySystem::scalar_access(Wave& wave, uint64_t, uint32_t) {
+  wave.scalar_done = std::max(wave.scalar_done, wave.clock + parameter::scalar_latency_cycles);
+}
+
+void MemorySystem::wait(Wave& wave, unsigned vector_left, unsigned scalar_left) {
+  uint64_t until = wave.clock;
+  // Waiting for all but n is waiting for the n-th youngest. (Beyond 64 outstanding the oldest are long done.)
+  if (wave.vector_issued > vector_left && vector_left < 64) {
+    until = std::max(until, wave.vector_done[(wave.vector_issued - 1 - vector_left) % 64]);
+  }
+  // Scalar loads and LDS come back in any order: only waiting for all of them says when (lower bound otherwise).
+  if (scalar_left == 0) until = std::max(until, wave.scalar_done);
+  wave.wait_cycles += until - wave.clock;
+  wave.clock = until;
+}
+
+}  // namespace rpd

@@ -1,0 +1,44 @@
+// The memory system of one XCD as an observer: a vector L1 for each CU, the L2 behind them, and the latency that
+// each access would have had.
+#pragma once
+
+#include <vector>
+
+#include "exec/observer.h"
+#include "memory/cache.h"
+#include "timing/memory_counts.h"
+
+namespace rpd {
+
+class MemorySystem : public Observer {
+ public:
+  MemorySystem();
+
+  void vector_access(Wave& wave, const Op& op, const VectorAccess& access) override;
+  void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) override;
+  void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) override;
+
+  // A dispatch begins: what the L1s hold is stale, and (acquire) what the L2 holds too.
+  void begin(bool acquires);
+  // It ends: with a release, dirty L2 lines go to memory.
+  void end(bool releases);
+
+  const MemoryCounts& counts() const { return counts_; }
+
+ private:
+  uint64_t read_line(uint32_t cu, uint64_t line);
+  uint64_t load(Wave& wave, const VectorAccess& access);
+  uint64_t store(const VectorAccess& access);
+  uint64_t atomic(const Op& op, const VectorAccess& access);
+  void lds(Wave& wave, const VectorAccess& access);
+  bool l2_read(uint64_t line);
+  bool l2_write(uint64_t line, const ByteMask& bytes);
+  Cache::Line& l2_allocate(uint64_t line);
+  void write_to_memory(const ByteMask& dirty);
+
+  std::vector<Cache> l1_;  // [cu]
+  Cache l2_;
+  MemoryCounts counts_;
+};
+
+}  // namespace rpd

@@ -1,5 +1,6 @@
 """Every way in which a profile can fail is one clear line, its own exit code, and no run directory."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -142,7 +143,12 @@ def test_interrupt_leaves_no_process_and_no_directory(number, code, inert_native
         int main() {
           signal(SIGINT, SIG_IGN); signal(SIGTERM, SIG_IGN); signal(SIGHUP, SIG_IGN);
           int child = fork();
-          if (child) { FILE* f = fopen("pids.new", "w"); fprintf(f, "%d %d", getpid(), child); fclose(f); rename("pids.new", "pids"); }
+          if (child) {
+            FILE* f = fopen("pids.new", "w");
+            fprintf(f, "%d %d", getpid(), child);
+            fclose(f);
+            rename("pids.new", "pids");
+          }
           for (;;) pause();
         }""",
     )
@@ -156,7 +162,7 @@ def test_interrupt_leaves_no_process_and_no_directory(number, code, inert_native
     assert "Traceback" not in process.stderr.read()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pids"]
     for pid in map(int, (tmp_path / "pids").read_text().split()):
-        _wait_until(lambda: process_is_gone(pid))
+        _wait_until(functools.partial(process_is_gone, pid))
 
 
 def _wait_until(condition, seconds=20.0):

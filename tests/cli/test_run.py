@@ -8,7 +8,8 @@ import pytest
 @pytest.fixture
 def run(rocm_perf, inert_native):
     def run(*arguments, **options):
-        return rocm_perf("run", "--device", "gfx942", *arguments, environment=inert_native | options.pop("extra", {}), **options)
+        environment = inert_native | options.pop("extra", {})
+        return rocm_perf("run", "--device", "gfx942", *arguments, environment=environment, **options)
 
     return run
 
@@ -30,7 +31,8 @@ def test_options_after_the_program_belong_to_it(run):
 
 def test_software_device_is_what_rocr_sees(run, tmp_path):
     """The topology is read by the program itself: it is gone afterwards."""
-    script = 'echo "$HSA_TOOLS_LIB"; echo "$HSA_MODEL_LIB"; echo "$ROCR_VISIBLE_DEVICES."; cat $HSA_MODEL_TOPOLOGY/nodes/1/properties'
+    shown = 'echo "$HSA_TOOLS_LIB"; echo "$HSA_MODEL_LIB"; echo "$ROCR_VISIBLE_DEVICES."'
+    script = f"{shown}; cat $HSA_MODEL_TOPOLOGY/nodes/1/properties"
     done = run("sh", "-c", script, extra={"ROCR_VISIBLE_DEVICES": "5", "HSA_MODEL_TOPOLOGY": "/wrong"})
     tools, model, visible, *properties = done.stdout.splitlines()
     assert tools == model and os.path.basename(model) == "librocmperf_device.so"

@@ -6,15 +6,16 @@ import contextlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Iterator
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, program_argument
 from rocm_perf_lab.cli.progress import note
-from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.errors import TraceError, UsageError
 
 if TYPE_CHECKING:
     from rocm_perf_lab.analysis.pipeline import Documents
@@ -73,7 +74,7 @@ def command(
     if as_json:
         _print_json(documents, directory)
     elif quiet:
-        click.echo(documents.profile.runtime_ms)
+        click.echo(_runtime_ms(documents))
     else:
         _print_report(documents, directory)
 
@@ -90,6 +91,12 @@ def _program_output(apart: bool) -> Iterator[IO | None]:
 
 def _silent(_text: str) -> None:
     pass
+
+
+def _runtime_ms(documents: Documents) -> float:
+    if documents.profile.runtime_ms is None:
+        raise TraceError(f"no runtime: {documents.profile.reasons['runtime_ms']}", "see the full report, without --quiet")
+    return documents.profile.runtime_ms
 
 
 def _print_json(documents: Documents, directory: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Sequence
 
 from rocm_perf_lab.errors import MissingInputError, UsageError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterable
+from collections.abc import Iterable
 
 from rocm_perf_lab.arch.family import family_of
 
@@ -12,7 +12,7 @@ _REGISTERS = {"SQ": 8, "TCP": 4, "TCC": 4, "TA": 2, "TD": 2, "SPI": 6, "CPC": 2,
 
 
 def counter_passes(target: str) -> list[list[str]]:
-    """The counters that the analysis wants from a GPU of this LLVM target, one inner list for each run; [] if none are known."""
+    """The counters that the analysis wants from a GPU of this target, one inner list a run; [] for unknown targets."""
     family = family_of(target)
     return pack(family.counters()) if family else []
 

@@ -5,9 +5,9 @@ A device says what variables ROCr must see. What differs between a GPU and the s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Mapping
 
 from rocm_perf_lab import native
 from rocm_perf_lab.arch.products import products

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 from rocm_perf_lab import __version__, native
 from rocm_perf_lab.collect import gpu, rocm
@@ -137,7 +138,8 @@ def _gpus() -> Finding:
 def _rocprofv3() -> Finding:
     path = rocm.find_program("rocprofv3")
     if path is None:
-        return Finding("rocprofv3", OPTIONAL, "not found; the built-in tracer is used", "install rocprofiler-sdk for counters of a GPU")
+        mend = "install rocprofiler-sdk for counters of a GPU"
+        return Finding("rocprofv3", OPTIONAL, "not found; the built-in tracer is used", mend)
     return Finding("rocprofv3", OK, str(path))
 
 

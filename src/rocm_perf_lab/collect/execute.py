@@ -7,7 +7,8 @@ import os
 import signal
 import stat
 import subprocess
-from typing import IO, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import IO
 
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.errors import MissingInputError, ProgramFailedError, ProgramKilledError, ProgramTimeoutError

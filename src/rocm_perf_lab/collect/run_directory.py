@@ -14,8 +14,8 @@ import shutil
 import signal
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator
 
 from rocm_perf_lab.errors import OutputError
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Callable, Sequence
+from typing import IO, TYPE_CHECKING
 
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect import rocm, run_directory

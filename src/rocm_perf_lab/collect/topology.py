@@ -8,8 +8,9 @@ Facts that ROCr insists on, found by trying 7.2.4: a GPU's `gpu_id` is its node 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any
 
 _CPU_NODE, _GPU_NODE = 0, 1
 _HEAP_SYSTEM, _HEAP_VRAM = 0, 1

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Mapping
+from typing import IO
 
 from rocm_perf_lab import native
 from rocm_perf_lab.collect.command import Command

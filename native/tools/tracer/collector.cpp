@@ -60,13 +60,16 @@ hsa_signal_t Collector::stand_in_for(hsa_signal_t forward) { return pool_for(for
 void Collector::submitted(Lane& lane, const InFlight& operation) {
   lane.push(operation);
   if (operation.forward.handle != 0)
-    hsa.amd.hsa_amd_signal_async_handler_fn(operation.signal, HSA_SIGNAL_CONDITION_LT, 1, on_completion, this);
+    hsa.amd.hsa_amd_signal_async_handler_fn(operation.signal, HSA_SIGNAL_CONDITION_LT, 1, on_completion,
+                                            reinterpret_cast<void*>(operation.signal.handle));
   else if (asleep_.exchange(false))
     wake_.release();
 }
 
-bool Collector::on_completion(hsa_signal_value_t, void* self) {
-  static_cast<Collector*>(self)->collect();
+// Whoever collected the operation, its signal can be used again only now: until ROCr has called, it still watches it.
+bool Collector::on_completion(hsa_signal_value_t, void* data) {
+  the_collector().collect();
+  the_collector().interrupting_.give_back({reinterpret_cast<uint64_t>(data)});
   return false;
 }
 
@@ -79,6 +82,9 @@ void Collector::stop() {
   stopping_.store(true);
   wake_.release();
   thread_.join();
+}
+
+void Collector::give_up_signals() {
   quiet_.destroy_all();
   interrupting_.destroy_all();
 }
@@ -144,8 +150,10 @@ void Collector::finish(const InFlight& operation) {
   record_of_end.end_ns = end;
   record(operation.work == Work::dispatch ? spool::Kind::dispatch_end : spool::Kind::copy_end, record_of_end);
 
-  if (operation.forward.handle != 0) forward(operation, start, end);
-  pool_for(operation.forward).give_back(operation.signal);
+  if (operation.forward.handle != 0)
+    forward(operation, start, end);
+  else
+    quiet_.give_back(operation.signal);
 }
 
 // The application's signal gets the raw device times before its value changes, as the device would have done it:

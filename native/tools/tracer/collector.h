@@ -58,6 +58,9 @@ class Collector {
   // Waits until nothing is in flight, at most so long.
   void drain(uint64_t limit_ns);
 
+  // Destroys the signals that are not in use. ROCr warns of signals that are left when it goes.
+  void give_up_signals();
+
   // Times of a copy whose application signal we completed: ROCr only knows those of our own signal.
   bool copy_times(hsa_signal_t forward, hsa_amd_profiling_async_copy_time_t& times);
 

@@ -36,7 +36,6 @@ class SignalPool {
     free_.push_back(signal);
   }
 
-  // While ROCr still runs: it warns of signals that nobody destroyed.
   void destroy_all() {
     std::lock_guard lock(mutex_);
     for (const hsa_signal_t signal : free_) hsa.core.hsa_signal_destroy_fn(signal);

@@ -16,7 +16,7 @@ namespace {
 // How long a program's exit may wait for dispatches that it did not wait for itself.
 constexpr uint64_t kDrainNs = 5'000'000'000;
 
-// A forked child has no GPU of its own and must leave parent's spool and writer alone.
+// A forked child has no GPU of its own and must leave its parent's spool and writer alone.
 void on_fork_in_child() {
   recording.store(false);
   forget_writer();
@@ -24,6 +24,15 @@ void on_fork_in_child() {
 
 void on_exit() {
   if (recording.load()) the_collector().drain(kDrainNs);
+}
+
+// The last moment at which ROCr still takes calls; at OnUnload it does not any more.
+hsa_status_t shut_down() {
+  if (recording.load()) {
+    the_collector().collect();
+    the_collector().give_up_signals();
+  }
+  return hsa.core.hsa_shut_down_fn();
 }
 
 void start(HsaApiTable* table) {
@@ -37,6 +46,7 @@ void start(HsaApiTable* table) {
   record_agents();
   start_device_counters();
   the_collector().start();
+  table->core_->hsa_shut_down_fn = shut_down;
   wrap_queues(table);
   wrap_copies(table);
   wrap_host_waits(table);

@@ -34,6 +34,8 @@ copy() {
   cp -L "$1" "$root$2.$$" && mv -f "$root$2.$$" "$root$2"
 }
 
+# A mount point of its own, or programs inside could not make mount namespaces in turn.
+mount --bind "$root" "$root"
 while [ "$1" != -- ]; do
   case $1 in
     --rw) show rw "$2" && shift 2 ;;

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154  # variables of ./dev
 # What ./dev prepares inside either environment: the Python packages and the native parts.
 #
-# Needs $repo, $cache, $kind (machine or root), inside(), stage() and die().
+# Needs $repo, $cache, $label (machine or root: what the environment is), $root, inside(), stage() and die().
 
 # --- Python ----------------------------------------------------------------------------------------------------------
 
@@ -9,13 +9,13 @@
 choose_venv() {
   local clone key
   clone=$(sha256sum <<<"$repo" | cut -c1-8)
-  key=$({ echo "$kind" && python_version && cat "$repo/pyproject.toml"; } | sha256sum | cut -c1-12)
-  venv=$cache/venv/$clone-$kind-$key
+  key=$({ echo "$label" && python_version && cat "$repo/pyproject.toml"; } | sha256sum | cut -c1-12)
+  venv=$cache/venv/$clone-$label-$key
 }
 
 # Read from the root's files: starting Python there would cost more than all the rest of a warm start.
 python_version() {
-  if [ "$kind" = root ]; then readlink "$root/usr/bin/python3"; else python3 --version; fi
+  if [ "$label" = root ]; then readlink "$root/usr/bin/python3"; else python3 --version; fi
 }
 
 ensure_venv() {
@@ -50,5 +50,5 @@ configure() {
 }
 
 environment_id() {
-  if [ "$kind" = root ]; then echo "root $(<"$root/.installed")"; else echo "machine $(hipcc_folder)"; fi
+  if [ "$label" = root ]; then echo "root $(<"$root/$stamp")"; else echo "machine $(hipcc_folder)"; fi
 }

@@ -3,11 +3,12 @@
 #
 #   $cache/root.partial   being bootstrapped; thrown away if that is interrupted
 #   $cache/root           bootstrapped; env/install.sh continues in it where it stopped
-#   $cache/root/.installed  holds the hash of the package list and script that were installed
+#   $cache/root/etc/rocm-perf-lab-root   which package list and script were installed in it, as a hash
 #
 # Needs $repo, $cache, stage() and die(); sources env/machine.sh's functions.
 
 root=$cache/root
+stamp=etc/rocm-perf-lab-root
 
 # The start of a command line that runs the rest as root of a private mount namespace. Without being root, the user
 # namespace maps root to the user and the rest of the ids to those that /etc/subuid grants.
@@ -17,7 +18,7 @@ namespace=(unshare --mount --propagation slave)
 ensure_root() {
   local want have=
   want=$(cat "$repo/env/packages.txt" "$repo/env/install.sh" | sha256sum | cut -c1-16)
-  [ -f "$root/.installed" ] && have=$(<"$root/.installed")
+  [ -f "$root/$stamp" ] && have=$(<"$root/$stamp")
   [ "$want" != "$have" ] || return 0
   check_namespaces
   [ -d "$root" ] || bootstrap
@@ -113,7 +114,7 @@ install_packages() {
   apt_transport >"$transport"
   in_root / --copy "$transport" /etc/apt/apt.conf.d/80machine -- "$repo/env/install.sh" "$mirror"
   # shellcheck disable=SC2016
-  in_root / -- sh -c 'echo "$1" >/.installed.new && mv /.installed.new /.installed' sh "$1"
+  in_root / -- sh -c 'echo "$1" >"/$2.new" && mv "/$2.new" "/$2"' sh "$1" "$stamp"
 }
 
 # --- Entering --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,92 @@
+"""./dev from outside: usage, and what it does when setting up fails."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DEV = REPOSITORY / "dev"
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+
+def can_bootstrap() -> bool:
+    """debootstrap is run by real root, in a mount namespace of its own."""
+    return os.getuid() == 0 and subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0
+
+
+def dev(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [str(DEV), *arguments], env={**os.environ, **environment}, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.fixture
+def debootstrap(tmp_path: Path):
+    """Runs ./dev with an empty cache and a debootstrap that notes its arguments and then does what the test says."""
+
+    def run(does: str, **environment: str) -> tuple[subprocess.CompletedProcess, str, Path]:
+        noted = tmp_path / "arguments"
+        tool = tmp_path / "bin" / "debootstrap"
+        tool.parent.mkdir(exist_ok=True)
+        find_target = "for target; do case $target in */root.partial) break; esac; done"
+        tool.write_text(f'#!/bin/sh\necho "$@" >"{noted}"\n{find_target}\n{does}\n')
+        tool.chmod(0o755)
+        done = dev(
+            "run",
+            "true",
+            XDG_CACHE_HOME=str(tmp_path / "cache"),
+            PATH=f"{tool.parent}:{os.environ['PATH']}",
+            ROCM_PERF_DEV="root",
+            ROCM_PERF_DEBIAN_MIRROR="http://mirror.example/debian",
+            **environment,
+        )
+        return done, noted.read_text(), tmp_path / "cache" / "rocm-perf-lab"
+
+    return run
+
+
+@pytest.mark.parametrize("arguments", [("nonsense",), ("run",)])
+def test_wrong_usage(arguments: tuple[str, ...]) -> None:
+    done = dev(*arguments)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr.startswith("usage: ./dev")
+
+
+def test_help_names_every_command() -> None:
+    done = dev("help")
+    assert done.returncode == 0
+    commands = {line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ") and line[2] != " "}
+    assert commands == {"demo", "test", "bench", "shell", "run", "help"}
+
+
+@pytest.mark.skipif(not can_bootstrap(), reason="needs root and mount namespaces")
+@pytest.mark.skipif(not KEYRING.exists(), reason="no keyring of Debian's archive here")
+def test_failed_download_is_named_and_leaves_no_root(debootstrap) -> None:
+    done, arguments, cache = debootstrap('mkdir -p "$target/usr"; echo "E: Failed getting release file http://x"; exit 1')
+    assert done.returncode == 69
+    assert "Failed getting release file" in done.stderr
+    assert "mend: check network and proxy, and that http://mirror.example/debian" in done.stderr
+    assert str(cache / "log" / "base.log") in done.stderr
+    assert not (cache / "root").exists()
+    assert "--force-check-gpg" in arguments
+
+    # Started over: nothing of the first attempt is in the way of the second.
+    done, _, _ = debootstrap('test ! -e "$target" && echo "E: second attempt"; exit 1')
+    assert "E: second attempt" in done.stderr
+
+
+@pytest.mark.skipif(not can_bootstrap(), reason="needs root and mount namespaces")
+def test_signatures_are_skipped_only_on_request_and_aloud(debootstrap) -> None:
+    done, arguments, _ = debootstrap("exit 1", ROCM_PERF_DEV_UNVERIFIED="1")
+    assert "--no-check-gpg" in arguments and "--force-check-gpg" not in arguments
+    assert "NOT checked" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="no shellcheck here")
+def test_shellcheck_is_content() -> None:
+    scripts = [DEV, REPOSITORY / ".ci" / "run", *sorted((REPOSITORY / "env").glob("*.sh"))]
+    done = subprocess.run(["shellcheck", "-x", *scripts], cwd=REPOSITORY, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

@@ -2,7 +2,8 @@
 
 With t_compute the time that its operations take at the peak of each pipe, and t_memory the time its bytes beyond L2 take at
 peak memory bandwidth, a kernel is on the compute side of the ridge if t_compute > t_memory. The mix of precisions has one
-effective peak, flops / t_compute, which makes the ridge a single operational intensity. Source: Williams, Waterman,
+effective peak, operations / t_compute, which makes the ridge a single operational intensity. Integer MFMA operations take
+their pipe's time but are no FLOPs. Source: Williams, Waterman,
 Patterson, "Roofline", CACM 52(4), 2009.
 """
 
@@ -24,7 +25,7 @@ MALL_NOTE = (
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """One pipe at one precision. gflops: attained. peak_gflops: the ceiling."""
+    """One pipe at one precision ('i8': integer operations). gflops: attained. peak_gflops: the ceiling."""
 
     precision: str
     pipe: str
@@ -95,14 +96,16 @@ def roofline(counters: SymbolCounters, time_ns: int, device: Device) -> Roofline
     family = device.family
     if family is None:
         return None
-    arithmetic = tuple(_arithmetic(key, metric, counters, time_ns, device) for key, metric in sorted(family.flops.items()))
-    flops = _sum("FLOP", [part.flops for part in arithmetic], f"no FLOP counters are known for {family.name}")
+    arithmetic = tuple(_arithmetic(key, metric, counters, time_ns, device) for key, metric in sorted(family.operations.items()))
+    unknown = f"no FLOP counters are known for {family.name}"
+    flops = _sum("FLOP", [part.flops for part in arithmetic if (part.precision, part.pipe) in family.flops], unknown)
+    operations = _sum("OP", [part.flops for part in arithmetic], unknown)
     gflops = _rate(flops, time_ns, "GFLOP/s")
-    compute_ns = _sum("ns", [_time_at_peak(part) for part in arithmetic], flops.reason or "")
+    compute_ns = _sum("ns", [_time_at_peak(part) for part in arithmetic], unknown)
     levels = tuple(_level(name, total, flops, time_ns, device) for name, total in _bytes(family, counters).items())
     memory = levels[0]
     memory_ns = _apply(lambda size, peak: size / peak, "ns", memory.bytes, memory.peak_gbps)
-    effective_peak = _apply(_ratio, "GFLOP/s", flops, compute_ns)
+    effective_peak = _apply(_ratio, "GFLOP/s", operations, compute_ns)
     return Roofline(
         time_ns=time_ns,
         arithmetic=arithmetic,
@@ -154,7 +157,7 @@ def _peak_bandwidth(level: str, device: Device) -> Value:
 
 def _notes(family: Family, arithmetic: tuple[Arithmetic, ...], levels: tuple[Level, ...]) -> tuple[str, ...]:
     """The known biases of the numbers that are there."""
-    used = [family.flops[part.precision, part.pipe] for part in arithmetic if part.flops.value]
+    used = [family.operations[part.precision, part.pipe] for part in arithmetic if part.flops.value]
     used += [family.cache_bytes[level.name] for level in levels[1:] if level.bytes.value]
     notes = [metric.bias for metric in used if metric.bias]
     if levels[0].bytes.value and family.name != "cdna2":

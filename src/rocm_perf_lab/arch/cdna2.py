@@ -52,6 +52,7 @@ FAMILY = Family(
     targets=("gfx90a",),
     occupancy_rules=cdna_occupancy.RULES,
     flops=cdna_flops.FLOPS,
+    integer_operations={("i8", "mfma"): cdna_flops.mfma_ops_i8},
     hbm_bytes=(hbm_read_bytes, hbm_write_bytes),
     cache_bytes={"L2": l2_bytes, "L1": l1_bytes, "LDS": cdna_flops.lds_bytes},
     evidence={**cdna_evidence.EVIDENCE, "l2_read_bytes_per_lane": l2_read_bytes_per_lane},
@@ -64,6 +65,7 @@ FAMILY = Family(
         ("bf16", "mfma"): 1024,
         ("f32", "mfma"): 256,
         ("f64", "mfma"): 256,
+        ("i8", "mfma"): 1024,
     },
     # rocprofiler-compute, gfx90a speed-of-light panel: L2 128 bytes a clock and channel (32), L1 64 a CU, LDS 128.
     l2_bytes_per_clock_and_xcd=4096,

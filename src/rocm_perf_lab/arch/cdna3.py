@@ -56,6 +56,7 @@ FAMILY = Family(
     targets=("gfx942",),
     occupancy_rules=cdna_occupancy.RULES,
     flops={**cdna_flops.FLOPS, ("f8", "mfma"): cdna_flops.mfma_flops_f8},
+    integer_operations={("i8", "mfma"): cdna_flops.mfma_ops_i8},
     hbm_bytes=(hbm_read_bytes, hbm_write_bytes),
     cache_bytes={"L2": l2_bytes, "L1": l1_bytes, "LDS": cdna_flops.lds_bytes},
     evidence={**cdna_evidence.EVIDENCE, "l2_read_bytes_per_lane": l2_read_bytes_per_lane},
@@ -69,6 +70,7 @@ FAMILY = Family(
         ("bf16", "mfma"): 2048,
         ("f32", "mfma"): 256,
         ("f64", "mfma"): 256,
+        ("i8", "mfma"): 4096,
     },
     # rocprofiler-compute, gfx942 speed-of-light panel: L2 128 bytes a clock and channel (16 an XCD), L1 and LDS 128 a CU.
     l2_bytes_per_clock_and_xcd=2048,

@@ -22,6 +22,7 @@ class Family:
     targets: tuple[str, ...]
     occupancy_rules: OccupancyRules = field(repr=False)
     flops: dict[Pipe, Metric] = field(repr=False)
+    integer_operations: dict[Pipe, Metric] = field(repr=False)  # kept apart: they are no FLOPs, but take the pipes' time
     hbm_bytes: tuple[Metric, ...] = field(repr=False)  # (read, write), or () if not known
     cache_bytes: dict[str, Metric] = field(repr=False)
     evidence: dict[str, Metric] = field(repr=False)
@@ -33,9 +34,13 @@ class Family:
     def occupancy(self, kernel: KernelResources) -> Occupancy:
         return occupancy(self.occupancy_rules, kernel)
 
+    @property
+    def operations(self) -> dict[Pipe, Metric]:
+        return self.flops | self.integer_operations
+
     def counters(self) -> tuple[str, ...]:
         """Every hardware counter that some metric of the family needs, sorted: what a profile has to collect."""
-        metrics = [*self.flops.values(), *self.hbm_bytes, *self.cache_bytes.values(), *self.evidence.values()]
+        metrics = [*self.operations.values(), *self.hbm_bytes, *self.cache_bytes.values(), *self.evidence.values()]
         return tuple(sorted({counter for metric in metrics for counter in metric.counters}))
 
 

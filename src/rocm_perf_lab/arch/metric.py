@@ -12,21 +12,39 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number in `unit`, or None and the reason why there is none."""
+    """A number in `unit`, or None and the reason why there is none.
+
+    not_collected: the counters that were missing, where that is the reason.
+    """
 
     value: float | None
     unit: str
     reason: str | None = None
+    not_collected: tuple[str, ...] = ()
 
     @classmethod
     def missing(cls, unit: str, reason: str) -> Value:
         return cls(None, unit, reason)
+
+    @classmethod
+    def missing_counters(cls, unit: str, counters: Iterable[str]) -> Value:
+        names = tuple(dict.fromkeys(counters))
+        return cls(None, unit, f"not collected: {', '.join(names)}", names)
+
+    @classmethod
+    def missing_because(cls, unit: str, values: Iterable[Value]) -> Value:
+        """No value, for all the reasons that some of the given values have none."""
+        absent = [value for value in values if value.value is None]
+        counters = cls.missing_counters(unit, (name for value in absent for name in value.not_collected))
+        reasons = [value.reason for value in absent if value.reason and not value.not_collected]
+        reasons += [counters.reason] if counters.not_collected else []
+        return cls(None, unit, "; ".join(dict.fromkeys(reasons)), counters.not_collected if len(reasons) == 1 else ())
 
 
 @dataclass(frozen=True)
@@ -44,7 +62,7 @@ class Metric:
             return Value.missing(self.unit, "no counters were collected")
         missing = [name for name in self.counters if math.isnan(counters.get(name, math.nan))]
         if missing:
-            return Value.missing(self.unit, f"not collected: {', '.join(missing)}")
+            return Value.missing_counters(self.unit, missing)
         try:
             return Value(float(self.formula(*(counters[name] for name in self.counters))), self.unit)
         except ZeroDivisionError:

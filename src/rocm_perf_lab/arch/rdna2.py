@@ -42,6 +42,7 @@ FAMILY = Family(
     targets=("gfx1030", "gfx1031", "gfx1032"),
     occupancy_rules=rules(wave_size=32, wgp_mode=True),
     flops={},
+    integer_operations={},
     hbm_bytes=(),
     cache_bytes={},
     evidence={},

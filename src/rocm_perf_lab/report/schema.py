@@ -116,7 +116,7 @@ class OccupancySection(Section):
 
 
 class ArithmeticSection(Section):
-    precision: str
+    precision: str = Field(description="f8, f16, bf16, f32, f64; i8 counts integer operations, which are no FLOP")
     pipe: Literal["valu", "mfma"]
     flop: float | None = Field(description="floating-point operations of all dispatches")
     gflops: float | None = Field(description="attained, 10^9 FLOP/s")
@@ -141,7 +141,7 @@ class RooflineSection(Section):
     attainable_gflops: float | None = Field(description="under the roof at this operational intensity")
     fraction_of_ceiling: float | None = Field(description="of the binding roof")
     operational_intensity: float | None = Field(description="FLOP per byte beyond L2")
-    ridge: float | None = Field(description="FLOP per byte at which the kernel's own mix of operations meets the memory roof")
+    ridge: float | None = Field(description="operations per byte at which the kernel's own mix of operations meets the memory roof")
     position: Literal["memory-bound", "compute-bound"] | None = Field(description="the side of the ridge")
     arithmetic: list[ArithmeticSection]
     levels: list[LevelSection]

@@ -1,0 +1,35 @@
+"""products.toml: consistent in itself, with the families, and with a recorded MI300X."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from rocm_perf_lab.arch.family import family_of
+from rocm_perf_lab.arch.products import product_of, products
+
+
+def test_every_product_has_a_family_and_its_own_pci_ids():
+    ids = [id for product in products() for id in (product.pci_id, *product.figures.get("virtual_pci_ids", ()))]
+    assert len(ids) == len(set(ids))
+    for product in products():
+        assert family_of(product.gfx_target).name == product.family
+        assert product_of(product.pci_id) is product
+    assert product_of(0x1234) is None and product_of(None) is None
+
+
+def test_the_mi300x_is_what_a_recorded_one_says_of_itself(shared_data):
+    database = shared_data / "rocpd" / "mi300x_bmm_a.db"
+    connection = sqlite3.connect(f"{database.as_uri()}?mode=ro&immutable=1", uri=True)
+    (text,) = connection.execute("SELECT extdata FROM rocpd_info_agent WHERE type = 'GPU'").fetchone()
+    agent, product = json.loads(text), product_of(0x74A1)
+    assert product.figure("cu") == agent["cu_count"]
+    assert product.figure("xcd") == agent["num_xcc"]
+    assert product.figure("max_clock_mhz") == agent["max_engine_clk_fcompute"]
+    assert product.figure("vram_bytes") == agent["mem_banks"][0]["size_in_bytes"]
+    assert product.figure("lds_bytes") == 1024 * agent["lds_size_in_kb"]
+    sizes = {cache["level"]: 1024 * cache["size"] for cache in agent["caches"] if cache["level"] > 1}
+    assert (product.figure("l2_bytes_per_xcd"), product.figure("mall_bytes")) == (sizes[2], sizes[3])
+    topology = product.figures["topology"]
+    differs = {name for name in topology if name in agent and topology[name] != agent[name]}
+    assert differs == {"num_gws", "num_sdma_xgmi_engines", "capability"}

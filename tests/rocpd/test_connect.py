@@ -7,11 +7,11 @@ import shutil
 import sqlite3
 
 import pytest
-import rocpd_database
-from rocpd_database import Dispatch
 
+import rocpd_database
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd.reader import read_trace
+from rocpd_database import Dispatch
 
 
 def fingerprint(folder):

@@ -38,7 +38,7 @@ def test_edges_are_the_last_to_end_before_in_queue_or_stream(dispatches, copies)
     nodes = [(s, s + d, q, ordered(t)) for s, d, q, t in dispatches] + [(s, s + d, NO_ID, ordered(t)) for s, d, t in copies]
     rank = {node: place for place, node in enumerate(sorted(range(len(nodes)), key=lambda n: (*nodes[n][:2], n)))}
     edges = inferred_edges(*columns(dispatches, copies))
-    found = set(zip(edges.source.tolist(), edges.target.tolist()))
+    found = set(zip(edges.source.tolist(), edges.target.tolist(), strict=True))
     assert len(found) == len(edges), "a pair must not be there twice"
     assert not edges.exact.any()
 
@@ -63,4 +63,4 @@ def test_edges_are_the_last_to_end_before_in_queue_or_stream(dispatches, copies)
 def test_the_null_stream_waits_for_the_others_and_they_for_it():
     dispatches = [(0, 10, 1, 1), (0, 20, 2, 2), (25, 5, 3, 0), (40, 5, 1, 1)]
     edges = inferred_edges(*columns(dispatches, []))
-    assert set(zip(edges.source.tolist(), edges.target.tolist())) == {(0, 2), (1, 2), (2, 3), (0, 3)}
+    assert set(zip(edges.source.tolist(), edges.target.tolist(), strict=True)) == {(0, 2), (1, 2), (2, 3), (0, 3)}

@@ -8,10 +8,10 @@ import sqlite3
 
 import numpy as np
 import pytest
-import rocpd_database
-from rocpd_database import Copy, Dispatch
 
+import rocpd_database
 from rocm_perf_lab.rocpd.reader import read_trace
+from rocpd_database import Copy, Dispatch
 
 DATABASES = [
     "rocpd/mi300x_bmm_a.db",
@@ -42,7 +42,8 @@ def test_dispatches_are_those_of_the_view_kernels(name, shared_data):
     ]  # fmt: skip
     assert ours == [(row[0].removesuffix(".kd"), *row[1:]) for row in rows]
     copies = connection.execute("SELECT name, size, duration FROM memory_copies ORDER BY id").fetchall()
-    assert [(n, int(b), int(e - s)) for n, b, s, e in zip(trace.copies.name, trace.copies.bytes, trace.copies.start, trace.copies.end)] == copies
+    durations = (trace.copies.end - trace.copies.start).tolist()
+    assert list(zip(trace.copies.name, trace.copies.bytes.tolist(), durations, strict=True)) == copies
     assert trace.timing == "measured" and trace.device is None and not trace.has_exact_dependencies
     assert trace.has_times == ("nocounterclock" not in name)
 
@@ -56,7 +57,7 @@ def test_counters_are_summed_over_instances_as_in_the_csv(run, shared_data):
     ours = {
         (int(dispatch), name): float(value)
         for name, column in trace.counters.items()
-        for dispatch, value in zip(trace.dispatches.id, column)
+        for dispatch, value in zip(trace.dispatches.id, column, strict=True)
         if not math.isnan(value)
     }
     assert ours == pytest.approx(expected)
@@ -72,7 +73,7 @@ def test_what_the_builtin_tracer_adds_is_read(tmp_path):
     assert (trace.timing, trace.device, trace.timing_parameters) == ("modelled", "software gfx942", "f00d")
     assert trace.counters["SQ_WAVES"][0] == 6 and np.isnan(trace.counters["SQ_WAVES"][1])
     edges = trace.edges  # nodes: the dispatches a, b, then the copy
-    found = {(s, t, edges.KINDS[k]) for s, t, k in zip(edges.source, edges.target, edges.kind)}
+    found = {(s, t, edges.KINDS[k]) for s, t, k in zip(edges.source, edges.target, edges.kind, strict=True)}
     assert found == {(2, 0, "signal"), (0, 1, "queue"), (2, 1, "host"), (2, 1, "queue")}
     assert edges.exact.all()
 

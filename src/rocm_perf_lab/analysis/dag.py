@@ -59,9 +59,7 @@ def _symbols(trace: Trace) -> tuple[np.ndarray, tuple[str, ...]]:
     return np.r_[of_kernel[index.reshape(-1)] if len(ids) else of_kernel, of_copies], names
 
 
-def _topological_order(
-    start: np.ndarray, end: np.ndarray, source: np.ndarray, target: np.ndarray, trace: Trace
-) -> np.ndarray:
+def _topological_order(start: np.ndarray, end: np.ndarray, source: np.ndarray, target: np.ndarray, trace: Trace) -> np.ndarray:
     by_time = np.lexsort((np.arange(len(start)), end, start))
     rank = np.empty(len(start), np.int64)
     rank[by_time] = np.arange(len(start))

@@ -39,7 +39,7 @@ def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbp
         pci_id=agent.pci_id,
         cu=_figure(agent, "cu_count", product, "cu", "compute units"),
         xcd=_figure(agent, "num_xcc", product, "xcd", "dies"),
-        clock=Value(clock_mhz, "MHz") if clock_mhz else _figure(agent, "max_engine_clk_fcompute", product, "max_clock_mhz", "MHz"),
+        clock=Value(clock_mhz, "MHz") if clock_mhz else _clock(agent, product),
         memory_bandwidth=Value(memory_bandwidth_gbps, "GB/s") if memory_bandwidth_gbps else _bandwidth(agent, product),
     )
 
@@ -49,6 +49,10 @@ def _figure(agent: Agent, property: str, product: Product | None, key: str, unit
     if found:
         return Value(float(found), unit)
     return Value.missing(unit, f"neither the trace's agent ({property}) nor products.toml ({key}) has it")
+
+
+def _clock(agent: Agent, product: Product | None) -> Value:
+    return _figure(agent, "max_engine_clk_fcompute", product, "max_clock_mhz", "MHz")
 
 
 def _bandwidth(agent: Agent, product: Product | None) -> Value:

@@ -66,8 +66,11 @@ def _parallelism(occupancy: DispatchOccupancy, device: Device) -> dict[str, Valu
     found = occupancy.occupancy
     if found is None:
         reason = occupancy.reason or "no occupancy"
-        names = {"theoretical_occupancy": "fraction", "resident_waves_per_simd": "waves/SIMD", "grid_waves_per_simd": "waves/SIMD"}
-        return {name: Value.missing(unit, reason) for name, unit in names.items()}
+        return {
+            "theoretical_occupancy": Value.missing("fraction", reason),
+            "resident_waves_per_simd": Value.missing("waves/SIMD", reason),
+            "grid_waves_per_simd": Value.missing("waves/SIMD", reason),
+        }
     simds = device.family.occupancy_rules.simds
     per_simd = Value.missing("waves", device.cu.reason or "")
     if device.cu.value:
@@ -83,8 +86,8 @@ def _activity(values: dict[str, Value], time_ns: int, device: Device) -> dict[st
     """Shares of the device's cycles, from counters that add up over its SIMDs or CUs."""
     cu, clock, simds = device.cu.value, device.clock.value, device.family.occupancy_rules.simds
     if not (cu and clock and time_ns):
-        reason = device.cu.reason or device.clock.reason or NO_TIME
-        return {name: Value.missing("fraction", reason) for name in ("valu_busy_fraction", "lds_busy_fraction", "achieved_occupancy")}
+        missing = Value.missing("fraction", device.cu.reason or device.clock.reason or NO_TIME)
+        return dict.fromkeys(("valu_busy_fraction", "lds_busy_fraction", "achieved_occupancy"), missing)
     cu_cycles = cu * clock * time_ns / 1e3
 
     def share(name: str, per: float) -> Value:

@@ -155,7 +155,7 @@ def _dag(findings: Findings, head: dict[str, Any]) -> schema.DagDocument:
     return schema.DagDocument(
         dependencies="exact" if exact else "inferred",
         nodes=len(findings.dag),
-        edges=schema.EdgeCounts(**dict(zip(Edges.KINDS, counts))),
+        edges=schema.EdgeCounts(**dict(zip(Edges.KINDS, counts, strict=True))),
         critical_path_ns=path.length_ns if path else None,
         work_ns=path.work_ns if path else None,
         delay_ns=path.delay_ns if path else None,

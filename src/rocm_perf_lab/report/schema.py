@@ -20,9 +20,7 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-    reasons: dict[str, str] = Field(
-        default_factory=dict, description="field name -> why that field is null; absent if none is"
-    )
+    reasons: dict[str, str] = Field(default_factory=dict, description="field name -> why that field is null; absent if none is")
 
     @model_serializer(mode="wrap")
     def _reasons_last(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -141,7 +139,7 @@ class RooflineSection(Section):
     attainable_gflops: float | None = Field(description="under the roof at this operational intensity")
     fraction_of_ceiling: float | None = Field(description="of the binding roof")
     operational_intensity: float | None = Field(description="FLOP per byte beyond L2")
-    ridge: float | None = Field(description="operations per byte at which the kernel's own mix of operations meets the memory roof")
+    ridge: float | None = Field(description="operations per byte at which the kernel's own mix meets the memory roof")
     position: Literal["memory-bound", "compute-bound"] | None = Field(description="the side of the ridge")
     arithmetic: list[ArithmeticSection]
     levels: list[LevelSection]

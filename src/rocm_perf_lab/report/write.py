@@ -27,7 +27,7 @@ def write_documents(directory: Path, documents: Documents) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, document in documents.by_name().items():
-            _replace(directory / f"{name}.json", lambda file, text=to_json(document): file.write_text(text, "utf-8"))
+            _replace(directory / f"{name}.json", lambda file, of=document: file.write_text(to_json(of), "utf-8"))
         _replace(directory / "dispatches.parquet", lambda file: parquet.write_table(documents.dispatches, file))
     except OSError as error:
         raise OutputError(f"cannot write {error.filename or directory} ({error.strerror})", "choose another -o DIR") from error

@@ -14,9 +14,7 @@ NULL_STREAM = 0  # as rocprofv3 numbers it
 _KIND = {name: index for index, name in enumerate(Edges.KINDS)}
 
 
-def exact_edges(
-    events: Iterable[tuple[int, dict[str, Any]]], dispatches: Dispatches, copies: Copies
-) -> Edges:
+def exact_edges(events: Iterable[tuple[int, dict[str, Any]]], dispatches: Dispatches, copies: Copies) -> Edges:
     """Edges from event.extdata: {"depends_on": [[event id, "queue" | "signal" | "host"], ...]}.
 
     References to events that are neither a dispatch nor a copy of this trace are dropped.
@@ -109,7 +107,7 @@ def _overlapping_chain(nodes: np.ndarray, start: np.ndarray, end: np.ndarray) ->
     rank = {int(node): place for place, node in enumerate(nodes)}
     ended = np.searchsorted(end[by_end], start[nodes], side="right")
     pairs = []
-    for place, (node, count) in enumerate(zip(nodes, ended)):
+    for place, (node, count) in enumerate(zip(nodes, ended, strict=True)):
         # A node that takes no time ends when it starts: only nodes before it in order can be its predecessor.
         while count and rank[int(by_end[count - 1])] >= place:
             count -= 1

@@ -1,0 +1,183 @@
+"""The critical path against its definition: every path written out, and the schedule replayed with a node made longer."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rocpd_database
+from rocm_perf_lab.analysis.critical_path import critical_path
+from rocm_perf_lab.analysis.dag import Dag, build_dag
+from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.rocpd.reader import read_trace
+from rocm_perf_lab.rocpd.tables import Edges
+from rocpd_database import Dispatch
+
+
+@st.composite
+def dags(draw, most=9):
+    """A graph that a schedule could have produced: each node starts some delay after its last predecessor."""
+    n = draw(st.integers(1, most))
+    predecessors = [sorted(draw(st.sets(st.integers(0, v - 1), max_size=3))) if v else [] for v in range(n)]
+    start, end = [], []
+    for v in range(n):
+        ready = max((end[u] for u in predecessors[v]), default=100)
+        start.append(ready + draw(st.integers(0, 5)))
+        end.append(start[v] + draw(st.integers(0, 9)))
+    # Node numbers are shuffled: order in the arrays must not matter.
+    place = draw(st.permutations(range(n)))
+    nodes = {v: place[v] for v in range(n)}
+    edges = sorted((nodes[u], nodes[v]) for v in range(n) for u in predecessors[v])
+    return n, [start[place.index(p)] for p in range(n)], [end[place.index(p)] for p in range(n)], edges
+
+
+def make_dag(n, start, end, edges) -> Dag:
+    pairs = np.array(edges, np.int64).reshape(-1, 2)
+    by_target = np.lexsort((pairs[:, 0], pairs[:, 1]))
+    source, target = pairs[by_target, 0], pairs[by_target, 1]
+    order = topological(n, edges)
+    symbol = np.arange(n) % 3
+    names = tuple(f"s{i}" for i in range(min(n, 3)))
+    table = Edges(source, target, np.zeros(len(source), np.int64), np.ones(len(source), bool))
+    first = np.searchsorted(target, np.arange(n + 1))
+    return Dag(np.array(start), np.array(end), symbol, names, n, source, first, np.array(order), table)
+
+
+def topological(n, edges):
+    order, left = [], set(range(n))
+    while left:
+        ready = sorted(v for v in left if not any(t == v and s in left for s, t in edges))
+        order.append(ready[0])
+        left.remove(ready[0])
+    return order
+
+
+def delays(n, start, end, edges):
+    origin = min(start)
+    return [start[v] - max((end[s] for s, t in edges if t == v), default=origin) for v in range(n)]
+
+
+def replay(n, start, end, edges, longer):
+    """The last end if the nodes' durations grew by `longer[v]`: the schedule run forward again."""
+    delay, origin, ends = delays(n, start, end, edges), min(start), {}
+    for v in topological(n, edges):
+        ready = max((ends[s] for s, t in edges if t == v), default=origin)
+        ends[v] = ready + delay[v] + end[v] - start[v] + longer.get(v, 0)
+    return max(ends.values())
+
+
+def all_paths(n, edges):
+    """Every path from a node without predecessors to any node."""
+    paths = [[v] for v in range(n) if not any(t == v for _, t in edges)]
+    for path in paths:
+        paths += [path + [t] for s, t in edges if s == path[-1]]
+    return paths
+
+
+@given(dags())
+def test_the_path_is_the_longest_of_all_and_accounts_for_the_whole_span(drawn):
+    n, start, end, edges = drawn
+    found = critical_path(make_dag(*drawn))
+    nodes = found.nodes.tolist()
+    delay = delays(n, start, end, edges)
+
+    def weight(path):
+        return sum(delay[v] + end[v] - start[v] for v in path)
+
+    assert nodes in all_paths(n, edges)
+    assert weight(nodes) == max(map(weight, all_paths(n, edges))) == max(end) - min(start) == found.length_ns
+    assert found.work_ns == sum(end[v] - start[v] for v in nodes)
+    assert (found.lead_ns, found.delay_ns) == (delay[nodes[0]], sum(delay[v] for v in nodes[1:]))
+    assert found.work_ns + found.delay_ns + found.lead_ns == found.length_ns
+
+
+@given(dags())
+def test_a_node_can_grow_by_its_slack_and_no_more(drawn):
+    slack = critical_path(make_dag(*drawn)).slack_ns.tolist()
+    last = max(drawn[2])
+    for v, room in enumerate(slack):
+        assert replay(*drawn, {v: room}) == last
+        assert replay(*drawn, {v: room + 1}) == last + 1
+
+
+@given(dags())
+def test_no_speed_up_of_a_symbol_beats_its_ceiling(drawn):
+    n, start, end, edges = drawn
+    dag = make_dag(*drawn)
+    found = critical_path(dag)
+    for symbol in found.symbols:
+        mine = [v for v in range(n) if dag.names[dag.symbol[v]] == symbol.name]
+        best = replay(*drawn, {v: start[v] - end[v] for v in mine}) - min(start)
+        if symbol.speedup_ceiling is not None:
+            assert best * symbol.speedup_ceiling >= found.length_ns * (1 - 1e-12)
+        assert symbol.critical_path_ns == sum(end[v] - start[v] for v in found.nodes if v in mine)
+        assert symbol.min_slack_ns == min(found.slack_ns[mine])
+    assert sum(symbol.critical_path_ns for symbol in found.symbols) == found.work_ns
+    assert [s.critical_path_ns for s in found.symbols] == sorted((s.critical_path_ns for s in found.symbols), reverse=True)
+
+
+@given(dags())
+def test_exposed_time_is_time_alone(drawn):
+    n, start, end, _ = drawn
+    exposed = critical_path(make_dag(*drawn)).exposed_ns.tolist()
+    for v in range(n):
+        instants = range(start[v], end[v])
+        assert exposed[v] == sum(all(u == v or not start[u] <= t < end[u] for u in range(n)) for t in instants)
+
+
+def test_clock_skew_between_dependent_nodes_is_survived(tmp_path):
+    """b is recorded as starting before a, on which it depends, has ended: hardware clocks do that."""
+    work = [
+        Dispatch("c", 95, 130, depends_on=[(1, "queue")]),
+        Dispatch("b", 80, 100, depends_on=[(2, "queue")]),
+        Dispatch("a", 80, 90),
+    ]
+    dag = build_dag(read_trace(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED)))
+    found = critical_path(dag)
+    assert found.nodes.tolist() == [2, 1, 0]
+    assert (found.length_ns, found.work_ns, found.delay_ns) == (50, 65, -15)
+
+
+def test_dependencies_in_a_circle_are_refused(tmp_path):
+    work = [Dispatch("a", 0, 10, depends_on=[(1, "queue")]), Dispatch("b", 0, 10, depends_on=[(0, "queue")])]
+    trace = read_trace(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED))
+    with pytest.raises(TraceError, match="circle"):
+        build_dag(trace)
+
+
+@pytest.mark.parametrize("name", ["mi300x_bmm_a.db", "mi300x_bmm_b.db"])
+def test_totals_of_recorded_runs_are_those_of_sql(name, shared_data):
+    path = shared_data / "rocpd" / name
+    trace = read_trace(path)
+    found = critical_path(build_dag(trace))
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+    totals = dict(connection.execute("SELECT name, SUM(duration) FROM kernels GROUP BY name").fetchall())
+    (span,) = connection.execute('SELECT MAX("end") - MIN(start) FROM kernels').fetchone()
+    assert {symbol.name: symbol.total_ns for symbol in found.symbols} == totals
+    assert found.length_ns == span
+    # One queue: whatever is not on the path overlaps something that is, and everything else is on it.
+    off = np.setdiff1d(np.arange(len(trace.dispatches)), found.nodes)
+    start, end = trace.dispatches.start, trace.dispatches.end
+    for node in off:
+        assert any(start[other] < end[node] and start[node] < end[other] for other in found.nodes)
+
+
+def test_long_traces_take_seconds(tmp_path):
+    """200 000 dispatches on four queues. Ten million must stay within reach."""
+    import time
+
+    n = 200_000
+    start = np.arange(n) * 10
+    end = start + np.random.default_rng(1).integers(1, 40, n)
+    source, target = np.arange(n - 4), np.arange(4, n)
+    table = Edges(source, target, np.zeros(n - 4, np.int64), np.ones(n - 4, bool))
+    first = np.searchsorted(target, np.arange(n + 1))
+    dag = Dag(start, end, np.zeros(n, np.int64), ("k",), n, source, first, np.arange(n), table)
+    began = time.perf_counter()
+    found = critical_path(dag)
+    assert time.perf_counter() - began < 10
+    assert found.slack_ns.min() == 0 and found.length_ns == end.max()

@@ -1,0 +1,106 @@
+"""Rooflines worked out by hand, on the MI300X's figures: 304 CUs, 2100 MHz, 5300 GB/s."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocm_perf_lab.analysis.counters import SymbolCounters
+from rocm_perf_lab.analysis.device import device_of
+from rocm_perf_lab.analysis.headroom import headroom
+from rocm_perf_lab.analysis.roofline import roofline
+from rocm_perf_lab.arch import family_of
+from rocm_perf_lab.rocpd.tables import Agent
+
+MI300X = Agent(1, "GPU", "gfx942", "MI300X", 0x74A1, {"cu_count": 304, "num_xcc": 8, "max_engine_clk_fcompute": 2100})
+NOTHING = dict.fromkeys(family_of("gfx942").counters(), 0.0)
+PEAK_F32 = 304 * 2100e6 * 128
+PEAK_BF16 = 304 * 2100e6 * 2048
+
+
+def roof(time_ns=1_000_000, device=None, **counters):
+    return roofline(SymbolCounters(NOTHING | counters), time_ns, device or device_of(MI300X))
+
+
+def test_a_streaming_kernel_by_hand():
+    """64 Mi FMA wave instructions would be too many: 1 Mi FMAs, 64 MiB read in 128-byte requests, 1 ms."""
+    found = roof(SQ_INSTS_VALU_FMA_F32=2.0**20, TCC_BUBBLE_sum=2.0**19, TCC_EA0_RDREQ_sum=2.0**19)
+    flops, bytes = 2 * 64 * 2**20, 128 * 2**19
+    assert (found.flops.value, found.levels[0].bytes.value) == (flops, bytes)
+    assert found.intensity.value == flops / bytes == 2
+    assert found.gflops.value == pytest.approx(flops / 1e6)
+    assert found.ridge.value == pytest.approx(PEAK_F32 / 5300e9)
+    assert found.position == "memory-bound"
+    assert found.ceiling_ns.value == pytest.approx(bytes / 5300e9 * 1e9)
+    assert found.fraction.value == pytest.approx(bytes / 5300e9 / 1e-3)
+    assert found.attainable_gflops.value == pytest.approx(2 * 5300)
+    assert any("EXEC" in note for note in found.notes) and any("MALL" in note for note in found.notes)
+
+
+def test_the_ridge_of_a_mix_lies_between_those_of_its_pipes():
+    mops, fmas = 2.0**20, 2.0**18
+    found = roof(SQ_INSTS_VALU_MFMA_MOPS_BF16=mops, SQ_INSTS_VALU_FMA_F32=fmas, TCC_BUBBLE_sum=1000.0, TCC_EA0_RDREQ_sum=1000.0)
+    t_compute = 512 * mops / PEAK_BF16 + 128 * fmas / PEAK_F32
+    assert found.compute_ns.value == pytest.approx(t_compute * 1e9)
+    assert found.ridge.value == pytest.approx((512 * mops + 128 * fmas) / t_compute / 5300e9)
+    assert PEAK_F32 / 5300e9 < found.ridge.value < PEAK_BF16 / 5300e9
+    assert found.position == "compute-bound"
+    assert found.attainable_gflops.value == pytest.approx((512 * mops + 128 * fmas) / t_compute / 1e9)
+
+
+def test_integer_operations_take_time_but_are_no_flops():
+    found = roof(SQ_INSTS_VALU_MFMA_MOPS_I8=2.0**20, TCC_EA0_WRREQ_sum=4.0)
+    assert found.flops.value == 0
+    assert found.compute_ns.value == pytest.approx(512 * 2**20 / (304 * 2100e6 * 4096) * 1e9)
+    assert found.position == "compute-bound"
+
+
+def test_a_copy_has_intensity_zero_and_no_ridge():
+    found = roof(TCC_BUBBLE_sum=65536.0, TCC_EA0_RDREQ_sum=65536.0)
+    assert found.intensity.value == 0 and found.position == "memory-bound"
+    assert found.ridge.value is None and "0" in found.ridge.reason
+
+
+def test_an_idle_kernel_has_no_position_and_no_headroom():
+    found = roof()
+    assert found.position is None
+    assert headroom(found, 0.5).kernel_speedup.value is None
+
+
+def test_one_missing_counter_leaves_the_rest_standing():
+    counters = {name: value for name, value in NOTHING.items() if name != "SQ_INSTS_VALU_MFMA_MOPS_F8"}
+    found = roofline(SymbolCounters(counters | {"TCC_EA0_WRREQ_sum": 8.0}), 1000, device_of(MI300X))
+    assert found.flops.value is None and found.flops.not_collected == ("SQ_INSTS_VALU_MFMA_MOPS_F8",)
+    assert found.levels[0].bytes.value == 256 and found.levels[0].fraction.value > 0
+    assert found.position is None
+    assert found.fraction.value is None and "MOPS_F8" in found.fraction.reason
+
+
+def test_given_figures_take_the_place_of_the_device_s():
+    device = device_of(MI300X, clock_mhz=1000, memory_bandwidth_gbps=100)
+    found = roof(device=device, SQ_INSTS_VALU_ADD_F64=2.0**20, TCC_EA0_WRREQ_64B_sum=1000.0, TCC_EA0_WRREQ_sum=1000.0)
+    part = next(p for p in found.arithmetic if (p.precision, p.pipe) == ("f64", "valu"))
+    assert part.peak_gflops.value == 304 * 1000 * 128 / 1e3
+    assert found.levels[0].peak_gbps.value == 100
+
+
+def test_a_partition_has_its_own_cus_and_an_unknown_product_no_bandwidth():
+    cpx = Agent(1, "GPU", "gfx942", "MI300X", 0x74A1, {"cu_count": 38, "num_xcc": 1, "max_engine_clk_fcompute": 2100})
+    assert device_of(cpx).cu.value == 38
+    unknown = device_of(Agent(1, "GPU", "gfx942", "", 0x1234, {"cu_count": 80, "max_engine_clk_fcompute": 2100}))
+    found = roof(device=unknown, TCC_EA0_WRREQ_sum=8.0)
+    assert found.position is None
+    assert "0x1234" in found.levels[0].peak_gbps.reason and "--memory-bandwidth" in found.levels[0].peak_gbps.reason
+
+
+def test_amdahl_bounds_the_program():
+    found = headroom(roof(TCC_BUBBLE_sum=65536.0, TCC_EA0_RDREQ_sum=65536.0), fraction_of_path=0.5)
+    kernel = 1e6 / (65536 * 128 / 5300)
+    assert found.kernel_speedup.value == pytest.approx(kernel)
+    assert found.program_speedup.value == pytest.approx(1 / (0.5 + 0.5 / kernel))
+
+
+def test_without_times_there_are_bytes_but_no_rates():
+    found = roof(time_ns=0, TCC_EA0_WRREQ_sum=8.0)
+    assert found.levels[0].bytes.value == 256
+    assert found.levels[0].gbps.value is None and "start and end" in found.levels[0].gbps.reason
+    assert found.fraction.value is None

@@ -1,0 +1,67 @@
+"""Which dispatch a profile is about, and how stable its runtime is."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rocpd_database
+from rocm_perf_lab.analysis.selection import select
+from rocm_perf_lab.analysis.stability import classify, runtime_ms, stability
+from rocm_perf_lab.analysis.symbols import symbols_of
+from rocm_perf_lab.rocpd.reader import read_trace
+from rocpd_database import Dispatch
+
+
+def trace_of(tmp_path, *dispatches):
+    return read_trace(rocpd_database.write(tmp_path / "t.db", list(dispatches)))
+
+
+def test_the_longest_dispatch_wins_not_the_symbol_with_the_most_time(tmp_path):
+    trace = trace_of(
+        tmp_path,
+        Dispatch("__amd_rocclr_fillBufferAligned", 0, 1000),
+        Dispatch("many", 1000, 1060),
+        Dispatch("many", 1100, 1160),
+        Dispatch("long", 1200, 1300),
+        Dispatch("hipMemsetKernel", 2000, 9000),
+    )
+    symbols = symbols_of(trace)
+    chosen = select(trace, symbols)
+    assert (chosen.symbol.name, chosen.row, chosen.only_runtime_kernels) == ("long", 3, False)
+    assert [symbol.name for symbol in symbols if not symbol.is_runtime] == ["many", "long"]
+    assert runtime_ms(trace) == 220e-6
+
+
+def test_of_equally_long_dispatches_the_first(tmp_path):
+    trace = trace_of(tmp_path, Dispatch("z", 0, 50), Dispatch("a", 100, 150))
+    assert select(trace, symbols_of(trace)).row == 0
+
+
+def test_with_only_runtime_kernels_the_longest_of_them(tmp_path):
+    trace = trace_of(tmp_path, Dispatch("__amd_rocclr_copyBuffer", 0, 9), Dispatch("__amd_rocclr_fillBufferAligned", 20, 50))
+    chosen = select(trace, symbols_of(trace))
+    assert (chosen.symbol.name, chosen.only_runtime_kernels) == ("__amd_rocclr_fillBufferAligned", True)
+    assert runtime_ms(trace) == 39e-6
+
+
+@given(st.lists(st.floats(0.1, 1e4), min_size=2, max_size=9))
+def test_stability_is_the_sample_s(runs):
+    found = stability(runs)
+    assert found.median_ms == statistics.median(runs)
+    assert found.cv == pytest.approx(statistics.stdev(runs) / statistics.mean(runs))
+    assert found.classification == classify(found.cv)
+
+
+@pytest.mark.parametrize(
+    "cv, name", [(0, "stable"), (0.05, "stable"), (0.0501, "moderate"), (0.10, "moderate"), (0.11, "unstable")]
+)
+def test_classes(cv, name):
+    assert classify(cv) == name
+
+
+def test_one_run_has_no_spread():
+    assert stability([3.0]).cv is None and stability([3.0]).median_ms == 3.0

@@ -1,0 +1,102 @@
+"""The terminal report: in plain text without a terminal, never hiding what is modelled, guessed or unknown."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+import rocpd_database
+from rocm_perf_lab.analysis.pipeline import analyse
+from rocm_perf_lab.arch import family_of
+from rocm_perf_lab.report import words
+from rocm_perf_lab.report.terminal import render
+from rocpd_database import Copy, Dispatch
+
+COUNTERS = dict.fromkeys(family_of("gfx942").counters(), [0.0]) | {
+    "SQ_INSTS_VALU_FMA_F32": [1000.0],
+    "TCC_BUBBLE_sum": [50_000.0],
+    "TCC_EA0_RDREQ_sum": [50_000.0],
+    "SQ_INSTS_VMEM": [1000.0],
+    "TCP_TOTAL_CACHE_ACCESSES_sum": [64_000.0],
+    "SQ_WAVE_CYCLES": [100.0],
+    "SQ_WAIT_ANY": [90.0],
+}
+
+
+def report(path, width=100, terminal=False):
+    out = io.StringIO()
+    render(analyse(path), Console(file=out, width=width, force_terminal=terminal))
+    return out.getvalue()
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+@pytest.fixture
+def modelled(tmp_path):
+    kernel = "void softmax<float, [1]>(float const*, float*, int)"
+    work = [Copy(0, 5000), Dispatch(kernel, 6000, 106_000, counters=COUNTERS, depends_on=[(0, "signal")])]
+    return rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED)
+
+
+def test_what_was_found_why_and_what_next(modelled):
+    text = flat(report(modelled))
+    assert "MODELLED: no GPU ran this" in text and "software gfx942" in text
+    assert "softmax<float, [1]>: 94.3 % of the critical path of 106 us" in text
+    assert "at most 17.67x shorter" in text
+    assert "memory-latency-bound: its waves wait for memory" in text and "wait fraction 90.0 %" in text
+    assert "uncoalesced-access" in text and "64 accesses" in text
+    assert "Roofline: memory-bound at 0.02 FLOP/byte" in text
+    assert "What to try next - let neighbouring lanes touch neighbouring addresses" in text
+    assert "EXEC" in text and "MALL" in text, "biases stand beside the figures"
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_plain_text_without_a_terminal(modelled, width):
+    text = report(modelled, width)
+    assert "\x1b" not in text
+    prose = [line for line in text.splitlines() if not line.startswith("    ") and "  " not in line.strip()]
+    assert prose and all(len(line) <= width for line in prose)
+    assert all(line == line.rstrip() for line in prose)
+    assert "\x1b[" in report(modelled, width, terminal=True)
+
+
+def test_measured_times_carry_no_such_label_but_say_what_was_inferred(tmp_path):
+    work = [Dispatch("k", 0, 10_000), Dispatch("k", 20_000, 40_000, grid=10_000_000)]
+    text = flat(report(rocpd_database.write(tmp_path / "t.db", work)))
+    assert "MODELLED" not in text
+    assert "dependencies are inferred" in text
+    assert "one run: its spread is not known" in text
+    assert "not judged" in text and "no counters were collected" in text
+    assert "collect the missing counters" in text
+
+
+def test_without_gpu_times_it_says_so(tmp_path):
+    text = flat(report(rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 5, 5)])))
+    assert "Time in kernels: not known (the dispatches have no duration" in text
+
+
+@pytest.mark.parametrize(
+    "kernel, short",
+    [
+        ("void f<1u, (Kind)2>(int, float (*)(int))", "f<1u, (Kind)2>"),
+        ("vadd(float const*, float const*, float*, int)", "vadd"),
+        ("__amd_rocclr_copyBuffer", "__amd_rocclr_copyBuffer"),
+        ("(anonymous namespace)::g(int)", "(anonymous namespace)::g"),
+        ("k" * 60, "k" * 45 + "..."),
+    ],
+)
+def test_kernel_names_are_cut_to_what_tells_them_apart(kernel, short):
+    assert words.short_name(kernel) == short
+
+
+@given(st.floats(1, 1e13))
+def test_durations_keep_their_size(ns):
+    number, unit = words.duration(ns).split()
+    back = float(number.replace(",", "")) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    assert back == pytest.approx(ns, rel=0.01, abs=0.5)

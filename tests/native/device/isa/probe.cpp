@@ -1,0 +1,187 @@
+// Runs instructions of the device engine alone: no HIP, no ROCr, no timing. Tests drive it.
+//
+//   rpd_isa_probe run     < cases    > results    binary, see below
+//   rpd_isa_probe decode  < code     > lines      one line an instruction from the start of the code:
+//                                                 "<offset> ok|refused <text as the device has it>"
+//   rpd_isa_probe list               > lines      every mnemonic that the device knows: "<mnemonic> <unit number>"
+//
+// A run's input: Header, the code, then header.cases times a case: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
+// ([register][lane]), header.agprs * 64 AGPRs, LDS bytes, scratch bytes of each of the 64 lanes, memory bytes.
+// Output: for each case ResultHeader and the same state behind it. All words little-endian.
+// Code lies at kCodeAddress. Global memory lies across a 4 GiB boundary, so that address carries matter.
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "exec/observer.h"
+#include "isa/program.h"
+
+namespace rpd {
+namespace {
+
+constexpr uint64_t kCodeAddress = 0x10000;
+constexpr uint64_t kMemoryAddress = 0x100000000ull - 0x1000;
+constexpr uint64_t kApertureBytes = 0x100100000ull;
+constexpr uint32_t kRegisters = 512;         // of each kind, whatever the case lists
+constexpr uint32_t kInstructionLimit = 100000;
+constexpr const char* kIsa = "amdgcn-amd-amdhsa--gfx942";
+
+struct Header {
+  uint32_t code_bytes, cases, vgprs, agprs, lds_bytes, scratch_bytes, memory_bytes;
+};
+struct CaseHeader {
+  uint32_t entry;  // offset in the code
+  uint32_t mode, scc;
+};
+struct ResultHeader {
+  uint32_t faulted;
+  uint32_t scc, mode;
+  uint32_t executed;  // instructions
+  char fault[256];    // why, and the instruction's text
+};
+
+class SilentObserver : public Observer {
+ public:
+  void vector_access(Wave&, const Op&, const VectorAccess&) override {}
+  void scalar_access(Wave&, uint64_t, uint32_t) override {}
+  void wait(Wave&, unsigned, unsigned) override {}
+};
+
+// Device memory: an aperture that takes no room until it is touched.
+class Aperture {
+ public:
+  Aperture() {
+    void* base = mmap(nullptr, kApertureBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) throw std::runtime_error("cannot reserve the device's address space");
+    space.set_aperture(static_cast<char*>(base), kApertureBytes);
+  }
+  AddressSpace space;
+};
+
+void read_exactly(void* to, size_t size) {
+  if (size && std::fread(to, 1, size, stdin) != size) throw std::runtime_error("the input ends early");
+}
+void write_exactly(const void* from, size_t size) {
+  if (size && std::fwrite(from, 1, size, stdout) != size) throw std::runtime_error("cannot write the results");
+}
+
+void annotate_nothing(Op&) {}
+
+class Runner {
+ public:
+  Runner() : program_(aperture_.space, kIsa, annotate_nothing) {
+    read_exactly(&header_, sizeof header_);
+    read_exactly(aperture_.space.at(kCodeAddress), header_.code_bytes);
+    registers_.resize(2 * kRegisters * kLanes);
+    lds_.resize(header_.lds_bytes);
+    scratch_.resize(static_cast<size_t>(header_.scratch_bytes) * kLanes);
+  }
+
+  void run() {
+    for (uint32_t i = 0; i < header_.cases; ++i) run_case();
+  }
+
+ private:
+  // The parts of a case's state, in the order of the protocol.
+  template <class Transfer>
+  void transfer_state(Wave& wave, Transfer transfer) {
+    transfer(wave.scalar, sizeof wave.scalar);
+    transfer(wave.vector, header_.vgprs * kLanes * sizeof(uint32_t));
+    transfer(wave.accumulator, header_.agprs * kLanes * sizeof(uint32_t));
+    transfer(lds_.data(), lds_.size());
+    transfer(scratch_.data(), scratch_.size());
+    transfer(aperture_.space.at(kMemoryAddress), header_.memory_bytes);
+  }
+
+  void run_case() {
+    CaseHeader start;
+    read_exactly(&start, sizeof start);
+    Wave wave;
+    wave.program = &program_;
+    wave.vector = registers_.data();
+    wave.accumulator = registers_.data() + kRegisters * kLanes;
+    wave.scc = start.scc;
+    wave.mode = start.mode;
+    wave.lds = lds_.data();
+    wave.lds_bytes = header_.lds_bytes;
+    wave.scratch = scratch_.data();
+    wave.scratch_bytes = header_.scratch_bytes;
+    wave.memory = &aperture_.space;
+    wave.observer = &observer_;
+    transfer_state(wave, read_exactly);
+    ResultHeader result{};
+    wave.pc = program_.at(kCodeAddress + start.entry);
+    execute(wave, result);
+    result.scc = wave.scc;
+    result.mode = wave.mode;
+    write_exactly(&result, sizeof result);
+    transfer_state(wave, write_exactly);
+  }
+
+  static void execute(Wave& wave, ResultHeader& result) {
+    const Op* op = nullptr;
+    while (wave.state == WaveState::Running) {
+      if (++result.executed > kInstructionLimit) throw std::runtime_error("a case does not end");
+      op = wave.pc;
+      wave.pc = op->next;
+      op->execute(*op, wave);
+      if (wave.state == WaveState::AtBarrier) wave.state = WaveState::Running;  // this wave is its whole workgroup
+    }
+    if (wave.state != WaveState::Faulted) return;
+    result.faulted = 1;
+    std::snprintf(result.fault, sizeof result.fault, "%s | %s", wave.fault, op->text);
+  }
+
+  Header header_;
+  Aperture aperture_;
+  Program program_;
+  SilentObserver observer_;
+  std::vector<uint32_t> registers_;
+  std::vector<uint8_t> lds_, scratch_;
+};
+
+void decode_all() {
+  const std::string code(std::istreambuf_iterator<char>(std::cin), {});
+  Aperture aperture;
+  std::memcpy(aperture.space.at(kCodeAddress), code.data(), code.size());
+  Program program(aperture.space, kIsa, annotate_nothing);
+  for (uint64_t offset = 0; offset < code.size();) {
+    const Op* op = program.at(kCodeAddress + offset);
+    std::cout << offset << (op->semantics ? " ok " : " refused ") << op->text << '\n';
+    offset += op->size;
+  }
+}
+
+void list_all() {
+  for (const auto family :
+       {scalar_alu_semantics(), control_semantics(), scalar_memory_semantics(), vector_integer_semantics(),
+        vector_float_semantics(), vector_half_semantics(), vector_conversion_semantics(), vector_packed_semantics(),
+        vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(), lds_semantics(),
+        matrix_semantics()}) {
+    for (const Semantics& entry : family) std::cout << entry.mnemonic << ' ' << static_cast<int>(entry.unit) << '\n';
+  }
+}
+
+}  // namespace
+}  // namespace rpd
+
+int main(int count, char** arguments) {
+  const std::string command = count == 2 ? arguments[1] : "";
+  try {
+    if (command == "run") rpd::Runner().run();
+    else if (command == "decode") rpd::decode_all();
+    else if (command == "list") rpd::list_all();
+    else throw std::runtime_error("usage: rpd_isa_probe run|decode|list");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "rpd_isa_probe: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

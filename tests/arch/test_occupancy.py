@@ -28,7 +28,8 @@ def test_the_two_numbers_differ_where_only_part_of_a_workgroup_would_fit():
         (dict(), 32, ("wave slots",)),
         (dict(vgprs=128), 16, ("VGPRs",)),
         (dict(vgprs=124, accum=4), 16, ("VGPRs",)),  # 128 of the unified file, as a recorded GEMM has them
-        (dict(sgprs=102), 28, ("SGPRs",)),
+        (dict(sgprs=96), 32, ("wave slots",)),
+        (dict(sgprs=97), 28, ("SGPRs",)),
         (dict(lds=4097), 32, ("wave slots",)),
         (dict(lds=8193), 28, ("LDS",)),  # 8704 in granules of 512: 7 workgroups, where 65536 // 8193 also is 7
         (dict(lds=9362, threads=64), 6, ("LDS",)),  # 9728 in granules: 6, where 65536 // 9362 would be 7

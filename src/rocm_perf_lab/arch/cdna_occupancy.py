@@ -1,6 +1,6 @@
 """Occupancy of gfx90a and gfx942: 512 unified VGPRs per lane and SIMD, 4 SIMDs, 64 KiB LDS.
 
-Source: LLVM AMDGPUBaseInfo.cpp; the SGPR limit as clang 22 applies it (TotalSGPRs, with VCC and the like).
+Source: LLVM AMDGPUBaseInfo.cpp; SGPRs are clang's TotalSGPRs, with VCC and the like.
 """
 
 from __future__ import annotations
@@ -13,8 +13,13 @@ def _unified(arch_vgprs: int, accum_vgprs: int) -> int:
     return -(-arch_vgprs // 4) * 4 + accum_vgprs if accum_vgprs else arch_vgprs
 
 
-def _waves_by_sgprs(sgprs: int) -> int:
+def _compiler_waves_by_sgprs(sgprs: int) -> int:
     return 8 if sgprs <= 100 else 7
+
+
+def _resident_waves_by_sgprs(sgprs: int) -> int:
+    """800 SGPRs a SIMD, allocated by 16: from 97 on a wave takes 112, as hipOccupancyMaxActiveBlocksPerMultiprocessor has it."""
+    return 8 if sgprs <= 96 else 7
 
 
 RULES = OccupancyRules(
@@ -27,5 +32,6 @@ RULES = OccupancyRules(
     lds_granule=512,
     max_workgroups=16,
     total_vgprs=_unified,
-    waves_by_sgprs=_waves_by_sgprs,
+    compiler_waves_by_sgprs=_compiler_waves_by_sgprs,
+    resident_waves_by_sgprs=_resident_waves_by_sgprs,
 )

@@ -4,8 +4,8 @@ Two numbers that are never mixed:
   compiler_waves_per_simd  what clang's -Rpass-analysis=kernel-resource-usage prints as "Occupancy [waves/SIMD]" for a
                            kernel whose workgroups have exactly this size. It lets registers admit parts of workgroups and
                            does not round LDS up to its granule.
-  resident_waves_per_cu    whole workgroups only, LDS in granules: what hipOccupancyMaxActiveBlocksPerMultiprocessor
-                           returns, times the waves of a workgroup.
+  resident_waves_per_cu    whole workgroups only, LDS and SGPRs in granules. hipOccupancyMaxActiveBlocksPerMultiprocessor
+                           returns the same, times the waves of a workgroup, but that HIP 7.2 does not round LDS up.
 
 Source: LLVM AMDGPUBaseInfo.cpp (getNumWavesPerEUWithNumVGPRs, getMaxWorkGroupsPerCU) and AMDGPUSubtarget.cpp
 (getOccupancyWithWorkGroupSizes), LLVM 22.
@@ -41,7 +41,8 @@ class OccupancyRules:
     lds_granule: int
     max_workgroups: int  # of more than one wave: each takes a barrier
     total_vgprs: Callable[[int, int], int]  # (arch, accum) -> VGPRs that a wave allocates
-    waves_by_sgprs: Callable[[int], int]
+    compiler_waves_by_sgprs: Callable[[int], int]  # SGPRs -> waves per SIMD
+    resident_waves_by_sgprs: Callable[[int], int]
     notes: tuple[str, ...] = ()
 
     @property
@@ -77,10 +78,9 @@ def occupancy(rules: OccupancyRules, kernel: KernelResources) -> Occupancy:
         raise ValueError(f"a workgroup of {kernel.workgroup_size} threads")
     waves = _ceil_div(kernel.workgroup_size, rules.wave_size)
     by_vgprs = _waves_by_vgprs(rules, kernel)
-    by_sgprs = rules.waves_by_sgprs(kernel.sgprs)
     limits = {
         "VGPRs": _whole(rules.simds * by_vgprs, waves),
-        "SGPRs": _whole(rules.simds * by_sgprs, waves),
+        "SGPRs": _whole(rules.simds * rules.resident_waves_by_sgprs(kernel.sgprs), waves),
         "LDS": _workgroups_by_lds(rules, kernel.lds_bytes, rules.lds_granule) * waves,
         "workgroup slots": _workgroup_slots(rules, waves) * waves,
         "wave slots": _whole(rules.max_waves, waves),
@@ -88,7 +88,9 @@ def occupancy(rules: OccupancyRules, kernel: KernelResources) -> Occupancy:
     resident = min(limits.values())
     limited_by = tuple(name for name, limit in limits.items() if limit == resident and limit < limits["wave slots"])
     return Occupancy(
-        compiler_waves_per_simd=min(_compiler_waves_by_workgroups(rules, kernel, waves), by_vgprs, by_sgprs),
+        compiler_waves_per_simd=min(
+            _compiler_waves_by_workgroups(rules, kernel, waves), by_vgprs, rules.compiler_waves_by_sgprs(kernel.sgprs)
+        ),
         resident_waves_per_cu=resident,
         resident_workgroups_per_cu=resident // waves,
         max_waves_per_cu=rules.max_waves,

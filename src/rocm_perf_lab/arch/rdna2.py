@@ -32,7 +32,8 @@ def rules(wave_size: int, wgp_mode: bool) -> OccupancyRules:
         lds_granule=512,
         max_workgroups=32 if wgp_mode else 16,
         total_vgprs=_separate,
-        waves_by_sgprs=_never_limited,
+        compiler_waves_by_sgprs=_never_limited,
+        resident_waves_by_sgprs=_never_limited,
         notes=(WGP_NOTE,) if wgp_mode else (),
     )
 

@@ -1,0 +1,88 @@
+"""Compiles the HIP programs of these tests, and traces programs with the built-in tracer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.collect import device as devices
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@pytest.fixture(scope="session")
+def writer(native_dir: Path) -> Path:
+    return native_dir / "bin" / "rocmperf-rocpd-writer"
+
+
+@pytest.fixture(scope="session")
+def device(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> devices.Device:
+    """The GPU, or the software device where there is none."""
+    if shutil.which("hipcc") is None:
+        pytest.skip("no hipcc: these tests compile HIP programs")
+    return devices.select(devices.AUTO, tmp_path_factory.mktemp("device"))
+
+
+@pytest.fixture(scope="session")
+def compile_hip(device: devices.Device, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """compile_hip(source, *flags) is the compiled program (once per session)."""
+    folder, compiled = tmp_path_factory.mktemp("hip"), {}
+
+    def compile_once(source: Path, *flags: str) -> Path:
+        key = (source, flags)
+        if key not in compiled:
+            target = folder / f"{source.stem}{len(compiled)}"
+            command = ["hipcc", f"--offload-arch={device.target}", "-O3", *flags, "-o", target, source]
+            subprocess.run(command, check=True, capture_output=True)
+            compiled[key] = target
+        return compiled[key]
+
+    return compile_once
+
+
+@dataclass(frozen=True)
+class Run:
+    process: subprocess.CompletedProcess[str]
+    path: Path
+
+    def query(self, sql: str) -> list[tuple]:
+        with sqlite3.connect(f"file:{self.path}?mode=ro", uri=True) as connection:
+            return connection.execute(sql).fetchall()
+
+
+@pytest.fixture(scope="session")
+def traced(device: devices.Device, native_dir: Path) -> Callable[..., Run]:
+    """traced(database, program, *arguments) runs it to its end, however that may be, and waits for the database."""
+    library = native_dir / "lib" / "librocmperf_tracer.so"
+
+    def run(database: Path, *command: object, preload: bool = True, seconds: float = 60) -> Run:
+        environment = device.environment(os.environ, (library,)) | {"ROCM_PERF_TRACE": str(database)}
+        if preload:
+            environment["LD_PRELOAD"] = str(library)
+        process = subprocess.run(
+            list(map(str, command)), env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, timeout=seconds,
+        )  # fmt: skip
+        wait_for(lambda: database.exists() and not spool_of(database).exists())
+        return Run(process, database)
+
+    return run
+
+
+def spool_of(database: Path) -> Path:
+    return database.with_name(database.name + ".spool")
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)

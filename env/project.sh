@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154  # variables of ./dev
 # What ./dev prepares inside either environment: the Python packages and the native parts.
 #
-# Needs $repo, $cache, $label (machine or root: what the environment is), $root, inside(), stage() and die().
+# Needs $repo, $cache, $label (machine or root: what the environment is), $root, inside(), stage() and the like, and die().
 
 # --- Python ----------------------------------------------------------------------------------------------------------
 
@@ -39,8 +39,7 @@ ensure_build() {
   if [ ! -f "$repo/build/build.ninja" ] || [ "$(cat "$repo/build/.environment" 2>/dev/null)" != "$(environment_id)" ]; then
     stage "Configuring the native parts (cmake)" cmake configure
   fi
-  inside ninja -C "$repo/build" -n 2>/dev/null | grep -q 'no work to do' ||
-    stage "Building the native parts (ninja)" build inside ninja -C "$repo/build"
+  stage_if_slow "Building the native parts (ninja)" build inside ninja -C "$repo/build"
 }
 
 # A build folder made elsewhere (by hand, by another ./dev environment) remembers that one's compilers: start it over.

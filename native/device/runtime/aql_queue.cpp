@@ -169,6 +169,7 @@ void AqlQueue::complete_at(const AqlPacket& packet, uint64_t start, uint64_t end
 
 void AqlQueue::fail(const std::string& reason, int64_t error_code) {
   failed_ = true;
+  give_up();
   report_queue_error(device_, *this, reason, error_code);
 }
 

@@ -140,6 +140,11 @@ void Device::wake_queues() {
   for (auto& queue : queues_) queue->wake();
 }
 
+bool Device::progresses() {
+  std::lock_guard lock(queues_mutex_);
+  return std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) { return queue->progresses(); });
+}
+
 void Device::complete(uint64_t signal_address, uint64_t start, uint64_t end) {
   if (signal_address == 0) return;
   auto* signal = memory_.at<amd_signal_t>(signal_address);

@@ -43,6 +43,8 @@ class Device {
 
   EventWakeups& wakeups() { return wakeups_; }
   void wake_queues();
+  // Whether any queue has packets that it is not waiting to process.
+  bool progresses();
 
  private:
   void forget_stale_code();

@@ -1,14 +1,15 @@
 #include "runtime/model_interface.h"
 
+#include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <exception>
+#include <thread>
 #include <unistd.h>
 
 #include "runtime/device.h"
-#include "runtime/fast_open.h"
 #include "runtime/log.h"
 #include "runtime/memory_fault.h"
+#include "runtime/thunk_workarounds.h"
 
 namespace rpd {
 namespace {
@@ -17,25 +18,23 @@ using namespace std::chrono_literals;
 
 Device& device_of(void* device) { return *static_cast<Device*>(device); }
 
-// When the process ends with work in flight, queue threads must not run into destructors of libraries that they
-// use. A child of fork has none of those threads, and nothing to stop.
-void stop_at_exit() {
-  static const pid_t owner = getpid();
-  static const bool registered = [] {
-    std::atexit([] {
-      if (getpid() != owner) return;
-      for (Device* device : devices()) device->stop_queues(1s);
-    });
-    return true;
-  }();
-  (void)registered;
+// The process ends: programs synchronise while it does (HIP's own destructors among them), so queues go on. But
+// a kernel still in flight must not run into the destructors of libraries that it uses, which come after this
+// library's: give it a moment. A child of fork has no queue threads, and nothing to wait for.
+const pid_t owner = getpid();
+
+[[gnu::destructor]] void let_kernels_finish() {
+  if (getpid() != owner) return;
+  const auto deadline = std::chrono::steady_clock::now() + 1s;
+  const auto list = devices();
+  while (std::chrono::steady_clock::now() < deadline &&
+         std::any_of(list.begin(), list.end(), [](Device* device) { return device->progresses(); }))
+    std::this_thread::sleep_for(1ms);
 }
 
 void* create() {
   try {
-    auto* device = new Device;
-    stop_at_exit();
-    return device;
+    return new Device;
   } catch (const std::exception& failure) {
     report_error("the device cannot be created: %s", failure.what());
     return nullptr;
@@ -94,5 +93,6 @@ constexpr model::Functions kFunctions{
 
 extern "C" [[gnu::visibility("default")]] const rpd::model::Functions* get_hsakmt_model_functions() {
   rpd::avoid_slow_open();
+  rpd::avoid_busy_event_threads();
   return &rpd::kFunctions;
 }

@@ -1,6 +1,6 @@
 #include "runtime/queue.h"
 
-#include <algorithm>
+#include "runtime/device.h"
 
 namespace rpd {
 
@@ -40,12 +40,22 @@ bool Queue::stop(std::chrono::milliseconds patience) {
 }
 
 bool Queue::wait_until(const std::function<bool()>& condition) {
-  for (;;) {
+  bool satisfied = condition();
+  while (!satisfied && !stopping()) {
+    blocked_.store(true, std::memory_order_release);
     const uint32_t seen = signal_activity().current();
-    if (stopping()) return false;
-    if (condition()) return true;
-    signal_activity().wait(seen, 1ms);
+    satisfied = condition();
+    if (!satisfied) signal_activity().wait(seen, 1ms);
   }
+  blocked_.store(false, std::memory_order_release);
+  return satisfied;
+}
+
+bool Queue::progresses() const {
+  if (blocked_.load(std::memory_order_acquire)) return false;
+  const auto& memory = device_.memory();
+  return __atomic_load_n(memory.at<uint64_t>(info_.read_pointer_address), __ATOMIC_ACQUIRE) !=
+         __atomic_load_n(memory.at<uint64_t>(info_.write_pointer_address), __ATOMIC_ACQUIRE);
 }
 
 void Queue::serve() {

@@ -30,12 +30,17 @@ class Queue : public std::enable_shared_from_this<Queue> {
   // There may be new packets.
   void wake() { work_.announce(); }
 
+  // Has packets and neither waits for a signal nor has given up.
+  bool progresses() const;
+
   uint64_t ring_address() const { return info_.ring_base_address; }
 
  protected:
   // Serves the packets that are there; whether there were any.
   virtual bool serve_packets() = 0;
 
+  // No further packet will be served.
+  void give_up() { blocked_.store(true, std::memory_order_release); }
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
   // Blocks until `condition` holds; false if the queue is being stopped before.
   bool wait_until(const std::function<bool()>& condition);
@@ -47,6 +52,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
   void serve();
 
   Activity work_;
+  std::atomic<bool> blocked_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> finished_{false};
   std::thread thread_;

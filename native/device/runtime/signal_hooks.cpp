@@ -4,9 +4,9 @@
 // with them modelled times, would depend on how fast this machine happens to execute. So
 //  - a wait advances the thread's clock to the end of what it waited for;
 //  - a wait with a timeout takes the timeout as virtual time: it is satisfied if the signal completes by then;
-//  - a load sees the value 0 of a finished packet only once the thread's clock has reached the packet's end. HIP
-//    loads a signal to skip waiting for what is already complete; taking that from real time would drop the
-//    dependency from the modelled order by chance;
+//  - a load sees the value 0 of a finished packet only once the thread's clock has reached the packet's end, and to
+//    know that, it waits (in real time) for the packet while the device makes progress. HIP loads signals to leave
+//    out dependencies on what is already complete; taking that from real time would leave them out by chance;
 //  - a thread that loads the same signal over and over, and does nothing else, is polling: that is a wait.
 #include <algorithm>
 #include <chrono>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/activity.h"
+#include "runtime/device.h"
 #include "runtime/hooks.h"
 #include "runtime/signals.h"
 #include "runtime/virtual_clock.h"
@@ -44,8 +45,52 @@ bool is_polling(hsa_signal_t signal) {
 
 // ---- loads ----
 
+// Blocks until done() or the deadline. Spins a little first: short work is often done by then.
+template <class Done>
+bool block_until(Done done, Clock::time_point deadline) {
+  const auto spin_end = Clock::now() + 20us;
+  for (;;) {
+    const uint32_t seen = signal_activity().current();
+    if (done()) return true;
+    const auto now = Clock::now();
+    if (now >= deadline) return false;
+    if (now < spin_end)
+      std::this_thread::yield();
+    else
+      signal_activity().wait(seen, std::min<std::chrono::nanoseconds>(1ms, deadline - now));
+  }
+}
+
+// Whether any queue works on something, now or within the time that it takes to notice a new packet. If none does,
+// pending signals stay so until the host does something.
+bool device_progresses() {
+  const auto list = devices();
+  return std::any_of(list.begin(), list.end(), [](Device* device) { return device->progresses(); });
+}
+
+// Blocks until the signal is 0 or cannot become so by the device alone.
+void await_outcome(hsa_signal_t signal) {
+  thread_local uint64_t hopeless_signal = 0;  // of the last load, if it ended so
+  constexpr auto kSettled = 20ms;
+  if (loads_in_a_row > 1 && hopeless_signal == signal.handle) return;
+  hopeless_signal = 0;
+  auto last_progress = Clock::now();
+  const auto known = [&] {
+    if (load_value(of(signal)) <= 0) return true;
+    const auto now = Clock::now();
+    if (device_progresses()) last_progress = now;
+    if (now - last_progress > kSettled) hopeless_signal = signal.handle;
+    return hopeless_signal != 0;
+  };
+  block_until(known, Clock::time_point::max());
+}
+
 hsa_signal_value_t visible_value(hsa_signal_t signal, hsa_signal_value_t value) {
   const bool polling = is_polling(signal);
+  if (value > 0 && !virtual_clock::in_callback()) {
+    await_outcome(signal);
+    value = load_value(of(signal));
+  }
   if (value != 0) return value;
   const uint64_t end = completion_time(of(signal));
   if (polling || virtual_clock::in_callback()) virtual_clock::advance_to(end);
@@ -82,22 +127,6 @@ Clock::time_point real_deadline(uint64_t timeout) {
   if (timeout == 0) return Clock::now();
   if (timeout >= static_cast<uint64_t>(kAtMost.count())) return Clock::time_point::max();
   return Clock::now() + std::max<std::chrono::nanoseconds>(kAtLeast, std::chrono::nanoseconds(timeout));
-}
-
-// Blocks until done() or the deadline. Spins a little first: short work is often done by then.
-template <class Done>
-bool block_until(Done done, Clock::time_point deadline) {
-  const auto spin_end = Clock::now() + 20us;
-  for (;;) {
-    const uint32_t seen = signal_activity().current();
-    if (done()) return true;
-    const auto now = Clock::now();
-    if (now >= deadline) return false;
-    if (now < spin_end)
-      std::this_thread::yield();
-    else
-      signal_activity().wait(seen, std::min<std::chrono::nanoseconds>(1ms, deadline - now));
-  }
 }
 
 // In virtual time: whether what ends at `end` does so within the timeout. Advances the clock to the outcome.

@@ -1,0 +1,18 @@
+// Two defects of ROCr's thunk in model mode (seen up to 7.2.4) that cost time, not correctness. Both are worked
+// around by replacing a C library function that libhsa-runtime64 calls at the right moment, and only there. Where
+// that library looks otherwise, nothing happens.
+#pragma once
+
+namespace rpd {
+
+// hsaKmtOpenKFD sizes an array by a node count that is not initialised in model mode, then zeroes it: by chance up
+// to 4 GiB and several seconds. The array is used for nothing. This makes libhsa-runtime64's next large clearing
+// skip memory that is fresh from the system, and so already zero.
+void avoid_slow_open();
+
+// ROCr's event threads wait for several events at once. When one of them comes, the model forgets for the others
+// what they wait for (it takes age 0, "always there"), so that from then on every wait returns at once and the
+// thread takes a core for itself. This makes a thread pause that waits far too often.
+void avoid_busy_event_threads();
+
+}  // namespace rpd

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from occupancy_kernels import compile_and_report, draw_kernels, resources
 
+from occupancy_kernels import compile_and_report, draw_kernels, resources
 from rocm_perf_lab.arch import cdna2, cdna3, rdna2
 from rocm_perf_lab.arch.occupancy import occupancy
 

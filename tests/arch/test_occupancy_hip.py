@@ -6,8 +6,8 @@ import dataclasses
 import shutil
 
 import pytest
-from occupancy_kernels import compile_and_report, draw_kernels, resources
 
+from occupancy_kernels import compile_and_report, draw_kernels, resources
 from rocm_perf_lab.arch import cdna3
 from rocm_perf_lab.arch.occupancy import occupancy
 
@@ -20,7 +20,8 @@ AS_HIP = dataclasses.replace(cdna3.FAMILY.occupancy_rules, lds_granule=1)
 def test_resident_workgroups_are_what_hip_returns(native_dir, rocm_perf, tmp_path):
     source, threads = draw_kernels(AS_HIP, KERNELS, "hip")
     queries = "".join(
-        f'if (hipOccupancyMaxActiveBlocksPerMultiprocessor(&n, (const void*)k{number}, {size}, 0)) return 1;\nprintf("%d\\n", n);\n'
+        f"if (hipOccupancyMaxActiveBlocksPerMultiprocessor(&n, (const void*)k{number}, {size}, 0)) return 1;\n"
+        'printf("%d\\n", n);\n'
         for number, size in enumerate(threads)
     )
     (tmp_path / "query.hip").write_text(f"#include <cstdio>\n{source}int main() {{ int n;\n{queries} }}\n")

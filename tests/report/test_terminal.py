@@ -49,8 +49,8 @@ def test_what_was_found_why_and_what_next(modelled):
     assert "MODELLED: no GPU ran this" in text and "software gfx942" in text
     assert "softmax<float, [1]>: 94.3 % of the critical path of 106 us" in text
     assert "at most 17.67x shorter" in text
-    assert "memory-latency-bound: its waves wait for memory" in text and "wait fraction 90.0 %" in text
-    assert "uncoalesced-access" in text and "64 accesses" in text
+    assert "memory-latency-bound: its waves spend most of their life waiting" in text and "wait fraction 90.0 %" in text
+    assert "uncoalesced-access" in text and "l1 accesses per vmem instruction 64)" in text
     assert "Roofline: memory-bound at 0.02 FLOP/byte" in text
     assert "What to try next - let neighbouring lanes touch neighbouring addresses" in text
     assert "EXEC" in text and "MALL" in text, "biases stand beside the figures"
@@ -100,3 +100,9 @@ def test_durations_keep_their_size(ns):
     number, unit = words.duration(ns).split()
     back = float(number.replace(",", "")) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
     assert back == pytest.approx(ns, rel=0.01, abs=0.5)
+
+
+def test_copies_that_outweigh_the_kernels_are_not_buried(tmp_path):
+    work = [Copy(0, 50_000), Dispatch("k", 51_000, 61_000, depends_on=[(0, "signal")])]
+    text = flat(report(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED)))
+    assert "copies are 82.0 % of the path, more than any kernel" in text

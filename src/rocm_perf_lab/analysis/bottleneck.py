@@ -75,7 +75,7 @@ CLASSES = (
     Rule(
         "memory-latency-bound", ("wait_fraction", "vmem_instructions"),
         lambda wait, vmem: wait >= WAITING and vmem > 0,
-        "its waves wait for memory most of their life while the memory itself is far from its peak rate",
+        "its waves spend most of their life waiting, for memory or for each other, and memory is not at its peak rate",
         ("put more loads in flight: unroll, load ahead of use, more waves; make each load wider",),
     ),
     Rule(

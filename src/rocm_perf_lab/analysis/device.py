@@ -35,13 +35,20 @@ def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbp
         target=agent.target,
         family=family_of(agent.target),
         product=product,
-        product_name=agent.product or (product.name if product else agent.target),
+        product_name=_name(agent, product),
         pci_id=agent.pci_id,
         cu=_figure(agent, "cu_count", product, "cu", "compute units"),
         xcd=_figure(agent, "num_xcc", product, "xcd", "dies"),
         clock=Value(clock_mhz, "MHz") if clock_mhz else _clock(agent, product),
         memory_bandwidth=Value(memory_bandwidth_gbps, "GB/s") if memory_bandwidth_gbps else _bandwidth(agent, product),
     )
+
+
+def _name(agent: Agent, product: Product | None) -> str:
+    """The agent's own name, unless that is empty or only the target's."""
+    if agent.product and agent.product != agent.target:
+        return agent.product
+    return product.name if product else agent.target
 
 
 def _figure(agent: Agent, property: str, product: Product | None, key: str, unit: str) -> Value:

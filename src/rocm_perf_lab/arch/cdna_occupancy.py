@@ -18,7 +18,7 @@ def _compiler_waves_by_sgprs(sgprs: int) -> int:
 
 
 def _resident_waves_by_sgprs(sgprs: int) -> int:
-    """800 SGPRs a SIMD, allocated by 16: from 97 on a wave takes 112, as hipOccupancyMaxActiveBlocksPerMultiprocessor has it."""
+    """800 SGPRs a SIMD, allocated by 16: from 97 on a wave takes 112. HIP's occupancy functions have it so."""
     return 8 if sgprs <= 96 else 7
 
 

@@ -183,9 +183,12 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
     notes = [] if exact else [INFERRED_NOTE]
     if path is None or dominant is None:
         return notes
-    first = path.symbols[0]
-    if first is not dominant:
-        notes.append(f"{first.name} has more of the path than any of the program's own kernels: {100 * first.fraction:.1f} %")
+    copies = sum(found.fraction for found in path.symbols if found.is_copy)
+    if copies > dominant.fraction:
+        notes.append(
+            f"copies are {100 * copies:.1f} % of the path, more than any kernel of the program: move less, keep data on the "
+            "device, or let copies overlap kernels (pinned memory, hipMemcpyAsync on a stream of their own)"
+        )
     if path.delay_ns + path.lead_ns > path.work_ns:
         notes.append("on most of the path nothing runs: launches, and the host's work between them, decide the span")
     return notes

@@ -30,13 +30,15 @@ def render(documents: Documents, console: Console) -> None:
     roof = next((roof for roof in documents.roofline.kernels if roof.kernel == kernel.kernel), None)
     _title(profile, console)
     _which_kernel(dag, console)
+    for note in dag.notes:
+        _say(console, f"- {note}.")
     if kernel.kernel != profile.kernel.name:
         longest = words.short_name(profile.kernel.name)
         _say(console, f"The longest single dispatch ({words.duration(profile.kernel.duration_ns)}) is one of {longest}.")
     _what_holds_it_back(kernel, roof, console)
     _headroom(kernel, console)
     _advice(kernel, console)
-    _notes([*dag.notes, *kernel.notes, *kernel.occupancy.notes], console)
+    _notes([*kernel.notes, *kernel.occupancy.notes], console)
 
 
 def _kernel_of_interest(documents: Documents) -> KernelAnalysis:
@@ -56,8 +58,11 @@ def _title(profile: ProfileDocument, console: Console) -> None:
 
 def modelled_label(document: Document) -> str:
     """What must stand beside every time that no hardware took."""
-    device = document.gpu.software_device or "a software device"
-    return f"MODELLED: no GPU ran this. Counts are exact for {device}; every time comes from its timing model."
+    device = f"The {document.gpu.software_device or 'software device'}"
+    return (
+        f"MODELLED: no GPU ran this. {device} executed the program and counted its instructions; "
+        "cache traffic and every time come from its models."
+    )
 
 
 def _runtime(profile: ProfileDocument) -> str:
@@ -130,8 +135,8 @@ def _undecided(undecided: dict[str, str], console: Console) -> None:
 
 
 def _numbers(evidence: Iterable) -> str:
-    parts = [f"{item.name.replace('_', ' ')} {words.evidence(item.value, item.unit)}" for item in evidence]
-    return f" ({', '.join(parts)})" if parts else ""
+    parts = ", ".join(words.evidence(item.name, item.value, item.unit) for item in evidence)
+    return f" ({parts})" if parts else ""
 
 
 def _roofline(roof: RooflineSection, console: Console) -> None:

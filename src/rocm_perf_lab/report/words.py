@@ -45,15 +45,17 @@ def size(count: float | None) -> str:
     return f"{count:.0f} B"
 
 
-def evidence(value: float | None, unit: str) -> str:
-    """A piece of evidence in its own unit."""
+def evidence(name: str, value: float | None, unit: str) -> str:
+    """'wait fraction 51.5 %': a piece of evidence, its unit left out where the name already says it."""
+    label = name.replace("_", " ")
     if unit == "fraction":
-        return percent(value)
+        return f"{label} {percent(value)}"
     if unit == "ns":
-        return duration(value)
+        return f"{label} {duration(value)}"
     if unit == "flag":
-        return UNKNOWN if value is None else "yes" if value else "no"
-    return amount(value, unit)
+        return f"{label} {UNKNOWN if value is None else 'yes' if value else 'no'}"
+    said = unit in label or "/" in unit
+    return f"{label} {amount(value, '' if said else unit)}"
 
 
 def short_name(kernel: str, width: int = 48) -> str:

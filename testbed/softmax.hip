@@ -1,7 +1,7 @@
 // softmax_testbed: row-wise softmax of a rows x cols float matrix, the slow way and a better way.
 //
 //   softmax_testbed [--rows R] [--cols C] [--kernel naive|lds|both] [--repeats N]
-//                                                                     defaults: 4096 x 256, both, 1
+//                                                                     defaults: 1024 x 512, both, 1
 //
 // softmax_naive  one thread a row, three passes over it (maximum, sum, write). Neighbouring lanes read addresses
 //                `cols` floats apart, so a wave's load touches 64 cache lines for 256 useful bytes, and the grid has
@@ -89,8 +89,8 @@ static uint64_t verify(const char* kernel, const float* device, const std::vecto
 int main(int argc, char** argv) {
   check::Options options(argc, argv,
                          "softmax_testbed [--rows R] [--cols C] [--kernel naive|lds|both] [--repeats N]");
-  const int rows = options.number("--rows", 4096, 1, 1 << 20);
-  const int cols = options.number("--cols", 256, 1, 1 << 16);
+  const int rows = options.number("--rows", 1024, 1, 1 << 20);
+  const int cols = options.number("--cols", 512, 1, 1 << 16);
   const int repeats = options.number("--repeats", 1, 1, 1000000);
   const std::string kernel = options.text("--kernel", "both");
   if (kernel != "naive" && kernel != "lds" && kernel != "both") options.wrong("--kernel", "is naive, lds or both");

@@ -40,9 +40,16 @@ void Lane::push(const InFlight& operation) {
 
 void Lane::take_completed(std::vector<InFlight>& into) {
   std::lock_guard lock(mutex_);
+  const size_t before = into.size();
   // Silent ones first: who sees a forwarded signal may rely on all that was before it.
   move_completed(silent_, into, kWindow);
   move_completed(forwarded_, into, forwarded_.size());
+  for (size_t i = before; i < into.size(); ++i) last_completed_ = std::max(last_completed_, into[i].packet);
+}
+
+uint64_t Lane::last_completed() {
+  std::lock_guard lock(mutex_);
+  return last_completed_;
 }
 
 bool Lane::empty() {

@@ -22,6 +22,7 @@ struct InFlight {
   hsa_signal_t signal, forward;
   hsa_agent_t agent;
   uint64_t id;
+  uint64_t packet;  // its number in its queue; 0 for a copy
   Work work;
 };
 
@@ -32,10 +33,14 @@ class Lane {
   void take_completed(std::vector<InFlight>& into);
   bool empty();
 
+  // The latest packet known to be complete. Its queue has read all that lie before it.
+  uint64_t last_completed();
+
  private:
   std::mutex mutex_;
   std::vector<InFlight> silent_;     // in submission order; nobody waits for these signals
   std::vector<InFlight> forwarded_;  // somebody may wait for each of them
+  uint64_t last_completed_ = 0;
 };
 
 class Collector {

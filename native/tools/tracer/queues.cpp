@@ -20,6 +20,8 @@ struct TracedQueue {
   uint32_t id;
   hsa_agent_t agent;
   Lane* lane;
+  uint64_t most_in_flight;  // packets
+  uint64_t submitted = 0;   // packets; ROCr lets one thread at a time submit to a queue
 };
 
 // All AQL packets are 64 bytes, with the header first and the completion signal last.
@@ -39,7 +41,7 @@ uint32_t barrier_bit_of(const Packet& packet) { return packet.dispatch.header >>
 
 void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit, TracedQueue& queue) {
   const InFlight operation{the_collector().stand_in_for(packet.completion_signal), packet.completion_signal,
-                           queue.agent, ++dispatches, Work::dispatch};
+                           queue.agent, ++dispatches, queue.submitted, Work::dispatch};
   spool::Dispatch dispatch{};
   dispatch.dispatch_id = operation.id;
   dispatch.kernel_object = packet.kernel_object;
@@ -79,6 +81,18 @@ void record_barrier(const Packet& packet, const TracedQueue& queue) {
   signal_will_complete(packet.barrier.completion_signal);
 }
 
+// An intercepting queue must never be fuller than the ring behind it: ROCr up to 7.2 then overruns a buffer of 256
+// packets. So where a program without a tracer waits for a free slot, it waits here, at half the ring: a read index
+// may lag behind what has completed.
+void wait_for_room(TracedQueue& queue) {
+  while (queue.submitted - queue.lane->last_completed() > queue.most_in_flight) {
+    the_collector().collect();
+    if (queue.lane->empty()) return;  // what is in the ring are barrier packets only
+    const timespec pause{0, 20'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
 void on_submit(const void* packets, uint64_t count, uint64_t, void* data,
                hsa_amd_queue_intercept_packet_writer write) {
   if (!recording.load(std::memory_order_relaxed)) return write(packets, count);
@@ -87,6 +101,8 @@ void on_submit(const void* packets, uint64_t count, uint64_t, void* data,
   const auto* theirs = static_cast<const Packet*>(packets);
   ours.assign(theirs, theirs + count);
   for (Packet& packet : ours) {
+    ++queue.submitted;
+    wait_for_room(queue);
     if (type_of(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH)
       submit_dispatch(packet.dispatch, barrier_bit_of(packet), queue);
     else
@@ -104,7 +120,7 @@ hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
                                                                   group_bytes, queue);
   if (status != HSA_STATUS_SUCCESS) return status;
   // Lives as long as the process: packets may still pass while others destroy the queue.
-  auto* traced = new TracedQueue{++queues, agent, &the_collector().add_lane()};
+  auto* traced = new TracedQueue{++queues, agent, &the_collector().add_lane(), (*queue)->size / 2};
   spool::Queue created{};
   created.queue_id = traced->id;
   created.node_id = node_of(agent);

@@ -92,9 +92,9 @@ def write_database(path: Path, counters):
             """
         )
         pid = os.getpid()
-        gpu = json.dumps({"cu_count": 304, "simd_per_cu": 4, "max_engine_clk_fcompute": 2100, "num_xcc": 8, "device_id": 0x74A1})
+        figures = {"cu_count": 304, "simd_per_cu": 4, "max_engine_clk_fcompute": 2100, "num_xcc": 8, "device_id": 0x74A1}
         database.execute("INSERT INTO rocpd_info_process VALUES (?, 1, ?, 'application', '{}')", (pid, pid))
-        database.execute("INSERT INTO rocpd_info_agent VALUES (1, 'GPU', 'gfx942', 'AMD Instinct MI300X', 29857, ?)", (gpu,))
+        database.execute("INSERT INTO rocpd_info_agent VALUES (1, 'GPU', 'gfx942', 'MI300X', 29857, ?)", (json.dumps(figures),))
         for kernel, names in KERNELS.items():
             database.execute("INSERT INTO rocpd_info_kernel_symbol VALUES (?, ?, ?, 16, 0, 32, 0, 0)", (kernel, *names))
         for dispatch, (kernel, start, end) in enumerate(DISPATCHES, start=1):
@@ -104,7 +104,7 @@ def write_database(path: Path, counters):
         for pmc, name in enumerate(counters, start=1):
             database.execute("INSERT INTO rocpd_info_pmc VALUES (?, ?)", (pmc, name))
             for dispatch in range(1, len(DISPATCHES) + 1):
-                rows = [(dispatch, pmc)] * 2  # two instances of the counter, to be summed
+                rows = [(dispatch, pmc)] * 2  # of two instances, to be summed
                 database.executemany("INSERT INTO rocpd_pmc_event(event_id, pmc_id, value) VALUES (?, ?, 512)", rows)
     if os.environ.get("STAND_IN_JOURNAL"):
         path.with_name(path.name + "-journal").write_bytes(b"hot")

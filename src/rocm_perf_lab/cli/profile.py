@@ -20,6 +20,8 @@ from rocm_perf_lab.errors import TraceError, UsageError
 if TYPE_CHECKING:
     from rocm_perf_lab.analysis.pipeline import Documents
 
+_PLAIN_WIDTH = 120  # of a report that goes to a file or a pipe; rich would take 80 and cut the tables' words
+
 
 @click.command(context_settings=CONTEXT_SETTINGS)
 @click.option("--runs", type=click.IntRange(min=1), default=3, show_default=True, help="How often to run the program.")
@@ -110,6 +112,6 @@ def _print_report(documents: Documents, directory: Path) -> None:
 
     from rocm_perf_lab.report.terminal import render
 
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
     render(documents, console)
     console.print(f"\nRun directory: {directory}", highlight=False, soft_wrap=True)

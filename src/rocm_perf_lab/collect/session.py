@@ -87,6 +87,9 @@ def _collect(
     for number, database in enumerate(databases, start=1):
         note(f"run {number} of {request.runs}: {command.program}")
         collector.trace(command, environment, database, output if number == 1 else subprocess.DEVNULL)
+    others = len(list(folder.glob("base_results_*.db")))  # The tracer adds the process id for all but the first.
+    if others:
+        note(f"{others} more processes of the program used the GPU; only the first is analysed")
     return Traces(databases[0], databases[1:], collector.counters(command, environment, folder))
 
 

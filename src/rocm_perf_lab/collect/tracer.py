@@ -15,6 +15,7 @@ from rocm_perf_lab.collect.execute import execute
 from rocm_perf_lab.errors import CollectionError, NoKernelsError
 
 _DATABASE_SECONDS = 120.0
+_ABANDON_SECONDS = 10.0
 _POLL_SECONDS = 0.01
 
 
@@ -38,8 +39,18 @@ class BuiltinTracer:
 
         Raises what execute() raises, NoKernelsError, CollectionError.
         """
-        execute(command, self._environment(environment, database), stdout=output, timeout=self.timeout)
-        _await_database(command, database)
+        try:
+            execute(command, self._environment(environment, database), stdout=output, timeout=self.timeout)
+        except BaseException:
+            # The writers are at work even so. Left alone, they would complain when the run directory goes.
+            _await_writers(database.parent, _ABANDON_SECONDS)
+            raise
+        if not _await_writers(database.parent, _DATABASE_SECONDS):
+            raise CollectionError(
+                f"the trace of {command.program} was not written within {_DATABASE_SECONDS:g} s after its end",
+                "try a smaller run of the program",
+            )
+        _check(command, database)
 
     def counters(self, command: Command, environment: Mapping[str, str], folder: Path) -> list[Path]:
         """None apart: a device that counts does so in every trace."""
@@ -55,21 +66,23 @@ class BuiltinTracer:
         return environment
 
 
-def _await_database(command: Command, database: Path) -> None:
-    """Wait for the writer, which starts when the program is gone.
-
-    The tracer's notes, the spool, are there from ROCr's start until the writer has made the database of them or failed.
-    """
-    spool = database.with_name(database.name + ".spool")
-    failure = database.with_name(database.name + ".error")
-    deadline = time.monotonic() + _DATABASE_SECONDS
-    while spool.exists() and not database.exists() and not failure.exists():
+def _await_writers(folder: Path, seconds: float) -> bool:
+    """Wait for the writers, one for each process that used the GPU; they start when it is gone. False if time ran out."""
+    deadline = time.monotonic() + seconds
+    while _being_written(folder):
         if time.monotonic() > deadline:
-            raise CollectionError(
-                f"no trace of {command.program} appeared within {_DATABASE_SECONDS:g} s after its end",
-                "try a smaller run of the program",
-            )
+            return False
         time.sleep(_POLL_SECONDS)
+    return True
+
+
+def _being_written(folder: Path) -> bool:
+    """Whether a process's notes, its spool, are still there: until the writer has made a database of them, or failed."""
+    return any(not spool.with_suffix(".error").exists() for spool in folder.glob("*.spool"))
+
+
+def _check(command: Command, database: Path) -> None:
+    failure = database.with_name(database.name + ".error")
     if failure.exists():
         raise CollectionError(f"the trace could not be written: {failure.read_text().strip()}", "check the disk's free space")
     if not database.exists():

@@ -1,5 +1,6 @@
 // OnLoad and OnUnload, which ROCr calls on every HSA tools library.
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 
@@ -33,10 +34,24 @@ void start_rebroadcasts() {
   for (Device* device : devices()) device->wakeups().start_rebroadcasts(event);
 }
 
+// How many times the program has initialised the runtime more than shut it down. The first time is what loads us.
+std::atomic<int> initialisations{0};
+
 void stop_rebroadcasts() {
   for (Device* device : devices()) device->wakeups().stop_rebroadcasts();
   if (spare_signal.handle) original().core.hsa_signal_destroy_fn(spare_signal);
   spare_signal = {};
+}
+
+hsa_status_t init() {
+  ++initialisations;
+  return original().core.hsa_init_fn();
+}
+
+// OnUnload comes too late to destroy a signal: the runtime counts as shut down by then, and reports a leak.
+hsa_status_t shut_down() {
+  if (--initialisations == 0) stop_rebroadcasts();
+  return original().core.hsa_shut_down_fn();
 }
 
 }  // namespace
@@ -61,6 +76,9 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
   copy_table(original().amd, *table->amd_ext_);
   virtual_clock::set_main_thread();
   start_rebroadcasts();
+  initialisations = 1;
+  table->core_->hsa_init_fn = init;
+  table->core_->hsa_shut_down_fn = shut_down;
   hook_signals(*table->core_, *table->amd_ext_);
   hook_queues(*table->core_, *table->amd_ext_);
   hook_copies(*table->amd_ext_);

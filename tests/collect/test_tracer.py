@@ -35,9 +35,7 @@ def replace_writer(parts, script):
     """A writer that does `script` when the program is gone. Like the real one it leaves the program's family at once."""
     real = (parts / native.ROCPD_WRITER).resolve()
     (parts / native.ROCPD_WRITER).unlink()
-    (parts / native.ROCPD_WRITER).write_text(
-        f"#!/bin/sh\n( cat <&3\n{script.format(real=shlex.quote(str(real)))} ) &\n"
-    )
+    (parts / native.ROCPD_WRITER).write_text(f"#!/bin/sh\n( cat <&3\n{script.format(real=shlex.quote(str(real)))} ) &\n")
     (parts / native.ROCPD_WRITER).chmod(0o755)
 
 

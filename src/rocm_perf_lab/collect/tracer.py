@@ -17,6 +17,7 @@ from rocm_perf_lab.errors import CollectionError, NoKernelsError
 _DATABASE_SECONDS = 120.0
 _ABANDON_SECONDS = 10.0
 _POLL_SECONDS = 0.01
+_PROBE_BYTES = 1 << 20  # as much as the trace of a small program
 
 
 @dataclass(frozen=True)
@@ -83,17 +84,26 @@ def _being_written(folder: Path) -> bool:
 
 def _check(command: Command, database: Path) -> None:
     failure = database.with_name(database.name + ".error")
-    if failure.exists():
-        raise CollectionError(f"the trace could not be written: {failure.read_text().strip()}", "check the disk's free space")
-    if not database.exists():
+    if failure.exists() or not database.exists():
         _probe_space(database.parent)
+    if failure.exists():
+        raise CollectionError(
+            f"the trace of {command.program} could not be written: {_reason(failure.read_text(), database)}",
+            "try again, with more free space for -o",
+        )
+    if not database.exists():
         raise NoKernelsError(
             f"{command.program} never started the ROCm runtime", "profile a program that launches GPU kernels"
         )
 
 
+def _reason(message: str, database: Path) -> str:
+    """The writer's own words without the file, which goes with the run directory, and the advice to convert it by hand."""
+    return message.strip().split(f"{database}: ")[-1].split("; the recording is kept")[0]
+
+
 def _probe_space(folder: Path) -> None:
     """Raise the OSError that may have kept the tracer from taking notes at all."""
     probe = folder / "probe"
-    probe.write_bytes(bytes(4096))
+    probe.write_bytes(bytes(_PROBE_BYTES))
     probe.unlink()

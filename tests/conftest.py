@@ -50,6 +50,19 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def rocm_perf_in() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """rocm_perf_in(folder, "profile", "./app") runs the command line there and expects it to succeed."""
+
+    def run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "rocm_perf_lab", *map(str, arguments)]
+        completed = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+        assert completed.returncode == 0, completed.stderr
+        return completed
+
+    return run
+
+
 @pytest.fixture
 def rocm_perf(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """rocm_perf("profile", "./app") runs the command line in tmp_path and returns the completed process.

@@ -25,10 +25,17 @@ WriteRequests write_requests(const ByteMask& dirty) {
   return out;
 }
 
+// Folds the upper address bits into the set number, so that power-of-two strides do not pile up in a few sets. The
+// hardware's own hash is not published.
+uint32_t Cache::set_of(uint64_t line_number) const {
+  const uint64_t folded = line_number ^ line_number / sets_ ^ line_number / sets_ / sets_;
+  return static_cast<uint32_t>(folded % sets_);
+}
+
 Cache::Cache(uint32_t bytes, uint32_t ways) : ways_(ways), sets_(bytes / kLineBytes / ways), lines_(bytes / kLineBytes) {}
 
 Cache::Line* Cache::find(uint64_t line_number) {
-  Line* set = &lines_[line_number % sets_ * ways_];
+  Line* set = &lines_[set_of(line_number) * ways_];
   for (uint32_t way = 0; way < ways_; ++way) {
     if (set[way].tag == line_number && set[way].epoch == epoch_) {
       set[way].used = ++now_;
@@ -39,7 +46,7 @@ Cache::Line* Cache::find(uint64_t line_number) {
 }
 
 Cache::Line& Cache::allocate(uint64_t line_number, Line& evicted) {
-  Line* set = &lines_[line_number % sets_ * ways_];
+  Line* set = &lines_[set_of(line_number) * ways_];
   Line* victim = set;
   for (uint32_t way = 0; way < ways_; ++way) {
     if (set[way].epoch != epoch_) {

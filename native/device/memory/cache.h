@@ -65,6 +65,8 @@ class Cache {
   }
 
  private:
+  uint32_t set_of(uint64_t line_number) const;
+
   uint32_t ways_;
   uint32_t sets_;
   uint32_t epoch_ = 1;

@@ -1,0 +1,48 @@
+"""What LLVM says a kernel is: an oracle that shares nothing with the device's own decoder."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+def llvm_tool(name: str) -> str:
+    """The path of an LLVM tool beside the HIP compiler; skips where there is none."""
+    for candidate in (name, *(f"{name}-{version}" for version in range(25, 17, -1))):
+        if path := shutil.which(candidate):
+            return path
+    if path := shutil.which(name, path="/opt/rocm/llvm/bin"):
+        return path
+    pytest.skip(f"no {name}")
+
+
+def compile_kernels(source: Path, output: Path, *flags: str) -> Path:
+    """Compiles a HIP source's device code alone for gfx942, without the bundle around it."""
+    hipcc = shutil.which("hipcc")
+    if hipcc is None:
+        pytest.skip("no hipcc")
+    subprocess.run(
+        [hipcc, "--offload-arch=gfx942", "-O3", "--offload-device-only", "--no-gpu-bundle-output", *flags, "-o", output, source],
+        check=True, capture_output=True,
+    )
+    return output
+
+
+def instructions(code_object: Path, kernel: str) -> list[str]:
+    """The mnemonics (without encoding suffix) of the function whose symbol contains `kernel`, up to its last s_endpgm."""
+    listing = subprocess.run(
+        [llvm_tool("llvm-objdump"), "-d", "--no-leading-addr", code_object], check=True, capture_output=True, text=True
+    ).stdout
+    inside = False
+    found: list[str] = []
+    for line in listing.splitlines():
+        if header := re.match(r"(?:[0-9a-f]+ )?<(.+)>:$", line):
+            inside = kernel in header[1]
+        elif inside and line.strip():
+            found.append(re.sub(r"_(e32|e64|dpp|sdwa)$", "", line.split()[0]))
+    assert found, f"no function {kernel} in {code_object}"
+    return found[: len(found) - found[::-1].index("s_endpgm")]

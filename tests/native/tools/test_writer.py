@@ -151,8 +151,8 @@ class Oracle:
         return best
 
 
-@given(program=st.lists(steps, max_size=40))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(program=st.lists(steps, min_size=1, max_size=60) | st.lists(steps, min_size=30, max_size=60))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_dependencies_are_the_transitive_reduction_of_every_reason_to_wait(program, writer, tmp_path):
     spool, oracle = Spool().prologue(), Oracle()
     events: list[tuple[str, int]] = []

@@ -8,6 +8,7 @@
 #include "runtime/device.h"
 #include "runtime/dispatch_records.h"
 #include "runtime/log.h"
+#include "runtime/kernel_names.h"
 #include "runtime/queue_error.h"
 #include "runtime/vendor_packets.h"
 #include "runtime/virtual_clock.h"
@@ -122,7 +123,8 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
 
   const DispatchResult result = device_.run(request);
   if (stopping()) return;
-  if (!result.error.empty()) return fail(result.error, queue_error::kIllegalInstruction);
+  if (!result.error.empty())
+    return fail(kernel_name(dispatch.kernel_object) + ": " + result.error, queue_error::kIllegalInstruction);
 
   dispatch_records().add(packet.completion_signal(), result.counters);
   const uint64_t start = ready_time(packet) + launch_overhead_ns();

@@ -26,6 +26,7 @@ void hook_signals(CoreApiTable& core, AmdExtTable& amd);  // waits, loads, store
 void hook_queues(CoreApiTable& core, AmdExtTable& amd);   // creation and destruction
 void hook_copies(AmdExtTable& amd);
 void hook_times(AmdExtTable& amd);
+void hook_executables(CoreApiTable& core);  // names of kernels
 
 // A program's store to a signal that may be a doorbell: stamps and releases the packets that it submits. False if
 // it is no doorbell that we know, and then nothing happened.

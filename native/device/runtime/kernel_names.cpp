@@ -1,0 +1,71 @@
+#include "runtime/kernel_names.h"
+
+#include <cxxabi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "runtime/hooks.h"
+
+namespace rpd {
+namespace {
+
+std::mutex mutex;
+std::unordered_map<uint64_t, std::string>& names() {
+  static auto* map = new std::unordered_map<uint64_t, std::string>;  // queues may ask for a name until the very end
+  return *map;
+}
+
+std::string demangled(std::string symbol) {
+  if (symbol.ends_with(".kd")) symbol.resize(symbol.size() - 3);
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 ? text.get() : symbol;
+}
+
+hsa_status_t remember(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t symbol, void*) {
+  const auto get = original().core.hsa_executable_symbol_get_info_fn;
+  hsa_symbol_kind_t kind;
+  uint32_t length = 0;
+  uint64_t object = 0;
+  if (get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind) || kind != HSA_SYMBOL_KIND_KERNEL ||
+      get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH, &length) ||
+      get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object)) {
+    return HSA_STATUS_SUCCESS;
+  }
+  std::string name(length, '\0');
+  if (get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME, name.data())) return HSA_STATUS_SUCCESS;
+  const std::lock_guard lock(mutex);
+  names()[object] = std::move(name);
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t remember_kernels_of(hsa_agent_t agent, void* executable) {
+  original().core.hsa_executable_iterate_agent_symbols_fn(*static_cast<hsa_executable_t*>(executable), agent, remember, nullptr);
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t freeze(hsa_executable_t executable, const char* options) {
+  const hsa_status_t status = original().core.hsa_executable_freeze_fn(executable, options);
+  if (status == HSA_STATUS_SUCCESS) original().core.hsa_iterate_agents_fn(remember_kernels_of, &executable);
+  return status;
+}
+
+}  // namespace
+
+std::string kernel_name(uint64_t kernel_object) {
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = names().find(kernel_object); found != names().end()) return "kernel " + demangled(found->second);
+  }
+  char text[48];
+  std::snprintf(text, sizeof text, "kernel at 0x%lx", kernel_object);
+  return text;
+}
+
+void hook_executables(CoreApiTable& core) { core.hsa_executable_freeze_fn = freeze; }
+
+}  // namespace rpd

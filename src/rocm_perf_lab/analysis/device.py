@@ -66,4 +66,4 @@ def _bandwidth(agent: Agent, product: Product | None) -> Value:
     if product and (known := product.figure("hbm_gbps")):
         return Value(float(known), "GB/s")
     who = product.name if product else f"PCI id {agent.pci_id:#06x}" if agent.pci_id else agent.target
-    return Value.missing("GB/s", f"products.toml has no memory bandwidth for {who}: give it with --memory-bandwidth")
+    return Value.missing("GB/s", f"products.toml has no memory bandwidth for {who}: give it with --memory-bandwidth-gbps")

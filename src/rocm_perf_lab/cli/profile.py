@@ -34,9 +34,9 @@ _PLAIN_WIDTH = 120  # of a report that goes to a file or a pipe; rich would take
     help="The run directory to write.  [default: ./<program>.rocm-perf]",
 )  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop a run that takes longer.")
-@click.option("--clock", type=click.FloatRange(min=0, min_open=True), metavar="MHZ", help="GPU clock for the ceilings.")
+@click.option("--clock-mhz", type=click.FloatRange(min=0, min_open=True), metavar="MHZ", help="GPU clock for the ceilings.")
 @click.option(
-    "--memory-bandwidth", type=click.FloatRange(min=0, min_open=True), metavar="GB/S", help="Memory bandwidth for the ceilings."
+    "--memory-bandwidth-gbps", type=click.FloatRange(min=0, min_open=True), metavar="GB/S", help="Memory bandwidth for the ceilings."
 )
 @debug_option
 @program_argument
@@ -49,8 +49,8 @@ def command(
     device: str,
     destination: Path | None,
     timeout: float | None,
-    clock: float | None,
-    memory_bandwidth: float | None,
+    clock_mhz: float | None,
+    memory_bandwidth_gbps: float | None,
 ) -> None:
     """Profile PROGRAM: run it, then report its kernels, critical path, roofline and bottleneck.
 
@@ -68,8 +68,8 @@ def command(
         use_rocprof=not no_rocprof,
         destination=destination,
         timeout=timeout,
-        clock_mhz=clock,
-        memory_bandwidth_gbps=memory_bandwidth,
+        clock_mhz=clock_mhz,
+        memory_bandwidth_gbps=memory_bandwidth_gbps,
     )
     with _program_output(apart=as_json or quiet) as program_output:
         documents, directory = profile(request, program_output, _silent if quiet else note)

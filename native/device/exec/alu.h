@@ -29,17 +29,20 @@ using SignatureOf = Signature<decltype(+F)>;
 
 // ---- vector: every source a lane array ----
 
-template <auto F, size_t... I>
-void run_lanes(const Op& op, Wave& wave, std::index_sequence<I...>) {
-  using S = SignatureOf<F>;
-  using R = typename S::Result;
-  const std::tuple<Lanes<std::tuple_element_t<I, typename S::Arguments>>...> sources{
-      Lanes<std::tuple_element_t<I, typename S::Arguments>>(op, op.source[I], wave)...};
+template <auto F, class... T>
+void apply_lanes(const Op& op, Wave& wave, const Lanes<T>&... sources) {
+  using R = typename SignatureOf<F>::Result;
   alignas(64) R out[kLanes];
   [&out](const auto*... source) {
     for (int l = 0; l < kLanes; ++l) out[l] = F(source[l]...);
-  }(std::get<I>(sources).data...);
+  }(sources.data...);
   write_lanes<R>(op, wave, out);
+}
+
+template <auto F, size_t... I>
+void run_lanes(const Op& op, Wave& wave, std::index_sequence<I...>) {
+  using Arguments = typename SignatureOf<F>::Arguments;
+  apply_lanes<F>(op, wave, Lanes<std::tuple_element_t<I, Arguments>>(op, op.source[I], wave)...);
 }
 
 template <auto F>
@@ -57,6 +60,26 @@ constexpr Semantics vector(const char* mnemonic) {
   return entry;
 }
 
+// What signalling NaNs give depends on the mode: minima and maxima.
+template <auto WithIeee, auto Without>
+void execute_by_ieee(const Op& op, Wave& wave) {
+  if (wave.mode & kModeIeee) execute_vector<WithIeee>(op, wave);
+  else execute_vector<Without>(op, wave);
+}
+
+template <auto WithIeee, auto Without>
+constexpr Semantics by_ieee(const char* mnemonic) {
+  Semantics entry = vector<WithIeee>(mnemonic);
+  entry.execute = execute_by_ieee<WithIeee, Without>;
+  return entry;
+}
+
+// A 16-bit result leaves bits 31:16 of the destination alone (most others clear them: see write_lanes).
+constexpr Semantics keeps_upper_half(Semantics entry) {
+  entry.keeps_upper_half = true;
+  return entry;
+}
+
 // The destination is read as the last source: v_fmac.
 template <auto F>
 constexpr Semantics accumulate(const char* mnemonic) {
@@ -67,18 +90,21 @@ constexpr Semantics accumulate(const char* mnemonic) {
 
 // ---- vector compare: a bit a lane into a scalar pair; disabled lanes give 0 ----
 
-template <auto F, bool WritesExec, size_t... I>
-void run_compare(const Op& op, Wave& wave, std::index_sequence<I...>) {
-  using S = SignatureOf<F>;
-  const std::tuple<Lanes<std::tuple_element_t<I, typename S::Arguments>>...> sources{
-      Lanes<std::tuple_element_t<I, typename S::Arguments>>(op, op.source[I], wave)...};
+template <auto F, bool WritesExec, class... T>
+void apply_compare(const Op& op, Wave& wave, const Lanes<T>&... sources) {
   uint64_t mask = 0;
   [&mask](const auto*... source) {
     for (int l = 0; l < kLanes; ++l) mask |= static_cast<uint64_t>(F(source[l]...)) << l;
-  }(std::get<I>(sources).data...);
+  }(sources.data...);
   mask &= wave.exec();
   wave.set_scalar64(op.destination.reg, mask);
   if constexpr (WritesExec) wave.set_exec(mask);
+}
+
+template <auto F, bool WritesExec, size_t... I>
+void run_compare(const Op& op, Wave& wave, std::index_sequence<I...>) {
+  using Arguments = typename SignatureOf<F>::Arguments;
+  apply_compare<F, WritesExec>(op, wave, Lanes<std::tuple_element_t<I, Arguments>>(op, op.source[I], wave)...);
 }
 
 template <auto F, bool WritesExec>

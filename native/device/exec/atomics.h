@@ -40,8 +40,8 @@ template <class T> T swap(T, T v) { return v; }
 template <class T> T increment(T old, T v) { return old >= v ? 0 : old + 1; }
 template <class T> T decrement(T old, T v) { return old == 0 || old > v ? v : old - 1; }
 template <class T> T float_add(T old, T v) { return settle_nan(static_cast<T>(old + v), old, v); }
-template <class T> T float_min(T old, T v) { return minimum(old, v); }
-template <class T> T float_max(T old, T v) { return maximum(old, v); }
+template <class T> T float_min(T old, T v) { return minimum<T, true>(old, v); }
+template <class T> T float_max(T old, T v) { return maximum<T, true>(old, v); }
 
 inline uint32_t packed_half_add(uint32_t old, uint32_t v) {
   const auto half = [](uint32_t bits) { return std::bit_cast<Half>(static_cast<uint16_t>(bits)); };

@@ -75,27 +75,36 @@ constexpr T settle_nan(T result, A... operand) {
   return chosen;
 }
 
-// IEEE minNum/maxNum with -0 < +0; a NaN loses against a number.
-template <class T>
+// Minimum and maximum with -0 < +0; a quiet NaN loses against a number. In IEEE mode (MODE bit 9, which compilers set
+// for kernels) a signalling NaN wins, quieted: compilers quiet operands first where they want it to lose.
+template <class T, bool Ieee>
 constexpr T minimum(T a, T b) {
-  if (is_nan(a)) return is_nan(b) ? quiet(a) : b;
+  if (Ieee && is_signalling(a)) return quiet(a);
+  if (Ieee && is_signalling(b)) return quiet(b);
+  if (is_nan(a)) return b;
   if (is_nan(b)) return a;
   if (a == b) return (bits_of(a) & kSignBit<T>) ? a : b;
   return a < b ? a : b;
 }
-template <class T>
+template <class T, bool Ieee>
 constexpr T maximum(T a, T b) {
-  if (is_nan(a)) return is_nan(b) ? quiet(a) : b;
+  if (Ieee && is_signalling(a)) return quiet(a);
+  if (Ieee && is_signalling(b)) return quiet(b);
+  if (is_nan(a)) return b;
   if (is_nan(b)) return a;
   if (a == b) return (bits_of(a) & kSignBit<T>) ? b : a;
   return a > b ? a : b;
 }
-template <class T>
-constexpr T median(T a, T b, T c) {
-  if (is_nan(a) || is_nan(b) || is_nan(c)) return minimum(minimum(a, b), c);
-  if (maximum(maximum(a, b), c) == a) return maximum(b, c);
-  if (maximum(maximum(a, b), c) == b) return maximum(a, c);
-  return maximum(a, b);
+template <class T, bool Ieee>
+constexpr T minimum3(T a, T b, T c) { return minimum<T, Ieee>(minimum<T, Ieee>(a, b), c); }
+template <class T, bool Ieee>
+constexpr T maximum3(T a, T b, T c) { return maximum<T, Ieee>(maximum<T, Ieee>(a, b), c); }
+template <class T, bool Ieee>
+constexpr T median3(T a, T b, T c) {
+  if (is_nan(a) || is_nan(b) || is_nan(c)) return minimum3<T, Ieee>(a, b, c);
+  if (maximum3<T, Ieee>(a, b, c) == a) return maximum<T, Ieee>(b, c);
+  if (maximum3<T, Ieee>(a, b, c) == b) return maximum<T, Ieee>(a, c);
+  return maximum<T, Ieee>(a, b);
 }
 
 // The transcendental unit reads and writes single-precision denormals as zero.

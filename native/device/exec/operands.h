@@ -83,6 +83,9 @@ struct Lanes {
   const T* data;
   alignas(64) T temp[kLanes];
 
+  Lanes(const Lanes&) = delete;  // `data` may point into the object itself
+  Lanes& operator=(const Lanes&) = delete;
+
   Lanes(const Op& op, const Operand& operand, const Wave& wave) {
     if (!is_vector(operand)) {
       const T value = read_scalar<T>(operand, wave);
@@ -153,22 +156,25 @@ inline void write_lanes32(uint32_t* reg, const uint32_t* values, uint64_t mask) 
 // Puts 32-bit results through the SDWA destination selection.
 void write_selected(const Op& op, uint32_t* reg, const uint32_t* values, uint64_t mask);
 
+// Clamp. Output modifiers (mul:2, mul:4, div:2) do nothing: "if output denormals are enabled, then output modifiers
+// are ignored" (CDNA3 ISA, "Output modifiers"), and no code runs here with them disabled.
 template <class R>
-R shape_output(const Op& op, R value) {
+R shape_output(const Op& op, const Wave& wave, R value) {
   if constexpr (std::is_floating_point_v<R> || std::is_same_v<R, Half>) {
-    if (op.output_shift == 1) value = value * R(2);
-    if (op.output_shift == 2) value = value * R(4);
-    if (op.output_shift == 3) value = value * R(0.5);
-    if (op.clamp) value = !(value > R(0)) ? R(0) : value > R(1) ? R(1) : value;
+    if (op.clamp) {
+      if (is_nan(value) && !(wave.mode & kModeDx10Clamp)) return value;
+      value = !(value > R(0)) ? R(0) : value > R(1) ? R(1) : value;
+    }
   }
   return value;
 }
 
-// Writes 64 results where exec (and DPP) allow. 16-bit results clear the upper half, as gfx9 does.
+// Writes 64 results where exec (and DPP) allow. 16-bit results clear the upper half of the register, as gfx8's did;
+// gfx9's new ones and those that take op_sel keep it (LLVM: GCNSubtarget::zeroesHigh16BitsOfDest).
 template <class R>
 void write_lanes(const Op& op, Wave& wave, R* values) {
-  if (op.output_shift || op.clamp) {
-    for (int l = 0; l < kLanes; ++l) values[l] = shape_output(op, values[l]);
+  if (op.clamp) {
+    for (int l = 0; l < kLanes; ++l) values[l] = shape_output(op, wave, values[l]);
   }
   const uint64_t mask = write_mask(op, wave);
   uint32_t* reg = wave.registers(op.destination);
@@ -192,6 +198,8 @@ void write_lanes(const Op& op, Wave& wave, R* values) {
     for (int l = 0; l < kLanes; ++l) whole[l] = bits[l];
     if (op.destination_high) {
       for (int l = 0; l < kLanes; ++l) whole[l] = whole[l] << 16 | (reg[l] & 0xffff);
+    } else if (op.semantics->keeps_upper_half) {
+      for (int l = 0; l < kLanes; ++l) whole[l] |= reg[l] & 0xffff0000u;
     }
     if (op.destination_select != Select::Dword) return write_selected(op, reg, whole, mask);
     write_lanes32(reg, whole, mask);

@@ -13,6 +13,10 @@ struct Workgroup;
 class Observer;
 class Program;
 
+// Bits of the MODE register.
+constexpr uint32_t kModeDx10Clamp = 1u << 8;  // clamp turns NaN into 0
+constexpr uint32_t kModeIeee = 1u << 9;       // minima and maxima quiet and return signalling NaNs
+
 enum class WaveState : uint8_t { Running, AtBarrier, Ended, Faulted };
 
 struct Wave {

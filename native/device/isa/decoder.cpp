@@ -148,14 +148,12 @@ class OpBuilder {
 
   bool gives_float() const {
     const Type type = semantics_.destination_type;
-    return type == Type::F16 || type == Type::F32 || type == Type::F64 || (semantics_.packed && type != Type::B64);
+    return type == Type::F16 || type == Type::F32 || type == Type::F64 || type == Type::PackedF16;
   }
 
   void output() {
     op_.clamp = text_.has("clamp");
-    if (const auto factor = text_.number("mul")) op_.output_shift = *factor == 2 ? 1 : 2;
-    if (text_.has("div")) op_.output_shift = 3;
-    if ((op_.clamp || op_.output_shift) && !gives_float()) fail("clamp of an integer result is not modelled");
+    if (op_.clamp && !gives_float()) fail("clamp of an integer result is not modelled");
   }
 
   static uint8_t bits_of(const std::vector<int>& flags, uint8_t otherwise) {

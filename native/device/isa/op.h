@@ -86,7 +86,6 @@ struct Op {
   uint8_t packed_high = 7;     // op_sel_hi
   uint8_t negate_low = 0;      // neg_lo
   uint8_t negate_high = 0;     // neg_hi
-  uint8_t output_shift = 0;    // omod: 0 none, 1 *2, 2 *4, 3 /2
   bool clamp = false;
   bool returns = false;        // an atomic that gives the old value
   bool destination_high = false;  // op_sel on the destination: bits 31:16

@@ -31,6 +31,7 @@ struct Semantics {
   bool accumulates = false;            // the destination is also the last source
   bool packed = false;                 // op_sel/op_sel_hi pick halves of each source
   uint8_t default_packed_high = 7;     // op_sel_hi where the text names none
+  bool keeps_upper_half = false;       // of a 16-bit result
   bool needs_immediate = false;        // simm16 is part of the meaning
   Space space = Space::None;
   uint8_t bytes = 0;                   // a lane, of a memory access

@@ -105,7 +105,7 @@ constexpr AddWithCarry plus = [](u32 a, u32 b, u32 c) { return u64{a} + b + c; }
 constexpr AddWithCarry minus = [](u32 a, u32 b, u32 c) { return u64{a} - b - c; };
 constexpr AddWithCarry reverse_minus = [](u32 a, u32 b, u32 c) { return u64{b} - a - c; };
 
-// V_MAD_U64_U32, V_MAD_I64_I32: 64-bit result and the carry out of it.
+// V_MAD_U64_U32, V_MAD_I64_I32: bit 64 of the 65-bit result goes to the carry-out; of a signed one that is its sign.
 template <bool Signed>
 void multiply_add_64(const Op& op, Wave& wave) {
   const Lanes<u32> a(op, op.source[0], wave);
@@ -117,7 +117,8 @@ void multiply_add_64(const Op& op, Wave& wave) {
     if constexpr (Signed) {
       const i64 product = i64{static_cast<i32>(a.data[l])} * static_cast<i32>(b.data[l]);
       i64 sum;
-      carry |= u64{__builtin_add_overflow(product, static_cast<i64>(c.data[l]), &sum)} << l;
+      const bool overflows = __builtin_add_overflow(product, static_cast<i64>(c.data[l]), &sum);
+      carry |= u64{(sum < 0) != overflows} << l;
       out[l] = static_cast<u64>(sum);
     } else {
       out[l] = u64{a.data[l]} * b.data[l] + c.data[l];
@@ -214,12 +215,12 @@ const Semantics kTable[] = {
     vector<[](u16 a, u16 b) { return static_cast<u16>(a + b); }>("v_add_u16"),
     vector<[](u16 a, u16 b) { return static_cast<u16>(a - b); }>("v_sub_u16"),
     vector<[](u16 a, u16 b) { return static_cast<u16>(b - a); }>("v_subrev_u16"),
-    vector<[](i16 a, i16 b) { return static_cast<i16>(a + b); }>("v_add_i16"),
-    vector<[](i16 a, i16 b) { return static_cast<i16>(a - b); }>("v_sub_i16"),
+    keeps_upper_half(vector<[](i16 a, i16 b) { return static_cast<i16>(a + b); }>("v_add_i16")),
+    keeps_upper_half(vector<[](i16 a, i16 b) { return static_cast<i16>(a - b); }>("v_sub_i16")),
     vector<[](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); }>("v_mul_lo_u16"),
-    vector<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_mad_u16"),
+    keeps_upper_half(vector<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_mad_u16")),
     vector<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_mad_legacy_u16"),
-    vector<[](i16 a, i16 b, i16 c) { return static_cast<i16>(i32{a} * b + c); }>("v_mad_i16"),
+    keeps_upper_half(vector<[](i16 a, i16 b, i16 c) { return static_cast<i16>(i32{a} * b + c); }>("v_mad_i16")),
     vector<[](u16 a, u16 b) { return static_cast<u16>(b << (a & 15)); }>("v_lshlrev_b16"),
     vector<[](u16 a, u16 b) { return static_cast<u16>(b >> (a & 15)); }>("v_lshrrev_b16"),
     vector<[](u16 a, i16 b) { return static_cast<i16>(b >> (a & 15)); }>("v_ashrrev_i16"),
@@ -227,12 +228,12 @@ const Semantics kTable[] = {
     vector<[](u16 a, u16 b) { return std::min(a, b); }>("v_min_u16"),
     vector<[](i16 a, i16 b) { return std::max(a, b); }>("v_max_i16"),
     vector<[](i16 a, i16 b) { return std::min(a, b); }>("v_min_i16"),
-    vector<[](u16 a, u16 b, u16 c) { return std::min(std::min(a, b), c); }>("v_min3_u16"),
-    vector<[](u16 a, u16 b, u16 c) { return std::max(std::max(a, b), c); }>("v_max3_u16"),
-    vector<[](i16 a, i16 b, i16 c) { return std::min(std::min(a, b), c); }>("v_min3_i16"),
-    vector<[](i16 a, i16 b, i16 c) { return std::max(std::max(a, b), c); }>("v_max3_i16"),
-    vector<[](u16 a, u16 b, u16 c) { return median(a, b, c); }>("v_med3_u16"),
-    vector<[](i16 a, i16 b, i16 c) { return median(a, b, c); }>("v_med3_i16"),
+    keeps_upper_half(vector<[](u16 a, u16 b, u16 c) { return std::min(std::min(a, b), c); }>("v_min3_u16")),
+    keeps_upper_half(vector<[](u16 a, u16 b, u16 c) { return std::max(std::max(a, b), c); }>("v_max3_u16")),
+    keeps_upper_half(vector<[](i16 a, i16 b, i16 c) { return std::min(std::min(a, b), c); }>("v_min3_i16")),
+    keeps_upper_half(vector<[](i16 a, i16 b, i16 c) { return std::max(std::max(a, b), c); }>("v_max3_i16")),
+    keeps_upper_half(vector<[](u16 a, u16 b, u16 c) { return median(a, b, c); }>("v_med3_u16")),
+    keeps_upper_half(vector<[](i16 a, i16 b, i16 c) { return median(a, b, c); }>("v_med3_i16")),
     vector<[](u16 a, u16 b) { return u32{a} | u32{b} << 16; }>("v_pack_b32_f16"),
 };
 

@@ -51,8 +51,8 @@ struct PackedSource {
 template <class R>
 void write_packed(const Op& op, Wave& wave, R* low, R* high) {
   for (int l = 0; l < kLanes; ++l) {
-    low[l] = shape_output(op, low[l]);
-    high[l] = shape_output(op, high[l]);
+    low[l] = shape_output(op, wave, low[l]);
+    high[l] = shape_output(op, wave, high[l]);
   }
   u32* reg = wave.registers(op.destination);
   if constexpr (sizeof(R) == 4) {
@@ -65,19 +65,22 @@ void write_packed(const Op& op, Wave& wave, R* low, R* high) {
   }
 }
 
-template <auto F, size_t... I>
-void run_packed(const Op& op, Wave& wave, std::index_sequence<I...>) {
-  using S = SignatureOf<F>;
-  using R = typename S::Result;
-  const std::tuple<PackedSource<std::tuple_element_t<I, typename S::Arguments>>...> sources{
-      PackedSource<std::tuple_element_t<I, typename S::Arguments>>(op, I, wave)...};
+template <auto F, class... T>
+void apply_packed(const Op& op, Wave& wave, const PackedSource<T>&... sources) {
+  using R = typename SignatureOf<F>::Result;
   alignas(64) R low[kLanes];
   alignas(64) R high[kLanes];
   for (int l = 0; l < kLanes; ++l) {
-    low[l] = F(std::get<I>(sources).low[l]...);
-    high[l] = F(std::get<I>(sources).high[l]...);
+    low[l] = F(sources.low[l]...);
+    high[l] = F(sources.high[l]...);
   }
   write_packed(op, wave, low, high);
+}
+
+template <auto F, size_t... I>
+void run_packed(const Op& op, Wave& wave, std::index_sequence<I...>) {
+  using Arguments = typename SignatureOf<F>::Arguments;
+  apply_packed<F>(op, wave, PackedSource<std::tuple_element_t<I, Arguments>>(op, I, wave)...);
 }
 
 template <auto F>
@@ -96,9 +99,20 @@ template <auto F>
 constexpr Semantics packed(const char* name) {
   using S = SignatureOf<F>;
   using R = typename S::Result;
-  Semantics entry{name, execute_packed<F>, Unit::Valu, 1, sizeof(R) == 4 ? Type::F64 : Type::B32};
+  Semantics entry{name, execute_packed<F>, Unit::Valu, 1, sizeof(R) == 4 ? Type::F64 : packed_type<R>()};
   for (size_t i = 0; i < S::count; ++i) entry.source_types[i] = packed_type<R>();
   entry.packed = true;
+  return entry;
+}
+
+// Minimum and maximum: see by_ieee.
+template <auto WithIeee, auto Without>
+constexpr Semantics packed_by_ieee(const char* name) {
+  Semantics entry = packed<WithIeee>(name);
+  entry.execute = [](const Op& op, Wave& wave) {
+    if (wave.mode & kModeIeee) execute_packed<WithIeee>(op, wave);
+    else execute_packed<Without>(op, wave);
+  };
   return entry;
 }
 
@@ -155,7 +169,7 @@ void fused_mix(const Op& op, Wave& wave) {
   u32* reg = wave.registers(op.destination);
   alignas(64) u32 out[kLanes];
   for (int l = 0; l < kLanes; ++l) {
-    const float result = shape_output(op, fused(a.value[l], b.value[l], c.value[l]));
+    const float result = shape_output(op, wave, fused(a.value[l], b.value[l], c.value[l]));
     const u32 half = std::bit_cast<u16>(static_cast<Half>(result));
     if constexpr (To == MixTo::Single) out[l] = std::bit_cast<u32>(result);
     if constexpr (To == MixTo::LowHalf) out[l] = (reg[l] & 0xffff0000u) | half;
@@ -185,8 +199,8 @@ const Semantics kTable[] = {
     packed<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_pk_fma_f16"),
     packed<[](Half a, Half b) { return add(a, b); }>("v_pk_add_f16"),
     packed<[](Half a, Half b) { return multiply(a, b); }>("v_pk_mul_f16"),
-    packed<[](Half a, Half b) { return minimum(a, b); }>("v_pk_min_f16"),
-    packed<[](Half a, Half b) { return maximum(a, b); }>("v_pk_max_f16"),
+    packed_by_ieee<minimum<Half, true>, minimum<Half, false>>("v_pk_min_f16"),
+    packed_by_ieee<maximum<Half, true>, maximum<Half, false>>("v_pk_max_f16"),
     packed<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_pk_mad_u16"),
     packed<[](i16 a, i16 b, i16 c) { return static_cast<i16>(i16{a} * b + c); }>("v_pk_mad_i16"),
     packed<[](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); }>("v_pk_mul_lo_u16"),

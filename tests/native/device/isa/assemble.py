@@ -1,0 +1,93 @@
+"""Assembles batches of gfx942 instructions with clang, one process a batch."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+CANDIDATES = ("/opt/rocm/llvm/bin/clang", "clang", "amdclang", "clang-22", "clang-21", "clang-20", "clang-19")
+ALIGNMENT = 8
+
+
+def find_clang() -> str | None:
+    """A clang that can assemble for gfx942, or None."""
+    for candidate in CANDIDATES:
+        path = shutil.which(candidate)
+        if path and _assemble(path, "s_endpgm").returncode == 0:
+            return path
+    return None
+
+
+def _assemble(clang: str, source: str) -> subprocess.CompletedProcess[bytes]:
+    command = [clang, "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942", "-c", "-x", "assembler", "-", "-o", "-", "-Wa,--fatal-warnings"]
+    command += ["-fno-caret-diagnostics", "-ferror-limit=0"]
+    return subprocess.run(command, input=source.encode(), capture_output=True)
+
+
+@dataclass(frozen=True)
+class Code:
+    """Machine code of snippets, each ended by s_endpgm."""
+
+    code: bytes
+    entry: list[int]  # of each snippet, its offset in the code
+
+
+class Assembler:
+    def __init__(self, clang: str):
+        self.clang = clang
+
+    def assemble(self, snippets: list[str]) -> Code:
+        """`snippets`: each one or more lines of assembly. Raises AssertionError with the assembler's message."""
+        result = _assemble(self.clang, source_of(snippets))
+        assert result.returncode == 0, result.stderr.decode()
+        return code_of(result.stdout)
+
+    def accepted(self, lines: list[str]) -> list[str]:
+        """Those of single `lines` that the assembler takes."""
+        source = source_of(lines)
+        result = _assemble(self.clang, source)
+        if result.returncode == 0:
+            return list(lines)
+        at_line = re.findall(rb"<stdin>:(\d+):\d+: error", result.stderr)
+        source_lines = source.split("\n")
+        refused = {source_lines[int(number) - 1] for number in at_line}
+        assert refused, result.stderr.decode()
+        return [line for line in lines if line not in refused]
+
+
+def source_of(snippets: list[str]) -> str:
+    parts = [".text", "base:"]
+    for i, snippet in enumerate(snippets):
+        parts += [f".p2align {ALIGNMENT.bit_length() - 1}", f"entry{i}:", snippet, "s_endpgm"]
+    parts += ['.section .entries,"",@progbits', *(f".long entry{i} - base" for i in range(len(snippets)))]
+    return "\n".join(parts) + "\n"
+
+
+def sections(elf: bytes) -> dict[str, bytes]:
+    """Name -> contents of an ELF64 file's sections."""
+    table, size, count, names = *struct.unpack_from("<Q", elf, 0x28), *struct.unpack_from("<HHH", elf, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", elf, table + i * size) for i in range(count)]
+    strings = headers[names][4]
+
+    def name(at: int) -> str:
+        return elf[strings + at : elf.index(b"\0", strings + at)].decode()
+
+    return {name(h[0]): elf[h[4] : h[4] + h[5]] for h in headers}
+
+
+def code_of(elf: bytes) -> Code:
+    found = sections(elf)
+    entries = found[".entries"]
+    return Code(found[".text"], list(struct.unpack(f"<{len(entries) // 4}I", entries)))
+
+
+def compile_device(clang: str, source: str, folder: Path, *flags: str) -> str:
+    """Assembly that clang makes of OpenCL-like C++ source for gfx942."""
+    path = folder / "source.cl"
+    path.write_text(source)
+    command = [clang, "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942", "-nogpulib", "-O3", "-S", "-o", "-", *flags, str(path)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -1,0 +1,71 @@
+"""The probe, the assembler, and random operands for the tests of the instruction semantics."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parents[3]
+if str(HERE) not in sys.path:
+    sys.path.insert(0, str(HERE))
+
+np = pytest.importorskip("numpy")
+
+from assemble import Assembler, find_clang  # noqa: E402
+from pseudocode import Library  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def probe() -> Path:
+    folder = Path(os.environ.get("ROCM_PERF_LAB_NATIVE_DIR") or REPOSITORY / "build")
+    path = folder / "bin" / "rpd_isa_probe"
+    if not path.exists():
+        pytest.skip(f"{path} is not built")
+    return path
+
+
+@pytest.fixture(scope="session")
+def assembler() -> Assembler:
+    clang = find_clang()
+    if clang is None:
+        pytest.skip("no clang that assembles for gfx942")
+    return Assembler(clang)
+
+
+@pytest.fixture
+def random(request: pytest.FixtureRequest) -> np.random.Generator:
+    """The same numbers for the same test, every time."""
+    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
+
+
+@pytest.fixture(scope="session")
+def library() -> Library:
+    """AMD's pseudo-code ($RPL_SHARED/isa, else ../shared/isa); skips where it is absent."""
+    path = Path(os.environ.get("RPL_SHARED") or REPOSITORY.parent / "shared") / "isa" / "cdna_pseudocode.json"
+    if not path.exists():
+        pytest.skip(f"no {path}")
+    definitions: dict[str, str] = {}
+    for family in json.loads(path.read_text()).values():
+        for name, text in family.items():
+            mnemonic = name.lower().removesuffix("_e32").removesuffix("_e64")
+            definitions.setdefault(mnemonic, text.replace("WAVE_MODE.IEEE", "MODE_IEEE"))
+    return Library(definitions)
+
+
+@pytest.fixture(scope="session")
+def known(probe: Path) -> dict[str, int]:
+    """Every mnemonic that the device knows -> its execution unit."""
+    import subprocess
+
+    lines = subprocess.run([probe, "list"], check=True, capture_output=True, text=True).stdout.splitlines()
+    return {name: int(unit) for name, unit in (line.split() for line in lines)}
+
+
+Draw = Callable[..., "np.ndarray"]

@@ -45,44 +45,47 @@ bool is_polling(hsa_signal_t signal) {
 
 // ---- loads ----
 
-// Blocks until done() or the deadline. Spins a little first: short work is often done by then.
+// Blocks until done(). Spins a little first: short work is often done by then.
 template <class Done>
-bool block_until(Done done, Clock::time_point deadline) {
+void block_until(Done done) {
   const auto spin_end = Clock::now() + 20us;
   for (;;) {
     const uint32_t seen = signal_activity().current();
-    if (done()) return true;
-    const auto now = Clock::now();
-    if (now >= deadline) return false;
-    if (now < spin_end)
+    if (done()) return;
+    if (Clock::now() < spin_end)
       std::this_thread::yield();
     else
-      signal_activity().wait(seen, std::min<std::chrono::nanoseconds>(1ms, deadline - now));
+      signal_activity().wait(seen, 1ms);
   }
 }
 
-// Whether any queue works on something, now or within the time that it takes to notice a new packet. If none does,
-// pending signals stay so until the host does something.
-bool device_progresses() {
-  const auto list = devices();
-  return std::any_of(list.begin(), list.end(), [](Device* device) { return device->progresses(); });
-}
+// Tells when waiting for the device has become pointless: when no queue has worked on anything for longer than it
+// takes to notice a new packet. Then pending signals stay so until the host does something.
+class Hope {
+ public:
+  bool lost() {
+    const auto now = Clock::now();
+    const auto list = devices();
+    if (std::any_of(list.begin(), list.end(), [](Device* device) { return device->progresses(); })) last_work_ = now;
+    return now - last_work_ > kSettled;
+  }
+
+ private:
+  static constexpr auto kSettled = 20ms;
+  Clock::time_point last_work_ = Clock::now();
+};
 
 // Blocks until the signal is 0 or cannot become so by the device alone.
 void await_outcome(hsa_signal_t signal) {
   thread_local uint64_t hopeless_signal = 0;  // of the last load, if it ended so
-  constexpr auto kSettled = 20ms;
   if (loads_in_a_row > 1 && hopeless_signal == signal.handle) return;
   hopeless_signal = 0;
-  auto last_progress = Clock::now();
-  const auto known = [&] {
+  Hope hope;
+  block_until([&] {
     if (load_value(of(signal)) <= 0) return true;
-    const auto now = Clock::now();
-    if (device_progresses()) last_progress = now;
-    if (now - last_progress > kSettled) hopeless_signal = signal.handle;
+    if (hope.lost()) hopeless_signal = signal.handle;
     return hopeless_signal != 0;
-  };
-  block_until(known, Clock::time_point::max());
+  });
 }
 
 hsa_signal_value_t visible_value(hsa_signal_t signal, hsa_signal_value_t value) {
@@ -120,13 +123,21 @@ struct WaitItem {
 
 constexpr uint64_t kForEver = ~uint64_t{0};
 
-// Until when to wait in real time for something that may take `timeout` ns in virtual time. Execution is far slower
-// than what it models, so a finite wait gets a generous minimum; one for a signal that nothing completes ends by it.
-Clock::time_point real_deadline(uint64_t timeout) {
-  constexpr std::chrono::nanoseconds kAtLeast = 10s, kAtMost = 24h;
-  if (timeout == 0) return Clock::now();
-  if (timeout >= static_cast<uint64_t>(kAtMost.count())) return Clock::time_point::max();
-  return Clock::now() + std::max<std::chrono::nanoseconds>(kAtLeast, std::chrono::nanoseconds(timeout));
+// Blocks until satisfied(), which it returns. A timeout, in virtual ns, ends it earlier only when it has also passed
+// in real time (for what host threads complete) and the device, which is far slower than what it models, has had
+// its say.
+template <class Satisfied>
+bool block_for(uint64_t timeout, Satisfied satisfied) {
+  constexpr std::chrono::nanoseconds kMost = 24h * 365;  // more is for ever, and would overflow
+  const bool for_ever = timeout >= static_cast<uint64_t>(kMost.count());
+  const auto deadline = for_ever ? Clock::time_point::max() : Clock::now() + std::chrono::nanoseconds(timeout);
+  bool result = false;
+  Hope hope;
+  block_until([&] {
+    result = satisfied();
+    return result || (Clock::now() >= deadline && hope.lost());
+  });
+  return result;
 }
 
 // In virtual time: whether what ends at `end` does so within the timeout. Advances the clock to the outcome.
@@ -142,9 +153,10 @@ bool in_time(uint64_t end, uint64_t timeout) {
 }
 
 hsa_signal_value_t wait_one(WaitItem item, uint64_t timeout) {
-  end_polling();
-  const bool satisfied = block_until([&] { return item.look(); }, real_deadline(timeout));
-  if (!satisfied || in_time(completion_time(of(item.signal)), timeout)) return item.value;
+  const bool polling = timeout == 0 && is_polling(item.signal);
+  if (timeout != 0) end_polling();
+  if (!block_for(timeout, [&] { return item.look(); })) return item.value;
+  if (in_time(completion_time(of(item.signal)), polling ? kForEver : timeout)) return item.value;
   return item.value + 1;  // as before the packet's end
 }
 
@@ -176,7 +188,7 @@ uint32_t wait_any(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t*
     }
     return first != count;
   };
-  if (!block_until(look, real_deadline(timeout))) return UINT32_MAX;
+  if (!block_for(timeout, look)) return UINT32_MAX;
   if (!in_time(completion_time(of(signals[first])), timeout)) return UINT32_MAX;
   if (value) *value = items[first].value;
   return first;
@@ -187,7 +199,7 @@ uint32_t wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t*
   end_polling();
   auto items = items_of(count, signals, conditions, references);
   const auto look = [&] { return std::all_of(items.begin(), items.end(), [](WaitItem& item) { return item.look(); }); };
-  if (!block_until(look, real_deadline(timeout))) return UINT32_MAX;
+  if (!block_for(timeout, look)) return UINT32_MAX;
   uint64_t end = 0;
   for (uint32_t i = 0; i < count; ++i) end = std::max(end, completion_time(of(signals[i])));
   if (!in_time(end, timeout)) return UINT32_MAX;

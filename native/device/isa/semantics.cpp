@@ -22,7 +22,8 @@ Table build_table() {
 }  // namespace
 
 const Semantics* find_semantics(std::string_view mnemonic) {
-  static const Table table = build_table();
+  // Never destroyed: queues may still decode while the process exits.
+  static const Table& table = *new Table(build_table());
   const auto found = table.find(mnemonic);
   return found == table.end() ? nullptr : found->second;
 }

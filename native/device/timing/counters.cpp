@@ -142,11 +142,12 @@ constexpr size_t kInstructionCount = std::size(kInstructionCounters);
 }  // namespace
 
 const std::vector<rpd_counter_info>& counter_table() {
-  static const std::vector<rpd_counter_info> table = [] {
-    std::vector<rpd_counter_info> all;
+  // Never destroyed: dispatches may still end while the process exits.
+  static const auto& table = *[] {
+    auto& all = *new std::vector<rpd_counter_info>;
     for (const auto& counter : kInstructionCounters) all.push_back(counter.info);
     for (const auto& counter : kSystemCounters) all.push_back(counter.info);
-    return all;
+    return &all;
   }();
   return table;
 }

@@ -124,7 +124,15 @@ class OpBuilder {
     }
   }
 
+  // "buffer_inv sc0 sc1": flags stand where other instructions have operands. They say which caches are meant.
+  void cache_flags() {
+    for (const auto& operand : text_.operands) {
+      if (operand.text != "sc0" && operand.text != "sc1" && operand.text != "nt") fail("operand " + operand.text + " is not modelled");
+    }
+  }
+
   void operands() {
+    if (semantics_.unit == Unit::CacheControl) return cache_flags();
     op_.returns = semantics_.unit == Unit::VectorAtomic && text_.has("sc0");
     const size_t destinations = semantics_.destinations + (op_.returns ? 1 : 0);
     if (text_.operands.size() < destinations) return fail("operands are missing");

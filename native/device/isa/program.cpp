@@ -40,14 +40,16 @@ const Op* Program::at(uint64_t address) {
 
 void Program::decode_from(uint64_t address) {
   std::vector<uint64_t> todo{address};
+  const size_t first_new = ops_.size();
   while (!todo.empty()) {
     const uint64_t next = todo.back();
     todo.pop_back();
     find_or_decode(next, todo);
   }
   // Link in a second pass: every address that an Op names is decoded by now.
-  for (Op& op : ops_) {
-    if (!op.semantics || op.next) continue;
+  for (size_t i = first_new; i < ops_.size(); ++i) {
+    Op& op = ops_[i];
+    if (!op.semantics) continue;
     if (falls_through(op)) op.next = by_address_.at(op.address + op.size);
     if (op.target == nullptr && op.semantics->unit == Unit::Branch && op.semantics->needs_immediate) {
       op.target = by_address_.at(op.address + 4 + static_cast<int64_t>(static_cast<int16_t>(op.immediate)) * 4);

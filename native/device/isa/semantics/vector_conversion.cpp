@@ -53,8 +53,6 @@ u32 insert_byte(float v, u32 index, u32 into) {
   return (into & ~(0xffu << shift)) | byte << shift;
 }
 
-float from_bfloat(u32 bits) { return std::bit_cast<float>(bits << 16); }
-
 const Semantics kTable[] = {
     vector<[](i32 v) { return static_cast<float>(v); }>("v_cvt_f32_i32"),
     vector<[](u32 v) { return static_cast<float>(v); }>("v_cvt_f32_u32"),
@@ -87,7 +85,6 @@ const Semantics kTable[] = {
       return pack(clamp(a), clamp(b));
     }>("v_cvt_pk_i16_i32"),
     vector<[](float v, u32 index, u32 into) { return insert_byte(v, index, into); }>("v_cvt_pk_u8_f32"),
-    vector<[](u16 v) { return from_bfloat(v); }>("v_cvt_f32_bf16"),
 };
 
 }  // namespace

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import zlib
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -59,13 +60,26 @@ def library() -> Library:
     return Library(definitions)
 
 
+@dataclass(frozen=True)
+class Entry:
+    """One line of the device's table."""
+
+    mnemonic: str
+    unit: int
+    destinations: int
+    bytes: int  # a lane, of a memory access
+    accumulates: bool
+    packed: bool
+    destination_type: str
+    source_types: tuple[str, ...]
+
+
 @pytest.fixture(scope="session")
-def known(probe: Path) -> dict[str, int]:
-    """Every mnemonic that the device knows -> its execution unit."""
-    import subprocess
-
+def known(probe: Path) -> dict[str, Entry]:
+    """Every mnemonic that the device knows."""
     lines = subprocess.run([probe, "list"], check=True, capture_output=True, text=True).stdout.splitlines()
-    return {name: int(unit) for name, unit in (line.split() for line in lines)}
-
-
-Draw = Callable[..., "np.ndarray"]
+    entries = {}
+    for name, unit, destinations, size, accumulates, packed, destination, *sources in map(str.split, lines):
+        types = tuple(source for source in sources if source != "none")
+        entries[name] = Entry(name, int(unit), int(destinations), int(size), accumulates == "1", packed == "1", destination, types)
+    return entries

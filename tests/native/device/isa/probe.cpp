@@ -3,7 +3,7 @@
 //   rpd_isa_probe run     < cases    > results    binary, see below
 //   rpd_isa_probe decode  < code     > lines      one line an instruction from the start of the code:
 //                                                 "<offset> ok|refused <text as the device has it>"
-//   rpd_isa_probe list               > lines      every mnemonic that the device knows: "<mnemonic> <unit number>"
+//   rpd_isa_probe list               > lines      every entry of the table, see list_all
 //
 // A run's input: Header, the code, then header.cases times a case: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
 // ([register][lane]), header.agprs * 64 AGPRs, LDS bytes, scratch bytes of each of the 64 lanes, memory bytes.
@@ -159,13 +159,24 @@ void decode_all() {
   }
 }
 
+const char* name_of(Type type) {
+  constexpr const char* names[] = {"none", "b16", "f16", "b32", "i32", "f32", "b64", "i64", "f64", "pk_f16", "lane"};
+  return names[static_cast<int>(type)];
+}
+
+// "<mnemonic> <unit number> <destinations> <bytes> <accumulates> <packed> <destination type> <source types, none...>"
 void list_all() {
   for (const auto family :
        {scalar_alu_semantics(), control_semantics(), scalar_memory_semantics(), vector_integer_semantics(),
         vector_float_semantics(), vector_half_semantics(), vector_conversion_semantics(), vector_packed_semantics(),
         vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(), lds_semantics(),
         matrix_semantics()}) {
-    for (const Semantics& entry : family) std::cout << entry.mnemonic << ' ' << static_cast<int>(entry.unit) << '\n';
+    for (const Semantics& entry : family) {
+      std::cout << entry.mnemonic << ' ' << static_cast<int>(entry.unit) << ' ' << int{entry.destinations} << ' '
+                << int{entry.bytes} << ' ' << entry.accumulates << ' ' << entry.packed << ' ' << name_of(entry.destination_type);
+      for (const Type type : entry.source_types) std::cout << ' ' << name_of(type);
+      std::cout << '\n';
+    }
   }
 }
 

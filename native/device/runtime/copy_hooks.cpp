@@ -1,4 +1,8 @@
 // Copies carry the submitting thread's virtual time and all their dependencies to the copy engine.
+#include <map>
+#include <mutex>
+#include <utility>
+
 #include "runtime/copy_orders.h"
 #include "runtime/device.h"
 #include "runtime/hooks.h"
@@ -51,9 +55,24 @@ hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* target, const hsa_dim3_t* 
   });
 }
 
+// Which engines are free is a question about real time; HIP spreads its copies by the answer. In modelled time every
+// engine that can do such a copy takes it: what was free once (at the first question all are) counts as free.
+hsa_status_t copy_engine_status(hsa_agent_t target, hsa_agent_t source, uint32_t* free_engines) {
+  static std::mutex mutex;
+  static std::map<std::pair<uint64_t, uint64_t>, uint32_t> usable;
+  const hsa_status_t status = original().amd.hsa_amd_memory_copy_engine_status_fn(target, source, free_engines);
+  if (!free_engines || (status != HSA_STATUS_SUCCESS && status != HSA_STATUS_ERROR_OUT_OF_RESOURCES)) return status;
+  std::lock_guard lock(mutex);
+  uint32_t& engines = usable[{target.handle, source.handle}];
+  engines |= *free_engines;
+  *free_engines = engines;
+  return engines ? HSA_STATUS_SUCCESS : status;
+}
+
 }  // namespace
 
 void hook_copies(AmdExtTable& amd) {
+  amd.hsa_amd_memory_copy_engine_status_fn = copy_engine_status;
   amd.hsa_amd_memory_async_copy_fn = async_copy;
   amd.hsa_amd_memory_async_copy_on_engine_fn = async_copy_on_engine;
   amd.hsa_amd_memory_async_copy_rect_fn = async_copy_rect;

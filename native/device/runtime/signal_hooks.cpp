@@ -236,10 +236,23 @@ void subtract(hsa_signal_t signal, hsa_signal_value_t amount) {
   signal_activity().announce();
 }
 
+// A new signal may lie where an old one was, with its times.
+void forget_times(hsa_status_t status, const hsa_signal_t* signal) {
+  if (status == HSA_STATUS_SUCCESS) of(*signal).start_ts = of(*signal).end_ts = 0;
+}
+
 hsa_status_t create(hsa_signal_value_t value, uint32_t consumer_count, const hsa_agent_t* consumers,
                     hsa_signal_t* signal) {
   const hsa_status_t status = original().core.hsa_signal_create_fn(value, consumer_count, consumers, signal);
-  if (status == HSA_STATUS_SUCCESS) of(*signal).start_ts = of(*signal).end_ts = 0;
+  forget_times(status, signal);
+  return status;
+}
+
+hsa_status_t create_with_attributes(hsa_signal_value_t value, uint32_t consumer_count, const hsa_agent_t* consumers,
+                                    uint64_t attributes, hsa_signal_t* signal) {
+  const hsa_status_t status =
+      original().amd.hsa_amd_signal_create_fn(value, consumer_count, consumers, attributes, signal);
+  forget_times(status, signal);
   return status;
 }
 
@@ -291,6 +304,7 @@ void hook_signals(CoreApiTable& core, AmdExtTable& amd) {
   core.hsa_signal_subtract_scacquire_fn = subtract<&CoreApiTable::hsa_signal_subtract_scacquire_fn>;
   core.hsa_signal_subtract_screlease_fn = subtract<&CoreApiTable::hsa_signal_subtract_screlease_fn>;
   core.hsa_signal_subtract_scacq_screl_fn = subtract<&CoreApiTable::hsa_signal_subtract_scacq_screl_fn>;
+  amd.hsa_amd_signal_create_fn = create_with_attributes;
   amd.hsa_amd_signal_wait_any_fn = wait_any;
   amd.hsa_amd_signal_wait_all_fn = wait_all;
   amd.hsa_amd_signal_async_handler_fn = async_handler;

@@ -12,10 +12,20 @@ namespace rpd {
 struct Workgroup;
 class Observer;
 class Program;
+class WaveTrace;
 
 // Bits of the MODE register.
 constexpr uint32_t kModeDx10Clamp = 1u << 8;  // clamp turns NaN into 0
 constexpr uint32_t kModeIeee = 1u << 9;       // minima and maxima quiet and return signalling NaNs
+
+// What a memory instruction asked of each level; the observer adds, whoever records the wave clears.
+struct AccessCost {
+  uint8_t look_ups = 0;      // vector L1 tags
+  uint8_t l2_reads = 0;      // 128-byte requests that missed the L1
+  uint8_t l2_writes = 0;     // 64-byte requests, atomics included
+  uint8_t memory_reads = 0;  // of the reads and atomics, those that missed the L2
+  uint16_t lds_cycles = 0;
+};
 
 enum class WaveState : uint8_t { Running, AtBarrier, Ended, Faulted };
 
@@ -41,6 +51,8 @@ struct Wave {
   uint64_t fault_address = 0;
 
   // Timing: cycles on this wave's own clock, and when what is outstanding will be done.
+  AccessCost access;
+  WaveTrace* trace = nullptr;          // where this wave is recorded, if it is
   uint64_t clock = 0;
   uint64_t wait_cycles = 0;
   uint32_t cu = 0;

@@ -22,6 +22,7 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups) {
   fault_ = {};
   active_ = 0;
   executed_.assign(kernel.program->op_count(), 0);
+  trace_.begin(resident_groups);
   std::fill(work_.begin(), work_.end(), CuWork{});
   memory_.begin(kernel.request.acquires);
   const uint64_t total = kernel.group_count();
@@ -37,10 +38,12 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups) {
 bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
   if (next_group_ >= kernel_->group_count()) return false;
   group.start(*kernel_, next_group_, cu, &memory_);
+  if (index_ == 0 && cu == 0) trace_.record(group);
   next_group_ += parameter::xcds;
   return true;
 }
 
+template <bool Traced>
 void Xcd::run_slice(Wave& wave) {
   const Op* op = wave.pc;
   auto& issue = work_[wave.cu].issue_cycles;
@@ -48,6 +51,7 @@ void Xcd::run_slice(Wave& wave) {
   for (int left = kSliceLimit; left > 0; --left) {
     if (op->index >= executed_.size()) executed_.resize(kernel_->program->op_count(), 0);
     ++executed_[op->index];
+    if constexpr (Traced) wave.access = {};
     issue[op->issue_unit] += op->issue_cycles;
     wave.clock += op->issue_cycles;
     if (flushes && op->single_precision) wave.raise("single-precision arithmetic with flushed denormals is not modelled", op->address);
@@ -57,6 +61,7 @@ void Xcd::run_slice(Wave& wave) {
       fault_ = {op, wave.fault, wave.fault_address};
       return;
     }
+    if constexpr (Traced) wave.trace->add(*op, wave.access);
     if (op->ends_slice) return;
     op = wave.pc;
   }
@@ -76,7 +81,7 @@ bool Xcd::step() {
     Workgroup& group = *groups_[i];
     for (Wave& wave : group.waves) {
       if (wave.state != WaveState::Running) continue;
-      run_slice(wave);
+      wave.trace ? run_slice<true>(wave) : run_slice<false>(wave);
       if (fault_) return false;
       if (wave.state == WaveState::Ended) retire(wave);
     }

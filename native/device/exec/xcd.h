@@ -8,6 +8,7 @@
 
 #include "exec/workgroup.h"
 #include "timing/duration.h"
+#include "timing/wave_trace.h"
 #include "timing/memory_system.h"
 
 namespace rpd {
@@ -32,11 +33,13 @@ class Xcd {
   const Fault& fault() const { return fault_; }
   const std::vector<uint64_t>& executed() const { return executed_; }  // [Op index]
   const std::vector<CuWork>& work() const { return work_; }            // [cu]
+  const CuTrace& trace() const { return trace_; }
   const MemoryCounts& memory() const { return memory_.counts(); }
   uint32_t resident_waves() const { return resident_groups_ * kernel_->waves_per_group; }
 
  private:
   bool launch_next(Workgroup& group, uint32_t cu);
+  template <bool Traced>
   void run_slice(Wave& wave);
   void retire(Wave& wave);
 
@@ -49,6 +52,7 @@ class Xcd {
   std::vector<uint64_t> executed_;
   std::vector<CuWork> work_;
   MemorySystem memory_;
+  CuTrace trace_;                  // of the first CU of the first XCD
   Fault fault_;
 };
 

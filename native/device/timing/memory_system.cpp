@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 
 #include "timing_parameters.inc.h"
 
@@ -76,6 +77,34 @@ void complete_vector(Wave& wave, uint64_t latency) {
   const uint64_t before = wave.vector_issued ? wave.vector_done[(wave.vector_issued - 1) % 64] : 0;
   wave.vector_done[wave.vector_issued++ % 64] = std::max(before, wave.clock + latency);
 }
+
+}  // namespace
+
+namespace {
+
+// Adds what happens to the counts during its life to a wave's cost.
+class CostOf {
+ public:
+  CostOf(const MemoryCounts& counts, AccessCost& cost)
+      : counts_(counts), cost_(cost), look_ups_(counts.l1_accesses), reads_(counts.l1_read_requests), writes_(writes()),
+        memory_(counts.memory_reads128), lds_(counts.lds_active_cycles) {}
+  ~CostOf() {
+    add(cost_.look_ups, counts_.l1_accesses - look_ups_);
+    add(cost_.l2_reads, counts_.l1_read_requests - reads_);
+    add(cost_.l2_writes, writes() - writes_);
+    add(cost_.memory_reads, counts_.memory_reads128 - memory_);
+    add(cost_.lds_cycles, counts_.lds_active_cycles - lds_);
+  }
+
+ private:
+  template <class T>
+  static void add(T& to, uint64_t what) { to = static_cast<T>(std::min<uint64_t>(std::numeric_limits<T>::max(), to + what)); }
+  uint64_t writes() const { return counts_.l1_write_requests + counts_.l2_atomics; }
+
+  const MemoryCounts& counts_;
+  AccessCost& cost_;
+  uint64_t look_ups_, reads_, writes_, memory_, lds_;
+};
 
 }  // namespace
 
@@ -237,6 +266,7 @@ void MemorySystem::lds(Wave& wave, const VectorAccess& access) {
 }
 
 void MemorySystem::vector_access(Wave& wave, const Op& op, const VectorAccess& access) {
+  const CostOf cost(counts_, wave.access);
   if (access.space == Space::Lds) return lds(wave, access);
   if (access.space == Space::Scratch) {
     // Private memory is swizzled so that a wave's accesses are contiguous; its traffic is not modelled yet.

@@ -91,24 +91,17 @@ DispatchResult Engine::State::collect(const Kernel& kernel) {
   DispatchResult result;
   std::vector<uint64_t> executed(program.op_count(), 0);
   MemoryCounts memory_total;
-  WorkDone work;
-  uint64_t cycles = 0;
+  std::vector<XcdWork> done;
   for (const auto& xcd : xcds) {
     if (xcd->fault() && result.error.empty()) result.error = describe(xcd->fault(), kernel.entry);
     xcd->end();
     memory_total.add(xcd->memory());
     for (size_t i = 0; i < xcd->executed().size(); ++i) executed[i] += xcd->executed()[i];
-    cycles = std::max(cycles, l2_cycles(xcd->memory()));
-    for (const CuWork& cu : xcd->work()) {
-      work.waves += cu.waves;
-      work.wave_cycles += cu.wave_cycles;
-      work.wait_cycles += cu.wait_cycles;
-      cycles = std::max(cycles, cu.cycles(xcd->resident_waves()));
-    }
+    done.push_back({&xcd->work(), &xcd->memory()});
   }
   if (!result.error.empty()) return result;
-  work.busy_cycles = std::max(cycles, memory_cycles(memory_total));
-  result.duration_ns = parameter::launch_overhead_ns + cycles_to_ns(work.busy_cycles);
+  const WorkDone work = time_dispatch(done, xcds[0]->trace(), xcds[0]->resident_groups());
+  result.duration_ns = work.duration_ns;
   result.counters = counter_values(program, executed, memory_total, work);
   return result;
 }

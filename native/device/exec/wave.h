@@ -54,7 +54,6 @@ struct Wave {
   AccessCost access;
   WaveTrace* trace = nullptr;          // where this wave is recorded, if it is
   uint64_t clock = 0;
-  uint64_t wait_cycles = 0;
   uint32_t cu = 0;
   uint32_t vector_issued = 0;          // vector memory instructions so far
   uint64_t vector_done[64] = {};       // [issued % 64]: when each is complete

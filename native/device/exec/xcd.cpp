@@ -46,13 +46,13 @@ bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
 template <bool Traced>
 void Xcd::run_slice(Wave& wave) {
   const Op* op = wave.pc;
-  auto& issue = work_[wave.cu].issue_cycles;
+  uint64_t& instructions = work_[wave.cu].instructions;
   const bool flushes = (wave.mode & kSinglePrecisionDenormals) != kSinglePrecisionDenormals;
   for (int left = kSliceLimit; left > 0; --left) {
     if (op->index >= executed_.size()) executed_.resize(kernel_->program->op_count(), 0);
     ++executed_[op->index];
     if constexpr (Traced) wave.access = {};
-    issue[op->issue_unit] += op->issue_cycles;
+    ++instructions;
     wave.clock += op->issue_cycles;
     if (flushes && op->single_precision) wave.raise("single-precision arithmetic with flushed denormals is not modelled", op->address);
     wave.pc = op->next;
@@ -71,7 +71,6 @@ void Xcd::retire(Wave& wave) {
   CuWork& cu = work_[wave.cu];
   ++cu.waves;
   cu.wave_cycles += wave.clock;
-  cu.wait_cycles += wave.wait_cycles;
   cu.longest_wave = std::max(cu.longest_wave, wave.clock);
   --wave.group->left;
 }

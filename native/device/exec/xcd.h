@@ -35,7 +35,7 @@ class Xcd {
   const std::vector<CuWork>& work() const { return work_; }            // [cu]
   const CuTrace& trace() const { return trace_; }
   const MemoryCounts& memory() const { return memory_.counts(); }
-  uint32_t resident_waves() const { return resident_groups_ * kernel_->waves_per_group; }
+  uint32_t resident_groups() const { return resident_groups_; }
 
  private:
   bool launch_next(Workgroup& group, uint32_t cu);

@@ -96,7 +96,6 @@ struct Op {
 
   // What the timing model wrote here when the instruction was decoded.
   bool single_precision = false;   // computes in f32
-  uint8_t issue_unit = 0;          // IssueUnit
   uint16_t issue_cycles = 0;       // that it keeps its unit busy
 };
 

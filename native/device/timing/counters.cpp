@@ -4,6 +4,7 @@
 #include <functional>
 #include <string_view>
 
+#include "isa/matrix_shape.h"
 #include "isa/semantics.h"
 #include "timing_parameters.inc.h"
 
@@ -41,15 +42,6 @@ bool is_integer(const Semantics& s, std::string_view a, std::string_view b) {
   return s.unit == Unit::Valu && !name.starts_with("v_cvt") && (name.ends_with(a) || name.ends_with(b));
 }
 
-// 512 floating-point operations each: M*N*K*blocks*2 / 512, from the name "v_mfma_f32_16x16x16_f16".
-double matrix_operations_512(const Semantics& s) {
-  int m = 0, n = 0, k = 0;
-  const auto name = name_of(s);
-  const auto shape = name.find('_', 7);
-  if (std::sscanf(s.mnemonic + shape + 1, "%dx%dx%d", &m, &n, &k) != 3) return 0;
-  return 2.0 * m * n * k / 512;
-}
-
 using Weight = double (*)(const Semantics&);
 
 struct InstructionCounter {
@@ -67,7 +59,7 @@ struct InstructionCounter {
       ARITHMETIC("FMA", 2, SUFFIX, PRECISION), ARITHMETIC("TRANS", 3, SUFFIX, PRECISION)
 #define MATRIX(PRECISION, SUFFIX)                                                                        \
   COUNTS("SQ_INSTS_VALU_MFMA_MOPS_" PRECISION, "MFMA operations on " PRECISION " in units of 512 operations", \
-         s.unit == Unit::Matrix && name_of(s).ends_with(SUFFIX) ? matrix_operations_512(s) : 0)
+         s.unit == Unit::Matrix && name_of(s).ends_with(SUFFIX) ? matrix_operations(s) / 512 : 0)
 
 const InstructionCounter kInstructionCounters[] = {
     COUNTS("SQ_INSTS", "instructions executed, a wave each", true),
@@ -89,7 +81,7 @@ const InstructionCounter kInstructionCounters[] = {
     COUNTS("SQ_INSTS_VALU_CVT", "conversion VALU instructions", name_of(s).starts_with("v_cvt")),
     COUNTS("SQ_INSTS_MFMA", "MFMA instructions", s.unit == Unit::Matrix),
     COUNTS("SQ_INSTS_VALU_MFMA_MOPS_F8", "MFMA operations on 8-bit floats in units of 512 operations",
-           s.unit == Unit::Matrix && (name_of(s).ends_with("fp8") || name_of(s).ends_with("bf8")) ? matrix_operations_512(s) : 0),
+           s.unit == Unit::Matrix && (name_of(s).ends_with("fp8") || name_of(s).ends_with("bf8")) ? matrix_operations(s) / 512 : 0),
     MATRIX("I8", "_i8"),
     MATRIX("F16", "_f16"),
     MATRIX("BF16", "_bf16"),

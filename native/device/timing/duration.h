@@ -1,38 +1,38 @@
-// A first-order duration of a dispatch: the largest of what issue, latency at the achieved concurrency, and each
-// level's bandwidth demand. The terms are not added: they overlap on silicon.
+// The time of a dispatch, from what its CUs did and a replay of one of them.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <vector>
 
-#include "timing/instruction_costs.h"
 #include "timing/memory_counts.h"
+#include "timing/wave_trace.h"
 
 namespace rpd {
 
-// What one CU did during a dispatch.
+// What one CU did during a dispatch. Cycles are on the waves' own clocks: as if each were alone on the device.
 struct CuWork {
-  std::array<uint64_t, kIssueUnits> issue_cycles{};  // [IssueUnit]
   uint64_t waves = 0;
-  uint64_t wave_cycles = 0;    // sum over waves of their own clocks
+  uint64_t instructions = 0;
+  uint64_t wave_cycles = 0;   // sum over waves
   uint64_t longest_wave = 0;
-  uint64_t wait_cycles = 0;
-
-  uint64_t cycles(uint32_t resident_waves) const;
 };
 
-// The whole device.
+struct XcdWork {
+  const std::vector<CuWork>* cus;
+  const MemoryCounts* memory;
+};
+
+// The whole device, with its waves in each other's way.
 struct WorkDone {
   uint64_t waves = 0;
-  uint64_t wave_cycles = 0;
-  uint64_t wait_cycles = 0;
-  uint64_t busy_cycles = 0;  // of the dispatch
-  uint64_t duration_ns = 0;
+  uint64_t busy_cycles = 0;         // of the dispatch
+  uint64_t wave_cycles = 0;         // sum over waves of their time on a CU
+  uint64_t wait_cycles = 0;         // of it, for memory, LDS, a barrier or a matrix result
+  uint64_t issue_wait_cycles = 0;   // of it, ready but for a busy unit
+  uint64_t duration_ns = 0;         // launch overhead included
 };
 
-// Cycles that the memory system needs for the traffic of one XCD; `memory` is the device's own total.
-uint64_t l2_cycles(const MemoryCounts& xcd);
-uint64_t memory_cycles(const MemoryCounts& device);
-uint64_t cycles_to_ns(uint64_t cycles);
+// `sample` recorded the first CU of the first XCD, on which `resident_groups` workgroups fit at a time.
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups);
 
 }  // namespace rpd

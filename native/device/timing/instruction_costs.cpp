@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "isa/matrix_shape.h"
 #include "isa/semantics.h"
 #include "timing_parameters.inc.h"
 
@@ -16,22 +17,23 @@ bool is_transcendental(std::string_view name) {
   return false;
 }
 
+// Operations over the rate of one SIMD's matrix unit for that type.
+long matrix_cycles(const Semantics& semantics) {
+  const std::string_view name = semantics.mnemonic;
+  const long rate = name.ends_with("_f32") ? parameter::matrix_f32_per_cycle
+                    : name.ends_with("_f64")                         ? parameter::matrix_f64_per_cycle
+                    : name.ends_with("8")                            ? parameter::matrix_8bit_per_cycle
+                                                                     : parameter::matrix_16bit_per_cycle;
+  return std::max(4l, static_cast<long>(matrix_operations(semantics)) * parameter::simds_per_cu / rate);
+}
+
 long cycles_of(const Semantics& semantics) {
   switch (semantics.unit) {
     case Unit::Valu: return is_transcendental(semantics.mnemonic) ? parameter::transcendental_cycles : parameter::valu_cycles;
-    case Unit::Matrix: return parameter::matrix_cycles;
+    case Unit::Matrix: return matrix_cycles(semantics);
     case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: return parameter::vector_memory_issue_cycles;
     case Unit::Lds: return parameter::lds_issue_cycles;
     default: return parameter::scalar_cycles;
-  }
-}
-
-IssueUnit unit_of(Unit unit) {
-  switch (unit) {
-    case Unit::Valu: case Unit::Matrix: return IssueUnit::Vector;
-    case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: return IssueUnit::VectorMemory;
-    case Unit::Lds: return IssueUnit::Lds;
-    default: return IssueUnit::Scalar;
   }
 }
 
@@ -45,7 +47,6 @@ bool computes_single_precision(const Semantics& semantics) {
 
 void annotate_cost(Op& op) {
   if (!op.semantics) return;
-  op.issue_unit = static_cast<uint8_t>(unit_of(op.semantics->unit));
   op.issue_cycles = static_cast<uint16_t>(cycles_of(*op.semantics));
   op.single_precision = computes_single_precision(*op.semantics);
 }

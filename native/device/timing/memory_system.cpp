@@ -291,7 +291,6 @@ void MemorySystem::wait(Wave& wave, unsigned vector_left, unsigned scalar_left) 
   }
   // Scalar loads and LDS come back in any order: only waiting for all of them says when (lower bound otherwise).
   if (scalar_left == 0) until = std::max(until, wave.scalar_done);
-  wave.wait_cycles += until - wave.clock;
   wave.clock = until;
 }
 

@@ -1,0 +1,264 @@
+#include "timing/cu_simulator.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <queue>
+#include <string_view>
+#include <vector>
+
+#include "isa/semantics.h"
+#include "timing/instruction_costs.h"
+#include "timing_parameters.inc.h"
+
+namespace rpd {
+namespace {
+
+constexpr uint64_t kSlot = 4;  // a SIMD's turn comes every fourth cycle
+
+// When outstanding accesses of one kind complete, in the order of their issue: none before an earlier one.
+class Outstanding {
+ public:
+  void issue(uint64_t done) {
+    last_ = std::max(last_, done);
+    done_[count_++ % kMost] = last_;
+  }
+  // When at most `left` of them are still outstanding.
+  uint64_t until(unsigned left) const { return count_ > left && left < kMost ? done_[(count_ - 1 - left) % kMost] : 0; }
+
+ private:
+  static constexpr unsigned kMost = 64;
+  std::array<uint64_t, kMost> done_{};
+  uint64_t last_ = 0;
+  unsigned count_ = 0;
+};
+
+// Registers that a matrix instruction will have written.
+struct PendingResult {
+  Operand::Kind kind;
+  uint16_t first, last;
+  uint64_t ready;
+};
+
+struct Group;
+
+struct ReplayedWave {
+  const std::vector<TraceEntry>* entries;
+  Group* group;
+  uint32_t simd;
+  uint64_t age;             // order of launch
+  size_t position = 0;
+  uint64_t started = 0;
+  uint64_t ready = 0;       // when its next instruction could issue, but for units
+  Outstanding vector;
+  Outstanding scalar;       // scalar memory and LDS
+  std::vector<PendingResult> results;
+};
+
+struct Group {
+  std::vector<ReplayedWave*> waiting;  // at the barrier
+  uint32_t running = 0;
+};
+
+bool overlaps(const Operand& operand, const PendingResult& result) {
+  return operand.kind == result.kind && operand.reg <= result.last && operand.reg + operand.dwords > result.first;
+}
+
+struct Simd {
+  uint64_t vector_free = 0;
+  uint64_t matrix_free = 0;
+  uint64_t scalar_free = 0;
+};
+
+class Replay {
+ public:
+  Replay(const CuTrace& trace, const CuSurroundings& surroundings) : trace_(trace), around_(surroundings) {}
+
+  CuOutcome run() {
+    for (uint32_t i = 0; i < around_.resident_groups; ++i) launch_next(0);
+    while (!queue_.empty()) {
+      const Turn turn = queue_.top();
+      queue_.pop();
+      advance(*turn.wave, turn.time);
+    }
+    outcome_.cycles = now_;
+    return outcome_;
+  }
+
+ private:
+  struct Turn {
+    uint64_t time;
+    ReplayedWave* wave;
+    // The earliest first; of those, the wave that was launched first.
+    bool operator<(const Turn& other) const { return time != other.time ? time > other.time : wave->age > other.wave->age; }
+  };
+
+  void launch_next(uint64_t time) {
+    if (next_group_ >= trace_.groups().size()) return;
+    const auto& recorded = trace_.groups()[next_group_++];
+    Group& group = groups_.emplace_back();
+    const uint64_t start = time + parameter::workgroup_launch_cycles;
+    for (const auto& wave : recorded) {
+      auto& replayed = waves_.emplace_back();
+      replayed.entries = &wave->entries();
+      replayed.group = &group;
+      replayed.age = waves_.size();
+      replayed.simd = static_cast<uint32_t>(waves_.size() % parameter::simds_per_cu);
+      replayed.started = replayed.ready = start;
+      ++group.running;
+      queue_.push({start, &replayed});
+    }
+  }
+
+  // Issues the wave's next instruction at `time` or finds out when that can be.
+  void advance(ReplayedWave& wave, uint64_t time) {
+    if (wave.position == wave.entries->size()) return finish(wave, time);  // the recording ends here
+    const TraceEntry& entry = (*wave.entries)[wave.position];
+    const uint64_t needed = dependencies(wave, entry);
+    if (needed > time) {
+      outcome_.wait_cycles += needed - time;
+      wave.ready = needed;
+      return queue_.push({needed, &wave});
+    }
+    const uint64_t possible = slot(std::max(time, unit_free(wave, entry)), wave.simd);
+    if (possible > time) {
+      outcome_.issue_wait_cycles += possible - time;
+      return queue_.push({possible, &wave});
+    }
+    issue(wave, entry, time);
+  }
+
+  static uint64_t slot(uint64_t time, uint32_t simd) { return (time + kSlot - 1 - simd) / kSlot * kSlot + simd; }
+
+  uint64_t dependencies(ReplayedWave& wave, const TraceEntry& entry) {
+    const Semantics& semantics = *entry.op->semantics;
+    if (semantics.unit == Unit::Wait) {
+      const uint32_t counts = entry.op->immediate;  // gfx9: vmcnt [3:0] and [15:14], lgkmcnt [11:8]
+      return std::max(wave.vector.until((counts & 0xf) | (counts >> 14 & 3) << 4), wave.scalar.until(counts >> 8 & 0xf));
+    }
+    if (wave.results.empty()) return 0;
+    uint64_t needed = 0;
+    std::erase_if(wave.results, [&](const PendingResult& result) { return result.ready <= wave.ready; });
+    for (const PendingResult& result : wave.results) {
+      bool touches = overlaps(entry.op->destination, result) && semantics.unit != Unit::Matrix;
+      for (const Operand& source : entry.op->source) touches = touches || overlaps(source, result);
+      if (touches) needed = std::max(needed, result.ready);
+    }
+    return needed;
+  }
+
+  uint64_t unit_free(const ReplayedWave& wave, const TraceEntry& entry) const {
+    const Simd& simd = simds_[wave.simd];
+    switch (entry.op->semantics->unit) {
+      case Unit::Valu: return simd.vector_free;
+      case Unit::Matrix: return std::max(simd.vector_free, simd.matrix_free);
+      case Unit::Salu: case Unit::Smem: return simd.scalar_free;
+      case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: return address_free_;
+      case Unit::Lds: return lds_free_;
+      default: return 0;
+    }
+  }
+
+  void issue(ReplayedWave& wave, const TraceEntry& entry, uint64_t time) {
+    ++outcome_.instructions;
+    ++wave.position;
+    now_ = std::max(now_, time);
+    Simd& simd = simds_[wave.simd];
+    const Op& op = *entry.op;
+    uint64_t next = time + kSlot;
+    switch (op.semantics->unit) {
+      case Unit::Valu:
+        simd.vector_free = next = time + op.issue_cycles;
+        break;
+      case Unit::Matrix:
+        simd.vector_free = time + kSlot;
+        simd.matrix_free = time + op.issue_cycles;
+        wave.results.push_back({op.destination.kind, op.destination.reg,
+                                static_cast<uint16_t>(op.destination.reg + op.destination.dwords - 1), simd.matrix_free});
+        break;
+      case Unit::Salu:
+        simd.scalar_free = time + kSlot;
+        break;
+      case Unit::Smem:
+        simd.scalar_free = time + kSlot;
+        wave.scalar.issue(time + parameter::scalar_latency_cycles);
+        break;
+      case Unit::Lds:
+        lds_free_ = time + std::max<uint64_t>(parameter::lds_issue_cycles, entry.cost.lds_cycles);
+        wave.scalar.issue(lds_free_ + parameter::lds_latency_cycles);
+        break;
+      case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic:
+        wave.vector.issue(access(entry, time));
+        if (entry.cost.lds_cycles) wave.scalar.issue(time + entry.cost.lds_cycles + parameter::lds_latency_cycles);
+        break;
+      case Unit::Barrier: return wait_at_barrier(wave, next);
+      case Unit::End: return finish(wave, next);
+      default: break;
+    }
+    wave.ready = next;
+    queue_.push({next, &wave});
+  }
+
+  // Returns when the access is complete.
+  uint64_t access(const TraceEntry& entry, uint64_t time) {
+    const AccessCost& cost = entry.cost;
+    address_free_ = time + std::max<uint64_t>(kSlot, cost.look_ups);
+    double done = static_cast<double>(address_free_) + parameter::l1_latency_cycles;
+    const double l2_bytes = 128.0 * cost.l2_reads + 64.0 * cost.l2_writes;
+    if (l2_bytes > 0) {
+      l2_free_ = std::max(l2_free_, static_cast<double>(address_free_)) + l2_bytes / around_.l2_bytes_per_cycle;
+      done = l2_free_ + parameter::l2_latency_cycles;
+    }
+    // What a store leaves dirty in the L2 goes to memory later, but on the same channels.
+    const double memory_bytes = 128.0 * cost.memory_reads + 64.0 * cost.l2_writes;
+    if (memory_bytes > 0) {
+      memory_free_ = std::max(memory_free_, static_cast<double>(address_free_)) + memory_bytes / around_.memory_bytes_per_cycle;
+      if (cost.memory_reads) done = std::max(done, memory_free_ + around_.memory_latency_cycles);
+    }
+    return static_cast<uint64_t>(std::ceil(done));
+  }
+
+  void wait_at_barrier(ReplayedWave& wave, uint64_t time) {
+    wave.ready = time;
+    wave.group->waiting.push_back(&wave);
+    release_barrier(*wave.group, time);
+  }
+
+  void release_barrier(Group& group, uint64_t time) {
+    if (group.waiting.empty() || group.waiting.size() < group.running) return;
+    for (ReplayedWave* wave : group.waiting) {
+      outcome_.wait_cycles += time - wave->ready;
+      wave->ready = time;
+      queue_.push({time, wave});
+    }
+    group.waiting.clear();
+  }
+
+  void finish(ReplayedWave& wave, uint64_t time) {
+    now_ = std::max(now_, time);
+    outcome_.wave_cycles += time - wave.started;
+    --wave.group->running;
+    release_barrier(*wave.group, time);
+    if (wave.group->running == 0) launch_next(time);
+  }
+
+  const CuTrace& trace_;
+  const CuSurroundings& around_;
+  std::deque<Group> groups_;
+  std::deque<ReplayedWave> waves_;
+  std::priority_queue<Turn> queue_;
+  size_t next_group_ = 0;
+  std::array<Simd, parameter::simds_per_cu> simds_;
+  uint64_t address_free_ = 0;
+  uint64_t lds_free_ = 0;
+  double l2_free_ = 0;
+  double memory_free_ = 0;
+  uint64_t now_ = 0;
+  CuOutcome outcome_;
+};
+
+}  // namespace
+
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings) { return Replay(trace, surroundings).run(); }
+
+}  // namespace rpd

@@ -1,0 +1,245 @@
+"""The documents against the code: options, exit codes, JSON fields, variables, counters, paths, and the sample output."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import sqlite3
+import types
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from pydantic import BaseModel
+
+from rocm_perf_lab.analysis.bottleneck import CLASSES, FACTORS
+from rocm_perf_lab.arch.products import tomllib
+from rocm_perf_lab.cli import COMMANDS, cli
+from rocm_perf_lab.errors import exit_codes
+from rocm_perf_lab.report import schema
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+GUIDE = REPOSITORY / "docs" / "USER_GUIDE.md"
+DEVICE_MODEL = REPOSITORY / "docs" / "DEVICE_MODEL.md"
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")), *sorted((REPOSITORY / "skill").rglob("*.md"))]
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+
+
+# ---- reading Markdown ----
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"(?ms)^```.*?^```|`[^`\n]*`", "", text)
+
+
+def code(text: str) -> list[str]:
+    """Every line of code blocks (fenced or indented) and every code span."""
+    fenced = re.findall(r"(?ms)^```\w*\n(.*?)^```", text)
+    lines = [line for block in fenced for line in block.splitlines()]
+    rest = re.sub(r"(?ms)^```.*?^```", "", text)
+    lines += [line.strip() for line in rest.splitlines() if line.startswith("    ")]
+    return lines + spans(rest)
+
+
+def spans(text: str) -> list[str]:
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+def table(page: Path, marker: str) -> list[list[str]]:
+    """The cells of the table below the comment <!-- marker -->, without its head."""
+    _, found, rest = page.read_text("utf-8").partition(f"<!-- {marker} -->\n")
+    assert found, f"{page.name} has no table marked {marker!r}"
+    rows = list(itertools.takewhile(lambda line: line.startswith("|"), rest.splitlines()))
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+
+
+def first_column(page: Path, marker: str) -> list[str]:
+    return [name for row in table(page, marker) for name in spans(row[0])]
+
+
+def expand(name: str) -> list[str]:
+    """'A_{B,C}_{D,E}' -> A_B_D, A_B_E, A_C_D, A_C_E."""
+    parts = [part.split(",") for part in re.split(r"[{}]", name)]
+    return ["".join(choice) for choice in itertools.product(*parts)]
+
+
+# ---- links and paths ----
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"(?m)^#+ (.+)$", re.sub(r"(?ms)^```.*?^```", "", page.read_text("utf-8")))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@every_page
+def test_links_resolve(page: Path):
+    for target in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text("utf-8"))):
+        if target.startswith(("http://", "https://")):
+            continue
+        file, _, anchor = target.partition("#")
+        path = (page.parent / file) if file else page
+        assert path.exists(), f"{page.name} links to {target}"
+        assert not anchor or anchor in anchors(path), f"{page.name} links to {target}"
+
+
+@every_page
+def test_paths_exist(page: Path):
+    folders = "|".join(["src", "native", "testbed", "tests", "env", "docs", "skill", "benchmarks"])
+    for name in re.findall(rf"(?<![\w./-])(?:{folders})/[\w./-]+", "\n".join(code(page.read_text("utf-8")))):
+        assert (REPOSITORY / name).exists(), f"{page.name} names {name}"
+
+
+# ---- the command line ----
+
+
+def command(name: str | None) -> click.Command:
+    return cli.get_command(click.Context(cli), name) if name else cli
+
+
+def options(name: str | None) -> set[str]:
+    """The options in the command's --help."""
+    top = click.Context(cli, info_name="rocm-perf", **cli.context_settings)  # what `-h` means is inherited from it
+    context = click.Context(command(name), parent=top, **command(name).context_settings) if name else top
+    return set(re.findall(r"(?m)(?<![\w-])--?[a-zA-Z][\w-]*", context.get_help()))
+
+
+@every_page
+def test_options_in_command_lines_exist(page: Path):
+    """In `rocm-perf profile --json ./app --its-own` the words up to the program are ours."""
+    for line in code(page.read_text("utf-8")):
+        for words in re.findall(r"\brocm-perf ([^\n]+)", line):
+            first, *rest = words.split()
+            name = first if first in COMMANDS else None
+            ours = itertools.takewhile(lambda word: not word.startswith(("./", "PROGRAM", ">")), rest if name else [first])
+            for word in ours:
+                if re.match(r"--?[a-zA-Z]", word.strip("[]")):
+                    assert word.strip("[]") in options(name), f"{page.name}: {line}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page == GUIDE or "skill" in page.parts], ids=lambda page: page.name)
+def test_options_named_alone_exist(page: Path):
+    known = set().union(*(options(name) for name in (None, *COMMANDS)))
+    named = {span.split()[0] for span in spans(page.read_text("utf-8")) if re.match(r"--?[a-z]", span)}
+    assert named <= known, named - known
+
+
+@pytest.mark.parametrize("name", ["profile", "run", "doctor"])
+def test_every_option_is_documented(name: str):
+    assert set(first_column(GUIDE, f"options of {name}")) == options(name)
+
+
+@pytest.mark.parametrize("page", [GUIDE, REPOSITORY / "skill" / "references" / "cli.md"], ids=lambda page: page.name)
+def test_exit_codes(page: Path):
+    assert [(int(code), meaning) for code, meaning in table(page, "exit codes")] == exit_codes()
+
+
+# ---- JSON ----
+
+MODELS = {
+    name: model
+    for name, model in vars(schema).items()
+    if isinstance(model, type) and issubclass(model, schema.Section) and model is not schema.Section
+}
+IN_PROSE = {"Tool", "Run"}
+
+
+@pytest.mark.parametrize("name", sorted(set(MODELS) - IN_PROSE))
+def test_fields_of_each_section(name: str):
+    """The user guide lists exactly the fields that there are."""
+    head = schema.Document if MODELS[name] is not schema.Document else schema.Section
+    inherited = set(head.model_fields) if issubclass(MODELS[name], head) else {"reasons"}
+    assert set(first_column(GUIDE, f"fields of {name}")) == set(MODELS[name].model_fields) - inherited
+
+
+def inner_model(annotation: object) -> type[BaseModel] | None:
+    """The model in X, X | None, list[X]; None for plain values."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if typing.get_origin(annotation) in (list, typing.Union, types.UnionType):
+        return next(filter(None, map(inner_model, typing.get_args(annotation))), None)
+    return None
+
+
+@every_page
+def test_json_paths_exist(page: Path):
+    for span in spans(page.read_text("utf-8")):
+        if not re.fullmatch(r"(profile|roofline|dag|analysis)(\.\w+(\[\])?)+", span) or span.endswith((".json", ".py")):
+            continue
+        document, *fields = span.replace("[]", "").split(".")
+        model: type[BaseModel] | None = schema.DOCUMENTS[document]
+        for field in fields:
+            assert model is not None and field in model.model_fields, f"{page.name}: {span} has no {field}"
+            model = inner_model(model.model_fields[field].annotation)
+
+
+# ---- other lists ----
+
+
+def sources() -> Iterator[str]:
+    for pattern in ("src/**/*.py", "native/**/*.cpp", "native/**/*.h"):
+        yield from (path.read_text("utf-8") for path in REPOSITORY.glob(pattern))
+    yield from (path.read_text("utf-8") for path in [REPOSITORY / "dev", *(REPOSITORY / "env").glob("*.sh")])
+
+
+def test_environment_variables():
+    documented = {span for row in table_of_variables() for span in spans(row)}
+    text = "\n".join(sources())
+    read = set(re.findall(r"(?:getenv\(|environ\.get\(|VARIABLE = |environment\[|\$\{)\"?(ROCM_PERF_[A-Z_]+)", text))
+    assert read == {name for name in documented if name.startswith("ROCM_PERF_")}
+    assert all(name in text for name in documented)
+
+
+def table_of_variables() -> list[str]:
+    section = GUIDE.read_text("utf-8").split("## Environment variables\n")[1].split("\n## ")[0]
+    return [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+
+
+def test_bottleneck_classes_in_their_order():
+    in_order = [name for name, _ in itertools.groupby(rule.name for rule in CLASSES)]
+    assert first_column(GUIDE, "classes") == in_order
+    assert first_column(GUIDE, "factors") == [rule.name for rule in FACTORS]
+
+
+def test_timing_parameters():
+    """Every parameter is named; where one is said to be unused, it is."""
+    parameters = tomllib.loads((REPOSITORY / "src/rocm_perf_lab/arch/timing_gfx942.toml").read_text("utf-8"))
+    text = DEVICE_MODEL.read_text("utf-8")
+    assert [name for name in parameters if f"`{name}`" not in text] == []
+    code = "\n".join(path.read_text("utf-8") for path in (REPOSITORY / "native" / "device").rglob("*.cpp"))
+    for name in re.findall(r"`(\w+)` is in the table and not used yet", text):
+        assert f"parameter::{name}" not in code
+
+
+# ---- what the device says ----
+
+
+@pytest.fixture(scope="module")
+def softmax(testbed, tmp_path_factory, rocm_perf_in) -> tuple[str, Path]:
+    """The report on the softmax testbed, and its run directory."""
+    folder = tmp_path_factory.mktemp("sample")
+    shutil.copy(testbed("softmax_testbed"), folder)
+    run = rocm_perf_in(folder, "profile", "--device", "gfx942", "./softmax_testbed")
+    return run.stdout, folder / "softmax_testbed.rocm-perf"
+
+
+def test_counters_are_those_of_the_device(softmax):
+    with sqlite3.connect(softmax[1] / ".rocpd_profile" / "base_results.db") as database:
+        device = set(database.execute("SELECT block, name FROM rocpd_info_pmc"))
+    rows = table(DEVICE_MODEL, "counters")
+    assert {(row[0], name) for row in rows for span in spans(row[1]) for name in expand(span)} == device
+
+
+def wording(report: str) -> list[str]:
+    """The report as words: numbers with their units change with the compiler and the model's parameters."""
+    text = re.sub(r"\d[\d.,]*( (ns|us|ms|s|B|KiB|MiB|GiB)\b)?", "#", report)
+    return text.split()
+
+
+def test_the_sample_in_the_readme_is_what_is_printed(softmax):
+    readme = (REPOSITORY / "README.md").read_text("utf-8")
+    shown = re.search(r"(?s)```console\n\$ rocm-perf profile \./softmax_testbed\n(.*?)```", readme)[1]
+    printed = "".join(line for line in softmax[0].splitlines(keepends=True) if not line.startswith("PASS "))
+    assert wording(shown) == wording(printed)

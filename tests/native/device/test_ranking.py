@@ -1,0 +1,67 @@
+"""The timing model ranks better code before worse, as hardware does."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@pytest.fixture(scope="module")
+def durations(native_dir, repository, tmp_path_factory, rocm_perf_in) -> dict[str, int]:
+    """Kernel name -> modelled ns of its only dispatch beyond the launch overhead, which is the same for all."""
+    if shutil.which("hipcc") is None:
+        pytest.skip("no hipcc")
+    folder = tmp_path_factory.mktemp("ranking")
+    program = folder / "ranking"
+    source = repository / "tests" / "programs" / "ranking.hip"
+    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, source], check=True, capture_output=True)
+    rocm_perf_in(folder, "profile", "--runs", 1, "-o", folder / "run", program)
+    with sqlite3.connect(folder / "run" / ".rocpd_profile" / "base_results.db") as database:
+        rows = database.execute("select name, duration from kernels").fetchall()
+    table = tomllib.loads((repository / "src" / "rocm_perf_lab" / "arch" / "timing_gfx942.toml").read_text())
+    overhead = table["launch_overhead_ns"]["value"]
+    times = {name.split("(")[0]: duration - overhead for name, duration in rows}
+    for name, duration in sorted(times.items()):
+        print(f"{name:24} {duration:>8} ns")
+    return times
+
+
+# (better, worse, at least this many times faster). Where the factor follows from the work it is stated:
+RANKING = [
+    ("loads_unrolled", "loads_one_by_one", 3.0),        # eight loads share a latency
+    ("copy_contiguous", "copy_strided", 2.0),           # a line for each float instead of for 32
+    ("branch_uniform", "branch_divergent", 1.5),        # both sides, one after the other
+    ("products_matrix", "products_vector", 4.0),        # 2048 against 256 operations a cycle and CU
+    ("lds_conflict_free", "lds_conflicts", 2.0),        # 64 passes instead of 2
+]
+
+
+@pytest.mark.parametrize("better, worse, factor", RANKING)
+def test_better_code_is_faster(durations, better, worse, factor):
+    assert durations[worse] > factor * durations[better]
+
+
+def test_more_waves_hide_latency(durations):
+    # Eight times the loads in nearly the same time.
+    assert durations["chase_many_waves"] < 1.5 * durations["chase_one_wave"]
+
+
+def test_a_chain_of_loads_costs_its_latencies(durations):
+    """256 dependent loads of one lane's own line: each an L1 hit after the first, 120 cycles at 2.1 GHz."""
+    expected = 256 * 120 / 2.1  # ns
+    assert durations["chase_one_wave"] == pytest.approx(expected, rel=0.5)
+
+
+def test_matrix_time_follows_from_its_rate(durations):
+    """512 instructions of 8192 operations in each of 4 waves on each CU, at 2048 operations a cycle."""
+    cycles = 4 * 512 * 8192 / 2048
+    assert durations["products_matrix"] == pytest.approx(cycles / 2.1, rel=0.2)

@@ -53,7 +53,7 @@ void Xcd::run_slice(Wave& wave) {
     ++executed_[op->index];
     if constexpr (Traced) wave.access = {};
     ++instructions;
-    wave.clock += op->issue_cycles;
+    wave.clock += op->wave_cycles;
     if (flushes && op->single_precision) wave.raise("single-precision arithmetic with flushed denormals is not modelled", op->address);
     wave.pc = op->next;
     if (wave.state == WaveState::Running) op->execute(*op, wave);

@@ -96,7 +96,8 @@ struct Op {
 
   // What the timing model wrote here when the instruction was decoded.
   bool single_precision = false;   // computes in f32
-  uint16_t issue_cycles = 0;       // that it keeps its unit busy
+  uint16_t busy_cycles = 0;        // that a vector or matrix instruction keeps its unit busy
+  uint16_t wave_cycles = 0;        // until the same wave can issue its next instruction, at the earliest
 };
 
 }  // namespace rpd

@@ -14,7 +14,7 @@
 namespace rpd {
 namespace {
 
-constexpr uint64_t kSlot = 4;  // a SIMD's turn comes every fourth cycle
+constexpr uint64_t kSlot = parameter::issue_cycles;  // between two turns of a SIMD
 
 // When outstanding accesses of one kind complete, in the order of their issue: none before an earlier one.
 class Outstanding {
@@ -168,11 +168,11 @@ class Replay {
     uint64_t next = time + kSlot;
     switch (op.semantics->unit) {
       case Unit::Valu:
-        simd.vector_free = next = time + op.issue_cycles;
+        simd.vector_free = next = time + op.busy_cycles;
         break;
       case Unit::Matrix:
         simd.vector_free = time + kSlot;
-        simd.matrix_free = time + op.issue_cycles;
+        simd.matrix_free = time + op.busy_cycles;
         wave.results.push_back({op.destination.kind, op.destination.reg,
                                 static_cast<uint16_t>(op.destination.reg + op.destination.dwords - 1), simd.matrix_free});
         break;

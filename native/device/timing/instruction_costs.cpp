@@ -27,14 +27,9 @@ long matrix_cycles(const Semantics& semantics) {
   return std::max(4l, static_cast<long>(matrix_operations(semantics)) * parameter::simds_per_cu / rate);
 }
 
-long cycles_of(const Semantics& semantics) {
-  switch (semantics.unit) {
-    case Unit::Valu: return is_transcendental(semantics.mnemonic) ? parameter::transcendental_cycles : parameter::valu_cycles;
-    case Unit::Matrix: return matrix_cycles(semantics);
-    case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: return parameter::vector_memory_issue_cycles;
-    case Unit::Lds: return parameter::lds_issue_cycles;
-    default: return parameter::scalar_cycles;
-  }
+long busy_cycles(const Semantics& semantics) {
+  if (semantics.unit == Unit::Matrix) return matrix_cycles(semantics);
+  return is_transcendental(semantics.mnemonic) ? parameter::transcendental_cycles : parameter::valu_cycles;
 }
 
 bool computes_single_precision(const Semantics& semantics) {
@@ -47,7 +42,8 @@ bool computes_single_precision(const Semantics& semantics) {
 
 void annotate_cost(Op& op) {
   if (!op.semantics) return;
-  op.issue_cycles = static_cast<uint16_t>(cycles_of(*op.semantics));
+  op.busy_cycles = static_cast<uint16_t>(busy_cycles(*op.semantics));
+  op.wave_cycles = op.semantics->unit == Unit::Valu ? op.busy_cycles : static_cast<uint16_t>(parameter::issue_cycles);
   op.single_precision = computes_single_precision(*op.semantics);
 }
 

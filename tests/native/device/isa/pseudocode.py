@@ -910,7 +910,9 @@ def combine(op: str, left: Run, right: Run) -> Run:
 
 
 def shift(op: str, a: Value, b: Value) -> Value:
-    return Value(a.kind, a.size, a.value << b.value if op == "<<" else a.value >> b.value)
+    if op == "<<":
+        return Value(a.kind, max(a.size, 32), a.value << b.value)
+    return Value(a.kind, a.size, a.value >> b.value)
 
 
 def bitwise(op: str, a: Value, b: Value) -> Value:

@@ -81,8 +81,8 @@ def test_bytes_that_are_no_instruction_are_refused(assembler, probe):
     assert after["faulted"] and "no instruction" in after["fault"].decode()
 
 
-UNKNOWN_MODIFIERS = ["v_mfma_f32_32x32x2_f32 v[0:15], v16, v17, v[0:15] cbsz:1 abid:1", "v_add_u32_e64 v0, v1, v2 clamp",
-                     "v_pk_add_u16 v0, v1, v2 clamp", "ds_add_u32 v0, v1 gds", "global_load_dword v0, v1, s[2:3] lds",
+UNKNOWN_MODIFIERS = ["v_mfma_f32_32x32x2_f32 v[0:15], v16, v17, v[0:15] cbsz:1 abid:1", "v_mad_u32_u24 v0, v1, v2, v3 clamp",
+                     "v_add_co_u32_e64 v0, vcc, v1, v2 clamp", "ds_add_u32 v0, v1 gds", "global_load_dword v0, v1, s[2:3] lds",
                      "v_dot4_i32_i8 v0, v1, v2, v3 clamp"]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import itertools
 import re
 import shutil
 import sqlite3
+import subprocess
 import types
 import typing
 from collections.abc import Iterator
@@ -218,6 +219,17 @@ def softmax(testbed, tmp_path_factory, rocm_perf_in) -> tuple[str, Path]:
     shutil.copy(testbed("softmax_testbed"), folder)
     run = rocm_perf_in(folder, "profile", "--device", "gfx942", "./softmax_testbed")
     return run.stdout, folder / "softmax_testbed.rocm-perf"
+
+
+def test_instructions_are_those_of_the_device(native_dir):
+    probe = native_dir / "bin" / "rpd_isa_probe"
+    if not probe.exists():
+        pytest.skip(f"{probe} is not built")
+    listing = subprocess.run([probe, "list"], capture_output=True, text=True, check=True).stdout
+    known = [line.split()[0] for line in listing.splitlines()]
+    text = DEVICE_MODEL.read_text("utf-8")
+    assert {span for span in spans(text) if span.startswith("v_mfma")} == {name for name in known if name.startswith("v_mfma")}
+    assert int(re.search(r"about (\d+) mnemonics", text)[1]) == pytest.approx(len(known), rel=0.05)
 
 
 def test_counters_are_those_of_the_device(softmax):

@@ -38,6 +38,7 @@ struct Engine::State {
   unsigned threads;
   Program program;
   std::vector<std::unique_ptr<Xcd>> xcds;
+  Mall mall{parameter::mall_bytes, parameter::mall_ways};
 
   std::string prepare(const DispatchRequest& request, Kernel& kernel);
   void execute(unsigned thread_count);
@@ -97,10 +98,10 @@ DispatchResult Engine::State::collect(const Kernel& kernel) {
     xcd->end();
     memory_total.add(xcd->memory());
     for (size_t i = 0; i < xcd->executed().size(); ++i) executed[i] += xcd->executed()[i];
-    done.push_back({&xcd->work(), &xcd->memory()});
+    done.push_back({&xcd->work(), &xcd->memory(), &xcd->beyond_l2()});
   }
   if (!result.error.empty()) return result;
-  const WorkDone work = time_dispatch(done, xcds[0]->trace(), xcds[0]->resident_groups());
+  const WorkDone work = time_dispatch(done, xcds[0]->trace(), xcds[0]->resident_groups(), mall);
   result.duration_ns = work.duration_ns;
   result.counters = counter_values(program, executed, memory_total, work);
   return result;

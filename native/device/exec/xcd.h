@@ -35,6 +35,7 @@ class Xcd {
   const std::vector<CuWork>& work() const { return work_; }            // [cu]
   const CuTrace& trace() const { return trace_; }
   const MemoryCounts& memory() const { return memory_.counts(); }
+  const std::vector<uint64_t>& beyond_l2() const { return memory_.beyond_l2(); }
   uint32_t resident_groups() const { return resident_groups_; }
 
  private:

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "memory/mall.h"
 #include "timing/memory_counts.h"
 #include "timing/wave_trace.h"
 
@@ -20,6 +21,7 @@ struct CuWork {
 struct XcdWork {
   const std::vector<CuWork>* cus;
   const MemoryCounts* memory;
+  const std::vector<uint64_t>* beyond_l2;  // distinct lines that left the L2
 };
 
 // The whole device, with its waves in each other's way.
@@ -33,6 +35,6 @@ struct WorkDone {
 };
 
 // `sample` recorded the first CU of the first XCD, on which `resident_groups` workgroups fit at a time.
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups);
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups, Mall& mall);
 
 }  // namespace rpd

@@ -27,6 +27,8 @@ struct MemoryCounts {
   uint64_t lds_conflict_cycles = 0;
 
   void add(const MemoryCounts& other);
+  // Lines' worth of requests: two half lines written count as one.
+  uint64_t memory_requests() const { return memory_reads128 + l2_writebacks; }
   uint64_t memory_bytes() const { return 128 * memory_reads128 + 64 * memory_writes64 + 32 * memory_writes32; }
   uint64_t l2_bytes() const { return 128 * l2_reads + 64 * (l2_writes + l2_atomics); }
 };

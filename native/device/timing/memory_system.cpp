@@ -115,6 +115,7 @@ MemorySystem::MemorySystem() : l2_(parameter::l2_bytes, parameter::l2_ways) {
 
 void MemorySystem::begin(bool acquires) {
   counts_ = {};
+  beyond_l2_.clear();
   for (Cache& cache : l1_) cache.invalidate();
   if (!acquires) return;
   l2_.write_back([](Cache::Line&) {});  // written back by the release before; nothing is left to count here
@@ -123,11 +124,17 @@ void MemorySystem::begin(bool acquires) {
 
 void MemorySystem::end(bool releases) {
   if (!releases) return;
-  l2_.write_back([this](Cache::Line& line) { write_to_memory(line.dirty); });
+  l2_.write_back([this](Cache::Line& line) { write_to_memory(line); });
 }
 
-void MemorySystem::write_to_memory(const ByteMask& dirty) {
-  const WriteRequests requests = write_requests(dirty);
+void MemorySystem::read_from_memory(uint64_t line) {
+  ++counts_.memory_reads128;
+  beyond_l2_.insert(line);
+}
+
+void MemorySystem::write_to_memory(const Cache::Line& line) {
+  beyond_l2_.insert(line.tag);
+  const WriteRequests requests = write_requests(line.dirty);
   counts_.memory_writes64 += requests.bytes64;
   counts_.memory_writes32 += requests.bytes32;
   ++counts_.l2_writebacks;
@@ -136,7 +143,7 @@ void MemorySystem::write_to_memory(const ByteMask& dirty) {
 Cache::Line& MemorySystem::l2_allocate(uint64_t line) {
   Cache::Line evicted;
   Cache::Line& fresh = l2_.allocate(line, evicted);
-  if (!evicted.dirty.empty()) write_to_memory(evicted.dirty);
+  if (!evicted.dirty.empty()) write_to_memory(evicted);
   return fresh;
 }
 
@@ -149,7 +156,7 @@ bool MemorySystem::l2_read(uint64_t number) {
     return true;
   }
   ++counts_.l2_misses;
-  ++counts_.memory_reads128;
+  read_from_memory(number);
   (line ? *line : l2_allocate(number)).valid = ByteMask::all();
   return false;
 }
@@ -228,7 +235,7 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
       ++counts_.l2_hits;
     } else {
       ++counts_.l2_misses;
-      ++counts_.memory_reads128;
+      read_from_memory(number);
       if (!line) line = &l2_allocate(number);
       line->valid = ByteMask::all();
     }

@@ -6,6 +6,7 @@
 
 #include "exec/observer.h"
 #include "memory/cache.h"
+#include "memory/line_log.h"
 #include "timing/memory_counts.h"
 
 namespace rpd {
@@ -24,6 +25,8 @@ class MemorySystem : public Observer {
   void end(bool releases);
 
   const MemoryCounts& counts() const { return counts_; }
+  // The distinct lines of the requests that left the L2.
+  const std::vector<uint64_t>& beyond_l2() const { return beyond_l2_.lines(); }
 
  private:
   uint64_t read_line(uint32_t cu, uint64_t line);
@@ -34,11 +37,13 @@ class MemorySystem : public Observer {
   bool l2_read(uint64_t line);
   bool l2_write(uint64_t line, const ByteMask& bytes);
   Cache::Line& l2_allocate(uint64_t line);
-  void write_to_memory(const ByteMask& dirty);
+  void read_from_memory(uint64_t line);
+  void write_to_memory(const Cache::Line& line);
 
   std::vector<Cache> l1_;  // [cu]
   Cache l2_;
   MemoryCounts counts_;
+  LineLog beyond_l2_;
 };
 
 }  // namespace rpd

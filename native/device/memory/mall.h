@@ -1,0 +1,30 @@
+// The memory-attached last level (Infinity Cache): which lines are in it, from dispatch to dispatch.
+//
+// All XCDs share it, but they execute side by side on host threads; so that the outcome does not depend on those, it
+// is asked once a dispatch, with each XCD's distinct lines taken in turn.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace rpd {
+
+class Mall {
+ public:
+  Mall(uint64_t bytes, uint32_t ways);
+
+  // True if the line was there. It is now.
+  bool touch(uint64_t line);
+
+ private:
+  struct Entry {
+    uint32_t tag = 0;   // line / sets + 1; 0 is free
+    uint32_t used = 0;  // time of last use
+  };
+  uint32_t ways_;
+  uint64_t sets_;
+  uint32_t now_ = 0;
+  std::vector<Entry> entries_;  // [set][way], allocated at first use
+};
+
+}  // namespace rpd

@@ -2,6 +2,7 @@
 // instruction on 64 lanes (or on scalars): operand types follow from the function's own.
 #pragma once
 
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -71,6 +72,28 @@ template <auto WithIeee, auto Without>
 constexpr Semantics by_ieee(const char* mnemonic) {
   Semantics entry = vector<WithIeee>(mnemonic);
   entry.execute = execute_by_ieee<WithIeee, Without>;
+  return entry;
+}
+
+// Integer clamp: the exact result, held to the type's range.
+template <auto Wrapping, auto Saturating>
+void execute_saturating(const Op& op, Wave& wave) {
+  if (op.clamp) execute_vector<Saturating>(op, wave);
+  else execute_vector<Wrapping>(op, wave);
+}
+
+template <class T>
+constexpr T saturated(int64_t exact) {
+  constexpr int64_t low = std::numeric_limits<T>::min();
+  constexpr int64_t high = std::numeric_limits<T>::max();
+  return static_cast<T>(exact < low ? low : exact > high ? high : exact);
+}
+
+template <auto Wrapping, auto Saturating>
+constexpr Semantics saturates(const char* mnemonic) {
+  Semantics entry = vector<Wrapping>(mnemonic);
+  entry.execute = execute_saturating<Wrapping, Saturating>;
+  entry.saturates = true;
   return entry;
 }
 

@@ -161,7 +161,7 @@ class OpBuilder {
 
   void output() {
     op_.clamp = text_.has("clamp");
-    if (op_.clamp && !gives_float()) fail("clamp of an integer result is not modelled");
+    if (op_.clamp && !gives_float() && !semantics_.saturates) fail("clamp of an integer result is not modelled");
   }
 
   static uint8_t bits_of(const std::vector<int>& flags, uint8_t otherwise) {

@@ -1,5 +1,6 @@
 // Single- and double-precision vector arithmetic. After AMD's pseudo-code for CDNA3.
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "exec/alu.h"
@@ -56,21 +57,23 @@ struct Scaling {
   bool invalid = false;
 };
 
-// S0 is the operand to scale: the same register as S1 (denominator) or S2 (numerator).
+// S0 is the operand to scale: the same register as S1 (denominator) or S2 (numerator). Departures from the printed
+// pseudo-code, each needed for the sequence to give IEEE's quotient: "1.0 / 64'F(S1)" is taken in the operation's own
+// precision (a float's reciprocal is never a denormal double); a quotient that rounds to zero counts as denormal; and
+// where both reciprocal and quotient are tiny the (huge) denominator is scaled down, not up into infinity.
 template <class T>
 Scaling division_scaling(T s0, T denominator, T numerator) {
   if (numerator == 0 || denominator == 0) return {0, false, true};
   const bool scales_denominator = same_bits(s0, denominator);
   const bool scales_numerator = same_bits(s0, numerator);
   constexpr int by = kScaleBy<T>;
-  // "1.0 / 64'F(S1) == DENORM.f64" can only hold for doubles: a float's reciprocal is a normal double.
-  const bool tiny_reciprocal = sizeof(T) == 8 && is_denormal(1.0 / static_cast<double>(denominator));
-  const bool tiny_quotient = is_denormal(static_cast<T>(numerator / denominator));
+  const bool tiny_reciprocal = is_denormal(T(1) / denominator);
+  const bool tiny_quotient = std::fabs(numerator / denominator) < std::numeric_limits<T>::min();
   if (biased_exponent(numerator) - biased_exponent(denominator) >= kFarApart<T>) {
     return {scales_denominator ? by : 0, true};
   }
   if (is_denormal(denominator)) return {by, false};
-  if (tiny_reciprocal && tiny_quotient) return {scales_denominator ? by : 0, true};
+  if (tiny_reciprocal && tiny_quotient) return {scales_denominator ? -by : 0, true};
   if (tiny_reciprocal) return {-by, false};
   if (tiny_quotient) return {scales_numerator ? by : 0, true};
   if (biased_exponent(numerator) <= kTinyNumerator<T>) return {by, false};
@@ -93,11 +96,35 @@ void divide_scale(const Op& op, Wave& wave) {
   wave.set_scalar64(op.scalar_destination.reg, flags & wave.exec());
 }
 
-// fma(a, b, c) * 2^power with one rounding (float: exactly; double: but for results that end as denormals).
-float scaled_fma(float a, float b, float c, int power) {
-  return static_cast<float>(std::ldexp(std::fma(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c)), power));
+// fma(a, b, c) * 2^power, rounded once: a quotient that ends as a denormal must not be rounded as a normal first.
+#if defined(__SIZEOF_FLOAT128__)
+using Quad = __float128;
+#else
+using Quad = long double;
+#endif
+// a + b rounded to odd: never a tie, so that rounding once more to a narrower format is as good as rounding once.
+template <class Wide, class WideBits>
+Wide add_to_odd(Wide a, Wide b) {
+  const Wide sum = a + b;
+  if (sum - sum != 0) return sum;  // infinity, NaN
+  const Wide from_b = sum - a;
+  const Wide error = (a - (sum - from_b)) + (b - from_b);
+  if (error == 0) return sum;
+  WideBits bits;
+  std::memcpy(&bits, &sum, sizeof bits);
+  if ((error < 0) != (sum < 0)) --bits;  // back to the truncated sum
+  bits |= 1;
+  Wide odd;
+  std::memcpy(&odd, &bits, sizeof odd);
+  return odd;
 }
-double scaled_fma(double a, double b, double c, int power) { return std::ldexp(std::fma(a, b, c), power); }
+template <class T>
+T scaled_fma(T a, T b, T c, int power) {
+  using Wide = std::conditional_t<sizeof(T) == 4, double, Quad>;
+  using WideBits = std::conditional_t<sizeof(T) == 4, u64, unsigned __int128>;
+  const Wide product = static_cast<Wide>(a) * static_cast<Wide>(b);  // exact
+  return static_cast<T>(add_to_odd<Wide, WideBits>(product, static_cast<Wide>(c)) * static_cast<Wide>(std::ldexp(1.0, power)));
+}
 
 // D = fma(S0, S1, S2), scaled back where v_div_scale said so in vcc. The CDNA pseudo-code prints 2**32 and 2**64,
 // which does not undo v_div_scale's 2**64 and 2**128; RDNA's, used here, does: up for a large quotient, else down.
@@ -135,6 +162,8 @@ T divide_fixup(T quotient, T denominator, T numerator) {
   constexpr int largest_biased = (1 << FloatBits<T>::exponent) - 1;
   if (biased_exponent(numerator) - biased_exponent(denominator) < smallest) return with_sign(T(0));
   if (biased_exponent(denominator) == largest_biased) return with_sign(infinity);
+  // The estimate overflows to NaN only where the quotient is infinite: finite operands have been dealt with otherwise.
+  if (is_nan(quotient)) return with_sign(infinity);
   return with_sign(std::fabs(quotient));
 }
 

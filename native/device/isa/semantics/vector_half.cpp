@@ -44,6 +44,30 @@ Half scale(Half v, int16_t exponent) {
   return settle_nan(static_cast<Half>(std::ldexp(static_cast<double>(v), exponent)), v);
 }
 
+Half divide_fixup(Half quotient, Half denominator, Half numerator) {
+  const bool negative = (bits_of(denominator) ^ bits_of(numerator)) & kSignBit<Half>;
+  const auto with_sign = [negative](float magnitude) { return static_cast<Half>(negative ? -magnitude : magnitude); };
+  const float d = static_cast<float>(denominator);
+  const float n = static_cast<float>(numerator);
+  if (is_nan(n)) return quiet(numerator);
+  if (is_nan(d)) return quiet(denominator);
+  if ((d == 0 && n == 0) || (std::isinf(d) && std::isinf(n))) return -default_nan<Half>();
+  if (d == 0 || std::isinf(n)) return with_sign(INFINITY);
+  if (std::isinf(d) || n == 0) return with_sign(0);
+  return with_sign(std::fabs(static_cast<float>(quotient)));
+}
+Half fraction(Half v) {
+  const auto x = static_cast<double>(v);
+  if (std::isinf(x)) return default_nan<Half>();
+  const Half below_one = from_bits<Half>(bits_of(Half(1)) - 1);
+  const Half result = static_cast<Half>(x - std::floor(x));
+  return settle_nan(result > below_one ? below_one : result, v);
+}
+// V_SIN/V_COS take revolutions, up to 256.
+constexpr double kTurn = 6.283185307179586476925286766559;
+double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::fabs(x) > 256.0 ? 0.0 : std::sin((x - std::rint(x)) * kTurn); }
+double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::fabs(x) > 256.0 ? 1.0 : std::cos((x - std::rint(x)) * kTurn); }
+
 const Semantics kTable[] = {
     vector<[](Half a, Half b) { return add(a, b); }>("v_add_f16"),
     vector<[](Half a, Half b) { return subtract(a, b); }>("v_sub_f16"),
@@ -64,6 +88,10 @@ const Semantics kTable[] = {
     vector<[](Half v) { return through_double<up>(v); }>("v_ceil_f16"),
     vector<[](Half v) { return through_double<down>(v); }>("v_floor_f16"),
     vector<[](Half v) { return through_double<toward_zero>(v); }>("v_trunc_f16"),
+    vector<[](Half v) { return fraction(v); }>("v_fract_f16"),
+    vector<[](Half v) { return through_double<sine_of_turns>(v); }>("v_sin_f16"),
+    vector<[](Half v) { return through_double<cosine_of_turns>(v); }>("v_cos_f16"),
+    keeps_upper_half(vector<[](Half q, Half d, Half n) { return divide_fixup(q, d, n); }>("v_div_fixup_f16")),
     vector<[](Half v) { return exponent_of(v); }>("v_frexp_exp_i16_f16"),
     vector<[](Half v) { return mantissa_of(v); }>("v_frexp_mant_f16"),
     vector<[](Half v, int16_t e) { return scale(v, e); }>("v_ldexp_f16"),

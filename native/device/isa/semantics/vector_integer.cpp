@@ -55,9 +55,27 @@ u32 permute_bytes(u32 s0, u32 s1, u32 selector) {
   return out;
 }
 
+template <int Bits>
 u32 sum_of_differences(u32 a, u32 b, u32 sum) {
-  for (int i = 0; i < 4; ++i) sum += std::max(byte_of(a, i), byte_of(b, i)) - std::min(byte_of(a, i), byte_of(b, i));
+  for (int i = 0; i < 32; i += Bits) {
+    const u32 x = a >> i & ((1u << Bits) - 1);
+    const u32 y = b >> i & ((1u << Bits) - 1);
+    sum += std::max(x, y) - std::min(x, y);
+  }
   return sum;
+}
+// Bytes where the second operand is 0 do not count.
+u32 masked_sum_of_differences(u32 a, u32 b, u32 sum) {
+  for (int i = 0; i < 4; ++i) {
+    if (byte_of(b, i)) sum += std::max(byte_of(a, i), byte_of(b, i)) - std::min(byte_of(a, i), byte_of(b, i));
+  }
+  return sum;
+}
+// The mean of each pair of bytes, rounded up where the third operand's byte is odd.
+u32 average_bytes(u32 a, u32 b, u32 round_up) {
+  u32 out = 0;
+  for (int i = 0; i < 4; ++i) out |= (byte_of(a, i) + byte_of(b, i) + (byte_of(round_up, i) & 1)) >> 1 << (8 * i);
+  return out;
 }
 
 template <int Bits, bool Signed>
@@ -73,6 +91,16 @@ i32 dot(u32 a, u32 b, i32 sum) {
   }
   return static_cast<i32>(total);
 }
+
+// ---- sums that clamp may hold to the type's range ----
+
+constexpr i64 sum(i64 a, i64 b) { return a + b; }
+constexpr i64 difference(i64 a, i64 b) { return a - b; }
+constexpr i64 reverse_difference(i64 a, i64 b) { return b - a; }
+template <class T, auto F>
+constexpr T wrapped(T a, T b) { return static_cast<T>(F(a, b)); }
+template <class T, auto F>
+constexpr T clamped(T a, T b) { return saturated<T>(F(a, b)); }
 
 // ---- carries: a mask in, a mask out ----
 
@@ -141,11 +169,11 @@ const Semantics kTable[] = {
     vector<[](u32 a) { return a == 0 ? -1 : std::countr_zero(a); }>("v_ffbl_b32"),
     vector<[](i32 a) { const u32 m = static_cast<u32>(a < 0 ? ~a : a); return m == 0 ? -1 : std::countl_zero(m); }>("v_ffbh_i32"),
 
-    vector<[](u32 a, u32 b) { return a + b; }>("v_add_u32"),
-    vector<[](u32 a, u32 b) { return a - b; }>("v_sub_u32"),
-    vector<[](u32 a, u32 b) { return b - a; }>("v_subrev_u32"),
-    vector<[](i32 a, i32 b) { return static_cast<i32>(static_cast<u32>(a) + static_cast<u32>(b)); }>("v_add_i32"),
-    vector<[](i32 a, i32 b) { return static_cast<i32>(static_cast<u32>(a) - static_cast<u32>(b)); }>("v_sub_i32"),
+    saturates<wrapped<u32, sum>, clamped<u32, sum>>("v_add_u32"),
+    saturates<wrapped<u32, difference>, clamped<u32, difference>>("v_sub_u32"),
+    saturates<wrapped<u32, reverse_difference>, clamped<u32, reverse_difference>>("v_subrev_u32"),
+    saturates<wrapped<i32, sum>, clamped<i32, sum>>("v_add_i32"),
+    saturates<wrapped<i32, difference>, clamped<i32, difference>>("v_sub_i32"),
     carries<plus, false>("v_add_co_u32"), carries<minus, false>("v_sub_co_u32"), carries<reverse_minus, false>("v_subrev_co_u32"),
     carries<plus, true>("v_addc_co_u32"), carries<minus, true>("v_subb_co_u32"), carries<reverse_minus, true>("v_subbrev_co_u32"),
     vector<[](u32 a, u32 b) { return a * b; }>("v_mul_lo_u32"),
@@ -199,7 +227,11 @@ const Semantics kTable[] = {
     vector<[](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (c & 31)); }>("v_alignbit_b32"),
     vector<[](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (8 * (c & 3))); }>("v_alignbyte_b32"),
     vector<[](u32 a, u32 b, u32 c) { return permute_bytes(a, b, c); }>("v_perm_b32"),
-    vector<[](u32 a, u32 b, u32 c) { return sum_of_differences(a, b, c); }>("v_sad_u8"),
+    vector<[](u32 a, u32 b, u32 c) { return sum_of_differences<8>(a, b, c); }>("v_sad_u8"),
+    vector<[](u32 a, u32 b, u32 c) { return (sum_of_differences<8>(a, b, 0) << 16) + c; }>("v_sad_hi_u8"),
+    vector<[](u32 a, u32 b, u32 c) { return sum_of_differences<16>(a, b, c); }>("v_sad_u16"),
+    vector<[](u32 a, u32 b, u32 c) { return masked_sum_of_differences(a, b, c); }>("v_msad_u8"),
+    vector<[](u32 a, u32 b, u32 c) { return average_bytes(a, b, c); }>("v_lerp_u8"),
     vector<[](u32 a, u32 b, u32 c) { return (a > b ? a - b : b - a) + c; }>("v_sad_u32"),
 
     vector<[](u32 a, u32 b, i32 c) { return dot<8, true>(a, b, c); }>("v_dot4_i32_i8"),
@@ -212,11 +244,11 @@ const Semantics kTable[] = {
     accumulate<[](u32 a, u32 b, i32 c) { return dot<4, true>(a, b, c); }>("v_dot8c_i32_i4"),
     accumulate<[](u32 a, u32 b, i32 c) { return dot<16, true>(a, b, c); }>("v_dot2c_i32_i16"),
 
-    vector<[](u16 a, u16 b) { return static_cast<u16>(a + b); }>("v_add_u16"),
-    vector<[](u16 a, u16 b) { return static_cast<u16>(a - b); }>("v_sub_u16"),
-    vector<[](u16 a, u16 b) { return static_cast<u16>(b - a); }>("v_subrev_u16"),
-    keeps_upper_half(vector<[](i16 a, i16 b) { return static_cast<i16>(a + b); }>("v_add_i16")),
-    keeps_upper_half(vector<[](i16 a, i16 b) { return static_cast<i16>(a - b); }>("v_sub_i16")),
+    saturates<wrapped<u16, sum>, clamped<u16, sum>>("v_add_u16"),
+    saturates<wrapped<u16, difference>, clamped<u16, difference>>("v_sub_u16"),
+    saturates<wrapped<u16, reverse_difference>, clamped<u16, reverse_difference>>("v_subrev_u16"),
+    keeps_upper_half(saturates<wrapped<i16, sum>, clamped<i16, sum>>("v_add_i16")),
+    keeps_upper_half(saturates<wrapped<i16, difference>, clamped<i16, difference>>("v_sub_i16")),
     vector<[](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); }>("v_mul_lo_u16"),
     keeps_upper_half(vector<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_mad_u16")),
     vector<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_mad_legacy_u16"),

@@ -116,6 +116,18 @@ constexpr Semantics packed_by_ieee(const char* name) {
   return entry;
 }
 
+// Integer clamp: see saturates.
+template <auto Wrapping, auto Saturating>
+constexpr Semantics packed_saturates(const char* name) {
+  Semantics entry = packed<Wrapping>(name);
+  entry.execute = [](const Op& op, Wave& wave) {
+    if (op.clamp) execute_packed<Saturating>(op, wave);
+    else execute_packed<Wrapping>(op, wave);
+  };
+  entry.saturates = true;
+  return entry;
+}
+
 Half fused(Half a, Half b, Half c) {
   return settle_nan(static_cast<Half>(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
 }
@@ -204,10 +216,10 @@ const Semantics kTable[] = {
     packed<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_pk_mad_u16"),
     packed<[](i16 a, i16 b, i16 c) { return static_cast<i16>(i16{a} * b + c); }>("v_pk_mad_i16"),
     packed<[](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); }>("v_pk_mul_lo_u16"),
-    packed<[](u16 a, u16 b) { return static_cast<u16>(a + b); }>("v_pk_add_u16"),
-    packed<[](u16 a, u16 b) { return static_cast<u16>(a - b); }>("v_pk_sub_u16"),
-    packed<[](i16 a, i16 b) { return static_cast<i16>(a + b); }>("v_pk_add_i16"),
-    packed<[](i16 a, i16 b) { return static_cast<i16>(a - b); }>("v_pk_sub_i16"),
+    packed_saturates<[](u16 a, u16 b) { return static_cast<u16>(a + b); }, [](u16 a, u16 b) { return saturated<u16>(a + b); }>("v_pk_add_u16"),
+    packed_saturates<[](u16 a, u16 b) { return static_cast<u16>(a - b); }, [](u16 a, u16 b) { return saturated<u16>(a - b); }>("v_pk_sub_u16"),
+    packed_saturates<[](i16 a, i16 b) { return static_cast<i16>(a + b); }, [](i16 a, i16 b) { return saturated<i16>(a + b); }>("v_pk_add_i16"),
+    packed_saturates<[](i16 a, i16 b) { return static_cast<i16>(a - b); }, [](i16 a, i16 b) { return saturated<i16>(a - b); }>("v_pk_sub_i16"),
     packed<[](u16 a, u16 b) { return static_cast<u16>(b << (a & 15)); }>("v_pk_lshlrev_b16"),
     packed<[](u16 a, u16 b) { return static_cast<u16>(b >> (a & 15)); }>("v_pk_lshrrev_b16"),
     packed<[](u16 a, i16 b) { return static_cast<i16>(b >> (a & 15)); }>("v_pk_ashrrev_i16"),

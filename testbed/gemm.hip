@@ -1,0 +1,130 @@
+// gemm: C = A B for square row-major matrices, with more of the machine used from kernel to kernel.
+//
+//   gemm [-n order] [--kernel naive|lds|mfma|all] [--repeats N]            defaults: -n 192 --kernel all --repeats 1
+//
+// The order must be a multiple of 16.
+//
+// gemm_naive  one thread an element, fp32: 2n floats loaded for 2n FLOPs. Expected: bound by the caches (every
+//             element of A and B is loaded n times), the slowest per FLOP.
+// gemm_lds    16 x 16 tiles of A and B in LDS: 1/16 of the loads, two LDS reads a multiply-add. Expected: bound by LDS
+//             and faster than naive where n is large enough to fill the machine (--kernel lds -n 1024).
+// gemm_mfma   one wave a 16 x 16 tile, v_mfma_f32_16x16x16_f16: fp16 inputs, fp32 sums; 8192 FLOPs an instruction.
+//             Expected: the fewest instructions by far; bound by how its operands arrive, as it keeps no tile in LDS.
+// Ranking by time at n >= 128: mfma < lds < naive.
+//
+// Inputs are multiples of 1/8 in [-1, 1), so that every product is a multiple of 1/64 and every sum up to n = 16384
+// is exact in fp32, whatever its order: the results must equal the CPU's bit for bit.
+#include "check.h"
+
+constexpr int kTile = 16;
+
+using Half4 = _Float16 __attribute__((ext_vector_type(4)));
+using Float4 = float __attribute__((ext_vector_type(4)));
+
+__global__ __launch_bounds__(kTile* kTile) void gemm_naive(const float* a, const float* b, float* c, int n) {
+  const int row = blockIdx.y * kTile + threadIdx.y;
+  const int column = blockIdx.x * kTile + threadIdx.x;
+  float sum = 0.0f;
+  for (int k = 0; k < n; ++k) sum += a[row * n + k] * b[k * n + column];
+  c[row * n + column] = sum;
+}
+
+__global__ __launch_bounds__(kTile* kTile) void gemm_lds(const float* a, const float* b, float* c, int n) {
+  __shared__ float tile_a[kTile][kTile];
+  __shared__ float tile_b[kTile][kTile];
+  const int row = blockIdx.y * kTile + threadIdx.y;
+  const int column = blockIdx.x * kTile + threadIdx.x;
+  float sum = 0.0f;
+  for (int start = 0; start < n; start += kTile) {
+    tile_a[threadIdx.y][threadIdx.x] = a[row * n + start + threadIdx.x];
+    tile_b[threadIdx.y][threadIdx.x] = b[(start + threadIdx.y) * n + column];
+    __syncthreads();
+    for (int k = 0; k < kTile; ++k) sum += tile_a[threadIdx.y][k] * tile_b[k][threadIdx.x];
+    __syncthreads();  // the next tiles overwrite these
+  }
+  c[row * n + column] = sum;
+}
+
+// Lane l of the wave holds A[l % 16][4 (l / 16) + i] and B[4 (l / 16) + i][l % 16] of each 16 x 16 tile, and
+// of the result C[4 (l / 16) + i][l % 16] (AMD matrix instruction calculator, v_mfma_f32_16x16x16_f16).
+__global__ __launch_bounds__(64) void gemm_mfma(const _Float16* a, const _Float16* b, float* c, int n) {
+  const int across = threadIdx.x % kTile;
+  const int group = threadIdx.x / kTile * 4;
+  const int row = blockIdx.y * kTile;
+  const int column = blockIdx.x * kTile;
+  Float4 sum = {0, 0, 0, 0};
+  for (int k = 0; k < n; k += kTile) {
+    const Half4 left = *reinterpret_cast<const Half4*>(a + (row + across) * n + k + group);
+    Half4 right;
+    for (int i = 0; i < 4; ++i) right[i] = b[(k + group + i) * n + column + across];
+    sum = __builtin_amdgcn_mfma_f32_16x16x16f16(left, right, sum, 0, 0, 0);
+  }
+  for (int i = 0; i < 4; ++i) c[(row + group + i) * n + column + across] = sum[i];
+}
+
+static std::vector<float> matrix(int n, uint64_t which) {
+  std::vector<float> values(static_cast<size_t>(n) * n);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(static_cast<int>(check::noise(which << 40 | i) % 16) - 8) / 8.0f;
+  return values;
+}
+
+static std::vector<_Float16> halves(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
+}
+
+static std::vector<float> product(const std::vector<float>& a, const std::vector<float>& b, int n) {
+  std::vector<float> c(a.size(), 0.0f);
+  for (int row = 0; row < n; ++row)
+    for (int k = 0; k < n; ++k)
+      for (int column = 0; column < n; ++column) c[row * n + column] += a[row * n + k] * b[k * n + column];
+  return c;
+}
+
+// Compares with the reference and prints the verdict with the checksum of the bits.
+static void verify(const char* kernel, const float* device, const std::vector<float>& want, int n) {
+  const std::vector<float> got = check::host_copy_of(device, want.size());
+  for (size_t i = 0; i < want.size(); ++i)
+    if (!(got[i] == want[i]))  // written so that a NaN fails
+      check::fail("%s: row %zu column %zu is %.9g, not %.9g", kernel, i / n, i % n, got[i], want[i]);
+  check::pass("%s n=%d checksum=%016llx", kernel, n,
+              static_cast<unsigned long long>(check::checksum(got.data(), got.size() * sizeof(float))));
+}
+
+int main(int argc, char** argv) {
+  check::Options options(argc, argv, "gemm [-n order] [--kernel naive|lds|mfma|all] [--repeats N]");
+  const int n = options.number("-n", 192, 16, 16384);
+  const int repeats = options.number("--repeats", 1, 1, 1000000);
+  const std::string kernel = options.text("--kernel", "all");
+  if (kernel != "naive" && kernel != "lds" && kernel != "mfma" && kernel != "all")
+    options.wrong("--kernel", "is naive, lds, mfma or all");
+  if (n % kTile) options.wrong("-n", "must be a multiple of 16");
+  options.finish();
+
+  const std::vector<float> a = matrix(n, 1), b = matrix(n, 2);
+  const std::vector<float> want = product(a, b, n);
+  float* device_a = check::device_copy_of(a);
+  float* device_b = check::device_copy_of(b);
+  _Float16* half_a = check::device_copy_of(halves(a));
+  _Float16* half_b = check::device_copy_of(halves(b));
+  float* device_c = check::device_array<float>(want.size());
+
+  const auto run = [&](const char* name, auto&& launch) {
+    HIP_OK(hipMemset(device_c, 0xff, want.size() * sizeof(float)));  // NaN: an element left unwritten is found
+    for (int i = 0; i < repeats; ++i) launch();
+    LAUNCH_OK();
+    HIP_OK(hipDeviceSynchronize());
+    verify(name, device_c, want, n);
+  };
+  const dim3 tiles(n / kTile, n / kTile), threads(kTile, kTile);
+  if (kernel == "naive" || kernel == "all")
+    run("gemm_naive", [&] { gemm_naive<<<tiles, threads>>>(device_a, device_b, device_c, n); });
+  if (kernel == "lds" || kernel == "all")
+    run("gemm_lds", [&] { gemm_lds<<<tiles, threads>>>(device_a, device_b, device_c, n); });
+  if (kernel == "mfma" || kernel == "all")
+    run("gemm_mfma", [&] { gemm_mfma<<<tiles, 64>>>(half_a, half_b, device_c, n); });
+
+  for (float* array : {device_a, device_b, device_c}) HIP_OK(hipFree(array));
+  for (_Float16* array : {half_a, half_b}) HIP_OK(hipFree(array));
+  return 0;
+}

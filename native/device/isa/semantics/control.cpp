@@ -66,17 +66,18 @@ void get_register(const Op& op, Wave& wave) {
   write_scalar(op.destination, wave, (hardware_register(wave, field.id) & field.mask()) >> field.offset);
 }
 
-// Rounding other than to nearest and flushed denormals are not modelled: a kernel that asks for them must not
-// get results computed without them.
+// Rounding other than to nearest, flushed denormals and half results that saturate (FP16_OVFL) are not modelled: a
+// kernel that asks for them must not get results computed without them.
 constexpr uint32_t kRoundingBits = 0xf;
 constexpr uint32_t kDenormalsKept = 0xf0;
+constexpr uint32_t kHalfSaturates = 1u << 23;
 
 void set_mode(const Op& op, Wave& wave, uint32_t value) {
   const Field field = field_of(op.immediate);
   if (field.id != kMode) return wave.raise("s_setreg of a hardware register that the device does not model", op.address);
   const uint32_t mode = (wave.mode & ~field.mask()) | (value << field.offset & field.mask());
-  if ((mode & kRoundingBits) || (mode & kDenormalsKept) != kDenormalsKept) {
-    return wave.raise("a floating-point mode (rounding or flushed denormals) that the device does not model", op.address);
+  if ((mode & (kRoundingBits | kHalfSaturates)) || (mode & kDenormalsKept) != kDenormalsKept) {
+    return wave.raise("a floating-point mode (rounding, flushed denormals or saturating halves) that the device does not model", op.address);
   }
   wave.mode = mode;
 }

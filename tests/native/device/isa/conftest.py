@@ -21,6 +21,7 @@ np = pytest.importorskip("numpy")
 
 from assemble import Assembler, find_clang  # noqa: E402
 from pseudocode import Library  # noqa: E402
+from wave import Batch, scalar64  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +59,21 @@ def library() -> Library:
             mnemonic = name.lower().removesuffix("_e32").removesuffix("_e64")
             definitions.setdefault(mnemonic, text.replace("WAVE_MODE.IEEE", "MODE_IEEE"))
     return Library(definitions)
+
+
+@dataclass(frozen=True)
+class Apertures:
+    """Where the LDS and private memory begin in the flat address space."""
+
+    shared: int
+    private: int
+
+
+@pytest.fixture(scope="session")
+def apertures(assembler: Assembler, probe: Path) -> Apertures:
+    code = assembler.assemble(["s_mov_b64 s[0:1], src_shared_base\ns_mov_b64 s[2:3], src_private_base"])
+    after = Batch(code, 1).run(probe)[0]
+    return Apertures(int(scalar64(after, 0)), int(scalar64(after, 2)))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,221 @@
+"""DS: local data share accesses and atomics against a byte-by-byte model, and the cross-lane moves."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from assembly_forms import registers
+from atomic_reference import UPDATES
+from wave import ALL_LANES, EXEC, LANES, Batch, lanes_of, set_scalar64
+
+LDS = 65536
+ADDRESS, DATA, DATA2, RESULT, VGPRS = 2, 4, 8, 12, 16
+OPERATIONS = {"min_i": "smin", "max_i": "smax", "min_u": "umin", "max_u": "umax", "min_f": "min_f", "max_f": "max_f", "add_f": "add_f"}
+CROSS_LANE = ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32", "ds_nop")
+
+
+def word_count(name: str) -> int:
+    return max(1, int(re.search(r"(\d+)$", name).group(1)) // 32)
+
+
+def lanes_words(state, register: int, count: int, lane: int) -> int:
+    return sum(int(state["vgpr"][register + i, lane]) << (32 * i) for i in range(count))
+
+
+# ---- reads and writes ----
+
+
+def simple_cases(known) -> list[tuple[str, str, list[int], int]]:
+    """(name, line, byte offsets, bytes each) of plain and paired reads and writes."""
+    cases = []
+    for name in known:
+        match = re.fullmatch(r"ds_(read|write)(2|2st64)?_([bui])(\d+)(_d16)?(_hi)?", name)
+        if not match:
+            continue
+        kind, paired, _, bits, _, _ = match.groups()
+        size = int(bits) // 8
+        stride = size * (64 if paired == "2st64" else 1)
+        for first, second in ((0, 1), (3, 2), (31, 7)) if paired else ((0, 0), (16, 0), (4000, 0)):
+            whole = registers("v", RESULT, 8 * size * (2 if paired else 1))
+            data = [registers("v", DATA, 8 * size)] + ([registers("v", DATA2, 8 * size)] if paired else [])
+            operands = [whole, f"v{ADDRESS}"] if kind == "read" else [f"v{ADDRESS}", *data]
+            text = f"offset0:{first} offset1:{second}" if paired else f"offset:{first}"
+            offsets = [first * stride, second * stride] if paired else [first]
+            cases.append((name, f"{name} {', '.join(operands)} {text}", offsets, size))
+    return cases
+
+
+def read_expected(name: str, before, lane: int, at: list[int], size: int, memory: bytes) -> dict[int, int]:
+    if size >= 4:
+        words = [int.from_bytes(memory[a + i : a + i + 4], "little") for a in at for i in range(0, size, 4)]
+        return {RESULT + i: word for i, word in enumerate(words)}
+    value = int.from_bytes(memory[at[0] : at[0] + size], "little", signed="_i" in name)
+    old = int(before["vgpr"][RESULT, lane])
+    if name.endswith("_d16_hi"):
+        return {RESULT: old & 0xFFFF | (value & 0xFFFF) << 16}
+    return {RESULT: old & 0xFFFF0000 | value & 0xFFFF if name.endswith("_d16") else value & 0xFFFFFFFF}
+
+
+def prepare(random, code, count: int) -> Batch:
+    batch = Batch(code, count, vgprs=VGPRS, lds=LDS)
+    batch.input["lds"] = random.integers(0, 256, batch.input["lds"].shape)
+    batch.input["vgpr"] = random.integers(0, 2**32, batch.input["vgpr"].shape)
+    set_scalar64(batch.input, EXEC, random.integers(0, ALL_LANES, count, np.uint64, endpoint=True))
+    return batch
+
+
+def test_reads_and_writes(assembler, probe, known, random):
+    cases = simple_cases(known)
+    assert len({name for name, *_ in cases}) >= 28
+    code = assembler.assemble([line for _, line, _, _ in cases])
+    batch = prepare(random, code, len(cases))
+    batch.input["entry"] = code.entry
+    for (_, _, offsets, size), state in zip(cases, batch.input, strict=True):
+        slots = random.permutation(128)[:LANES] * 16
+        state["vgpr"][ADDRESS] = slots + (random.integers(0, 3, LANES) * size if size < 4 else 0)
+    for (name, line, offsets, size), before, after in zip(cases, batch.input, batch.run(probe), strict=True):
+        assert not after["faulted"], (line, after["fault"])
+        memory = bytearray(before["lds"].tobytes())
+        vgpr = before["vgpr"].copy()
+        enabled = np.flatnonzero(lanes_of(int(before["sgpr"][EXEC]) | int(before["sgpr"][EXEC + 1]) << 32))
+        for part in range(len(offsets)):  # a paired write does all first halves, then all second ones
+            for lane in enabled:
+                at = int(before["vgpr"][ADDRESS, lane]) + offsets[part]
+                if "write" in name:
+                    data = lanes_words(before, (DATA, DATA2)[part], max(1, size // 4), lane) >> (16 if name.endswith("_hi") else 0)
+                    memory[at : at + size] = (data & (1 << 8 * size) - 1).to_bytes(size, "little")
+        for lane in enabled:
+            if "read" in name:
+                at = [int(before["vgpr"][ADDRESS, lane]) + offset for offset in offsets]
+                for register, word in read_expected(name, before, lane, at, size, memory).items():
+                    vgpr[register, lane] = word
+        assert after["lds"].tobytes() == bytes(memory), line
+        assert np.array_equal(after["vgpr"], vgpr), line
+
+
+def test_the_address_register_may_be_a_result(assembler, probe):
+    batch = Batch(assembler.assemble(["ds_read2_b32 v[2:3], v2 offset0:1 offset1:4"]), 1, vgprs=4, lds=1024)
+    batch.input["lds"][0] = np.arange(256, dtype="<u4").view("u1")
+    batch.input["vgpr"][0, 2] = np.arange(LANES) * 8
+    after = batch.run(probe)[0]
+    assert after["vgpr"][2].tolist() == [2 * lane + 1 for lane in range(LANES)]
+    assert after["vgpr"][3].tolist() == [2 * lane + 4 for lane in range(LANES)]
+
+
+@pytest.mark.parametrize("line", ["ds_read_b64 v[4:5], v2", "ds_write_b32 v2, v4 offset:4", "ds_add_u32 v2, v4"])
+def test_access_out_of_range_faults(assembler, probe, line):
+    batch = Batch(assembler.assemble([line]), 1, vgprs=8, lds=256)
+    batch.input["vgpr"][0, 2] = 252
+    batch.input["vgpr"][0, 2, 7] = 256
+    after = batch.run(probe)[0]
+    assert after["faulted"] and "LDS access out of range" in after["fault"].decode()
+
+
+# ---- atomics ----
+
+
+def atomic_of(name: str) -> str | None:
+    """Its name in UPDATES, or None if it is none of those."""
+    match = re.fullmatch(r"ds_(pk_add|[a-z]+)(?:_rtn)?_(f16|bf16|[buif]\d+)", name)
+    if not match or name in CROSS_LANE:
+        return None
+    operation, kind = match.groups()
+    if operation == "pk_add":
+        return f"pk_add_{kind}"
+    if operation == "wrxchg":
+        return "swap"
+    return OPERATIONS.get(f"{operation}_{kind[0]}", operation)
+
+
+def test_atomics(assembler, probe, known, random):
+    names = [name for name in known if atomic_of(name) in UPDATES or "cmpst" in name and name.endswith(("b32", "b64"))]
+    assert len(names) >= 60
+    lines = []
+    for name in names:
+        count = word_count(name)
+        operands = [f"v{ADDRESS}", registers("v", DATA, 32 * count)]
+        operands += [registers("v", DATA2, 32 * count)] if "cmpst" in name else []
+        operands = [registers("v", RESULT, 32 * count), *operands] if "_rtn_" in name else operands
+        lines.append(f"{name} {', '.join(operands)} offset:8")
+    code = assembler.assemble(lines)
+    batch = prepare(random, code, len(names))
+    batch.input["entry"] = code.entry
+    batch.input["vgpr"][:, ADDRESS] = random.integers(0, 24, (len(names), LANES)) * 8  # lanes meet
+    for name, state in zip(names, batch.input, strict=True):
+        if name.endswith(("f16", "f32", "f64")):
+            kind = {"f16": np.float16, "f32": np.float32, "f64": np.float64}[name[-3:]] if "bf16" not in name else np.float32
+            state["lds"] = random.standard_normal(LDS // kind().itemsize).astype(kind).view("u1")
+            numbers = random.standard_normal((LANES, 8 // kind().itemsize)).astype(kind)
+            state["vgpr"][DATA : DATA + 2] = numbers.view("<u4").reshape(LANES, 2).T
+        elif "cmpst" in name:
+            at = state["vgpr"][ADDRESS] + 8
+            words = state["lds"].view("<u4")
+            state["vgpr"][DATA], state["vgpr"][DATA + 1] = words[at // 4], words[at // 4 + 1]
+    for name, line, before, after in zip(names, lines, batch.input, batch.run(probe), strict=True):
+        assert not after["faulted"], (line, after["fault"])
+        count = word_count(name)
+        memory, vgpr = bytearray(before["lds"].tobytes()), before["vgpr"].copy()
+        for lane in np.flatnonzero(lanes_of(int(before["sgpr"][EXEC]) | int(before["sgpr"][EXEC + 1]) << 32)):
+            at = int(before["vgpr"][ADDRESS, lane]) + 8
+            old = int.from_bytes(memory[at : at + 4 * count], "little")
+            data = lanes_words(before, DATA, count, lane)
+            if "cmpst" in name:
+                new = lanes_words(before, DATA2, count, lane) if old == data else old
+            else:
+                new = UPDATES[atomic_of(name)](old, data, 32 * count)
+            memory[at : at + 4 * count] = new.to_bytes(4 * count, "little")
+            if "_rtn_" in name:
+                for i in range(count):
+                    vgpr[RESULT + i, lane] = old >> (32 * i) & 0xFFFFFFFF
+        assert after["lds"].tobytes() == bytes(memory), line
+        assert np.array_equal(after["vgpr"], vgpr), line
+
+
+# ---- cross-lane ----
+
+
+def run_cross_lane(assembler, probe, random, line: str):
+    batch = prepare(random, assembler.assemble([line]), 8)
+    batch.input["vgpr"][:4, ADDRESS] = random.integers(0, LANES, (4, LANES)) * 4
+    return [
+        (before, after, lanes_of(int(before["sgpr"][EXEC]) | int(before["sgpr"][EXEC + 1]) << 32))
+        for before, after in zip(batch.input, batch.run(probe), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("offset", [0, 12])
+def test_backward_permute(assembler, probe, random, offset):
+    for before, after, enabled in run_cross_lane(assembler, probe, random, f"ds_bpermute_b32 v12, v2, v4 offset:{offset}"):
+        source = (before["vgpr"][ADDRESS] + np.uint32(offset)) // 4 % LANES
+        moved = np.where(enabled[source], before["vgpr"][DATA][source], 0)  # disabled lanes give 0
+        assert np.array_equal(after["vgpr"][RESULT], np.where(enabled, moved, before["vgpr"][RESULT]))
+
+
+def test_forward_permute(assembler, probe, random):
+    for before, after, enabled in run_cross_lane(assembler, probe, random, "ds_permute_b32 v12, v2, v4"):
+        moved = np.zeros(LANES, np.uint32)
+        for lane in np.flatnonzero(enabled):  # the highest lane wins
+            moved[before["vgpr"][ADDRESS, lane] // 4 % LANES] = before["vgpr"][DATA, lane]
+        assert np.array_equal(after["vgpr"][RESULT], np.where(enabled, moved, before["vgpr"][RESULT]))
+
+
+SWIZZLES = {
+    "swizzle(QUAD_PERM,3,0,0,2)": lambda lane: lane & ~3 | (3, 0, 0, 2)[lane & 3],
+    "swizzle(SWAP,16)": lambda lane: lane ^ 16,
+    "swizzle(SWAP,1)": lambda lane: lane ^ 1,
+    "swizzle(REVERSE,32)": lambda lane: lane ^ 31,
+    "swizzle(REVERSE,8)": lambda lane: lane ^ 7,
+    "swizzle(BROADCAST,8,5)": lambda lane: lane & ~7 | 5,
+    "swizzle(BROADCAST,32,31)": lambda lane: lane | 31,
+    'swizzle(BITMASK_PERM,"01pi0")': lambda lane: lane & 32 | (lane & 0b00110 ^ 0b00010 | 0b01000),
+}
+
+
+@pytest.mark.parametrize("control", SWIZZLES)
+def test_swizzle(assembler, probe, random, control):
+    source = np.array([SWIZZLES[control](lane) for lane in range(LANES)])
+    for before, after, enabled in run_cross_lane(assembler, probe, random, f"ds_swizzle_b32 v12, v4 offset:{control}"):
+        moved = np.where(enabled[source], before["vgpr"][DATA][source], 0)
+        assert np.array_equal(after["vgpr"][RESULT], np.where(enabled, moved, before["vgpr"][RESULT]))

@@ -44,7 +44,7 @@ void Insert::bind(int at, int64_t value) {
 void Insert::bind(int at, double value) { check(sqlite3_bind_double(statement_, at, value), database_.handle()); }
 
 void Insert::bind(int at, std::string_view value) {
-  check(sqlite3_bind_text(statement_, at, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT),
+  check(sqlite3_bind_text(statement_, at, value.data(), static_cast<int>(value.size()), SQLITE_STATIC),
         database_.handle());
 }
 

@@ -31,7 +31,7 @@ class Database {
 };
 
 // INSERT INTO table (columns...) VALUES (?, ...), executed once per row() with values of any of: integers, double,
-// text, nullopt or an empty optional for NULL. Values are bound, never spliced into SQL.
+// text, nullopt or an empty optional for NULL. Values are bound, never spliced into SQL; row() is done with them.
 class Insert {
  public:
   Insert(Database& database, std::string_view table, std::string_view columns);

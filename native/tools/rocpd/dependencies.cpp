@@ -10,8 +10,8 @@ SharedKnowledge nothing() {
   return empty;
 }
 
-const Edge* find(const std::vector<Edge>& frontier, Node node) {
-  const auto at = std::find_if(frontier.begin(), frontier.end(), [&](const Edge& e) { return e.node == node; });
+const Edge* find(const std::vector<Edge>& frontier, Place place) {
+  const auto at = std::find_if(frontier.begin(), frontier.end(), [&](const Edge& e) { return e.place == place; });
   return at == frontier.end() ? nullptr : &*at;
 }
 
@@ -62,25 +62,25 @@ SharedKnowledge Dependencies::merge(const SharedKnowledge& into, const SharedKno
   if (from->frontier.empty()) return into;
   auto merged = std::make_shared<Knowledge>();
   for (const Edge& edge : into->frontier) {
-    const Edge* const other = find(from->frontier, edge.node);
+    const Edge* const other = find(from->frontier, edge.place);
     if (other != nullptr)
-      merged->frontier.push_back({edge.node, std::min(edge.kind, std::max(other->kind, at_least))});
-    else if (!from->complete.contains(places_[edge.node]))
+      merged->frontier.push_back({edge.id, edge.place, std::min(edge.kind, std::max(other->kind, at_least))});
+    else if (!from->complete.contains(edge.place))
       merged->frontier.push_back(edge);
   }
   for (const Edge& edge : from->frontier)
-    if (!into->complete.contains(places_[edge.node]))
-      merged->frontier.push_back({edge.node, std::max(edge.kind, at_least)});
+    if (!into->complete.contains(edge.place))
+      merged->frontier.push_back({edge.id, edge.place, std::max(edge.kind, at_least)});
   merged->complete = into->complete;
   merged->complete.insert_all(from->complete);
   return merged;
 }
 
-SharedKnowledge Dependencies::after(const SharedKnowledge& before, Node node) const {
+SharedKnowledge Dependencies::after(const SharedKnowledge& before, uint64_t id, Place place) const {
   auto knowledge = std::make_shared<Knowledge>();
   knowledge->complete = before->complete;
-  knowledge->complete.insert(places_[node]);
-  knowledge->frontier.push_back({node, EdgeKind::queue});
+  knowledge->complete.insert(place);
+  knowledge->frontier.push_back({id, place, EdgeKind::queue});
   return knowledge;
 }
 
@@ -93,10 +93,7 @@ Dependencies::Queue& Dependencies::queue(uint32_t id) {
   return entry->second;
 }
 
-Node Dependencies::add_node(uint32_t chain) {
-  places_.push_back({chain, chain_lengths_[chain]++});
-  return static_cast<Node>(places_.size() - 1);
-}
+Place Dependencies::next_place(uint32_t chain) { return {chain, chain_lengths_[chain]++}; }
 
 SharedKnowledge Dependencies::waited_for(std::span<const uint64_t> signals, SharedKnowledge so_far) const {
   for (const uint64_t signal : signals) {
@@ -110,26 +107,24 @@ void Dependencies::completes(uint64_t signal, const SharedKnowledge& knowledge) 
   if (signal != 0) signals_[signal] = knowledge;
 }
 
-std::vector<Edge> Dependencies::dispatch(uint32_t queue_id, uint32_t thread, bool barrier_bit,
+std::vector<Edge> Dependencies::dispatch(uint64_t id, uint32_t queue_id, uint32_t thread, bool barrier_bit,
                                          uint64_t completion_signal) {
   Queue& on = queue(queue_id);
   SharedKnowledge before = barrier_bit ? on.all : on.gate;
   if (const auto host = threads_.find(thread); host != threads_.end())
     before = merge(before, host->second, EdgeKind::host);
-  const Node node = add_node(on.chain);
-  const SharedKnowledge done = after(before, node);
+  const SharedKnowledge done = after(before, id, next_place(on.chain));
   on.all = barrier_bit ? done : merge(on.all, done, EdgeKind::queue);
   completes(completion_signal, done);
   return before->frontier;
 }
 
-std::vector<Edge> Dependencies::copy(uint32_t thread, std::span<const uint64_t> signals,
+std::vector<Edge> Dependencies::copy(uint64_t id, uint32_t thread, std::span<const uint64_t> signals,
                                      uint64_t completion_signal) {
   SharedKnowledge before = waited_for(signals, nothing());
   if (const auto host = threads_.find(thread); host != threads_.end())
     before = merge(before, host->second, EdgeKind::host);
-  const Node node = add_node(kCopies);
-  completes(completion_signal, after(before, node));
+  completes(completion_signal, after(before, id, next_place(kCopies)));
   return before->frontier;
 }
 

@@ -21,21 +21,27 @@ enum class EdgeKind : uint8_t {
   host,    // the submitting thread had seen it complete
 };
 
-using Node = uint32_t;  // a dispatch or copy: 0, 1, 2, ... in the order of submission
-
-struct Edge {
-  Node node;
-  EdgeKind kind;
+// Where an operation stands: in the order of one queue, or of all copies.
+struct Place {
+  uint32_t chain, position;
+  bool operator==(const Place&) const = default;
 };
 
-// A set of nodes that contains, with each node, everything before it. Nearly always it is "all of this queue up to
+inline constexpr uint32_t kCopies = 0;  // the chain of all copies; queues follow
+
+// To a dispatch or copy, by its id. All that is kept of an operation is in the edges to it, so that what nothing can
+// wait for directly any more takes no memory.
+struct Edge {
+  uint64_t id;
+  Place place;
+  EdgeKind kind;
+  bool is_to_copy() const { return place.chain == kCopies; }
+};
+
+// A set of operations that contains, with each, everything before it. Nearly always it is "all of this queue up to
 // here" for each queue, so that is how it is stored: per chain a prefix length and the few positions beyond it.
 class DownwardClosedSet {
  public:
-  struct Place {
-    uint32_t chain, position;
-  };
-
   bool contains(Place place) const;
   void insert(Place place);
   void insert_all(const DownwardClosedSet& other);
@@ -61,9 +67,10 @@ using SharedKnowledge = std::shared_ptr<const Knowledge>;
 class Dependencies {
  public:
   // Each in the order in which it was recorded. Signal handle 0 means none; signals nobody was seen to complete
-  // belong to the host alone and order nothing here. Both return the direct predecessors of the new node.
-  std::vector<Edge> dispatch(uint32_t queue, uint32_t thread, bool barrier_bit, uint64_t completion_signal);
-  std::vector<Edge> copy(uint32_t thread, std::span<const uint64_t> signals, uint64_t completion_signal);
+  // belong to the host alone and order nothing here. Both return the direct predecessors of the new operation.
+  std::vector<Edge> dispatch(uint64_t id, uint32_t queue, uint32_t thread, bool barrier_bit,
+                             uint64_t completion_signal);
+  std::vector<Edge> copy(uint64_t id, uint32_t thread, std::span<const uint64_t> signals, uint64_t completion_signal);
 
   // A packet that only waits. `blocks`: later packets of the queue wait for it even without a barrier bit.
   void barrier(uint32_t queue, uint32_t thread, bool barrier_bit, bool blocks, std::span<const uint64_t> signals,
@@ -80,14 +87,12 @@ class Dependencies {
   };
 
   Queue& queue(uint32_t id);
-  Node add_node(uint32_t chain);
+  Place next_place(uint32_t chain);
   SharedKnowledge waited_for(std::span<const uint64_t> signals, SharedKnowledge so_far) const;
   SharedKnowledge merge(const SharedKnowledge& into, const SharedKnowledge& from, EdgeKind at_least) const;
-  SharedKnowledge after(const SharedKnowledge& before, Node node) const;
+  SharedKnowledge after(const SharedKnowledge& before, uint64_t id, Place place) const;
   void completes(uint64_t signal, const SharedKnowledge& knowledge);
 
-  static constexpr uint32_t kCopies = 0;  // the chain of all copies; queues follow
-  std::vector<DownwardClosedSet::Place> places_;  // of each node
   std::vector<uint32_t> chain_lengths_{0};
   std::unordered_map<uint32_t, Queue> queues_;
   std::unordered_map<uint32_t, SharedKnowledge> threads_;

@@ -5,9 +5,10 @@
 //                                              read end of a pipe that only it holds open)
 //
 // SPOOL is <database>.spool. The database appears under its name only when it is whole; otherwise <database>.error
-// says why there is none.
+// holds the reason why there is none. While it works, it touches <database>.partial.
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,7 +69,11 @@ void sync_file(const std::string& path) {
 void convert(const std::string& spool, const std::string& database, uint64_t end_ns) {
   const std::string partial = database + ".partial";
   unlink(partial.c_str());
-  write_database(read_trace(SpoolReader(spool)), end_ns, partial);
+  std::ofstream{partial};
+  SpoolReader reader(spool);
+  // Whoever waits for the database sees by this file's time that work goes on, also while only the spool is read.
+  reader.on_progress([&] { utimensat(AT_FDCWD, partial.c_str(), nullptr, 0); });
+  write_database(reader, read_trace(reader), end_ns, partial);
   sync_file(partial);
   if (rename(partial.c_str(), database.c_str()) != 0)
     throw std::runtime_error(std::string("cannot give it its name: ") + std::strerror(errno));
@@ -80,7 +85,7 @@ int report(const std::string& spool, const std::string& database, const std::str
                               "; the recording is kept, retry with: rocmperf-rocpd-writer " + spool + "\n";
   unlink((database + ".partial").c_str());
   std::fputs(message.c_str(), stderr);
-  std::ofstream(database + ".error") << message;
+  std::ofstream(database + ".error") << why << "\n";
   return 1;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -60,10 +61,16 @@ class SpoolReader {
   SpoolReader& operator=(const SpoolReader&) = delete;
 
   uint64_t lost() const { return header_.lost; }
+  uint64_t bytes() const { return header_.used; }
+
+  // Called again and again while the spool is read, however often that is.
+  void on_progress(std::function<void()> call) { progress_ = std::move(call); }
 
   template <class Visit>
   void for_each(Visit visit) const {
+    size_t reported = 0;
     for (size_t at = spool::kHeaderBytes; at < header_.used;) {
+      if (at - reported >= kStride) reported = pass(reported, at);
       const auto record = record_at(at);
       visit(RecordView(record));
       at += record.size();
@@ -71,8 +78,12 @@ class SpoolReader {
   }
 
  private:
-  std::span<const std::byte> record_at(size_t at) const;
+  static constexpr size_t kStride = 4 << 20;
 
+  std::span<const std::byte> record_at(size_t at) const;
+  size_t pass(size_t from, size_t to) const;
+
+  std::function<void()> progress_ = [] {};
   std::span<const std::byte> file_;
   spool::FileHeader header_{};
 };

@@ -36,22 +36,20 @@ class Strings {
     uint64_t next = 0;
     for (auto& [text, id] : ids_) id = ++next;
   }
-  uint64_t id(const std::string& text) const { return ids_.at(text); }
-  const std::map<std::string, uint64_t>& all() const { return ids_; }
+  uint64_t id(std::string_view text) const { return ids_.find(text)->second; }
+  const std::map<std::string, uint64_t, std::less<>>& all() const { return ids_; }
 
  private:
-  std::map<std::string, uint64_t> ids_;
+  std::map<std::string, uint64_t, std::less<>> ids_;
 };
 
 class Writer {
  public:
-  Writer(const Trace& trace, uint64_t end_ns, const std::string& path)
-      : trace_(trace), end_ns_(end_ns), machine_(this_machine()), guid_(guid_of(trace.process.fixed, machine_)),
+  Writer(const SpoolReader& spool, const Trace& trace, uint64_t end_ns, const std::string& path)
+      : spool_(spool), trace_(trace), end_ns_(end_ns), machine_(this_machine()), guid_(guid_of(trace.process.fixed, machine_)),
         suffix_("_" + guid_), database_(path) {
     std::replace(suffix_.begin(), suffix_.end(), '-', '_');
     for (const Agent& agent : trace.agents) agents_[agent.fixed.node_id] = &agent;
-    order();
-    assign_events();
   }
 
   void write() {
@@ -79,30 +77,11 @@ class Writer {
   }
 
  private:
-  // rocprofv3 writes each kind of event by id, and their events one kind after the other.
-  void order() {
-    for (const Region& region : trace_.regions) regions_.push_back(&region);
-    std::stable_sort(regions_.begin(), regions_.end(),
-                     [](auto* a, auto* b) { return a->fixed.correlation < b->fixed.correlation; });
-    for (const Dispatch& dispatch : trace_.dispatches)
-      if (dispatch.is_writable()) dispatches_.push_back(&dispatch);
-    std::stable_sort(dispatches_.begin(), dispatches_.end(),
-                     [](auto* a, auto* b) { return a->fixed.dispatch_id < b->fixed.dispatch_id; });
-    for (const Copy& copy : trace_.copies)
-      if (copy.completed) copies_.push_back(&copy);
-    std::stable_sort(copies_.begin(), copies_.end(),
-                     [](auto* a, auto* b) { return a->fixed.copy_id < b->fixed.copy_id; });
-  }
-
-  void assign_events() {
-    uint64_t next = regions_.size();
-    dispatch_events_.assign(trace_.dispatches.size(), 0);
-    copy_events_.assign(trace_.copies.size(), 0);
-    for (const Dispatch* dispatch : dispatches_)
-      dispatch_events_[static_cast<size_t>(dispatch - trace_.dispatches.data())] = ++next;
-    for (const Copy* copy : copies_) copy_events_[static_cast<size_t>(copy - trace_.copies.data())] = ++next;
-    last_event_ = next;
-  }
+  // rocprofv3 numbers the events one kind after the other, each kind by id.
+  uint64_t event_of_region(uint64_t correlation) const { return correlation; }
+  uint64_t event_of_dispatch(uint64_t id) const { return trace_.last_correlation + id; }
+  uint64_t event_of_copy(uint64_t id) const { return event_of_dispatch(trace_.dispatches.last()) + id; }
+  uint64_t event_of_allocation(uint64_t number) const { return event_of_copy(trace_.copies.last()) + number; }
 
   std::string table(const char* name) const { return std::string("rocpd_") + name + suffix_; }
   uint32_t pid() const { return trace_.process.fixed.pid; }
@@ -113,9 +92,9 @@ class Writer {
     return agent != agents_.end() && agent->second->fixed.gpu != 0;
   }
 
-  std::string copy_name(const Copy& copy) const {
-    return std::string("MEMORY_COPY_") + (is_gpu(copy.fixed.source_node) ? "DEVICE" : "HOST") + "_TO_" +
-           (is_gpu(copy.fixed.destination_node) ? "DEVICE" : "HOST");
+  std::string copy_name(uint32_t source_node, uint32_t destination_node) const {
+    return std::string("MEMORY_COPY_") + (is_gpu(source_node) ? "DEVICE" : "HOST") + "_TO_" +
+           (is_gpu(destination_node) ? "DEVICE" : "HOST");
   }
 
   void write_metadata() {
@@ -129,8 +108,8 @@ class Writer {
     strings_.add("");
     for (const char* category : {kHipApi, kDispatchCategory, kCopyCategory, kAllocationCategory})
       strings_.add(category);
-    for (const Region* region : regions_) strings_.add(region->function);
-    for (const Copy* copy : copies_) strings_.add(copy_name(*copy));
+    for (const std::string& function : trace_.functions) strings_.add(function);
+    for (const auto& [source, destination] : trace_.copy_directions) strings_.add(copy_name(source, destination));
     for (const Agent& agent : trace_.agents)
       for (const std::string* text : {&agent.name, &agent.model, &agent.vendor, &agent.product}) strings_.add(*text);
     for (const CodeObject& object : trace_.code_objects) strings_.add(object.uri);
@@ -157,13 +136,12 @@ class Writer {
   std::string process_extdata() const {
     const Process& process = trace_.process;
     const auto or_null = [](const std::string& text) { return text.empty() ? "null" : spool::json_string(text); };
-    const auto unfinished = static_cast<uint64_t>(
-        std::count_if(trace_.dispatches.begin(), trace_.dispatches.end(), [](auto& d) { return !d.is_writable(); }));
     JsonObject ours;
     ours.text("collector", "builtin-tracer").text("version", process.tracer_version).text("timing", process.timing);
     ours.raw("device", or_null(process.device)).raw("timing_parameters", or_null(process.timing_parameters));
     ours.text("dependencies", "exact");
-    ours.number("unfinished_dispatches", unfinished).number("lost_records", trace_.lost_records);
+    ours.number("unfinished_dispatches", trace_.unfinished_dispatches).number("lost_records", trace_.lost_records);
+    ours.number("dispatches_with_counters", trace_.dispatches_with_counters);
     JsonObject all;
     all.raw("kernel_rename", "false").raw("group_by_queue", "false").raw("rocpd_output", "true");
     return all.raw("rocm_perf_lab", ours.str()).str();
@@ -178,13 +156,8 @@ class Writer {
   }
 
   void write_threads() {
-    std::set<uint32_t> threads{pid()};
-    for (const Region* region : regions_) threads.insert(region->fixed.thread);
-    for (const Dispatch* dispatch : dispatches_) threads.insert(dispatch->fixed.origin.thread);
-    for (const Copy* copy : copies_) threads.insert(copy->fixed.origin.thread);
-    for (const auto& allocation : trace_.allocations) threads.insert(allocation.origin.thread);
     Insert insert(database_, table("info_thread"), "id, nid, ppid, pid, tid");
-    for (const uint32_t thread : threads) insert.row(thread, nid(), trace_.process.fixed.ppid, pid(), thread);
+    for (const uint32_t thread : trace_.threads) insert.row(thread, nid(), trace_.process.fixed.ppid, pid(), thread);
   }
 
   void write_agents() {
@@ -210,15 +183,8 @@ class Writer {
   }
 
   void write_queues_and_streams() {
-    std::vector<uint32_t> queues, streams;
-    for (const Dispatch* dispatch : dispatches_) {
-      queues.push_back(dispatch->fixed.queue_id);
-      streams.push_back(dispatch->fixed.origin.stream);
-    }
-    for (const Copy* copy : copies_) streams.push_back(copy->fixed.origin.stream);
-    for (const auto& allocation : trace_.allocations) streams.push_back(allocation.origin.stream);
-    write_named("info_queue", "Queue", queues);
-    write_named("info_stream", "Stream", streams);
+    write_named("info_queue", "Queue", trace_.queues_used);
+    write_named("info_stream", "Stream", trace_.streams_used);
   }
 
   void write_code_objects() {
@@ -266,9 +232,8 @@ class Writer {
 
   // One description a counter, of the agent on which it was collected first.
   void write_counter_descriptions() {
-    const auto first = std::find_if(dispatches_.begin(), dispatches_.end(), [](auto* d) { return !d->counters.empty(); });
-    if (first == dispatches_.end()) return;
-    const uint32_t node = trace_.node_of_queue((*first)->fixed.queue_id);
+    if (!trace_.counting_node) return;
+    const uint32_t node = *trace_.counting_node;
     Insert insert(database_, table("info_pmc"),
                   "id, nid, pid, agent_id, target_arch, name, symbol, description, component, value_type, block, "
                   "expression, is_constant, is_derived, extdata");
@@ -283,21 +248,23 @@ class Writer {
   void write_regions() {
     Insert events(database_, table("event"), "id, category_id, stack_id, parent_stack_id, correlation_id");
     Insert insert(database_, table("region"), "id, nid, pid, tid, start, end, name_id, event_id");
-    uint64_t event = 0;
-    for (const Region* region : regions_) {
-      const spool::Region& r = region->fixed;
-      events.row(++event, strings_.id(kHipApi), r.correlation, r.parent, 0);
-      insert.row(r.correlation, nid(), pid(), r.thread, r.start_ns, r.end_ns, strings_.id(region->function), event);
-    }
+    const uint64_t category = strings_.id(kHipApi);
+    Visitor visitor;
+    visitor.region = [&](const Region& region) {
+      const spool::Region& r = region.fixed;
+      const uint64_t event = event_of_region(r.correlation);
+      events.row(event, category, r.correlation, r.parent, 0);
+      insert.row(r.correlation, nid(), pid(), r.thread, r.start_ns, r.end_ns, strings_.id(region.function), event);
+    };
+    replay(spool_, visitor);
   }
 
   std::string dependencies(const std::vector<Edge>& after) const {
     static constexpr const char* kKinds[] = {"queue", "signal", "host"};
     std::vector<std::pair<uint64_t, EdgeKind>> edges;
     for (const Edge& edge : after) {
-      const NodeRef node = trace_.nodes.at(edge.node);
-      const uint64_t event = node.is_copy ? copy_events_[node.index] : dispatch_events_[node.index];
-      if (event != 0) edges.emplace_back(event, edge.kind);
+      if ((edge.is_to_copy() ? trace_.copies : trace_.dispatches).contains(edge.id))
+        edges.emplace_back(edge.is_to_copy() ? event_of_copy(edge.id) : event_of_dispatch(edge.id), edge.kind);
     }
     std::sort(edges.begin(), edges.end());
     std::string text = "[";
@@ -315,18 +282,23 @@ class Writer {
                   "private_segment_size, group_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z, "
                   "grid_size_x, grid_size_y, grid_size_z, region_name_id, event_id");
     Insert counters(database_, table("pmc_event"), "event_id, pmc_id, value");
-    for (const Dispatch* dispatch : dispatches_) {
-      const spool::Dispatch& d = dispatch->fixed;
-      const uint64_t event = dispatch_events_[static_cast<size_t>(dispatch - trace_.dispatches.data())];
+    const uint64_t category = strings_.id(kDispatchCategory), no_name = strings_.id("");
+    Visitor visitor;
+    visitor.dispatch = [&](const Dispatch& dispatch) {
+      if (!is_writable(dispatch)) return;
+      const spool::Dispatch& d = dispatch.fixed;
+      const uint64_t event = event_of_dispatch(d.dispatch_id);
       const uint64_t stack = d.origin.correlation;
-      events.row(event, strings_.id(kDispatchCategory), stack, stack, 0, dependencies(dispatch->after));
-      insert.row(d.dispatch_id, nid(), pid(), d.origin.thread, trace_.node_of_queue(d.queue_id), dispatch->kernel_id,
-                 d.dispatch_id, d.queue_id, d.origin.stream, dispatch->start_ns, dispatch->end_ns, d.private_bytes,
+      events.row(event, category, stack, stack, 0, dependencies(dispatch.after));
+      insert.row(d.dispatch_id, nid(), pid(), d.origin.thread, trace_.node_of_queue(d.queue_id), dispatch.kernel_id,
+                 d.dispatch_id, d.queue_id, d.origin.stream, dispatch.start_ns, dispatch.end_ns, d.private_bytes,
                  d.group_bytes, d.workgroup[0], d.workgroup[1], d.workgroup[2], d.grid[0], d.grid[1], d.grid[2],
-                 strings_.id(""), event);
-      for (size_t i = 0; i < dispatch->counters.size(); ++i)
-        counters.row(event, uint64_t{i + 1}, dispatch->counters[i]);
-    }
+                 no_name, event);
+      for (size_t i = 0; i < dispatch.counters.size(); ++i)
+        counters.row(event, uint64_t{i + 1}, dispatch.counters[i]);
+    };
+    Dependencies dependencies_so_far;
+    replay(spool_, visitor, &dependencies_so_far);
   }
 
   void write_copies() {
@@ -334,29 +306,37 @@ class Writer {
     Insert insert(database_, table("memory_copy"),
                   "id, nid, pid, tid, start, end, name_id, dst_agent_id, dst_address, src_agent_id, src_address, "
                   "size, stream_id, event_id");
-    uint64_t id = 0;
-    for (const Copy* copy : copies_) {
-      const spool::Copy& c = copy->fixed;
-      const uint64_t event = copy_events_[static_cast<size_t>(copy - trace_.copies.data())];
+    if (trace_.copies.count() == 0) return;
+    Visitor visitor;
+    visitor.copy = [&](const Copy& copy) {
+      const spool::Copy& c = copy.fixed;
+      const uint64_t event = event_of_copy(c.copy_id);
       const uint64_t stack = c.origin.correlation;
-      events.row(event, strings_.id(kCopyCategory), stack, stack, 0, dependencies(copy->after));
-      insert.row(++id, nid(), pid(), c.origin.thread, copy->start_ns, copy->end_ns, strings_.id(copy_name(*copy)),
-                 c.destination_node, c.destination, c.source_node, c.source, c.size, c.origin.stream, event);
-    }
+      events.row(event, strings_.id(kCopyCategory), stack, stack, 0, dependencies(copy.after));
+      insert.row(c.copy_id, nid(), pid(), c.origin.thread, copy.start_ns, copy.end_ns,
+                 strings_.id(copy_name(c.source_node, c.destination_node)), c.destination_node, c.destination, c.source_node, c.source, c.size, c.origin.stream, event);
+    };
+    Dependencies dependencies_so_far;
+    replay(spool_, visitor, &dependencies_so_far);
   }
 
   void write_allocations() {
     Insert events(database_, table("event"), "id, category_id, stack_id, parent_stack_id, correlation_id");
     Insert insert(database_, table("memory_allocate"),
                   "nid, pid, tid, agent_id, type, level, start, end, address, size, queue_id, stream_id, event_id");
-    for (const spool::Allocation& a : trace_.allocations) {
-      events.row(++last_event_, strings_.id(kAllocationCategory), a.origin.correlation, a.origin.correlation, 0);
+    uint64_t number = 0;
+    Visitor visitor;
+    visitor.allocation = [&](const spool::Allocation& a) {
+      const uint64_t event = event_of_allocation(++number);
+      events.row(event, strings_.id(kAllocationCategory), a.origin.correlation, a.origin.correlation, 0);
       const auto agent = a.size == 0 ? std::nullopt : std::optional<uint32_t>(a.node_id);
       insert.row(nid(), pid(), a.origin.thread, agent, a.size == 0 ? "FREE" : "ALLOC", "REAL", a.start_ns, a.end_ns,
-                 a.address, a.size, 0, a.origin.stream, last_event_);
-    }
+                 a.address, a.size, 0, a.origin.stream, event);
+    };
+    replay(spool_, visitor);
   }
 
+  const SpoolReader& spool_;
   const Trace& trace_;
   const uint64_t end_ns_;
   const Machine machine_;
@@ -365,17 +345,12 @@ class Writer {
   Database database_;
   Strings strings_;
   std::map<uint32_t, const Agent*> agents_;  // by node
-  std::vector<const Region*> regions_;
-  std::vector<const Dispatch*> dispatches_;
-  std::vector<const Copy*> copies_;
-  std::vector<uint64_t> dispatch_events_, copy_events_;  // by index in the trace; 0: not written
-  uint64_t last_event_ = 0;
 };
 
 }  // namespace
 
-void write_database(const Trace& trace, uint64_t end_ns, const std::string& path) {
-  Writer(trace, end_ns, path).write();
+void write_database(const SpoolReader& spool, const Trace& trace, uint64_t end_ns, const std::string& path) {
+  Writer(spool, trace, end_ns, path).write();
 }
 
 }  // namespace rpd::rocpd

@@ -8,8 +8,9 @@
 
 namespace rpd::rocpd {
 
-// Creates the database at `path` (which must not exist) in one transaction. `end_ns` is when the process ended.
+// Fills the database at `path` (an empty file) in one transaction. `trace` is that of `spool`, `end_ns` when the
+// process ended.
 // Throws DatabaseError or SpoolError.
-void write_database(const Trace& trace, uint64_t end_ns, const std::string& path);
+void write_database(const SpoolReader& spool, const Trace& trace, uint64_t end_ns, const std::string& path);
 
 }  // namespace rpd::rocpd

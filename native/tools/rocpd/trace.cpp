@@ -1,7 +1,6 @@
 #include "rocpd/trace.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace rpd::rocpd {
 namespace {
@@ -13,43 +12,61 @@ std::string text(const RecordView& record, int index) {
   return std::string(record.string<T>(index));
 }
 
-class Reader {
+// Queues and streams are named by their first operation: dispatches count first, then copies, then allocations.
+class Appearances {
  public:
-  Trace read(const SpoolReader& spool) {
-    spool.for_each([this](const RecordView& record) { on_record(record); });
+  void add(uint32_t what, int kind, uint64_t id) {
+    const auto [entry, is_new] = first_.try_emplace(what, kind, id);
+    if (!is_new) entry->second = std::min(entry->second, {kind, id});
+  }
+
+  std::vector<uint32_t> in_order() const {
+    std::vector<std::pair<std::pair<int, uint64_t>, uint32_t>> sorted;
+    for (const auto& [what, when] : first_) sorted.emplace_back(when, what);
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<uint32_t> order;
+    for (const auto& [when, what] : sorted) order.push_back(what);
+    return order;
+  }
+
+ private:
+  std::map<uint32_t, std::pair<int, uint64_t>> first_;
+};
+
+class Survey {
+ public:
+  explicit Survey(const SpoolReader& spool) : spool_(spool) {}
+
+  Trace make() {
+    Visitor visitor;
+    visitor.description = [this](const RecordView& record) { on_description(record); };
+    visitor.dispatch = [this](const Dispatch& dispatch) { on_dispatch(dispatch); };
+    visitor.copy = [this](const Copy& copy) { on_copy(copy); };
+    visitor.region = [this](const Region& region) { on_region(region); };
+    visitor.allocation = [this](const spool::Allocation& allocation) { on_allocation(allocation); };
+    const Unfinished unfinished = replay(spool_, visitor);
     if (!has_process_) throw SpoolError("has no process record");
-    trace_.lost_records = spool.lost();
+    trace_.unfinished_dispatches = unwritable_ + unfinished.dispatches;
+    trace_.threads.insert(trace_.process.fixed.pid);
+    trace_.queues_used = queues_.in_order();
+    trace_.streams_used = streams_.in_order();
+    trace_.lost_records = spool_.lost();
     return std::move(trace_);
   }
 
  private:
-  void on_record(const RecordView& record) {
+  void on_description(const RecordView& record) {
     switch (record.kind()) {
       case Kind::process: return on_process(record);
       case Kind::agent: return on_agent(record);
       case Kind::counter: return on_counter(record);
       case Kind::queue: return trace_.queues.push_back(record.fixed<spool::Queue>());
       case Kind::code_object:
-        return trace_.code_objects.push_back(
-            {record.fixed<spool::CodeObject>(), text<spool::CodeObject>(record, 0)});
-      case Kind::kernel: return on_kernel(record);
-      case Kind::dispatch: return on_dispatch(record);
-      case Kind::barrier: return on_barrier(record);
-      case Kind::copy: return on_copy(record);
-      case Kind::dispatch_end: return on_end(record, dispatches_, trace_.dispatches);
-      case Kind::copy_end: return on_end(record, copies_, trace_.copies);
-      case Kind::counters: return on_counters(record);
-      case Kind::region:
-        return trace_.regions.push_back({record.fixed<spool::Region>(), text<spool::Region>(record, 0)});
-      case Kind::observed: {
-        const auto observed = record.fixed<spool::Observed>();
-        return dependencies_.observed(observed.thread, observed.signal);
-      }
-      case Kind::signal_destroyed:
-        return dependencies_.signal_destroyed(record.fixed<spool::SignalDestroyed>().signal);
-      case Kind::allocation: return trace_.allocations.push_back(record.fixed<spool::Allocation>());
+        return trace_.code_objects.push_back({record.fixed<spool::CodeObject>(), text<spool::CodeObject>(record, 0)});
+      case Kind::kernel:
+        return trace_.kernels.push_back({record.fixed<spool::Kernel>(), text<spool::Kernel>(record, 0)});
+      default: return;
     }
-    throw SpoolError("has a record of an unknown kind");
   }
 
   void on_process(const RecordView& record) {
@@ -70,77 +87,53 @@ class Reader {
     trace_.counters.push_back({text<C>(record, 0), text<C>(record, 1), text<C>(record, 2)});
   }
 
-  void on_kernel(const RecordView& record) {
-    const auto kernel = record.fixed<spool::Kernel>();
-    // An address can be loaded again with another kernel: a dispatch means the latest before it.
-    kernel_ids_[kernel.kernel_object] = kernel.kernel_id;
-    trace_.kernels.push_back({kernel, text<spool::Kernel>(record, 0)});
+  // Ids are given in turn, so one beyond the number of records is damage, and would ask for any amount of memory.
+  void note(Written& written, uint64_t id) {
+    if (id > spool_.bytes()) throw SpoolError("has an operation with an impossible number");
+    written.add(id);
   }
 
-  void on_dispatch(const RecordView& record) {
-    Dispatch dispatch;
-    dispatch.fixed = record.fixed<spool::Dispatch>();
-    const spool::Dispatch& fixed = dispatch.fixed;
-    if (const auto kernel = kernel_ids_.find(fixed.kernel_object); kernel != kernel_ids_.end())
-      dispatch.kernel_id = kernel->second;
-    dispatch.after = dependencies_.dispatch(fixed.queue_id, fixed.origin.thread, fixed.barrier_bit != 0,
-                                            fixed.completion_signal);
-    remember(dispatches_, fixed.dispatch_id, false, trace_.dispatches.size());
-    trace_.dispatches.push_back(std::move(dispatch));
+  void on_dispatch(const Dispatch& dispatch) {
+    const spool::Dispatch& d = dispatch.fixed;
+    if (!is_writable(dispatch)) {
+      ++unwritable_;
+      return;
+    }
+    note(trace_.dispatches, d.dispatch_id);
+    trace_.threads.insert(d.origin.thread);
+    queues_.add(d.queue_id, 0, d.dispatch_id);
+    streams_.add(d.origin.stream, 0, d.dispatch_id);
+    if (dispatch.counters.empty()) return;
+    ++trace_.dispatches_with_counters;
+    if (d.dispatch_id >= first_counted_) return;
+    first_counted_ = d.dispatch_id;
+    trace_.counting_node = trace_.node_of_queue(d.queue_id);
   }
 
-  void on_copy(const RecordView& record) {
-    Copy copy;
-    copy.fixed = record.fixed<spool::Copy>();
-    std::vector<uint64_t> signals(copy.fixed.signal_count);
-    record.array<spool::Copy>(signals.size(), signals.data());
-    copy.after = dependencies_.copy(copy.fixed.origin.thread, signals, copy.fixed.completion_signal);
-    remember(copies_, copy.fixed.copy_id, true, trace_.copies.size());
-    trace_.copies.push_back(std::move(copy));
+  void on_copy(const Copy& copy) {
+    const spool::Copy& c = copy.fixed;
+    note(trace_.copies, c.copy_id);
+    trace_.threads.insert(c.origin.thread);
+    trace_.copy_directions.insert({c.source_node, c.destination_node});
+    streams_.add(c.origin.stream, 1, c.copy_id);
   }
 
-  void on_barrier(const RecordView& record) {
-    const auto barrier = record.fixed<spool::Barrier>();
-    std::span<const uint64_t> signals(barrier.signals);
-    // Of several signals any one of which is enough, none is certain to have been waited for.
-    const auto used = std::count_if(signals.begin(), signals.end(), [](uint64_t s) { return s != 0; });
-    if (barrier.waits == spool::Waits::any && used > 1) signals = {};
-    dependencies_.barrier(barrier.queue_id, barrier.thread, barrier.barrier_bit != 0,
-                          barrier.waits != spool::Waits::none, signals, barrier.completion_signal);
+  void on_region(const Region& region) {
+    trace_.last_correlation = std::max(trace_.last_correlation, region.fixed.correlation);
+    trace_.threads.insert(region.fixed.thread);
+    if (!trace_.functions.contains(region.function)) trace_.functions.emplace(region.function);
   }
 
-  template <class Operation>
-  void on_end(const RecordView& record, const std::unordered_map<uint64_t, uint32_t>& indices,
-              std::vector<Operation>& operations) {
-    const auto end = record.fixed<spool::End>();
-    const auto at = indices.find(end.id);
-    if (at == indices.end()) throw SpoolError("has the end of an operation that never began");
-    Operation& operation = operations[at->second];
-    operation.start_ns = end.start_ns;
-    operation.end_ns = end.end_ns;
-    operation.completed = true;
+  void on_allocation(const spool::Allocation& allocation) {
+    trace_.threads.insert(allocation.origin.thread);
+    streams_.add(allocation.origin.stream, 2, ++allocations_);
   }
 
-  void on_counters(const RecordView& record) {
-    const auto fixed = record.fixed<spool::Counters>();
-    const auto at = dispatches_.find(fixed.dispatch_id);
-    if (at == dispatches_.end() || fixed.count != trace_.counters.size())
-      throw SpoolError("has counters that fit no dispatch");
-    auto& counters = trace_.dispatches[at->second].counters;
-    counters.resize(fixed.count);
-    record.array<spool::Counters>(counters.size(), counters.data());
-  }
-
-  void remember(std::unordered_map<uint64_t, uint32_t>& indices, uint64_t id, bool is_copy, size_t index) {
-    indices[id] = static_cast<uint32_t>(index);
-    trace_.nodes.push_back({is_copy, static_cast<uint32_t>(index)});
-  }
-
+  const SpoolReader& spool_;
   Trace trace_;
+  Appearances queues_, streams_;
   bool has_process_ = false;
-  Dependencies dependencies_;
-  std::unordered_map<uint64_t, uint64_t> kernel_ids_;           // by kernel object
-  std::unordered_map<uint64_t, uint32_t> dispatches_, copies_;  // index by id
+  uint64_t unwritable_ = 0, allocations_ = 0, first_counted_ = UINT64_MAX;
 };
 
 }  // namespace
@@ -151,6 +144,6 @@ uint32_t Trace::node_of_queue(uint32_t queue_id) const {
   throw SpoolError("has a dispatch on a queue that was never created");
 }
 
-Trace read_trace(const SpoolReader& spool) { return Reader().read(spool); }
+Trace read_trace(const SpoolReader& spool) { return Survey(spool).make(); }
 
 }  // namespace rpd::rocpd

@@ -1,12 +1,16 @@
-// One traced process, as its spool tells it: everything in the order of submission, completed or not.
+// What a spool says of one traced process besides the operations themselves: who and what took part, and which
+// operations are whole. Its size goes with the number of kernels, threads and the like, and one bit an operation.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "rocpd/dependencies.h"
-#include "rocpd/spool_reader.h"
+#include "rocpd/replay.h"
 
 namespace rpd::rocpd {
 
@@ -34,33 +38,21 @@ struct Kernel {
   std::string name;
 };
 
-struct Dispatch {
-  spool::Dispatch fixed;
-  uint64_t kernel_id = 0;  // 0: its kernel object belongs to no code object that was seen
-  uint64_t start_ns = 0, end_ns = 0;
-  bool completed = false;
-  std::vector<double> counters;  // one a counter, or none
-  std::vector<Edge> after;
+// Which of the operations 1, 2, 3, ... are in the database.
+class Written {
+ public:
+  void add(uint64_t id) {
+    if (id >= bits_.size()) bits_.resize(id + 1);
+    bits_[id] = true;
+    ++count_;
+  }
+  bool contains(uint64_t id) const { return id < bits_.size() && bits_[id]; }
+  uint64_t last() const { return bits_.empty() ? 0 : bits_.size() - 1; }
+  uint64_t count() const { return count_; }
 
-  bool is_writable() const { return completed && kernel_id != 0; }
-};
-
-struct Copy {
-  spool::Copy fixed;
-  uint64_t start_ns = 0, end_ns = 0;
-  bool completed = false;
-  std::vector<Edge> after;
-};
-
-struct Region {
-  spool::Region fixed;
-  std::string function;
-};
-
-// What a Dependencies node is: an index into dispatches or copies.
-struct NodeRef {
-  bool is_copy;
-  uint32_t index;
+ private:
+  std::vector<bool> bits_;
+  uint64_t count_ = 0;
 };
 
 struct Trace {
@@ -70,15 +62,21 @@ struct Trace {
   std::vector<spool::Queue> queues;
   std::vector<CodeObject> code_objects;
   std::vector<Kernel> kernels;
-  std::vector<Dispatch> dispatches;
-  std::vector<Copy> copies;
-  std::vector<Region> regions;
-  std::vector<spool::Allocation> allocations;
-  std::vector<NodeRef> nodes;  // by Node
-  uint64_t lost_records = 0;
+
+  Written dispatches, copies;
+  uint64_t last_correlation = 0;
+  uint64_t unfinished_dispatches = 0, dispatches_with_counters = 0, lost_records = 0;
+  std::set<uint32_t> threads;
+  std::set<std::string, std::less<>> functions;               // of regions
+  std::set<std::pair<uint32_t, uint32_t>> copy_directions;  // source and destination node
+  std::vector<uint32_t> queues_used, streams_used;          // in the order of their first operation
+  std::optional<uint32_t> counting_node;                      // the agent on which counters were collected first
 
   uint32_t node_of_queue(uint32_t queue_id) const;
 };
+
+// A dispatch of an unknown kernel cannot be described: the database has no row for it.
+inline bool is_writable(const Dispatch& dispatch) { return dispatch.kernel_id != 0; }
 
 // Throws SpoolError if the spool is damaged or has no process record.
 Trace read_trace(const SpoolReader& spool);

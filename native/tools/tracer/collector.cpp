@@ -140,7 +140,8 @@ void Collector::finish(const InFlight& operation) {
     hsa_amd_profiling_dispatch_time_t times{};
     hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(operation.agent, operation.signal, &times);
     start = times.start, end = times.end;
-    if (device_counters(operation.signal, counters_)) {
+    // Taken in any case: the device keeps them until then.
+    if (device_counters(operation.signal, counters_) && operation.keeps_counters) {
       spool::Counters counters{};
       counters.dispatch_id = operation.id;
       counters.count = counters_.size();

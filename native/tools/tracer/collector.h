@@ -24,6 +24,7 @@ struct InFlight {
   uint64_t id;
   uint64_t packet;  // its number in its queue; 0 for a copy
   Work work;
+  bool keeps_counters = false;
 };
 
 // The operations in flight of one queue, or of all copies.

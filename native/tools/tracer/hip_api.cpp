@@ -35,6 +35,7 @@ class Streams {
 
   uint32_t number(hipStream_t stream) {
     if (stream == nullptr || stream == hipStreamLegacy) return 0;
+    if (stream == hipStreamPerThread) return number_of_this_thread();
     std::lock_guard lock(mutex_);
     const auto [entry, is_new] = numbers_.try_emplace(stream, last_ + 1);
     if (is_new) ++last_;
@@ -42,6 +43,14 @@ class Streams {
   }
 
  private:
+  // hipStreamPerThread is one handle, but another stream in every thread.
+  uint32_t number_of_this_thread() {
+    static thread_local uint32_t number = 0;
+    std::lock_guard lock(mutex_);
+    if (number == 0) number = ++last_;
+    return number;
+  }
+
   std::mutex mutex_;
   std::unordered_map<hipStream_t, uint32_t> numbers_;
   uint32_t last_ = 0;
@@ -51,6 +60,10 @@ Streams& streams() {
   static Streams& streams = *new Streams;
   return streams;
 }
+
+// What the null stream is to the functions called *_spt, which a program compiled with
+// -fgpu-default-stream=per-thread calls.
+hipStream_t per_thread(hipStream_t stream) { return stream == nullptr ? hipStreamPerThread : stream; }
 
 std::atomic<uint64_t> calls{0};
 
@@ -119,6 +132,8 @@ bool traced() {
 #define RPD_HIP_NEXT(name, parameters)         \
   using Function = hipError_t(*) parameters;   \
   static const auto next = reinterpret_cast<Function>(rpd::tracer::next_function(#name));
+
+using rpd::tracer::per_thread;
 
 #define RPD_HIP(name, parameters, arguments, stream_of_call)  \
   RPD_HIP_EXPORT name parameters {                            \

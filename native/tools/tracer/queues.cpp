@@ -5,6 +5,7 @@
 
 #include "tracer/agents.h"
 #include "tracer/collector.h"
+#include "tracer/counter_sampling.h"
 #include "tracer/host_context.h"
 #include "tracer/host_waits.h"
 #include "tracer/recorder.h"
@@ -36,12 +37,18 @@ static_assert(sizeof(Packet) == 64);
 std::atomic<uint64_t> dispatches{0};
 std::atomic<uint32_t> queues{0};
 
+CounterSampling& counter_sampling() {
+  static CounterSampling& sampling = *new CounterSampling;  // never destroyed, see the_spool()
+  return sampling;
+}
+
 uint8_t type_of(const Packet& packet) { return packet.dispatch.header >> HSA_PACKET_HEADER_TYPE & 0xff; }
 uint32_t barrier_bit_of(const Packet& packet) { return packet.dispatch.header >> HSA_PACKET_HEADER_BARRIER & 1; }
 
 void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit, TracedQueue& queue) {
   const InFlight operation{the_collector().stand_in_for(packet.completion_signal), packet.completion_signal,
-                           queue.agent, ++dispatches, queue.submitted, Work::dispatch};
+                           queue.agent, ++dispatches, queue.submitted, Work::dispatch,
+                           counter_sampling().keeps_next(packet.kernel_object)};
   spool::Dispatch dispatch{};
   dispatch.dispatch_id = operation.id;
   dispatch.kernel_object = packet.kernel_object;

@@ -5,6 +5,7 @@
 
 #include "exec/alu.h"
 #include "exec/floating_point.h"
+#include "isa/semantics/two_over_pi.h"
 
 namespace rpd {
 namespace {
@@ -190,6 +191,16 @@ T mantissa_of(T v) {
 template <class T>
 T scale(T v, i32 exponent) { return settle_nan(std::ldexp(v, exponent), v); }
 
+// Bits of 2/pi for the exact reduction of large angles: a segment of 53 of them, further on the larger the angle.
+double reduction_segment(double angle, u32 segment) {
+  const u32 exponent = bits_of(angle) >> 52 & 0x7ff;
+  u32 skip = (segment & 0x1f) * 53;
+  if (exponent > 1077) skip += exponent - 1077;
+  int power = -53 - static_cast<int>(skip);
+  if (exponent >= 1968) power += 128;
+  return std::ldexp(static_cast<double>(bits_of_two_over_pi(skip)), power);
+}
+
 float legacy_multiply(float a, float b) { return a == 0 || b == 0 ? 0.0f : multiply(a, b); }
 
 const Semantics kTable[] = {
@@ -244,6 +255,7 @@ const Semantics kTable[] = {
     vector<[](double v) { return exponent_of(v); }>("v_frexp_exp_i32_f64"),
     vector<[](double v) { return mantissa_of(v); }>("v_frexp_mant_f64"),
     vector<[](double v, i32 e) { return scale(v, e); }>("v_ldexp_f64"),
+    vector<[](double angle, u32 segment) { return reduction_segment(angle, segment); }>("v_trig_preop_f64"),
     {"v_div_scale_f64", divide_scale<double>, Unit::Valu, 2, Type::F64, {Type::F64, Type::F64, Type::F64}},
     {"v_div_fmas_f64", divide_fmas<double>, Unit::Valu, 1, Type::F64, {Type::F64, Type::F64, Type::F64}},
     vector<[](double q, double d, double n) { return divide_fixup(q, d, n); }>("v_div_fixup_f64"),

@@ -175,7 +175,7 @@ def scalar_load_lines(name: str) -> list[str]:
 
 def matrix_lines(name: str) -> list[str]:
     lines = []
-    for a, b, d, c in itertools.product((1, 2, 4, 8), (1, 2, 4, 8), (4, 8, 16, 32), ("same", "0", "1.0")):
+    for a, b, d, c in itertools.product((1, 2, 4, 8), (1, 2, 4, 8), (2, 4, 8, 16, 32), ("same", "0", "1.0")):
         for kind in "va":
             result = registers(kind, 32, 32 * d)
             third = result if c == "same" else c

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,33 @@ struct DispatchRequest {
   bool releases;  // likewise for the release fence: dirty L2 lines are written back
 };
 
+// What keeps a dispatch from running to its end.
+enum class DispatchError : uint8_t {
+  None,
+  InvalidCode,         // no kernel there, or not one for this target
+  InvalidDimension,    // an empty grid or workgroup
+  WorkgroupTooLarge,
+  TooMuchGroupMemory,
+  TooManyRegisters,
+  IllegalInstruction,
+  MemoryFault,         // an address that is not mapped: fault_address
+  ApertureViolation,   // outside of LDS or private memory, misaligned atomic
+  Exception,           // the instruction limit, or a failure of the engine itself
+};
+
+struct EngineOptions {
+  static constexpr uint64_t kDefaultKernelLimit = 10'000'000'000;
+  uint64_t kernel_limit = kDefaultKernelLimit;  // instructions that a wave may execute: more is an endless kernel
+  std::optional<uint64_t> race_seed;            // look for races, with execution in an order of this seed
+};
+
 // What became of it. `counters` is indexed as rpd_api::counters. `error` is empty, or one line that names
 // kernel, pc and instruction; then nothing else holds.
 struct DispatchResult {
   std::string error;
+  DispatchError error_kind = DispatchError::None;
+  uint64_t fault_address = 0;
+  std::vector<std::string> races;  // a line each, of those not reported before; only with a race check
   uint64_t duration_ns = 0;
   std::vector<double> counters;
 };
@@ -36,7 +60,7 @@ struct DispatchResult {
 // and durations do not depend on the number of threads.
 class Engine {
  public:
-  Engine(AddressSpace& memory, unsigned host_threads);
+  Engine(AddressSpace& memory, unsigned host_threads, const EngineOptions& options = {});
   ~Engine();
   DispatchResult run(const DispatchRequest& request);
   // Code at [begin, begin+size) may have changed (the memory was freed): forget what was decoded there.

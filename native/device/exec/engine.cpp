@@ -18,53 +18,99 @@ namespace {
 constexpr const char* kIsaName = "amdgcn-amd-amdhsa--gfx942";
 constexpr uint64_t kWavesWorthAThread = 64;
 
-std::string describe(const Fault& fault, uint64_t entry) {
-  char text[512];
-  std::snprintf(text, sizeof text, "pc 0x%lx (entry + 0x%lx): %s: %s (at 0x%lx)", fault.op->address, fault.op->address - entry,
-                fault.why, fault.op->text, fault.address);
+DispatchError error_of(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::MemoryFault: return DispatchError::MemoryFault;
+    case FaultKind::ApertureViolation: return DispatchError::ApertureViolation;
+    case FaultKind::LimitReached: return DispatchError::Exception;
+    default: return DispatchError::IllegalInstruction;
+  }
+}
+
+std::string describe(const Fault& fault, const Kernel& kernel) {
+  char text[768];
+  int length = std::snprintf(text, sizeof text, "pc 0x%lx (entry + 0x%lx): %s: %s; ", fault.op->address,
+                             fault.op->address - kernel.entry, fault.why, fault.op->text);
+  const auto add = [&](const char* format, auto... values) {
+    if (length < static_cast<int>(sizeof text)) length += std::snprintf(text + length, sizeof text - length, format, values...);
+  };
+  if (fault.lane >= 0) add("lane %d of ", fault.lane);
+  add("wave %u of workgroup %lu", fault.wave, fault.workgroup);
+  if (fault.kind == FaultKind::MemoryFault || fault.kind == FaultKind::ApertureViolation) add(", address 0x%lx", fault.address);
+  if (fault.kind == FaultKind::MemoryFault && kernel.memory->map()) add(": %s", kernel.memory->map()->describe(fault.address).c_str());
   return text;
+}
+
+DispatchResult refusal(DispatchError kind, std::string why) {
+  DispatchResult result;
+  result.error = std::move(why);
+  result.error_kind = kind;
+  return result;
 }
 
 }  // namespace
 
 struct Engine::State {
-  State(AddressSpace& address_space, unsigned host_threads)
-      : memory(address_space), threads(std::clamp<unsigned>(host_threads, 1, parameter::xcds)),
+  State(AddressSpace& address_space, unsigned host_threads, const EngineOptions& engine_options)
+      : memory(address_space), options(engine_options), threads(std::clamp<unsigned>(host_threads, 1, parameter::xcds)),
         program(address_space, kIsaName, annotate_cost) {
     for (uint32_t i = 0; i < parameter::xcds; ++i) xcds.push_back(std::make_unique<Xcd>(i));
+    if (options.race_seed) race_check = std::make_unique<RaceCheck>(*options.race_seed);
   }
 
   AddressSpace& memory;
+  EngineOptions options;
   unsigned threads;
   Program program;
   std::vector<std::unique_ptr<Xcd>> xcds;
   Mall mall{parameter::mall_bytes, parameter::mall_ways};
 
-  std::string prepare(const DispatchRequest& request, Kernel& kernel);
+  std::unique_ptr<RaceCheck> race_check;
+
+  DispatchResult prepare(const DispatchRequest& request, Kernel& kernel);
   void execute(unsigned thread_count);
   DispatchResult collect(const Kernel& kernel);
 };
 
-// Fills in `kernel`; returns what makes it impossible to run, or nothing.
-std::string Engine::State::prepare(const DispatchRequest& request, Kernel& kernel) {
+// Fills in `kernel`; the result's error is what makes it impossible to run, if anything.
+DispatchResult Engine::State::prepare(const DispatchRequest& request, Kernel& kernel) {
   kernel.request = request;
+  if (!memory.allows(request.kernel_object, sizeof(KernelDescriptor), false)) {
+    return refusal(DispatchError::InvalidCode, "the kernel object is not in mapped memory");
+  }
   kernel.descriptor = KernelDescriptor::read(memory, request.kernel_object);
   kernel.entry = request.kernel_object + kernel.descriptor.kernel_code_entry_byte_offset;
   // With preloaded kernel arguments the code begins with 256 bytes that load them by hand, for older firmware.
   constexpr uint64_t preload_prologue = 256;
   if (kernel.descriptor.preload_length() > 0) kernel.entry += preload_prologue;
-  if (kernel.descriptor.has(KernelDescriptor::kWavefrontSize32)) return "the kernel is compiled for waves of 32 lanes, which gfx942 does not have";
+  if (kernel.descriptor.has(KernelDescriptor::kWavefrontSize32)) {
+    return refusal(DispatchError::InvalidCode, "the kernel is compiled for waves of 32 lanes, which gfx942 does not have");
+  }
   for (int axis = 0; axis < 3; ++axis) {
-    if (request.workgroup[axis] == 0 || request.grid[axis] == 0) return "the grid or the workgroup is empty";
+    if (request.workgroup[axis] == 0 || request.grid[axis] == 0) {
+      return refusal(DispatchError::InvalidDimension, "the grid or the workgroup is empty");
+    }
     kernel.groups[axis] = (request.grid[axis] + request.workgroup[axis] - 1) / request.workgroup[axis];
   }
   const uint32_t items = uint32_t{request.workgroup[0]} * request.workgroup[1] * request.workgroup[2];
-  if (items > 1024) return "the workgroup has more than 1024 work-items";
+  if (items > 1024) return refusal(DispatchError::WorkgroupTooLarge, "the workgroup has more than 1024 work-items");
+  if (request.group_segment_size > parameter::lds_bytes_per_cu) {
+    return refusal(DispatchError::TooMuchGroupMemory, "the workgroup needs " + std::to_string(request.group_segment_size) +
+                                                          " bytes of LDS, a CU has " + std::to_string(parameter::lds_bytes_per_cu));
+  }
+  const uint64_t preloaded = uint64_t{kernel.descriptor.preload_offset() + kernel.descriptor.preload_length()} * 4;
+  if (kernel.descriptor.preload_length() > 0 && !memory.allows(request.kernarg_address, preloaded, false)) {
+    DispatchResult result = refusal(DispatchError::MemoryFault, "the kernel arguments are not in mapped memory");
+    result.fault_address = request.kernarg_address;
+    return result;
+  }
   kernel.waves_per_group = (items + kLanes - 1) / kLanes;
   kernel.vgprs = std::min(kernel.descriptor.accumulator_offset(), kernel.descriptor.total_vgprs());
   kernel.agprs = kernel.descriptor.total_vgprs() - kernel.vgprs;
   kernel.program = &program;
   kernel.memory = &memory;
+  kernel.instruction_limit = options.kernel_limit;
+  kernel.poison = race_check ? RaceCheck::kPoison : 0;
   kernel.entry_op = program.at(kernel.entry);
   return {};
 }
@@ -92,37 +138,45 @@ DispatchResult Engine::State::collect(const Kernel& kernel) {
   DispatchResult result;
   std::vector<uint64_t> executed(program.op_count(), 0);
   MemoryCounts memory_total;
+  WaveCounts waves;
   std::vector<XcdWork> done;
   for (const auto& xcd : xcds) {
-    if (xcd->fault() && result.error.empty()) result.error = describe(xcd->fault(), kernel.entry);
+    if (xcd->fault() && result.error.empty()) {
+      result = refusal(error_of(xcd->fault().kind), describe(xcd->fault(), kernel));
+      result.fault_address = xcd->fault().address;
+    }
     xcd->end();
     memory_total.add(xcd->memory());
+    waves.add(xcd->waves());
+    for (const CuWork& cu : xcd->work()) waves.active_cus += cu.waves > 0;
     for (size_t i = 0; i < xcd->executed().size(); ++i) executed[i] += xcd->executed()[i];
     done.push_back({&xcd->work(), &xcd->memory(), &xcd->beyond_l2()});
   }
+  if (race_check) result.races = race_check->end();
   if (!result.error.empty()) return result;
   const WorkDone work = time_dispatch(done, xcds[0]->trace(), xcds[0]->resident_groups(), mall);
   result.duration_ns = work.duration_ns;
-  result.counters = counter_values(program, executed, memory_total, work);
+  result.counters = counter_values(program, executed, memory_total, waves, work);
   return result;
 }
 
-Engine::Engine(AddressSpace& memory, unsigned host_threads) : state_(std::make_unique<State>(memory, host_threads)) {}
+Engine::Engine(AddressSpace& memory, unsigned host_threads, const EngineOptions& options)
+    : state_(std::make_unique<State>(memory, host_threads, options)) {}
 Engine::~Engine() = default;
 
 DispatchResult Engine::run(const DispatchRequest& request) {
   Kernel kernel{};
-  DispatchResult refused;
-  refused.error = state_->prepare(request, kernel);
+  DispatchResult refused = state_->prepare(request, kernel);
   if (!refused.error.empty()) return refused;
   const uint32_t resident = resident_workgroups(kernel);
   if (resident == 0) {
-    refused.error = "the workgroup needs more registers, LDS or waves than a CU has";
-    return refused;
+    return refusal(DispatchError::TooManyRegisters, "the workgroup needs more registers than a CU has");
   }
-  for (auto& xcd : state_->xcds) xcd->begin(kernel, resident);
+  RaceCheck* race_check = state_->race_check.get();
+  if (race_check) race_check->begin(kernel);
+  for (auto& xcd : state_->xcds) xcd->begin(kernel, resident, race_check);
   const bool small = kernel.group_count() * kernel.waves_per_group < kWavesWorthAThread;
-  state_->execute(small ? 1 : state_->threads);
+  state_->execute(small || race_check ? 1 : state_->threads);
   return state_->collect(kernel);
 }
 

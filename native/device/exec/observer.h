@@ -23,6 +23,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual void vector_access(Wave& wave, const Op& op, const VectorAccess& access) = 0;
   virtual void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) = 0;
+  // A cache write-back or invalidation: half of a release or an acquire at agent or system scope.
+  virtual void fence(Wave&, const Op&) {}
   virtual void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) = 0;
 };
 

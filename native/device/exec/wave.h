@@ -27,6 +27,14 @@ struct AccessCost {
   uint16_t lds_cycles = 0;
 };
 
+// What a wave that cannot go on has run into; decides how the program learns of it.
+enum class FaultKind : uint8_t {
+  IllegalInstruction,
+  MemoryFault,        // an address that is not mapped
+  ApertureViolation,  // outside of the LDS or of private memory, or a misaligned atomic
+  LimitReached,       // more instructions than the kernel may execute
+};
+
 enum class WaveState : uint8_t { Running, AtBarrier, Ended, Faulted };
 
 struct Wave {
@@ -47,7 +55,15 @@ struct Wave {
   uint32_t scratch_bytes = 0;
   const AddressSpace* memory = nullptr;
   Observer* observer = nullptr;
+  // Ranges found accessible lately: [of one slot per a few instructions][writes]. Instructions mostly stay in an
+  // allocation each.
+  static constexpr uint32_t kWindowSlots = 4;
+  AccessWindow window[kWindowSlots][2];
+  uint64_t executed = 0;            // instructions, counted at the end of each slice
+
   const char* fault = nullptr;      // why it is Faulted
+  FaultKind fault_kind = FaultKind::IllegalInstruction;
+  int fault_lane = -1;              // -1: the wave as a whole
   uint64_t fault_address = 0;
 
   // Timing: cycles on this wave's own clock, and when what is outstanding will be done.
@@ -75,11 +91,23 @@ struct Wave {
     return (operand.kind == Operand::Kind::Accumulator ? accumulator : vector) + operand.reg * kLanes;
   }
 
-  void raise(const char* why, uint64_t address) {
+  void raise(const char* why, uint64_t address, FaultKind kind = FaultKind::IllegalInstruction, int lane = -1) {
     if (state == WaveState::Faulted) return;
     state = WaveState::Faulted;
     fault = why;
+    fault_kind = kind;
+    fault_lane = lane;
     fault_address = address;
+  }
+
+  // Whether global memory may be accessed there; raises the fault if not.
+  bool may_access(const Op& op, uint64_t address, uint32_t bytes, bool writes, int lane = -1) {
+    AccessWindow& known = window[op.index % kWindowSlots][writes];
+    if (known.holds(address, bytes)) [[likely]] return true;
+    known = memory->window(address, writes);
+    if (known.holds(address, bytes)) return true;
+    raise("memory access fault", address, FaultKind::MemoryFault, lane);
+    return false;
   }
 };
 

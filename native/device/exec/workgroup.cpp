@@ -52,17 +52,26 @@ uint64_t set_work_items(const Kernel& kernel, uint32_t first, const uint32_t (&s
   return exec;
 }
 
+void fill(std::vector<uint8_t>& bytes, uint32_t word) {
+  if (word == 0) return std::fill(bytes.begin(), bytes.end(), 0);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(word >> 8 * (i % 4));
+}
+
 }  // namespace
 
 void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer) {
+  this->id = id;
   cu = cu_index;
+  epoch = 0;
   left = kernel.waves_per_group;
   const size_t per_wave = static_cast<size_t>(kernel.vgprs + kernel.agprs) * kLanes;
   const uint32_t scratch_bytes = kernel.request.private_segment_size;
   waves.resize(kernel.waves_per_group);
-  registers.assign(per_wave * kernel.waves_per_group, 0);
-  lds.assign(kernel.request.group_segment_size, 0);
-  scratch.assign(static_cast<size_t>(scratch_bytes) * kLanes * kernel.waves_per_group, 0);
+  registers.assign(per_wave * kernel.waves_per_group, kernel.poison);
+  lds.resize(kernel.request.group_segment_size);
+  fill(lds, kernel.poison);
+  scratch.resize(static_cast<size_t>(scratch_bytes) * kLanes * kernel.waves_per_group);
+  fill(scratch, kernel.poison);
 
   const uint32_t ids[3] = {static_cast<uint32_t>(id % kernel.groups[0]),
                            static_cast<uint32_t>(id / kernel.groups[0] % kernel.groups[1]),
@@ -75,6 +84,7 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
   for (uint32_t w = 0; w < kernel.waves_per_group; ++w) {
     Wave& wave = waves[w];
     wave = Wave{};
+    if (kernel.poison) std::fill_n(wave.scalar, kFlatScratch, kernel.poison);
     wave.pc = kernel.entry_op;
     wave.program = kernel.program;
     wave.vector = registers.data() + w * per_wave;
@@ -100,6 +110,7 @@ void Workgroup::release_barrier() {
   for (Wave& wave : waves) {
     if (waits(wave)) wave.state = WaveState::Running;
   }
+  ++epoch;
 }
 
 }  // namespace rpd

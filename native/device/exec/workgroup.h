@@ -15,6 +15,8 @@ struct Kernel {
   DispatchRequest request;
   KernelDescriptor descriptor;
   uint64_t entry;               // address of the first instruction
+  uint64_t instruction_limit;   // a wave
+  uint32_t poison;              // what registers, LDS and private memory hold before anything is written there
   const Op* entry_op;
   Program* program;
   const AddressSpace* memory;
@@ -31,7 +33,10 @@ struct Workgroup {
   std::vector<uint32_t> registers;  // [wave][register][lane]
   std::vector<uint8_t> lds;
   std::vector<uint8_t> scratch;     // [wave][lane][byte]
+  uint64_t id = 0;                  // linear workgroup number
   uint32_t cu = 0;
+  uint32_t epoch = 0;               // barriers that all its waves have passed
+  uint64_t slot = 0;                // unlike that of any other workgroup on the device at the same time
   uint32_t left = 0;                // waves that have not ended
 
   // Sets up every wave as the dispatcher does: SGPRs, VGPRs, exec. `id` is the linear workgroup number.

@@ -1,6 +1,7 @@
 #include "exec/xcd.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "isa/program.h"
 #include "timing_parameters.inc.h"
@@ -15,7 +16,9 @@ constexpr uint32_t kSinglePrecisionDenormals = 0x30;
 
 Xcd::Xcd(uint32_t index) : index_(index), work_(parameter::cus_per_xcd) {}
 
-void Xcd::begin(const Kernel& kernel, uint32_t resident_groups) {
+void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_check) {
+  race_check_ = race_check;
+  checked_memory_.begin(race_check);
   kernel_ = &kernel;
   resident_groups_ = resident_groups;
   next_group_ = index_;
@@ -24,11 +27,15 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups) {
   executed_.assign(kernel.program->op_count(), 0);
   trace_.begin(resident_groups);
   std::fill(work_.begin(), work_.end(), CuWork{});
+  waves_ = {};
   memory_.begin(kernel.request.acquires);
   const uint64_t total = kernel.group_count();
   const uint64_t mine = total > index_ ? (total - index_ - 1) / parameter::xcds + 1 : 0;
   const size_t room = std::min<uint64_t>(mine, static_cast<uint64_t>(resident_groups) * parameter::cus_per_xcd);
-  while (groups_.size() < room) groups_.push_back(std::make_unique<Workgroup>());
+  while (groups_.size() < room) {
+    groups_.push_back(std::make_unique<Workgroup>());
+    groups_.back()->slot = (groups_.size() - 1) * parameter::xcds + index_;
+  }
   // One workgroup to each CU in turn, as the dispatcher does.
   for (size_t i = 0; i < room; ++i) {
     if (launch_next(*groups_[i], static_cast<uint32_t>(i % parameter::cus_per_xcd))) ++active_;
@@ -37,8 +44,15 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups) {
 
 bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
   if (next_group_ >= kernel_->group_count()) return false;
-  group.start(*kernel_, next_group_, cu, &memory_);
+  Observer* observer = &memory_;
+  uint64_t id = next_group_;
+  if (race_check_) {
+    observer = &checked_memory_;
+    id = race_check_->permuted(next_group_, kernel_->group_count());
+  }
+  group.start(*kernel_, id, cu, observer);
   if (index_ == 0 && cu == 0) trace_.record(group);
+  for (const Wave& wave : group.waves) waves_.launch(wave.exec());
   next_group_ += parameter::xcds;
   return true;
 }
@@ -47,24 +61,32 @@ template <bool Traced>
 void Xcd::run_slice(Wave& wave) {
   const Op* op = wave.pc;
   uint64_t& instructions = work_[wave.cu].instructions;
+  uint64_t& thread_quads = waves_.valu_thread_quads;
   const bool flushes = (wave.mode & kSinglePrecisionDenormals) != kSinglePrecisionDenormals;
   for (int left = kSliceLimit; left > 0; --left) {
     if (op->index >= executed_.size()) executed_.resize(kernel_->program->op_count(), 0);
     ++executed_[op->index];
     if constexpr (Traced) wave.access = {};
     ++instructions;
+    thread_quads += static_cast<uint64_t>(std::popcount(wave.exec())) * op->valu_quads;
     wave.clock += op->wave_cycles;
     if (flushes && op->single_precision) wave.raise("single-precision arithmetic with flushed denormals is not modelled", op->address);
     wave.pc = op->next;
+    if (op->vector_registers > kernel_->vgprs || op->accumulators > kernel_->agprs) {
+      wave.raise("a register that the kernel was not given", op->address);
+    }
     if (wave.state == WaveState::Running) op->execute(*op, wave);
     if (wave.state == WaveState::Faulted) {
-      fault_ = {op, wave.fault, wave.fault_address};
-      return;
+      return stop_at(op, wave);
     }
     if constexpr (Traced) wave.trace->add(*op, wave.access);
     if (op->ends_slice) return;
     op = wave.pc;
   }
+}
+
+void Xcd::stop_at(const Op* op, const Wave& wave) {
+  fault_ = {op, wave.fault, wave.fault_kind, wave.fault_lane, wave.index_in_group, wave.group->id, wave.fault_address};
 }
 
 void Xcd::retire(Wave& wave) {
@@ -75,16 +97,34 @@ void Xcd::retire(Wave& wave) {
   --wave.group->left;
 }
 
+// Lets each wave run a slice; false after a fault.
+bool Xcd::run_group(Workgroup& group) {
+  const size_t count = group.waves.size();
+  const size_t first = race_check_ ? race_check_->first_wave(count) : 0;
+  const uint64_t& instructions = work_[group.cu].instructions;
+  for (size_t i = 0; i < count; ++i) {
+    Wave& wave = group.waves[first + i < count ? first + i : first + i - count];
+    if (wave.state != WaveState::Running) continue;
+    const uint64_t before = instructions;
+    const Op* op = wave.pc;
+    wave.trace ? run_slice<true>(wave) : run_slice<false>(wave);
+    wave.executed += instructions - before;
+    if (wave.executed > kernel_->instruction_limit && wave.state == WaveState::Running) {
+      wave.raise("the kernel does not end: a wave has executed more instructions than the kernel-limit", op->address,
+                 FaultKind::LimitReached);
+      stop_at(op, wave);
+    }
+    if (fault_) return false;
+    if (wave.state == WaveState::Ended) retire(wave);
+  }
+  group.release_barrier();
+  return true;
+}
+
 bool Xcd::step() {
   for (size_t i = 0; i < active_;) {
     Workgroup& group = *groups_[i];
-    for (Wave& wave : group.waves) {
-      if (wave.state != WaveState::Running) continue;
-      wave.trace ? run_slice<true>(wave) : run_slice<false>(wave);
-      if (fault_) return false;
-      if (wave.state == WaveState::Ended) retire(wave);
-    }
-    group.release_barrier();
+    if (!run_group(group)) return false;
     if (group.left == 0 && !launch_next(group, group.cu)) {
       // Keep the order of the others: it is part of the result's determinism.
       std::rotate(groups_.begin() + i, groups_.begin() + i + 1, groups_.begin() + active_);

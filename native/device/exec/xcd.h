@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "exec/race_check.h"
 #include "exec/workgroup.h"
 #include "timing/duration.h"
 #include "timing/wave_trace.h"
 #include "timing/memory_system.h"
+#include "timing/wave_counts.h"
 
 namespace rpd {
 
@@ -17,6 +19,10 @@ namespace rpd {
 struct Fault {
   const Op* op = nullptr;
   const char* why = nullptr;
+  FaultKind kind = FaultKind::IllegalInstruction;
+  int lane = -1;
+  uint32_t wave = 0;
+  uint64_t workgroup = 0;
   uint64_t address = 0;
   explicit operator bool() const { return op != nullptr; }
 };
@@ -25,7 +31,8 @@ class Xcd {
  public:
   explicit Xcd(uint32_t index);
 
-  void begin(const Kernel& kernel, uint32_t resident_groups);
+  // `race_check`, if there is one, watches all accesses and decides the order of execution.
+  void begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_check = nullptr);
   // Lets every resident wave run one slice. False when the dispatch is done here (or has faulted).
   bool step();
   void end();
@@ -34,6 +41,7 @@ class Xcd {
   const std::vector<uint64_t>& executed() const { return executed_; }  // [Op index]
   const std::vector<CuWork>& work() const { return work_; }            // [cu]
   const CuTrace& trace() const { return trace_; }
+  const WaveCounts& waves() const { return waves_; }
   const MemoryCounts& memory() const { return memory_.counts(); }
   const std::vector<uint64_t>& beyond_l2() const { return memory_.beyond_l2(); }
   uint32_t resident_groups() const { return resident_groups_; }
@@ -43,6 +51,8 @@ class Xcd {
   template <bool Traced>
   void run_slice(Wave& wave);
   void retire(Wave& wave);
+  void stop_at(const Op* op, const Wave& wave);
+  bool run_group(Workgroup& group);
 
   uint32_t index_;
   const Kernel* kernel_ = nullptr;
@@ -52,9 +62,12 @@ class Xcd {
   size_t active_ = 0;              // how many of them are in use
   std::vector<uint64_t> executed_;
   std::vector<CuWork> work_;
+  WaveCounts waves_;
   MemorySystem memory_;
   CuTrace trace_;                  // of the first CU of the first XCD
   Fault fault_;
+  RaceCheck* race_check_ = nullptr;
+  RaceCheckedMemory checked_memory_{memory_};
 };
 
 }  // namespace rpd

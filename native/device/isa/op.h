@@ -81,6 +81,8 @@ struct Op {
   int32_t offset = 0;          // of a memory access; offset0 of a paired one
   int32_t offset1 = 0;
   uint32_t immediate = 0;      // simm16 of SOPP/SOPK, or a 32-bit literal of s_setreg_imm32
+  uint16_t vector_registers = 0;  // that it takes a wave to have: the highest named, plus one
+  uint16_t accumulators = 0;
   uint16_t size = 4;           // bytes of code
   uint8_t packed_low = 0;      // op_sel: which half feeds the low result, a bit a source
   uint8_t packed_high = 7;     // op_sel_hi
@@ -96,6 +98,7 @@ struct Op {
 
   // What the timing model wrote here when the instruction was decoded.
   bool single_precision = false;   // computes in f32
+  uint8_t valu_quads = 0;          // quad-cycles that a VALU instruction takes to issue; 0 for others
   uint16_t busy_cycles = 0;        // that a vector or matrix instruction keeps its unit busy
   uint16_t wave_cycles = 0;        // until the same wave can issue its next instruction, at the earliest
 };

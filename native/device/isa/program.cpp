@@ -1,5 +1,7 @@
 #include "isa/program.h"
 
+#include <algorithm>
+
 #include "exec/wave.h"
 #include "isa/decoder.h"
 #include "isa/semantics.h"
@@ -11,6 +13,21 @@ constexpr uint64_t kLongestInstruction = 20;  // bytes
 
 // Runs where an instruction stands that the device cannot execute. op.text ends with the reason.
 void refuse(const Op& op, Wave& wave) { wave.raise("illegal instruction", op.address); }
+
+// Runs where there is no memory to fetch an instruction from.
+void refuse_fetch(const Op& op, Wave& wave) {
+  wave.raise("instruction fetch from memory that is not mapped", op.address, FaultKind::MemoryFault);
+}
+
+void note_registers(Op& op) {
+  const auto note = [&](const Operand& operand) {
+    const auto end = static_cast<uint16_t>(operand.reg + operand.dwords);
+    if (operand.kind == Operand::Kind::Vector) op.vector_registers = std::max(op.vector_registers, end);
+    if (operand.kind == Operand::Kind::Accumulator) op.accumulators = std::max(op.accumulators, end);
+  };
+  note(op.destination);
+  for (const Operand& source : op.source) note(source);
+}
 
 bool falls_through(const Op& op) {
   if (!op.semantics) return false;
@@ -32,6 +49,7 @@ Program::Program(const AddressSpace& memory, const std::string& isa_name, OnDeco
     : memory_(memory), disassembler_(isa_name), on_decode_(on_decode) {}
 
 const Op* Program::at(uint64_t address) {
+  address &= ~uint64_t{3};  // as the program counter does
   const std::lock_guard lock(mutex_);
   if (const auto found = by_address_.find(address); found != by_address_.end()) return found->second;
   decode_from(address);
@@ -59,10 +77,17 @@ void Program::decode_from(uint64_t address) {
 
 Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo) {
   if (const auto found = by_address_.find(address); found != by_address_.end()) return found->second;
+  const AccessWindow mapped = memory_.window(address, false);
+  const uint64_t available = mapped.holds(address, sizeof(uint32_t)) ? mapped.begin + mapped.size - address : 0;
   const auto* code = memory_.at<uint32_t>(address);
-  auto instruction = disassembler_.at(code, kLongestInstruction);
+  DisassembledInstruction instruction{};
+  if (available) instruction = disassembler_.at(code, std::min(available, kLongestInstruction));
   Decoded decoded;
-  if (instruction.size == 0) {
+  if (!available) {
+    decoded.op.address = address;
+    decoded.problem = "no code is here";
+    instruction.text = "(nothing)";
+  } else if (instruction.size == 0) {
     decoded.op.address = address;
     decoded.problem = "these bytes are no instruction of this target";
     instruction.text = "(unknown)";
@@ -71,7 +96,7 @@ Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo) {
   }
   if (!decoded.problem.empty()) {
     decoded.op.semantics = nullptr;
-    decoded.op.execute = refuse;
+    decoded.op.execute = available ? refuse : refuse_fetch;
     instruction.text += ": " + decoded.problem;
   }
   const auto first = instruction.text.find_first_not_of(" \t");
@@ -82,6 +107,7 @@ Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo) {
   op.text = texts_.back().c_str();
   op.index = static_cast<uint32_t>(ops_.size() - 1);
   op.ends_slice = !op.semantics || lets_others_run(op.semantics->unit);
+  note_registers(op);
   on_decode_(op);
   by_address_.emplace(address, &op);
   if (falls_through(op)) todo.push_back(address + op.size);

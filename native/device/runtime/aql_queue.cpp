@@ -9,6 +9,7 @@
 #include "runtime/dispatch_records.h"
 #include "runtime/log.h"
 #include "runtime/kernel_names.h"
+#include "runtime/memory_fault.h"
 #include "runtime/queue_error.h"
 #include "runtime/vendor_packets.h"
 #include "runtime/virtual_clock.h"
@@ -17,6 +18,23 @@
 namespace rpd {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+int64_t queue_error_of(DispatchError error) {
+  switch (error) {
+    case DispatchError::InvalidCode: return queue_error::kInvalidCode;
+    case DispatchError::InvalidDimension: return queue_error::kInvalidDimension;
+    case DispatchError::WorkgroupTooLarge: return queue_error::kGroupTooLarge;
+    case DispatchError::TooMuchGroupMemory: return queue_error::kInvalidGroupMemory;
+    case DispatchError::TooManyRegisters: return queue_error::kOutOfRegisters;
+    case DispatchError::ApertureViolation: return queue_error::kApertureViolation;
+    case DispatchError::Exception: return queue_error::kException;
+    default: return queue_error::kIllegalInstruction;
+  }
+}
+
+}  // namespace
 
 AqlQueue::AqlQueue(Device& device, const model::QueueInfo& info) : Queue(device, info) {
   next_ = *device.memory().at<uint64_t>(info.read_pointer_address);
@@ -124,7 +142,7 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
   const DispatchResult result = device_.run(request);
   if (stopping()) return;
   if (!result.error.empty())
-    return fail(kernel_name(dispatch.kernel_object) + ": " + result.error, queue_error::kIllegalInstruction);
+    return fail_dispatch(kernel_name(dispatch.kernel_object), result);
 
   dispatch_records().add(packet.completion_signal(), result.counters);
   const uint64_t start = ready_time(packet) + launch_overhead_ns();
@@ -167,6 +185,14 @@ void AqlQueue::complete_at(const AqlPacket& packet, uint64_t start, uint64_t end
   // Before the signal: who sees that all packets are complete may destroy the queue.
   release_slot();
   device_.complete(packet.completion_signal(), start, end);
+}
+
+void AqlQueue::fail_dispatch(const std::string& kernel, const DispatchResult& result) {
+  const std::string reason = kernel + ": " + result.error;
+  if (result.error_kind != DispatchError::MemoryFault) return fail(reason, queue_error_of(result.error_kind));
+  failed_ = true;
+  give_up();
+  report_memory_fault(reason, result.fault_address);
 }
 
 void AqlQueue::fail(const std::string& reason, int64_t error_code) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "exec/dispatch.h"
 #include "runtime/aql_packets.h"
 #include "runtime/queue.h"
 
@@ -42,6 +43,7 @@ class AqlQueue : public Queue {
   void complete_at(const AqlPacket& packet, uint64_t start, uint64_t end);
   // The earliest a packet can start as far as this queue and the submitting thread are concerned.
   uint64_t ready_time(const AqlPacket& packet) const;
+  void fail_dispatch(const std::string& kernel, const DispatchResult& result);
   void fail(const std::string& reason, int64_t error_code);
 
   uint64_t next_ = 0;  // index of the packet to process

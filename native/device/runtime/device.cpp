@@ -8,7 +8,11 @@
 
 #include "runtime/activity.h"
 #include "runtime/aql_queue.h"
+#include "runtime/kernel_names.h"
+#include "runtime/memory_fault.h"
+#include "runtime/race_reports.h"
 #include "runtime/log.h"
+#include "runtime/options.h"
 #include "runtime/queue_registry.h"
 #include "runtime/sdma_queue.h"
 #include "runtime/signals.h"
@@ -43,7 +47,7 @@ unsigned host_threads() {
 
 }  // namespace
 
-Device::Device() : engine_(std::make_unique<Engine>(memory_, host_threads())) {
+Device::Device() : engine_(std::make_unique<Engine>(memory_, host_threads(), engine_options())) {
   virtual_clock::epoch();
   std::lock_guard lock(device_list().mutex);
   device_list().devices.push_back(this);
@@ -86,11 +90,15 @@ DispatchResult Device::run(const DispatchRequest& request) {
   std::lock_guard lock(engine_mutex_);
   forget_stale_code();
   try {
-    return engine_->run(request);
+    const DeviceAccess access;
+    DispatchResult result = engine_->run(request);
+    for (const std::string& race : result.races) report_race(kernel_name(request.kernel_object) + ": " + race);
+    return result;
   } catch (const std::exception& failure) {
     DispatchResult result;
     result.error = failure.what();
     if (result.error.empty()) result.error = "the execution engine failed";
+    result.error_kind = DispatchError::Exception;
     return result;
   }
 }

@@ -9,7 +9,7 @@
 
 #include "exec/dispatch.h"
 #include "memory/address_space.h"
-#include "runtime/allocations.h"
+#include "memory/allocation_map.h"
 #include "runtime/event_wakeups.h"
 #include "runtime/model_interface.h"
 #include "runtime/queue.h"
@@ -33,7 +33,7 @@ class Device {
 
   // Called by queues.
   const AddressSpace& memory() const { return memory_; }
-  const Allocations& allocations() const { return allocations_; }
+  AllocationMap& allocations() { return allocations_; }
   DispatchResult run(const DispatchRequest& request);
   // Cached code may be stale anywhere: what a real device's instruction cache invalidation is for.
   void invalidate_code();
@@ -49,8 +49,8 @@ class Device {
  private:
   void forget_stale_code();
 
-  AddressSpace memory_;
-  Allocations allocations_;
+  AllocationMap allocations_;
+  AddressSpace memory_{&allocations_};
   EventWakeups wakeups_;
 
   std::mutex engine_mutex_;  // the engine runs one dispatch at a time

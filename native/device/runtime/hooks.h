@@ -25,6 +25,7 @@ OriginalTables& original();
 void hook_signals(CoreApiTable& core, AmdExtTable& amd);  // waits, loads, stores, async handlers
 void hook_queues(CoreApiTable& core, AmdExtTable& amd);   // creation and destruction
 void hook_copies(AmdExtTable& amd);
+void hook_memory(AmdExtTable& amd);  // names of allocations, handlers of faults
 void hook_times(AmdExtTable& amd);
 void hook_executables(CoreApiTable& core);  // names of kernels
 

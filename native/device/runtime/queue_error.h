@@ -20,10 +20,15 @@ class Device;
 // Values that ROCr knows, for queue_inactive_signal.
 namespace queue_error {
 inline constexpr int64_t kInvalidDimension = 0x2;
+inline constexpr int64_t kInvalidGroupMemory = 0x4;
 inline constexpr int64_t kInvalidCode = 0x8;
 inline constexpr int64_t kInvalidPacket = 0x20;
+inline constexpr int64_t kGroupTooLarge = 0x40;
+inline constexpr int64_t kOutOfRegisters = 0x80;
 inline constexpr int64_t kInvalidVendorPacket = 0x100;
+inline constexpr int64_t kApertureViolation = 0x20000000;
 inline constexpr int64_t kIllegalInstruction = 0x40000000;
+inline constexpr int64_t kException = 0x80000000;
 }  // namespace queue_error
 
 // Prints `reason` and reports the error as above. The queue must process no further packets.

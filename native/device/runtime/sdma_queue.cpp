@@ -10,6 +10,7 @@
 #include "runtime/copy_orders.h"
 #include "runtime/device.h"
 #include "runtime/log.h"
+#include "runtime/memory_fault.h"
 #include "runtime/signals.h"
 #include "runtime/virtual_clock.h"
 #include "timing/copy_model.h"
@@ -48,7 +49,10 @@ bool SdmaQueue::serve_packets() {
       std::snprintf(text, sizeof text, "SDMA packet 0x%08x at byte %lu of its queue is unknown", next.dword(0), read_);
       fail(text);
     }
-    execute(next);
+    {
+      const DeviceAccess access;
+      execute(next);
+    }
     if (stopping()) break;
     read_ += length * sizeof(uint32_t);
     __atomic_store_n(device_.memory().at<uint64_t>(info_.read_pointer_address), read_, __ATOMIC_RELEASE);

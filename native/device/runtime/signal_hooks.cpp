@@ -11,12 +11,14 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "runtime/activity.h"
 #include "runtime/device.h"
 #include "runtime/hooks.h"
+#include "runtime/pending_handlers.h"
 #include "runtime/signals.h"
 #include "runtime/virtual_clock.h"
 
@@ -263,16 +265,22 @@ struct Handler {
   hsa_amd_signal_handler function;
   void* argument;
   hsa_signal_t signal;
+  hsa_signal_condition_t condition;
+  hsa_signal_value_t reference;
 };
 
 bool run_handler(hsa_signal_value_t value, void* context) {
   auto* handler = static_cast<Handler*>(context);
+  if (!pending_handlers::begin()) return false;
+  pending_handlers::remove(handler);  // before the function gives the signal back
   bool again;
   {
     const virtual_clock::Scope scope(completion_time(of(handler->signal)));
     again = handler->function(value, handler->argument);
   }
-  if (!again) delete handler;
+  if (again) pending_handlers::add(handler, handler->signal, handler->condition, handler->reference);
+  else delete handler;
+  pending_handlers::end();
   return again;
 }
 
@@ -281,10 +289,15 @@ hsa_status_t async_handler(hsa_signal_t signal, hsa_signal_condition_t condition
   // Without a signal it is a plain function to call once, of another type.
   if (signal.handle == 0 || !function)
     return original().amd.hsa_amd_signal_async_handler_fn(signal, condition, reference, function, argument);
-  auto handler = std::make_unique<Handler>(Handler{function, argument, signal});
+  auto handler = std::make_unique<Handler>(Handler{function, argument, signal, condition, reference});
+  // The first registration comes after more of HIP's static objects exist than did when the runtime was loaded.
+  static std::once_flag first;
+  std::call_once(first, pending_handlers::settle_at_exit);
+  pending_handlers::add(handler.get(), signal, condition, reference);
   const hsa_status_t status =
       original().amd.hsa_amd_signal_async_handler_fn(signal, condition, reference, run_handler, handler.get());
   if (status == HSA_STATUS_SUCCESS) handler.release();
+  else pending_handlers::remove(handler.get());
   return status;
 }
 

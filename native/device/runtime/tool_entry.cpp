@@ -82,6 +82,7 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
   hook_signals(*table->core_, *table->amd_ext_);
   hook_queues(*table->core_, *table->amd_ext_);
   hook_copies(*table->amd_ext_);
+  hook_memory(*table->amd_ext_);
   hook_times(*table->amd_ext_);
   hook_executables(*table->core_);
   return true;

@@ -19,7 +19,7 @@ bool addresses_of(const Op& op, Wave& wave, uint32_t offset, uint32_t bytes, Lds
   for (int l = 0; l < kLanes; ++l) {
     out.lane[l] = static_cast<uint64_t>(address[l]) + offset;
     if ((exec >> l & 1) && out.lane[l] + bytes > wave.lds_bytes) {
-      wave.raise("LDS access out of range", out.lane[l]);
+      wave.raise("LDS access out of range", out.lane[l], FaultKind::ApertureViolation, l);
       return false;
     }
   }
@@ -135,6 +135,10 @@ void for_each_update(const Op& op, Wave& wave, Update update) {
   if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
   for (uint64_t left = wave.exec(); left; left &= left - 1) {
     const int l = std::countr_zero(left);
+    // Reads and writes may be misaligned, as in global memory; atomics must not.
+    if (addresses.lane[l] % sizeof(T)) {
+      return wave.raise("misaligned atomic", addresses.lane[l], FaultKind::ApertureViolation, l);
+    }
     T old;
     std::memcpy(&old, wave.lds + addresses.lane[l], sizeof old);
     const T next = update(old, l);

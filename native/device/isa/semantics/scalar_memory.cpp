@@ -16,6 +16,7 @@ void load(const Op& op, Wave& wave) {
   address += op.source[1].kind == Operand::Kind::Constant ? static_cast<int32_t>(op.source[1].constant) + op.offset
                                                           : offset_of(op, wave);
   address &= ~uint64_t{3};
+  if (!wave.may_access(op, address, Dwords * 4, false)) return;
   std::memcpy(&wave.scalar[op.destination.reg], wave.memory->at(address), Dwords * 4);
   wave.observer->scalar_access(wave, address, Dwords * 4);
 }
@@ -31,6 +32,7 @@ void buffer_load(const Op& op, Wave& wave) {
   const uint64_t begin = static_cast<uint64_t>(offset_of(op, wave)) & ~uint64_t{3};
   for (int i = 0; i < Dwords; ++i) {
     const uint64_t at = begin + 4 * i;
+    if (at + 4 <= size && !wave.may_access(op, base + at, 4, false)) return;
     wave.scalar[op.destination.reg + i] = at + 4 <= size ? *wave.memory->at<uint32_t>(base + at) : 0;
   }
   wave.observer->scalar_access(wave, base + begin, Dwords * 4);

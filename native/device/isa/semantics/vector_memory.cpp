@@ -66,24 +66,36 @@ Spaces split_by_space(const Op& op, uint64_t exec, Addresses& addresses) {
   return spaces;
 }
 
+constexpr const char* kMisaligned = "misaligned atomic";
+
 // Runs `access(lane, host pointer)` for each enabled lane, and tells the observer.
 template <class Access>
 void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& addresses, Access access) {
   const uint32_t bytes = op.semantics->bytes;
+  const bool writes = kind != AccessKind::Load;
+  // Loads and stores may be misaligned: the driver runs the device with unaligned access enabled (amdkfd:
+  // SH_MEM_ALIGNMENT_MODE_UNALIGNED in SH_MEM_CONFIG). Atomics must not.
+  const uint64_t misaligned = kind == AccessKind::Atomic ? bytes - 1 : 0;
   const Spaces spaces = split_by_space(op, wave.exec(), addresses);
   for (uint64_t left = spaces.global; left; left &= left - 1) {
     const int l = std::countr_zero(left);
-    wave.fault_address = addresses.lane[l];  // where we are, should the host's own memory protection strike
+    if (addresses.lane[l] & misaligned) return wave.raise(kMisaligned, addresses.lane[l], FaultKind::ApertureViolation, l);
+    if (!wave.may_access(op, addresses.lane[l], bytes, writes, l)) return;
     access(l, wave.memory->at<uint8_t>(addresses.lane[l]));
   }
   for (uint64_t left = spaces.lds; left; left &= left - 1) {
     const int l = std::countr_zero(left);
-    if (addresses.lane[l] + bytes > wave.lds_bytes) return wave.raise("LDS access out of range", addresses.lane[l]);
+    if (addresses.lane[l] + bytes > wave.lds_bytes) {
+      return wave.raise("LDS access out of range", addresses.lane[l], FaultKind::ApertureViolation, l);
+    }
+    if (addresses.lane[l] & misaligned) return wave.raise(kMisaligned, addresses.lane[l], FaultKind::ApertureViolation, l);
     access(l, wave.lds + addresses.lane[l]);
   }
   for (uint64_t left = spaces.scratch; left; left &= left - 1) {
     const int l = std::countr_zero(left);
-    if (addresses.lane[l] + bytes > wave.scratch_bytes) return wave.raise("private memory access out of range", addresses.lane[l]);
+    if (addresses.lane[l] + bytes > wave.scratch_bytes) {
+      return wave.raise("private memory (stack) access out of range", addresses.lane[l], FaultKind::ApertureViolation, l);
+    }
     access(l, wave.scratch + static_cast<uint64_t>(l) * wave.scratch_bytes + addresses.lane[l]);
   }
   if (spaces.global) wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane});
@@ -192,7 +204,7 @@ void compare_swap(const Op& op, Wave& wave) {
   });
 }
 
-void nothing(const Op&, Wave&) {}
+void fence(const Op& op, Wave& wave) { wave.observer->fence(wave, op); }
 
 // ---- the table: every access exists as flat_, global_ and scratch_ (atomics not in scratch) ----
 
@@ -250,11 +262,11 @@ const Semantics kTable[] = {
     ATOMIC_ONE("pk_add_f16", (update<uint32_t, atomic::packed_half_add>), 4),
     ATOMIC_ONE("pk_add_bf16", (update<uint32_t, atomic::packed_bfloat_add>), 4),
 
-    {"buffer_wbl2", nothing, Unit::CacheControl, 0, Type::None},
-    {"buffer_inv", nothing, Unit::CacheControl, 0, Type::None},
-    {"buffer_invl2", nothing, Unit::CacheControl, 0, Type::None},
-    {"buffer_wbinvl1", nothing, Unit::CacheControl, 0, Type::None},
-    {"buffer_wbinvl1_vol", nothing, Unit::CacheControl, 0, Type::None},
+    {"buffer_wbl2", fence, Unit::CacheControl, 0, Type::None},
+    {"buffer_inv", fence, Unit::CacheControl, 0, Type::None},
+    {"buffer_invl2", fence, Unit::CacheControl, 0, Type::None},
+    {"buffer_wbinvl1", fence, Unit::CacheControl, 0, Type::None},
+    {"buffer_wbinvl1_vol", fence, Unit::CacheControl, 0, Type::None},
 };
 
 }  // namespace

@@ -1,0 +1,118 @@
+#include "memory/allocation_map.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <iterator>
+#include <utility>
+
+namespace rpd {
+namespace {
+
+// The entry that begins at or before `address`, or the end.
+template <class Map>
+auto entry_before(const Map& map, uint64_t address) {
+  const auto next = map.upper_bound(address);
+  return next == map.begin() ? map.end() : std::prev(next);
+}
+
+constexpr uint64_t kNullPage = 4096;
+
+}  // namespace
+
+void AllocationMap::add(uint64_t begin, uint64_t size, bool local) {
+  const std::lock_guard lock(mutex_);
+  ranges_[begin] = {size, local};
+}
+
+void AllocationMap::remove(uint64_t begin) {
+  const std::lock_guard lock(mutex_);
+  ranges_.erase(begin);
+}
+
+bool AllocationMap::is_local(uint64_t address) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entry_before(ranges_, address);
+  return found != ranges_.end() && address - found->first < found->second.size && found->second.local;
+}
+
+void AllocationMap::name(uint64_t begin, uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  named_[begin] = size;
+}
+
+void AllocationMap::forget_name(uint64_t begin) {
+  const std::lock_guard lock(mutex_);
+  named_.erase(begin);
+}
+
+AccessWindow AllocationMap::device_window(uint64_t address) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entry_before(ranges_, address);
+  if (found == ranges_.end() || address - found->first >= found->second.size) return {};
+  AccessWindow window{found->first, found->second.size};
+  for (auto next = std::next(found); next != ranges_.end() && next->first == window.begin + window.size; ++next) {
+    window.size += next->second.size;
+  }
+  return window;
+}
+
+void AllocationMap::read_host_ranges() const {
+  host_ranges_.clear();
+  std::FILE* file = std::fopen("/proc/self/maps", "re");
+  if (!file) return;
+  uint64_t begin, end;
+  char rights[5];
+  while (std::fscanf(file, "%" SCNx64 "-%" SCNx64 " %4s%*[^\n]", &begin, &end, rights) == 3) {
+    host_ranges_[begin] = {end - begin, rights[0] == 'r', rights[1] == 'w'};
+  }
+  std::fclose(file);
+}
+
+AccessWindow AllocationMap::find_host(uint64_t address, bool writes) const {
+  const auto found = entry_before(host_ranges_, address);
+  if (found == host_ranges_.end() || address - found->first >= found->second.size) return {};
+  const HostRange& range = found->second;
+  if (!range.readable || (writes && !range.writable)) return {};
+  AccessWindow window{found->first, range.size};
+  for (auto next = std::next(found); next != host_ranges_.end() && next->first == window.begin + window.size; ++next) {
+    if (!next->second.readable || (writes && !next->second.writable)) break;
+    window.size += next->second.size;
+  }
+  return window;
+}
+
+AccessWindow AllocationMap::host_window(uint64_t address, bool writes) const {
+  const std::lock_guard lock(mutex_);
+  const AccessWindow known = find_host(address, writes);
+  if (known.size) return known;
+  read_host_ranges();  // the process may have mapped more since
+  return find_host(address, writes);
+}
+
+std::string AllocationMap::describe(uint64_t address) const {
+  if (address < kNullPage) return "a null pointer";
+  const std::lock_guard lock(mutex_);
+  std::map<uint64_t, uint64_t> all = named_;
+  if (all.empty()) {
+    for (const auto& [begin, range] : ranges_) all[begin] = range.size;
+  }
+  const auto below = entry_before(all, address);
+  const auto above = all.upper_bound(address);
+  const uint64_t to_above = above == all.end() ? ~uint64_t{0} : above->first - address;
+  char text[128];
+  if (below != all.end() && address - below->first < below->second) {
+    std::snprintf(text, sizeof text, "byte %" PRIu64 " of an allocation of %" PRIu64 " bytes at 0x%" PRIx64,
+                  address - below->first, below->second, below->first);
+  } else if (below != all.end() && address - below->first - below->second <= to_above) {
+    std::snprintf(text, sizeof text, "%" PRIu64 " bytes behind an allocation of %" PRIu64 " bytes at 0x%" PRIx64,
+                  address - below->first - below->second, below->second, below->first);
+  } else if (above != all.end()) {
+    std::snprintf(text, sizeof text, "%" PRIu64 " bytes before an allocation of %" PRIu64 " bytes at 0x%" PRIx64, to_above,
+                  above->second, above->first);
+  } else {
+    return "nothing is allocated";
+  }
+  return text;
+}
+
+}  // namespace rpd

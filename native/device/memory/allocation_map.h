@@ -1,0 +1,56 @@
+// Which addresses a kernel may access: what the device has allocated, and what of the host process is mapped.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace rpd {
+
+// A range within which accesses need no further look. Empty if there is none.
+struct AccessWindow {
+  uint64_t begin = 0;
+  uint64_t size = 0;
+  bool holds(uint64_t address, uint64_t bytes) const { return bytes <= size && address - begin <= size - bytes; }
+};
+
+class AllocationMap {
+ public:
+  // Memory as the kernel driver hands it out, in whole pages. This alone decides what may be accessed.
+  void add(uint64_t begin, uint64_t size, bool local);
+  void remove(uint64_t begin);
+  bool is_local(uint64_t address) const;
+
+  // Allocations as the program asked for them, several of which may share pages. For messages only.
+  void name(uint64_t begin, uint64_t size);
+  void forget_name(uint64_t begin);
+
+  // The mapped device range around `address`, neighbours joined; empty if it is not mapped.
+  AccessWindow device_window(uint64_t address) const;
+  // The same for an address of the host process, from /proc/self/maps. A range that the process itself cannot
+  // write is no window for `writes`.
+  AccessWindow host_window(uint64_t address, bool writes) const;
+
+  // "4 bytes behind an allocation of 4096 bytes at 0x1000", or what else is known of the address.
+  std::string describe(uint64_t address) const;
+
+ private:
+  struct Range {
+    uint64_t size;
+    bool local;
+  };
+  struct HostRange {
+    uint64_t size;
+    bool readable, writable;
+  };
+  void read_host_ranges() const;
+  AccessWindow find_host(uint64_t address, bool writes) const;
+
+  mutable std::mutex mutex_;
+  std::map<uint64_t, Range> ranges_;                    // by first address
+  std::map<uint64_t, uint64_t> named_;                  // size by first address
+  mutable std::map<uint64_t, HostRange> host_ranges_;   // as last read
+};
+
+}  // namespace rpd

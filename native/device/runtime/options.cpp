@@ -1,0 +1,51 @@
+#include "runtime/options.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace rpd {
+namespace {
+
+uint64_t number(std::string_view name, std::string_view value, uint64_t least) {
+  uint64_t result = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+  if (error != std::errc{} || end != value.data() + value.size() || result < least) {
+    throw std::runtime_error("device option " + std::string(name) + "=" + std::string(value) + ": not a number of at least " +
+                             std::to_string(least));
+  }
+  return result;
+}
+
+void apply(std::string_view option, EngineOptions& options) {
+  const size_t equals = option.find('=');
+  const std::string_view name = option.substr(0, equals);
+  const bool has_value = equals != std::string_view::npos;
+  const std::string_view value = has_value ? option.substr(equals + 1) : "";
+  if (name == "kernel-limit") {
+    options.kernel_limit = number(name, value, 1);
+  } else if (name == "race-check") {
+    options.race_seed = has_value ? number(name, value, 0) : 0;
+  } else {
+    throw std::runtime_error("device option " + std::string(name) + " is unknown (known: kernel-limit=N, race-check[=SEED])");
+  }
+}
+
+}  // namespace
+
+EngineOptions engine_options() {
+  EngineOptions options;
+  const char* text = std::getenv("ROCM_PERF_DEVICE_OPTIONS");
+  std::string_view left = text ? text : "";
+  while (!left.empty()) {
+    const size_t comma = left.find(',');
+    const std::string_view option = left.substr(0, comma);
+    if (!option.empty()) apply(option, options);
+    left = comma == std::string_view::npos ? "" : left.substr(comma + 1);
+  }
+  return options;
+}
+
+}  // namespace rpd

@@ -1,0 +1,13 @@
+// ROCM_PERF_DEVICE_OPTIONS: "name[=value],name[=value]..."
+#pragma once
+
+#include "exec/dispatch.h"
+
+namespace rpd {
+
+//   kernel-limit=N     a wave that executes more than N instructions belongs to an endless kernel
+//   race-check[=SEED]  look for races, executing in an order of this seed (default 0)
+// Throws std::runtime_error that names an option which is none of these or whose value cannot be.
+EngineOptions engine_options();
+
+}  // namespace rpd

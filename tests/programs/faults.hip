@@ -1,0 +1,79 @@
+// Kernels that a device cannot finish, and ends of programs: faults <name>. Prints what HIP says.
+#include <hip/hip_runtime.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+
+__global__ void fine(int* out) { out[threadIdx.x] = 1; }
+__global__ void store_behind(int* out, size_t elements) { out[elements + threadIdx.x] = 2; }
+__global__ void load_null(const int* from, int* out) { out[threadIdx.x] = *static_cast<const volatile int*>(from); }
+// The first lanes still hit the allocation, the others the unmapped page behind it.
+__global__ void crosses_the_end(int* out, size_t elements) { out[elements - 16 + threadIdx.x] = 2; }
+__global__ void misaligned_store(char* out) { *reinterpret_cast<volatile int*>(out + 4 * threadIdx.x + 1) = 7; }
+__global__ void misaligned_atomic(char* out) { atomicAdd(reinterpret_cast<int*>(out + 2), 1); }
+__global__ void illegal_instruction(int* out) {
+  asm volatile(".long 0xffffffff");
+  out[threadIdx.x] = 2;
+}
+__global__ void endless(volatile int* out) {
+  while (out[0] == 0) {
+  }
+}
+__global__ void lds_overrun(int* out, int index) {
+  __shared__ int values[64];
+  values[threadIdx.x + index] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = values[threadIdx.x];
+}
+__global__ void stack_overflow(int* out, int index) {
+  volatile int local[16] = {};
+  local[index] = 1;
+  out[threadIdx.x] = local[threadIdx.x % 16];
+}
+__global__ void jump_away(uint64_t to, int* out) {
+  asm volatile("s_setpc_b64 %0" ::"s"(to));
+  out[0] = 1;
+}
+__global__ void __launch_bounds__(1024) large(int* out) { out[threadIdx.x] = 1; }
+
+int main(int, char** arguments) {
+  const std::string name = arguments[1];
+  constexpr size_t kBytes = 4 << 20, kElements = kBytes / sizeof(int);
+  int* out = nullptr;
+  if (hipMalloc(&out, kBytes) != hipSuccess) return 2;
+  if (hipMemset(out, 0, kBytes) != hipSuccess) return 2;
+  fine<<<1, 64>>>(out);
+  std::printf("before: %s\n", hipGetErrorName(hipDeviceSynchronize()));
+  std::fflush(stdout);
+
+  const std::map<std::string, std::function<void()>> cases = {
+      {"out_of_bounds", [&] { store_behind<<<1, 64>>>(out, kElements + (1 << 28)); }},
+      {"null", [&] { load_null<<<1, 64>>>(nullptr, out); }},
+      {"middle_of_a_wave", [&] { crosses_the_end<<<1, 64>>>(out, kElements); }},
+      {"misaligned", [&] { misaligned_store<<<1, 64>>>(reinterpret_cast<char*>(out)); }},
+      {"misaligned_atomic", [&] { misaligned_atomic<<<1, 64>>>(reinterpret_cast<char*>(out)); }},
+      {"illegal", [&] { illegal_instruction<<<1, 64>>>(out); }},
+      {"endless", [&] { endless<<<1, 64>>>(out + 1024); }},
+      {"lds", [&] { lds_overrun<<<1, 64>>>(out, 1 << 20); }},
+      {"stack", [&] { stack_overflow<<<1, 64>>>(out, 1 << 20); }},
+      {"jump", [&] { jump_away<<<1, 64>>>(uint64_t{1} << 37, out); }},
+      {"too_much_lds", [&] { large<<<1, 1024, 128 << 10>>>(out); }},
+      {"too_many_threads", [&] { large<<<1, 2048>>>(out); }},
+      {"raise", [] { raise(SIGSEGV); }},
+      {"host_segfault", [] { *static_cast<volatile int*>(nullptr) = 1; }},
+      {"abort", [&] { endless<<<1, 64>>>(out + 1024); std::abort(); }},
+      {"exit", [&] { endless<<<1, 64>>>(out + 1024); std::_Exit(3); }},
+      {"kill", [&] { endless<<<1, 64>>>(out + 1024); kill(getpid(), SIGKILL); }},
+      {"wait_for_ever", [&] { endless<<<1, 64>>>(out + 1024); }},
+  };
+  cases.at(name)();
+  const hipError_t launched = hipGetLastError();
+  const hipError_t error = hipDeviceSynchronize();
+  std::printf("after: %s %s\n", hipGetErrorName(launched), hipGetErrorName(error));
+  return launched != hipSuccess || error != hipSuccess;
+}

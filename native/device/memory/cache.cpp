@@ -32,7 +32,8 @@ uint32_t Cache::set_of(uint64_t line_number) const {
   return static_cast<uint32_t>(folded % sets_);
 }
 
-Cache::Cache(uint32_t bytes, uint32_t ways) : ways_(ways), sets_(bytes / kLineBytes / ways), lines_(bytes / kLineBytes) {}
+Cache::Cache(uint32_t bytes, uint32_t ways, uint32_t line_bytes)
+    : ways_(ways), sets_(bytes / line_bytes / ways), lines_(bytes / line_bytes) {}
 
 Cache::Line* Cache::find(uint64_t line_number) {
   Line* set = &lines_[set_of(line_number) * ways_];

@@ -40,7 +40,7 @@ class Cache {
     ByteMask dirty;
   };
 
-  Cache(uint32_t bytes, uint32_t ways);
+  Cache(uint32_t bytes, uint32_t ways, uint32_t line_bytes = kLineBytes);
 
   // The line, or null.
   Line* find(uint64_t line_number);

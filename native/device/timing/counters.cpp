@@ -1,9 +1,14 @@
 #include "timing/counters.h"
 
 #include <algorithm>
-#include <functional>
+#include <array>
+#include <initializer_list>
+#include <iterator>
+#include <mutex>
 #include <string_view>
+#include <unordered_map>
 
+#include "counter_table.inc.h"
 #include "isa/matrix_shape.h"
 #include "isa/semantics.h"
 #include "timing_parameters.inc.h"
@@ -11,151 +16,265 @@
 namespace rpd {
 namespace {
 
-// ---- instruction counters: one predicate each, asked once an Op ----
+// ---- instruction classes ----
 
-bool is_valu(const Semantics& s) { return s.unit == Unit::Valu || s.unit == Unit::Matrix; }
-bool is_flat(const Semantics& s) { return s.space == Space::Flat || s.space == Space::Global || s.space == Space::Scratch; }
-bool is_vmem(const Semantics& s) {
-  return s.unit == Unit::VectorLoad || s.unit == Unit::VectorStore || s.unit == Unit::VectorAtomic;
-}
+std::string_view name_of(const Op& op) { return op.semantics->mnemonic; }
+bool has(const Op& op, Unit unit) { return op.semantics->unit == unit; }
+bool is_valu(const Op& op) { return has(op, Unit::Valu) || has(op, Unit::Matrix); }
+bool is_load(const Op& op) { return has(op, Unit::VectorLoad); }
+bool is_store(const Op& op) { return has(op, Unit::VectorStore); }
+bool is_atomic(const Op& op) { return has(op, Unit::VectorAtomic); }
+bool is_vmem(const Op& op) { return is_load(op) || is_store(op) || is_atomic(op); }
+bool is_buffer(const Op& op) { return is_vmem(op) && op.semantics->space == Space::Buffer; }
+bool is_flat(const Op& op) { return is_vmem(op) && !is_buffer(op); }
+bool is_scalar(const Op& op) { return has(op, Unit::Salu) || has(op, Unit::Smem); }
+bool is_misc(const Op& op) { return has(op, Unit::Branch) || has(op, Unit::Message) || has(op, Unit::End); }
+double valu_quads(const Op& op) { return op.valu_quads; }
 
-std::string_view name_of(const Semantics& s) { return s.mnemonic; }
 bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> stems) {
   return std::any_of(stems.begin(), stems.end(), [name](std::string_view stem) { return name.starts_with(stem); });
 }
 
+enum class Arithmetic { Add, Multiply, MultiplyAdd, Transcendental };
+
 // Arithmetic of one precision. Packed FP32 counts once, as on silicon.
-template <int Kind>
-bool is_arithmetic(const Semantics& s, std::string_view suffix) {
-  const auto name = name_of(s);
-  if (s.unit != Unit::Valu || !name.ends_with(suffix)) return false;
-  if (Kind == 0) return starts_with_any(name, {"v_add_f", "v_sub_f", "v_subrev_f", "v_pk_add_f"});
-  if (Kind == 1) return starts_with_any(name, {"v_mul_f", "v_mul_legacy_f", "v_pk_mul_f"});
-  if (Kind == 2) return starts_with_any(name, {"v_fma_f", "v_fmac_f", "v_fmamk_f", "v_fmaak_f", "v_mad_f", "v_mac_f", "v_pk_fma_f", "v_div_fmas_f"});
-  return starts_with_any(name, {"v_exp_f", "v_log_f", "v_rcp_f", "v_rcp_iflag_f", "v_rsq_f", "v_sqrt_f", "v_sin_f", "v_cos_f"});
+bool computes(const Op& op, Arithmetic kind, std::string_view suffix) {
+  const auto name = name_of(op);
+  if (!has(op, Unit::Valu) || !name.ends_with(suffix)) return false;
+  switch (kind) {
+    case Arithmetic::Add: return starts_with_any(name, {"v_add_f", "v_sub_f", "v_subrev_f", "v_pk_add_f"});
+    case Arithmetic::Multiply: return starts_with_any(name, {"v_mul_f", "v_mul_legacy_f", "v_pk_mul_f"});
+    case Arithmetic::MultiplyAdd:
+      return starts_with_any(name, {"v_fma_f", "v_fmac_f", "v_fmamk_f", "v_fmaak_f", "v_mad_f", "v_mac_f", "v_pk_fma_f", "v_div_fmas_f"});
+    case Arithmetic::Transcendental:
+      return starts_with_any(name, {"v_exp_f", "v_log_f", "v_rcp_f", "v_rcp_iflag_f", "v_rsq_f", "v_sqrt_f", "v_sin_f", "v_cos_f"});
+  }
+  return false;
 }
 
 // Recorded vecCopy kernels show what counts: v_add_u32, v_cmp_*_i32, v_ashrrev_i32 and the carry adds do,
 // v_mov_b32 and v_lshlrev_b64 do not: the type suffix decides.
-bool is_integer(const Semantics& s, std::string_view a, std::string_view b) {
-  const auto name = name_of(s);
-  return s.unit == Unit::Valu && !name.starts_with("v_cvt") && (name.ends_with(a) || name.ends_with(b));
+bool is_integer(const Op& op, std::string_view a, std::string_view b) {
+  const auto name = name_of(op);
+  return has(op, Unit::Valu) && !name.starts_with("v_cvt") && (name.ends_with(a) || name.ends_with(b));
 }
 
-using Weight = double (*)(const Semantics&);
+bool is_matrix(const Op& op, std::string_view type) { return has(op, Unit::Matrix) && name_of(op).ends_with(type); }
+bool is_matrix_8bit_float(const Op& op) { return is_matrix(op, "fp8") || is_matrix(op, "bf8"); }
+double operations512(const Op& op, bool counts) { return counts ? matrix_operations(*op.semantics) / 512 : 0; }
 
-struct InstructionCounter {
-  rpd_counter_info info;
-  Weight weight;  // what one execution adds
+// ---- what each counter is: a weight of every executed instruction, or a value of the dispatch ----
+
+struct Dispatch {
+  const MemoryCounts& memory;
+  const WaveCounts& waves;
+  const WorkDone& work;
 };
 
-#define COUNTS(NAME, TEXT, TEST) \
-  InstructionCounter { {NAME, "SQ", TEXT}, []([[maybe_unused]] const Semantics& s) -> double { return TEST; } }
-#define ARITHMETIC(KIND, NUMBER, SUFFIX, PRECISION)                                                     \
-  COUNTS("SQ_INSTS_VALU_" KIND "_" PRECISION, "VALU " KIND " instructions in " PRECISION ", a wave each", \
-         is_arithmetic<NUMBER>(s, SUFFIX))
-#define ARITHMETICS(SUFFIX, PRECISION)                                                            \
-  ARITHMETIC("ADD", 0, SUFFIX, PRECISION), ARITHMETIC("MUL", 1, SUFFIX, PRECISION),                 \
-      ARITHMETIC("FMA", 2, SUFFIX, PRECISION), ARITHMETIC("TRANS", 3, SUFFIX, PRECISION)
-#define MATRIX(PRECISION, SUFFIX)                                                                        \
-  COUNTS("SQ_INSTS_VALU_MFMA_MOPS_" PRECISION, "MFMA operations on " PRECISION " in units of 512 operations", \
-         s.unit == Unit::Matrix && name_of(s).ends_with(SUFFIX) ? matrix_operations(s) / 512 : 0)
-
-const InstructionCounter kInstructionCounters[] = {
-    COUNTS("SQ_INSTS", "instructions executed, a wave each", true),
-    COUNTS("SQ_INSTS_VALU", "VALU and MFMA instructions, a wave each", is_valu(s)),
-    COUNTS("SQ_INSTS_SALU", "scalar ALU instructions", s.unit == Unit::Salu),
-    COUNTS("SQ_INSTS_SMEM", "scalar memory instructions", s.unit == Unit::Smem),
-    COUNTS("SQ_INSTS_VMEM", "vector memory instructions", is_vmem(s)),
-    COUNTS("SQ_INSTS_VMEM_RD", "vector memory loads (and atomics that return)", s.unit == Unit::VectorLoad),
-    COUNTS("SQ_INSTS_VMEM_WR", "vector memory stores and atomics", s.unit == Unit::VectorStore || s.unit == Unit::VectorAtomic),
-    COUNTS("SQ_INSTS_FLAT", "FLAT, GLOBAL and SCRATCH instructions", is_vmem(s) && is_flat(s)),
-    COUNTS("SQ_INSTS_LDS", "LDS instructions", s.unit == Unit::Lds),
-    COUNTS("SQ_INSTS_BRANCH", "branch instructions", s.unit == Unit::Branch),
-    COUNTS("SQ_INSTS_SENDMSG", "messages and program ends", s.unit == Unit::Message || s.unit == Unit::End),
-    ARITHMETICS("_f16", "F16"),
-    ARITHMETICS("_f32", "F32"),
-    ARITHMETICS("_f64", "F64"),
-    COUNTS("SQ_INSTS_VALU_INT32", "32-bit integer VALU instructions", is_integer(s, "_i32", "_u32")),
-    COUNTS("SQ_INSTS_VALU_INT64", "64-bit integer VALU instructions", is_integer(s, "_i64", "_u64")),
-    COUNTS("SQ_INSTS_VALU_CVT", "conversion VALU instructions", name_of(s).starts_with("v_cvt")),
-    COUNTS("SQ_INSTS_MFMA", "MFMA instructions", s.unit == Unit::Matrix),
-    COUNTS("SQ_INSTS_VALU_MFMA_MOPS_F8", "MFMA operations on 8-bit floats in units of 512 operations",
-           s.unit == Unit::Matrix && (name_of(s).ends_with("fp8") || name_of(s).ends_with("bf8")) ? matrix_operations(s) / 512 : 0),
-    MATRIX("I8", "_i8"),
-    MATRIX("F16", "_f16"),
-    MATRIX("BF16", "_bf16"),
-    MATRIX("F32", "_f32"),
-    MATRIX("F64", "_f64"),
+struct Definition {
+  Counter counter;
+  double (*weight)(const Op&);        // what one execution adds; null for ...
+  double (*value)(const Dispatch&);   // ... this
 };
 
-// ---- everything else: a value of the memory system or the timing model ----
+constexpr int kShaderEngines = 32;
+constexpr int kQuad = 4;
 
-struct SystemCounter {
-  rpd_counter_info info;
-  double (*value)(const MemoryCounts&, const WorkDone&);
+#define INSTRUCTIONS(NAME, TEST) \
+  Definition { Counter::NAME, [](const Op& op) -> double { return TEST; }, nullptr }
+#define VALUE(NAME, EXPRESSION)                                                                             \
+  Definition {                                                                                              \
+    Counter::NAME, nullptr, []([[maybe_unused]] const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); } \
+  }
+#define ALWAYS_ZERO(NAME) VALUE(NAME, 0)
+#define ARITHMETICS(SUFFIX, PRECISION)                                                              \
+  INSTRUCTIONS(SQ_INSTS_VALU_ADD_##PRECISION, computes(op, Arithmetic::Add, SUFFIX)),               \
+      INSTRUCTIONS(SQ_INSTS_VALU_MUL_##PRECISION, computes(op, Arithmetic::Multiply, SUFFIX)),      \
+      INSTRUCTIONS(SQ_INSTS_VALU_FMA_##PRECISION, computes(op, Arithmetic::MultiplyAdd, SUFFIX)),   \
+      INSTRUCTIONS(SQ_INSTS_VALU_TRANS_##PRECISION, computes(op, Arithmetic::Transcendental, SUFFIX))
+#define MATRIX(PRECISION, SUFFIX)                                                 \
+  INSTRUCTIONS(SQ_INSTS_VALU_MFMA_##PRECISION, is_matrix(op, SUFFIX)),            \
+      INSTRUCTIONS(SQ_INSTS_VALU_MFMA_MOPS_##PRECISION, operations512(op, is_matrix(op, SUFFIX)))
+
+// In any order; each counter of the table has exactly one.
+const Definition kDefinitions[] = {
+    VALUE(SQ_WAVES, d.work.waves),
+    VALUE(SQ_WAVES_EQ_64, d.waves.full),
+    VALUE(SQ_WAVES_LT_64, d.waves.below64),
+    VALUE(SQ_WAVES_LT_48, d.waves.below48),
+    VALUE(SQ_WAVES_LT_32, d.waves.below32),
+    VALUE(SQ_WAVES_LT_16, d.waves.below16),
+    ALWAYS_ZERO(SQ_WAVES_SAVED),
+    ALWAYS_ZERO(SQ_WAVES_RESTORED),
+    VALUE(SQ_ITEMS, d.waves.items),
+
+    INSTRUCTIONS(SQ_INSTS, op.semantics != nullptr),
+    INSTRUCTIONS(SQ_INSTS_VALU, is_valu(op)),
+    ARITHMETICS("_f16", F16),
+    ARITHMETICS("_f32", F32),
+    ARITHMETICS("_f64", F64),
+    INSTRUCTIONS(SQ_INSTS_VALU_INT32, is_integer(op, "_i32", "_u32")),
+    INSTRUCTIONS(SQ_INSTS_VALU_INT64, is_integer(op, "_i64", "_u64")),
+    INSTRUCTIONS(SQ_INSTS_VALU_CVT, name_of(op).starts_with("v_cvt")),
+    INSTRUCTIONS(SQ_INSTS_MFMA, has(op, Unit::Matrix)),
+    INSTRUCTIONS(SQ_INSTS_VALU_MFMA_MOPS_F8, operations512(op, is_matrix_8bit_float(op))),
+    MATRIX(I8, "_i8"),
+    MATRIX(F16, "_f16"),
+    MATRIX(BF16, "_bf16"),
+    MATRIX(F32, "_f32"),
+    MATRIX(F64, "_f64"),
+    INSTRUCTIONS(SQ_INSTS_SALU, has(op, Unit::Salu)),
+    INSTRUCTIONS(SQ_INSTS_SMEM, has(op, Unit::Smem)),
+    INSTRUCTIONS(SQ_INSTS_SMEM_NORM, 2 * has(op, Unit::Smem)),
+    INSTRUCTIONS(SQ_INSTS_VMEM, is_vmem(op)),
+    INSTRUCTIONS(SQ_INSTS_VMEM_RD, is_load(op)),
+    INSTRUCTIONS(SQ_INSTS_VMEM_WR, is_store(op) || is_atomic(op)),
+    INSTRUCTIONS(SQ_INSTS_FLAT, is_flat(op)),
+    INSTRUCTIONS(SQ_INSTS_LDS, has(op, Unit::Lds)),
+    ALWAYS_ZERO(SQ_INSTS_GDS),
+    ALWAYS_ZERO(SQ_INSTS_EXP_GDS),
+    INSTRUCTIONS(SQ_INSTS_BRANCH, has(op, Unit::Branch)),
+    INSTRUCTIONS(SQ_INSTS_SENDMSG, has(op, Unit::Message) || has(op, Unit::End)),
+    ALWAYS_ZERO(SQ_INSTS_VSKIPPED),
+
+    VALUE(SQ_THREAD_CYCLES_VALU, d.waves.valu_thread_quads),
+    INSTRUCTIONS(SQ_ACTIVE_INST_ANY, valu_quads(op) + is_scalar(op) + is_vmem(op) + has(op, Unit::Lds) + is_misc(op)),
+    INSTRUCTIONS(SQ_ACTIVE_INST_VALU, valu_quads(op)),
+    INSTRUCTIONS(SQ_ACTIVE_INST_SCA, is_scalar(op)),
+    INSTRUCTIONS(SQ_ACTIVE_INST_VMEM, is_buffer(op)),
+    INSTRUCTIONS(SQ_ACTIVE_INST_FLAT, is_flat(op)),
+    INSTRUCTIONS(SQ_ACTIVE_INST_LDS, has(op, Unit::Lds)),
+    ALWAYS_ZERO(SQ_ACTIVE_INST_EXP_GDS),
+    INSTRUCTIONS(SQ_ACTIVE_INST_MISC, is_misc(op)),
+    INSTRUCTIONS(SQ_INST_CYCLES_VMEM_RD, is_load(op)),
+    INSTRUCTIONS(SQ_INST_CYCLES_VMEM_WR, is_store(op) || is_atomic(op)),
+    INSTRUCTIONS(SQ_INST_CYCLES_SMEM, has(op, Unit::Smem)),
+    INSTRUCTIONS(SQ_INST_CYCLES_SALU, has(op, Unit::Salu)),
+    INSTRUCTIONS(SQ_VALU_MFMA_BUSY_CYCLES, has(op, Unit::Matrix) ? op.busy_cycles : 0),
+
+    VALUE(SQ_CYCLES, d.work.busy_cycles * kShaderEngines),
+    VALUE(SQ_BUSY_CYCLES, d.work.busy_cycles * kShaderEngines),
+    VALUE(SQ_BUSY_CU_CYCLES, d.work.busy_cycles * d.waves.active_cus),
+    VALUE(SQ_WAVE_CYCLES, d.work.wave_cycles / kQuad),
+    VALUE(SQ_WAIT_ANY, d.work.wait_cycles / kQuad),
+    VALUE(SQ_WAIT_INST_ANY, d.work.issue_wait_cycles / kQuad),
+    VALUE(GRBM_COUNT, d.work.busy_cycles * parameter::xcds),
+    VALUE(GRBM_GUI_ACTIVE, d.work.busy_cycles * parameter::xcds),
+
+    VALUE(SQ_LDS_IDX_ACTIVE, d.memory.lds_active_cycles),
+    VALUE(SQ_LDS_BANK_CONFLICT, d.memory.lds_conflict_cycles),
+    VALUE(SQ_LDS_ADDR_CONFLICT, d.memory.lds_address_conflict_cycles),
+    VALUE(SQ_LDS_ATOMIC_RETURN, d.memory.lds_atomic_return_cycles),
+    ALWAYS_ZERO(SQ_LDS_MEM_VIOLATIONS),
+
+    VALUE(SQC_DCACHE_REQ, d.memory.scalar_requests),
+    VALUE(SQC_DCACHE_REQ_READ_1, d.memory.scalar_loads1),
+    VALUE(SQC_DCACHE_REQ_READ_2, d.memory.scalar_loads2),
+    VALUE(SQC_DCACHE_REQ_READ_4, d.memory.scalar_loads4),
+    VALUE(SQC_DCACHE_REQ_READ_8, d.memory.scalar_loads8),
+    VALUE(SQC_DCACHE_REQ_READ_16, d.memory.scalar_loads16),
+    ALWAYS_ZERO(SQC_DCACHE_ATOMIC),
+    VALUE(SQC_DCACHE_MISSES, d.memory.scalar_misses),
+    VALUE(SQC_TC_DATA_READ_REQ, d.memory.scalar_misses),
+    ALWAYS_ZERO(SQC_TC_DATA_WRITE_REQ),
+    ALWAYS_ZERO(SQC_TC_DATA_ATOMIC_REQ),
+
+    INSTRUCTIONS(TA_TOTAL_WAVEFRONTS_sum, is_vmem(op)),
+    INSTRUCTIONS(TA_FLAT_WAVEFRONTS_sum, is_flat(op)),
+    INSTRUCTIONS(TA_FLAT_READ_WAVEFRONTS_sum, is_flat(op) && is_load(op)),
+    INSTRUCTIONS(TA_FLAT_WRITE_WAVEFRONTS_sum, is_flat(op) && is_store(op)),
+    INSTRUCTIONS(TA_FLAT_ATOMIC_WAVEFRONTS_sum, is_flat(op) && is_atomic(op)),
+    INSTRUCTIONS(TA_BUFFER_WAVEFRONTS_sum, is_buffer(op)),
+    INSTRUCTIONS(TA_BUFFER_READ_WAVEFRONTS_sum, is_buffer(op) && is_load(op)),
+    INSTRUCTIONS(TA_BUFFER_WRITE_WAVEFRONTS_sum, is_buffer(op) && is_store(op)),
+    INSTRUCTIONS(TA_BUFFER_ATOMIC_WAVEFRONTS_sum, is_buffer(op) && is_atomic(op)),
+    INSTRUCTIONS(TD_LOAD_WAVEFRONT_sum, is_vmem(op)),
+    INSTRUCTIONS(TD_STORE_WAVEFRONT_sum, is_store(op)),
+    INSTRUCTIONS(TD_ATOMIC_WAVEFRONT_sum, is_atomic(op)),
+
+    INSTRUCTIONS(TCP_TA_TCP_STATE_READ_sum, is_vmem(op)),
+    VALUE(TCP_TOTAL_ACCESSES_sum, d.memory.l1_lanes_reading + d.memory.l1_lanes_writing + d.memory.l1_lanes_atomic_with_return +
+                                      d.memory.l1_lanes_atomic_without_return),
+    VALUE(TCP_TOTAL_READ_sum, d.memory.l1_lanes_reading),
+    VALUE(TCP_TOTAL_WRITE_sum, d.memory.l1_lanes_writing),
+    VALUE(TCP_TOTAL_ATOMIC_WITH_RET_sum, d.memory.l1_lanes_atomic_with_return),
+    VALUE(TCP_TOTAL_ATOMIC_WITHOUT_RET_sum, d.memory.l1_lanes_atomic_without_return),
+    VALUE(TCP_TOTAL_CACHE_ACCESSES_sum, d.memory.l1_accesses),
+    VALUE(TCP_TOTAL_WRITEBACK_INVALIDATES_sum, d.memory.l1_invalidations),
+    VALUE(TCP_TCC_READ_REQ_sum, d.memory.l1_read_requests),
+    VALUE(TCP_TCC_WRITE_REQ_sum, d.memory.l1_write_requests),
+    VALUE(TCP_TCC_ATOMIC_WITH_RET_REQ_sum, d.memory.l1_atomics_with_return),
+    VALUE(TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum, d.memory.l1_atomics_without_return),
+
+    VALUE(TCC_REQ_sum, d.memory.l2_reads + d.memory.l2_writes + d.memory.l2_atomics),
+    VALUE(TCC_READ_sum, d.memory.l2_reads),
+    VALUE(TCC_WRITE_sum, d.memory.l2_writes),
+    VALUE(TCC_ATOMIC_sum, d.memory.l2_atomics),
+    VALUE(TCC_HIT_sum, d.memory.l2_hits),
+    VALUE(TCC_MISS_sum, d.memory.l2_misses),
+    VALUE(TCC_WRITEBACK_sum, d.memory.l2_writebacks),
+    VALUE(TCC_NORMAL_WRITEBACK_sum, d.memory.l2_eviction_writebacks),
+    VALUE(TCC_ALL_TC_OP_WB_WRITEBACK_sum, d.memory.l2_writebacks - d.memory.l2_eviction_writebacks),
+    VALUE(TCC_NORMAL_EVICT_sum, d.memory.l2_evictions),
+    VALUE(TCC_EA0_RDREQ_sum, d.memory.memory_reads128 + d.memory.memory_reads64),
+    VALUE(TCC_BUBBLE_sum, d.memory.memory_reads128),
+    ALWAYS_ZERO(TCC_EA0_RDREQ_32B_sum),
+    VALUE(TCC_EA0_WRREQ_sum, d.memory.memory_writes64 + d.memory.memory_writes32),
+    VALUE(TCC_EA0_WRREQ_64B_sum, d.memory.memory_writes64),
 };
 
-#define MEMORY(NAME, BLOCK, TEXT, EXPRESSION)                                                         \
-  SystemCounter {                                                                                     \
-    {NAME, BLOCK, TEXT}, [](const MemoryCounts& m, const WorkDone& w) -> double { (void)m, (void)w; return static_cast<double>(EXPRESSION); } \
+constexpr size_t kCounterCount = std::size(kCounters);
+static_assert(std::size(kDefinitions) == kCounterCount, "counters.toml and the definitions disagree");
+
+size_t place_of(const Definition& definition) { return static_cast<size_t>(definition.counter); }
+
+// Which instruction counters one execution of an instruction feeds. All that the definitions look at is the same for
+// all instructions with the same semantics, and there are few of those; most counters are 0 for most of them.
+using Weights = std::vector<std::pair<size_t, double>>;
+
+Weights weights_of(const Op& op) {
+  Weights weights;
+  for (const Definition& definition : kDefinitions) {
+    if (!definition.weight) continue;
+    if (const double weight = definition.weight(op)) weights.emplace_back(place_of(definition), weight);
+  }
+  return weights;
+}
+
+class WeightTable {
+ public:
+  const Weights& of(const Op& op) {
+    const auto [entry, is_new] = table_.try_emplace(op.semantics);
+    if (is_new) entry->second = weights_of(op);
+    return entry->second;
   }
 
-const SystemCounter kSystemCounters[] = {
-    MEMORY("SQ_WAVES", "SQ", "waves launched", w.waves),
-    MEMORY("SQ_WAVE_CYCLES", "SQ", "modelled cycles of all waves, in units of four cycles", w.wave_cycles / 4),
-    MEMORY("SQ_WAIT_ANY", "SQ", "modelled cycles that waves wait for memory or the LDS, in units of four cycles", w.wait_cycles / 4),
-    MEMORY("SQ_BUSY_CYCLES", "SQ", "modelled cycles that waves are on the device, in units of four cycles, summed over 32 shader engines",
-           w.busy_cycles * 32 / 4),
-    MEMORY("GRBM_GUI_ACTIVE", "GRBM", "modelled cycles of the dispatch, summed over the XCDs", w.busy_cycles* parameter::xcds),
-    MEMORY("SQ_LDS_IDX_ACTIVE", "SQ", "cycles of indexed LDS accesses, conflicts included", m.lds_active_cycles),
-    MEMORY("SQ_LDS_BANK_CONFLICT", "SQ", "cycles lost to LDS bank conflicts", m.lds_conflict_cycles),
-    MEMORY("TCP_TOTAL_CACHE_ACCESSES_sum", "TCP", "vector L1 tag look-ups", m.l1_accesses),
-    MEMORY("TCP_TCC_READ_REQ_sum", "TCP", "read requests from the L1s to the L2, 128 bytes each", m.l1_read_requests),
-    MEMORY("TCP_TCC_WRITE_REQ_sum", "TCP", "write requests from the L1s to the L2, up to 64 bytes each", m.l1_write_requests),
-    MEMORY("TCP_TCC_ATOMIC_WITH_RET_REQ_sum", "TCP", "atomic requests that return the old value", m.l1_atomics_with_return),
-    MEMORY("TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum", "TCP", "atomic requests that return nothing", m.l1_atomics_without_return),
-    MEMORY("TCC_REQ_sum", "TCC", "requests to the L2", m.l2_reads + m.l2_writes + m.l2_atomics),
-    MEMORY("TCC_READ_sum", "TCC", "read requests to the L2", m.l2_reads),
-    MEMORY("TCC_WRITE_sum", "TCC", "write requests to the L2", m.l2_writes),
-    MEMORY("TCC_ATOMIC_sum", "TCC", "atomic requests to the L2", m.l2_atomics),
-    MEMORY("TCC_HIT_sum", "TCC", "requests that hit the L2", m.l2_hits),
-    MEMORY("TCC_MISS_sum", "TCC", "requests that missed the L2", m.l2_misses),
-    MEMORY("TCC_WRITEBACK_sum", "TCC", "dirty lines written back from the L2", m.l2_writebacks),
-    MEMORY("TCC_EA0_RDREQ_sum", "TCC", "read requests from the L2 to memory, all sizes", m.memory_reads128),
-    MEMORY("TCC_BUBBLE_sum", "TCC", "read requests from the L2 to memory of 128 bytes", m.memory_reads128),
-    MEMORY("TCC_EA0_RDREQ_32B_sum", "TCC", "read requests from the L2 to memory of 32 bytes", 0),
-    MEMORY("TCC_EA0_WRREQ_sum", "TCC", "write requests from the L2 to memory, 32 and 64 bytes", m.memory_writes64 + m.memory_writes32),
-    MEMORY("TCC_EA0_WRREQ_64B_sum", "TCC", "write requests from the L2 to memory of 64 bytes", m.memory_writes64),
+ private:
+  std::unordered_map<const Semantics*, Weights> table_;
 };
-
-constexpr size_t kInstructionCount = std::size(kInstructionCounters);
 
 }  // namespace
 
 const std::vector<rpd_counter_info>& counter_table() {
   // Never destroyed: dispatches may still end while the process exits.
-  static const auto& table = *[] {
-    auto& all = *new std::vector<rpd_counter_info>;
-    for (const auto& counter : kInstructionCounters) all.push_back(counter.info);
-    for (const auto& counter : kSystemCounters) all.push_back(counter.info);
-    return &all;
-  }();
+  static const auto& table = *new std::vector<rpd_counter_info>(std::begin(kCounters), std::end(kCounters));
   return table;
 }
 
 std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed,
-                                   const MemoryCounts& memory, const WorkDone& work) {
-  std::vector<double> values(counter_table().size(), 0.0);
+                                   const MemoryCounts& memory, const WaveCounts& waves, const WorkDone& work) {
+  static std::mutex mutex;
+  static auto& table = *new WeightTable;
+  std::vector<double> values(kCounterCount, 0.0);
+  const std::lock_guard lock(mutex);
   for (size_t i = 0; i < executed.size(); ++i) {
-    if (executed[i] == 0) continue;
-    const Semantics* semantics = program.op(i).semantics;
-    if (!semantics) continue;
-    for (size_t c = 0; c < kInstructionCount; ++c) {
-      values[c] += kInstructionCounters[c].weight(*semantics) * static_cast<double>(executed[i]);
-    }
+    if (executed[i] == 0 || !program.op(i).semantics) continue;
+    for (const auto& [counter, weight] : table.of(program.op(i))) values[counter] += weight * static_cast<double>(executed[i]);
   }
-  for (size_t c = 0; c < std::size(kSystemCounters); ++c) values[kInstructionCount + c] = kSystemCounters[c].value(memory, work);
+  const Dispatch dispatch{memory, waves, work};
+  for (const Definition& definition : kDefinitions) {
+    if (definition.value) values[place_of(definition)] = definition.value(dispatch);
+  }
   return values;
 }
 

@@ -7,6 +7,7 @@
 #include "isa/program.h"
 #include "timing/duration.h"
 #include "timing/memory_counts.h"
+#include "timing/wave_counts.h"
 
 namespace rpd {
 
@@ -15,6 +16,6 @@ const std::vector<rpd_counter_info>& counter_table();
 
 // The counters of one dispatch. `executed[i]` says how often the program's Op i ran (waves).
 std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed,
-                                   const MemoryCounts& memory, const WorkDone& work);
+                                   const MemoryCounts& memory, const WaveCounts& waves, const WorkDone& work);
 
 }  // namespace rpd

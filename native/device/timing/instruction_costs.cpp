@@ -42,6 +42,9 @@ bool computes_single_precision(const Semantics& semantics) {
 
 void annotate_cost(Op& op) {
   if (!op.semantics) return;
+  if (op.semantics->unit == Unit::Valu) op.valu_quads = static_cast<uint8_t>(busy_cycles(*op.semantics) / 4);
+  // A matrix instruction issues in four cycles and then runs on a unit of its own.
+  if (op.semantics->unit == Unit::Matrix) op.valu_quads = 1;
   op.busy_cycles = static_cast<uint16_t>(busy_cycles(*op.semantics));
   op.wave_cycles = op.semantics->unit == Unit::Valu ? op.busy_cycles : static_cast<uint16_t>(parameter::issue_cycles);
   op.single_precision = computes_single_precision(*op.semantics);

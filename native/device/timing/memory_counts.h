@@ -7,6 +7,11 @@ namespace rpd {
 
 struct MemoryCounts {
   // TCP: vector L1, all CUs
+  uint64_t l1_lanes_reading = 0;    // of all vector memory instructions
+  uint64_t l1_lanes_writing = 0;
+  uint64_t l1_lanes_atomic_with_return = 0;
+  uint64_t l1_lanes_atomic_without_return = 0;
+  uint64_t l1_invalidations = 0;
   uint64_t l1_accesses = 0;         // tag look-ups
   uint64_t l1_read_requests = 0;    // to the L2, 128 bytes
   uint64_t l1_write_requests = 0;   // to the L2, up to 64 bytes
@@ -22,14 +27,23 @@ struct MemoryCounts {
   uint64_t memory_reads128 = 0;     // requests to the fabric
   uint64_t memory_writes64 = 0;
   uint64_t memory_writes32 = 0;
+  uint64_t l2_evictions = 0;        // lines that made room for another
+  uint64_t l2_eviction_writebacks = 0;  // of them, dirty
+  uint64_t memory_reads64 = 0;
+  // SQC: scalar data cache, shared by two CUs
+  uint64_t scalar_requests = 0;     // lines looked up
+  uint64_t scalar_misses = 0;       // 64-byte requests to the L2
+  uint64_t scalar_loads1 = 0, scalar_loads2 = 0, scalar_loads4 = 0, scalar_loads8 = 0, scalar_loads16 = 0;  // dwords
   // LDS
   uint64_t lds_active_cycles = 0;   // indexed accesses, conflicts included
-  uint64_t lds_conflict_cycles = 0;
+  uint64_t lds_conflict_cycles = 0;          // more words of one bank than a cycle serves
+  uint64_t lds_address_conflict_cycles = 0;  // atomics of several lanes on one word
+  uint64_t lds_atomic_return_cycles = 0;
 
   void add(const MemoryCounts& other);
   // Lines' worth of requests: two half lines written count as one.
   uint64_t memory_requests() const { return memory_reads128 + l2_writebacks; }
-  uint64_t memory_bytes() const { return 128 * memory_reads128 + 64 * memory_writes64 + 32 * memory_writes32; }
+  uint64_t memory_bytes() const { return 128 * memory_reads128 + 64 * memory_reads64 + 64 * memory_writes64 + 32 * memory_writes32; }
   uint64_t l2_bytes() const { return 128 * l2_reads + 64 * (l2_writes + l2_atomics); }
 };
 

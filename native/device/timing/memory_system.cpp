@@ -5,12 +5,24 @@
 #include <bit>
 #include <limits>
 
+#include "exec/workgroup.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
 namespace {
 
 constexpr uint32_t kRequestBytes = 64;  // a write or atomic request from the L1
+constexpr uint32_t kScalarLineBytes = 64;
+
+// Two of an XCD's 40 CUs are disabled. The recorded 160 scalar caches (20 an XCD) say that they are not neighbours:
+// 18 caches serve two CUs, two serve one.
+constexpr uint32_t kScalarCaches = 20;
+uint32_t scalar_cache_of(uint32_t cu) { return cu < 36 ? cu / 2 : cu - 18; }
+
+// Private memory has no device addresses here; its traffic needs some that nothing else uses, within the 56 bits that
+// the Infinity Cache keeps tags for.
+constexpr uint64_t kScratchRegion = uint64_t{1} << 55;
+constexpr uint64_t kMostWavesInGroup = 16;
 
 // Lanes that the address unit takes in one cycle. 8 bytes a lane and more: four (recorded: vecCopy on MI300X has 16
 // look-ups for 64 lanes); narrower accesses coalesce 16 lanes into 64 bytes.
@@ -111,12 +123,15 @@ class CostOf {
 MemorySystem::MemorySystem() : l2_(parameter::l2_bytes, parameter::l2_ways) {
   l1_.reserve(parameter::cus_per_xcd);
   for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes, parameter::l1_ways);
+  for (uint32_t i = 0; i < kScalarCaches; ++i) scalar_.emplace_back(parameter::scalar_cache_bytes, parameter::scalar_cache_ways, kScalarLineBytes);
 }
 
 void MemorySystem::begin(bool acquires) {
   counts_ = {};
   beyond_l2_.clear();
   for (Cache& cache : l1_) cache.invalidate();
+  for (Cache& cache : scalar_) cache.invalidate();
+  counts_.l1_invalidations = l1_.size();
   if (!acquires) return;
   l2_.write_back([](Cache::Line&) {});  // written back by the release before; nothing is left to count here
   l2_.invalidate();
@@ -143,7 +158,11 @@ void MemorySystem::write_to_memory(const Cache::Line& line) {
 Cache::Line& MemorySystem::l2_allocate(uint64_t line) {
   Cache::Line evicted;
   Cache::Line& fresh = l2_.allocate(line, evicted);
-  if (!evicted.dirty.empty()) write_to_memory(evicted);
+  if (evicted.epoch != 0) ++counts_.l2_evictions;
+  if (!evicted.dirty.empty()) {
+    ++counts_.l2_eviction_writebacks;
+    write_to_memory(evicted);
+  }
   return fresh;
 }
 
@@ -184,6 +203,7 @@ uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
 }
 
 uint64_t MemorySystem::load(Wave& wave, const VectorAccess& access) {
+  counts_.l1_lanes_reading += std::popcount(access.mask);
   uint64_t latency = 0;
   const uint32_t group = lanes_per_look_up(access.bytes);
   LineSet lines;
@@ -203,6 +223,7 @@ uint64_t MemorySystem::load(Wave& wave, const VectorAccess& access) {
 }
 
 uint64_t MemorySystem::store(const VectorAccess& access) {
+  counts_.l1_lanes_writing += std::popcount(access.mask);
   const uint32_t group = lanes_per_look_up(access.bytes);
   uint32_t current = ~0u;
   LineSet lines;
@@ -224,6 +245,7 @@ uint64_t MemorySystem::store(const VectorAccess& access) {
 }
 
 uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
+  (op.returns ? counts_.l1_lanes_atomic_with_return : counts_.l1_lanes_atomic_without_return) += std::popcount(access.mask);
   uint64_t latency = 0;
   coalesce(access, [&](const WriteRequest& request) {
     ++(op.returns ? counts_.l1_atomics_with_return : counts_.l1_atomics_without_return);
@@ -245,48 +267,104 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
   return latency;
 }
 
-// 32 banks of 4 bytes; 32 lanes of up to 4 bytes a pass, fewer when wider. Lanes that read the same word share it.
-void MemorySystem::lds(Wave& wave, const VectorAccess& access) {
+// 32 banks of 4 bytes; 32 lanes of up to 4 bytes a pass, fewer when wider. Lanes that read the same word share it;
+// atomics on the same word take turns.
+void MemorySystem::lds(Wave& wave, const Op& op, const VectorAccess& access) {
   constexpr uint32_t banks = 32;
   const uint32_t words = std::max(1u, access.bytes / 4);
   const uint32_t lanes_a_pass = std::max(1u, banks / words);
-  uint64_t cycles = 0;
-  uint64_t ideal = 0;
+  const bool atomic = access.kind == AccessKind::Atomic;
+  uint64_t cycles = 0, ideal = 0, bank_conflicts = 0;
   for (uint32_t first = 0; first < kLanes; first += lanes_a_pass) {
-    std::array<uint32_t, banks> used{};
+    std::array<uint32_t, banks> words_of_bank{};
+    std::array<uint32_t, banks> accesses_of_bank{};
     LineSet distinct;
-    uint32_t deepest = 0;
+    uint32_t most_words = 0, most_accesses = 0;
     for (uint32_t l = first; l < std::min<uint32_t>(first + lanes_a_pass, kLanes); ++l) {
       if (!(access.mask >> l & 1)) continue;
       for (uint32_t w = 0; w < words; ++w) {
         const uint64_t word = access.address[l] / 4 + w;
-        if (access.kind == AccessKind::Atomic || distinct.insert(word)) deepest = std::max(deepest, ++used[word % banks]);
+        most_accesses = std::max(most_accesses, ++accesses_of_bank[word % banks]);
+        if (distinct.insert(word)) most_words = std::max(most_words, ++words_of_bank[word % banks]);
       }
     }
-    if (deepest == 0) continue;
-    cycles += deepest;
+    if (most_words == 0) continue;
+    cycles += atomic ? most_accesses : most_words;
+    bank_conflicts += most_words - 1;
     ++ideal;
   }
   counts_.lds_active_cycles += cycles;
-  counts_.lds_conflict_cycles += cycles - ideal;
+  counts_.lds_conflict_cycles += bank_conflicts;
+  counts_.lds_address_conflict_cycles += cycles - ideal - bank_conflicts;
+  if (atomic && op.returns) counts_.lds_atomic_return_cycles += cycles;
   wave.scalar_done = std::max(wave.scalar_done, wave.clock + parameter::lds_latency_cycles + cycles);
+}
+
+uint64_t MemorySystem::global(Wave& wave, const Op& op, const VectorAccess& access) {
+  switch (access.kind) {
+    case AccessKind::Load: return load(wave, access);
+    case AccessKind::Store: return store(access);
+    case AccessKind::Atomic: return atomic(op, access);
+  }
+  return 0;
+}
+
+// Private memory is interleaved: dword i of lane l is at 256 * i + 4 * l of the wave's share, so that lanes at the
+// same offset are contiguous (LLVM AMDGPUUsage, "Scratch memory swizzling"). Each dword of a wide access is one of its own.
+uint64_t MemorySystem::scratch(Wave& wave, const Op& op, const VectorAccess& access) {
+  constexpr uint64_t dword_row = 4 * kLanes;
+  const uint64_t share = (wave.scratch_bytes + 3) / 4 * dword_row;
+  const uint64_t base = kScratchRegion + (wave.group->slot * kMostWavesInGroup + wave.index_in_group) * share;
+  uint64_t latency = 0;
+  for (uint32_t done = 0; done < access.bytes; done += 4) {
+    std::array<uint64_t, kLanes> addresses;
+    for_each_lane(access.mask, [&](int l) {
+      const uint64_t offset = access.address[l] + done;
+      addresses[l] = base + offset / 4 * dword_row + 4 * l + offset % 4;
+    });
+    const uint32_t bytes = std::min(4u, access.bytes - done);
+    latency = std::max(latency, global(wave, op, {access.kind, Space::Scratch, bytes, access.mask, addresses.data()}));
+  }
+  return latency;
 }
 
 void MemorySystem::vector_access(Wave& wave, const Op& op, const VectorAccess& access) {
   const CostOf cost(counts_, wave.access);
-  if (access.space == Space::Lds) return lds(wave, access);
-  if (access.space == Space::Scratch) {
-    // Private memory is swizzled so that a wave's accesses are contiguous; its traffic is not modelled yet.
-    return complete_vector(wave, parameter::l1_latency_cycles);
-  }
-  switch (access.kind) {
-    case AccessKind::Load: return complete_vector(wave, load(wave, access));
-    case AccessKind::Store: return complete_vector(wave, store(access));
-    case AccessKind::Atomic: return complete_vector(wave, atomic(op, access));
-  }
+  if (access.space == Space::Lds) return lds(wave, op, access);
+  complete_vector(wave, access.space == Space::Scratch ? scratch(wave, op, access) : global(wave, op, access));
 }
 
-void MemorySystem::scalar_access(Wave& wave, uint64_t, uint32_t) {
+// A miss of the scalar cache asks the L2 for 64 bytes, and that, if need be, memory.
+void MemorySystem::scalar_read(uint64_t scalar_line) {
+  const uint64_t address = scalar_line * kScalarLineBytes;
+  const ByteMask bytes = ByteMask::range(address % kLineBytes, kScalarLineBytes);
+  ++counts_.scalar_misses;
+  ++counts_.l2_reads;
+  Cache::Line* line = l2_.find(address / kLineBytes);
+  if (line && line->valid.covers(bytes)) {
+    ++counts_.l2_hits;
+    return;
+  }
+  ++counts_.l2_misses;
+  ++counts_.memory_reads64;
+  beyond_l2_.insert(address / kLineBytes);
+  (line ? *line : l2_allocate(address / kLineBytes)).valid.add(bytes);
+}
+
+void MemorySystem::scalar_access(Wave& wave, uint64_t address, uint32_t bytes) {
+  Cache& cache = scalar_[scalar_cache_of(wave.cu)];
+  for (uint64_t line = address / kScalarLineBytes; line <= (address + bytes - 1) / kScalarLineBytes; ++line) {
+    ++counts_.scalar_requests;
+    if (cache.find(line)) continue;
+    Cache::Line evicted;
+    cache.allocate(line, evicted);
+    scalar_read(line);
+  }
+  counts_.scalar_loads1 += bytes == 4;
+  counts_.scalar_loads2 += bytes == 8;
+  counts_.scalar_loads4 += bytes == 16;
+  counts_.scalar_loads8 += bytes == 32;
+  counts_.scalar_loads16 += bytes == 64;
   wave.scalar_done = std::max(wave.scalar_done, wave.clock + parameter::scalar_latency_cycles);
 }
 

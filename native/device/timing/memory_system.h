@@ -1,4 +1,5 @@
-// The memory system of one XCD as an observer: a vector L1 for each CU, the L2 behind them, and the latency that
+// The memory system of one XCD as an observer: a vector L1 for each CU, a
+// scalar cache for two, the L2 behind them, and the latency that
 // each access would have had.
 #pragma once
 
@@ -33,14 +34,18 @@ class MemorySystem : public Observer {
   uint64_t load(Wave& wave, const VectorAccess& access);
   uint64_t store(const VectorAccess& access);
   uint64_t atomic(const Op& op, const VectorAccess& access);
-  void lds(Wave& wave, const VectorAccess& access);
+  uint64_t global(Wave& wave, const Op& op, const VectorAccess& access);
+  uint64_t scratch(Wave& wave, const Op& op, const VectorAccess& access);
+  void lds(Wave& wave, const Op& op, const VectorAccess& access);
+  void scalar_read(uint64_t scalar_line);
   bool l2_read(uint64_t line);
   bool l2_write(uint64_t line, const ByteMask& bytes);
   Cache::Line& l2_allocate(uint64_t line);
   void read_from_memory(uint64_t line);
   void write_to_memory(const Cache::Line& line);
 
-  std::vector<Cache> l1_;  // [cu]
+  std::vector<Cache> l1_;      // [cu]
+  std::vector<Cache> scalar_;  // [two CUs, or one where the other is disabled]
   Cache l2_;
   MemoryCounts counts_;
   LineLog beyond_l2_;

@@ -19,6 +19,7 @@ COMMANDS = {
     "profile": "profile",
     "run": "run",
     "doctor": "doctor",
+    "counters": "counters",
     "schema": "schema",
     "completion": "completion",
 }

@@ -1,0 +1,31 @@
+"""Turns the counter table (TOML) into a C++ header: what the device offers. Usage: generate_counters.py TABLE HEADER"""
+
+import json
+import sys
+from pathlib import Path
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    import tomli as tomllib
+
+
+def header(table: dict) -> str:
+    offered = {name: entry for name, entry in table.items() if "model" in entry}
+    lines = ["// Generated from counters.toml; edit that.", "#pragma once", "", '#include "include/rocm_perf_device.h"', ""]
+    lines += ["namespace rpd {", "", "enum class Counter {", *(f"  {name}," for name in offered), "};", ""]
+    lines += ["constexpr rpd_counter_info kCounters[] = {"]
+    for name, entry in offered.items():
+        description = f"{entry['meaning']} ({entry['unit']})"
+        lines.append(f'    {{"{name}", "{name.split("_")[0]}", {json.dumps(description)}}},')
+    lines += ["};", "", "}  // namespace rpd", ""]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    source, target = map(Path, sys.argv[1:3])
+    target.write_text(header(tomllib.loads(source.read_text())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The table of hardware counters: what each counts, in which unit, and who has it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SOFTWARE_TARGET = "gfx942"
+
+
+@dataclass(frozen=True)
+class Counter:
+    """model: how the software device gets the value; why: instead, why it does not offer the counter.
+
+    hardware: the targets on which rocprofv3 offers it. block: the hardware block, the first part of the name.
+    """
+
+    name: str
+    unit: str
+    meaning: str
+    hardware: tuple[str, ...]
+    model: str | None = None
+    why: str | None = None
+
+    @property
+    def block(self) -> str:
+        return self.name.split("_", 1)[0]
+
+    @property
+    def on_device(self) -> bool:
+        return self.model is not None
+
+
+@cache
+def known_counters() -> tuple[Counter, ...]:
+    """Every counter of counters.toml, in its order. The native device compiles the same file in."""
+    text = resources.files("rocm_perf_lab.arch").joinpath("counters.toml").read_text()
+    return tuple(
+        Counter(name, entry["unit"], entry["meaning"], tuple(entry["hardware"]), entry.get("model"), entry.get("why"))
+        for name, entry in tomllib.loads(text).items()
+    )
+
+
+@cache
+def uses() -> dict[str, tuple[str, ...]]:
+    """Counter -> "family: metric" of every formula that needs it."""
+    from rocm_perf_lab.arch import cdna2, cdna3, rdna2
+
+    found: dict[str, list[str]] = {}
+    for family in (cdna2.FAMILY, cdna3.FAMILY, rdna2.FAMILY):
+        groups = (family.flops, family.integer_operations, family.cache_bytes, family.evidence)
+        metrics = [*family.hbm_bytes, *(metric for group in groups for metric in group.values())]
+        for metric in metrics:
+            for counter in metric.counters:
+                use = f"{family.name}: {metric.name}"
+                if use not in found.setdefault(counter, []):
+                    found[counter].append(use)
+    return {counter: tuple(names) for counter, names in found.items()}

@@ -1,0 +1,71 @@
+"""`rocm-perf counters`: what each hardware counter means and where it is available."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+_WHERE = ("device", "gfx942", "gfx90a", "gfx1030")
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array, one object a counter.")
+@click.option("--block", metavar="BLOCK", help="Only the counters of this hardware block, such as SQ or TCC.")
+@click.option("--arch", type=click.Choice(_WHERE), help="Only what the software device, or hardware of this target, offers.")
+def command(names: tuple[str, ...], as_json: bool, block: str | None, arch: str | None) -> None:
+    """List hardware counters with their meaning, unit, where they are available, and which formulas use them."""
+    from rocm_perf_lab.arch.counters import known_counters, uses
+    from rocm_perf_lab.errors import UsageError
+
+    table = known_counters()
+    _check(names, [counter.name for counter in table], "counter", UsageError)
+    _check([block] if block else [], sorted({counter.block for counter in table}), "block", UsageError)
+    wanted = [
+        counter
+        for counter in table
+        if (not names or counter.name in names)
+        and (block is None or counter.block == block)
+        and (arch is None or arch in _available(counter))
+    ]
+    if as_json:
+        click.echo(json.dumps([_as_dict(counter, uses().get(counter.name, ())) for counter in wanted], indent=2))
+        return
+    for counter in wanted:
+        _print(counter, uses().get(counter.name, ()))
+    click.echo(f"{len(wanted)} counters, of which the software device has {sum(counter.on_device for counter in wanted)}")
+
+
+def _check(given, known: list[str], kind: str, error) -> None:
+    for name in given:
+        if name not in known:
+            stem = name.split("_")[0]
+            near = [other for other in known if other.startswith(stem)][:5] or known[:5]
+            raise error(f"unknown {kind} {name}", f"there are, among others: {', '.join(near)}")
+
+
+def _available(counter) -> list[str]:
+    return (["device"] if counter.on_device else []) + list(counter.hardware)
+
+
+def _as_dict(counter, used_by: tuple[str, ...]) -> dict:
+    return {
+        "name": counter.name,
+        "block": counter.block,
+        "unit": counter.unit,
+        "meaning": counter.meaning,
+        "device": counter.on_device,
+        "device_model": counter.model,
+        "not_on_device_because": counter.why,
+        "hardware": list(counter.hardware),
+        "used_by": list(used_by),
+    }
+
+
+def _print(counter, used_by: tuple[str, ...]) -> None:
+    click.echo(f"{click.style(counter.name, bold=True)}  [{counter.unit}]  {', '.join(_available(counter)) or 'nowhere'}")
+    click.echo(f"    {counter.meaning}")
+    click.echo(f"    device: {counter.model}" if counter.on_device else f"    not on the device: {counter.why}")
+    if used_by:
+        click.echo(f"    used by {', '.join(used_by)}")

@@ -1,5 +1,5 @@
-// What the calling thread is doing: the HIP call it is in and that call's stream. ROCr calls the queue interceptor
-// in the thread that submits, so a packet's origin is found here.
+// What the calling thread is doing: the HIP call it is in and that call's stream. It is the origin of the packets that
+// the thread submits meanwhile.
 #pragma once
 
 #include <sys/syscall.h>

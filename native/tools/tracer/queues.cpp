@@ -1,6 +1,9 @@
-// Queues: every packet that the application submits passes here, in the submitting thread. Dispatches get a
+// Queues: every packet that the application submits passes here, in some submitting thread. Dispatches get a
 // completion signal of ours; barrier packets are recorded for what they wait for and pass unchanged.
 #include <atomic>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "tracer/agents.h"
@@ -9,6 +12,7 @@
 #include "tracer/host_context.h"
 #include "tracer/host_waits.h"
 #include "tracer/recorder.h"
+#include "tracer/submitters.h"
 #include "tracer/wrappers.h"
 
 namespace rpd::tracer {
@@ -22,7 +26,8 @@ struct TracedQueue {
   hsa_agent_t agent;
   Lane* lane;
   uint64_t most_in_flight;  // packets
-  uint64_t submitted = 0;   // packets; ROCr lets one thread at a time submit to a queue
+  Submitters submitters;
+  uint64_t submitted = 0;  // packets; ROCr lets one thread at a time submit to a queue
 };
 
 // All AQL packets are 64 bytes, with the header first and the completion signal last.
@@ -42,10 +47,34 @@ CounterSampling& counter_sampling() {
   return sampling;
 }
 
+class OpenQueues {
+ public:
+  void opened(const hsa_queue_t* handle, TracedQueue& queue) {
+    std::lock_guard lock(mutex_);
+    queues_[handle] = &queue;  // a handle may come again with another queue
+  }
+
+  TracedQueue* find(const hsa_queue_t* handle) {
+    std::shared_lock lock(mutex_);
+    const auto at = queues_.find(handle);
+    return at == queues_.end() ? nullptr : at->second;
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_map<const hsa_queue_t*, TracedQueue*> queues_;
+};
+
+OpenQueues& open_queues() {
+  static OpenQueues& queues = *new OpenQueues;
+  return queues;
+}
+
 uint8_t type_of(const Packet& packet) { return packet.dispatch.header >> HSA_PACKET_HEADER_TYPE & 0xff; }
 uint32_t barrier_bit_of(const Packet& packet) { return packet.dispatch.header >> HSA_PACKET_HEADER_BARRIER & 1; }
 
-void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit, TracedQueue& queue) {
+void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit,
+                     const spool::Origin& origin, TracedQueue& queue) {
   const InFlight operation{the_collector().stand_in_for(packet.completion_signal), packet.completion_signal,
                            queue.agent, ++dispatches, queue.submitted, Work::dispatch,
                            counter_sampling().keeps_next(packet.kernel_object)};
@@ -53,7 +82,7 @@ void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit,
   dispatch.dispatch_id = operation.id;
   dispatch.kernel_object = packet.kernel_object;
   dispatch.completion_signal = packet.completion_signal.handle;
-  dispatch.origin = host_context().origin();
+  dispatch.origin = origin;
   dispatch.grid[0] = packet.grid_size_x, dispatch.grid[1] = packet.grid_size_y, dispatch.grid[2] = packet.grid_size_z;
   dispatch.workgroup[0] = packet.workgroup_size_x;
   dispatch.workgroup[1] = packet.workgroup_size_y;
@@ -69,10 +98,10 @@ void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit,
   the_collector().submitted(*queue.lane, operation);
 }
 
-void record_barrier(const Packet& packet, const TracedQueue& queue) {
+void record_barrier(const Packet& packet, const spool::Origin& origin, const TracedQueue& queue) {
   spool::Barrier barrier{};
   barrier.completion_signal = packet.barrier.completion_signal.handle;
-  barrier.thread = host_context().thread;
+  barrier.thread = origin.thread;
   barrier.queue_id = queue.id;
   barrier.barrier_bit = barrier_bit_of(packet);
   const uint8_t type = type_of(packet);
@@ -100,7 +129,7 @@ void wait_for_room(TracedQueue& queue) {
   }
 }
 
-void on_submit(const void* packets, uint64_t count, uint64_t, void* data,
+void on_submit(const void* packets, uint64_t count, uint64_t first, void* data,
                hsa_amd_queue_intercept_packet_writer write) {
   if (!recording.load(std::memory_order_relaxed)) return write(packets, count);
   auto& queue = *static_cast<TracedQueue*>(data);
@@ -110,10 +139,11 @@ void on_submit(const void* packets, uint64_t count, uint64_t, void* data,
   for (Packet& packet : ours) {
     ++queue.submitted;
     wait_for_room(queue);
+    const spool::Origin origin = queue.submitters.of(first++);
     if (type_of(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH)
-      submit_dispatch(packet.dispatch, barrier_bit_of(packet), queue);
+      submit_dispatch(packet.dispatch, barrier_bit_of(packet), origin, queue);
     else
-      record_barrier(packet, queue);
+      record_barrier(packet, origin, queue);
   }
   write(ours.data(), count);
 }
@@ -127,7 +157,9 @@ hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
                                                                   group_bytes, queue);
   if (status != HSA_STATUS_SUCCESS) return status;
   // Lives as long as the process: packets may still pass while others destroy the queue.
-  auto* traced = new TracedQueue{++queues, agent, &the_collector().add_lane(), (*queue)->size / 2};
+  auto* traced = new TracedQueue{++queues, agent, &the_collector().add_lane(), (*queue)->size / 2,
+                                 Submitters((*queue)->size)};
+  open_queues().opened(*queue, *traced);
   spool::Queue created{};
   created.queue_id = traced->id;
   created.node_id = node_of(agent);
@@ -142,6 +174,14 @@ hsa_status_t destroy_queue(hsa_queue_t* queue) {
   return hsa.core.hsa_queue_destroy_fn(queue);
 }
 
+template <auto Next>
+uint64_t add_write_index(const hsa_queue_t* handle, uint64_t count) {
+  const uint64_t first = (hsa.core.*Next)(handle, count);
+  if (recording.load(std::memory_order_relaxed))
+    if (TracedQueue* queue = open_queues().find(handle)) queue->submitters.reserved(first, count);
+  return first;
+}
+
 // HIP switches timestamps off where it does not need them; the tracer does.
 hsa_status_t set_profiler_enabled(hsa_queue_t* queue, int enable) {
   return hsa.amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, recording.load() ? 1 : enable);
@@ -152,6 +192,13 @@ hsa_status_t set_profiler_enabled(hsa_queue_t* queue, int enable) {
 void wrap_queues(HsaApiTable* table) {
   table->core_->hsa_queue_create_fn = create_queue;
   table->core_->hsa_queue_destroy_fn = destroy_queue;
+  table->core_->hsa_queue_add_write_index_relaxed_fn = add_write_index<&CoreApiTable::hsa_queue_add_write_index_relaxed_fn>;
+  table->core_->hsa_queue_add_write_index_scacquire_fn =
+      add_write_index<&CoreApiTable::hsa_queue_add_write_index_scacquire_fn>;
+  table->core_->hsa_queue_add_write_index_screlease_fn =
+      add_write_index<&CoreApiTable::hsa_queue_add_write_index_screlease_fn>;
+  table->core_->hsa_queue_add_write_index_scacq_screl_fn =
+      add_write_index<&CoreApiTable::hsa_queue_add_write_index_scacq_screl_fn>;
   table->amd_ext_->hsa_amd_profiling_set_profiler_enabled_fn = set_profiler_enabled;
 }
 

@@ -60,19 +60,29 @@ class Run:
 
 @pytest.fixture(scope="session")
 def traced(device: devices.Device, native_dir: Path) -> Callable[..., Run]:
-    """traced(database, program, *arguments) runs it to its end, however that may be, and waits for the database."""
+    """traced(database, program, *arguments) runs it to its end, however that may be, and waits for the database.
+
+    With `kill_after` it is killed after so many seconds, and there may be no database.
+    """
     library = native_dir / "lib" / "librocmperf_tracer.so"
 
-    def run(database: Path, *command: object, preload: bool = True, seconds: float = 60) -> Run:
+    def run(database: Path, *command: object, preload: bool = True, seconds: float = 60, kill_after: float | None = None) -> Run:
         environment = device.environment(os.environ, (library,)) | {"ROCM_PERF_TRACE": str(database)}
         if preload:
             environment["LD_PRELOAD"] = str(library)
-        process = subprocess.run(
+        process = subprocess.Popen(
             list(map(str, command)), env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, timeout=seconds,
+            stderr=subprocess.DEVNULL, text=True,
         )  # fmt: skip
-        wait_for(lambda: database.exists() and not spool_of(database).exists())
-        return Run(process, database)
+        try:
+            output, _ = process.communicate(timeout=kill_after or seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+            if kill_after is None:
+                raise
+        wait_for(lambda: not spool_of(database).exists() and (kill_after is not None or database.exists()), seconds)
+        return Run(subprocess.CompletedProcess(process.args, process.returncode, output), database)
 
     return run
 

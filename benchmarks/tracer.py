@@ -1,9 +1,10 @@
-"""What tracing costs: a program's time with the tracer over its time without, and the bytes kept per dispatch.
+"""What tracing costs, on dispatches that do next to nothing: the hardest case, whose cost is all overhead.
 
-    python benchmarks/tracer.py [--dispatches N] [--rounds N]
+    python benchmarks/tracer.py [--dispatches N] [--rounds N] [--threads N] [--streams N]
 
-Runs an untraced and a traced round by turns, so that a machine that slows down slows both; prints medians as JSON.
-The program launches one-thread kernels as fast as it can, the hardest case: a dispatch does next to nothing.
+Runs an untraced and a traced round by turns, so that a machine that slows down slows both; the ratio is that of each
+such pair. Prints JSON: medians, with the smallest and the largest of the rounds beside those that vary.
+The time is the program's own, of its launches and of waiting for them: not that of loading and leaving HIP.
 """
 
 from __future__ import annotations
@@ -11,68 +12,90 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab import native
 from rocm_perf_lab.collect import device as devices
 
-PROGRAM = Path(__file__).resolve().parents[1] / "tests" / "native" / "tools" / "programs" / "ends.hip"
-EXIT_STATUS = 4  # of its `_exit` way to end
+PROGRAM = Path(__file__).resolve().parents[1] / "tests" / "native" / "tools" / "programs" / "load.hip"
+
+
+@dataclass(frozen=True)
+class Round:
+    untraced_seconds: float
+    traced_seconds: float
+    writer_seconds: float
+    spool_bytes: int
+    database_bytes: int
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dispatches", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--dispatches", type=int, default=40_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--streams", type=int, default=8, help="a multiple of the threads")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(measure(Path(folder), options.dispatches, options.rounds), indent=2))
+        print(json.dumps(measure(Path(folder), options), indent=2))
 
 
-def measure(folder: Path, dispatches: int, rounds: int) -> dict[str, float | str]:
+def measure(folder: Path, options: argparse.Namespace) -> dict:
     device = devices.select(devices.AUTO, folder)
-    tracer = native.tracer_library()
-    program = folder / "launch"
+    program = folder / "load"
     subprocess.run(["hipcc", f"--offload-arch={device.target}", "-O3", "-o", program, PROGRAM], check=True)
-    plain = device.environment(os.environ)
-    command = [program, "_exit", str(dispatches)]  # ends at once when its kernels have: no time of HIP's own teardown
-
-    untraced, traced, sizes = [], [], []
-    for number in range(rounds):
-        database = folder / f"{number}.db"
-        with_tracer = device.environment(os.environ, (tracer,))
-        with_tracer |= {"LD_PRELOAD": str(tracer), "ROCM_PERF_TRACE": str(database)}
-        untraced.append(seconds(command, plain))
-        traced.append(seconds(command, with_tracer))
-        sizes.append(wait_for(database).stat().st_size)
-    without = statistics.median(untraced)
+    command = [str(program), str(options.dispatches), str(options.threads), str(options.streams)]
+    launch_seconds(command, device.environment(os.environ))  # not counted: fills the machine's caches
+    rounds = [one_round(folder, device, command) for _ in range(options.rounds)]
+    count = options.dispatches
     return {
         "device": device.description,
-        "dispatches": dispatches,
-        "seconds_untraced": round(without, 4),
-        "seconds_traced": round(statistics.median(traced), 4),
-        "ratio": round(statistics.median(traced) / without, 3),
-        "database_bytes_per_dispatch": round(statistics.median(sizes) / dispatches),
+        "dispatches": count,
+        "threads": options.threads,
+        "streams": options.streams,
+        "rounds": options.rounds,
+        "ratio_traced_to_untraced": spread([r.traced_seconds / r.untraced_seconds for r in rounds]),
+        "untraced_us_per_dispatch": spread([1e6 * r.untraced_seconds / count for r in rounds]),
+        "traced_us_per_dispatch": spread([1e6 * r.traced_seconds / count for r in rounds]),
+        "overhead_us_per_dispatch": spread([1e6 * (r.traced_seconds - r.untraced_seconds) / count for r in rounds]),
+        "spool_bytes_per_dispatch": round(statistics.median(r.spool_bytes for r in rounds) / count),
+        "database_bytes_per_dispatch": round(statistics.median(r.database_bytes for r in rounds) / count),
+        "writer_seconds_per_million": spread([1e6 * r.writer_seconds / count for r in rounds]),
     }
 
 
-def seconds(command: list, environment: dict[str, str]) -> float:
+def spread(values: list[float]) -> dict[str, float]:
+    return {"median": round(statistics.median(values), 3), "min": round(min(values), 3), "max": round(max(values), 3)}
+
+
+def one_round(folder: Path, device: devices.Device, command: list[str]) -> Round:
+    untraced = launch_seconds(command, device.environment(os.environ))
+    database, tracer = folder / "trace.db", native.tracer_library()
+    # The writer is run below instead, by itself: nothing then competes with it, and it with nothing.
+    environment = device.environment(os.environ, (tracer,)) | {
+        "LD_PRELOAD": str(tracer), "ROCM_PERF_TRACE": str(database), "ROCM_PERF_ROCPD_WRITER": "/bin/true"
+    }  # fmt: skip
+    traced = launch_seconds(command, environment)
+    spool = folder / "trace.db.spool"
+    spool_bytes = spool.stat().st_size
     begin = time.perf_counter()
-    status = subprocess.run(command, env=environment, stderr=subprocess.DEVNULL).returncode
-    if status != EXIT_STATUS:
-        raise SystemExit(f"{command[0]} ended with {status}")
-    return time.perf_counter() - begin
+    subprocess.run([native.rocpd_writer(), spool], check=True)
+    writer = time.perf_counter() - begin
+    database_bytes = database.stat().st_size
+    database.unlink()
+    return Round(untraced, traced, writer, spool_bytes, database_bytes)
 
 
-def wait_for(database: Path) -> Path:
-    """The writer would otherwise compete with the next round."""
-    while not database.exists():
-        time.sleep(0.05)
-    return database
+def launch_seconds(command: list[str], environment: dict[str, str]) -> float:
+    """Of the program's launches, by its own clock. Raises CalledProcessError if its result is wrong."""
+    run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    return float(re.search(r"seconds (\S+)", run.stdout)[1])
 
 
 if __name__ == "__main__":

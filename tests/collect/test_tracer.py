@@ -2,10 +2,13 @@
 
 import json
 import shlex
+import threading
+import time
 
 import pytest
 
 from rocm_perf_lab import native
+from rocm_perf_lab.collect import tracer
 
 
 @pytest.fixture
@@ -54,6 +57,24 @@ def test_every_run_is_a_run_and_leaves_a_trace(profile, testbed, tmp_path):
 def test_a_slow_writer_is_waited_for(profile, testbed, parts):
     replace_writer(parts, 'sleep 1; {real} "$@"')
     assert profile("--runs", "1", "--quiet", testbed("vcopy")).returncode == 0
+
+
+def test_a_writer_may_take_any_time_as_long_as_it_makes_progress(tmp_path):
+    """Three times as long as is waited for one that does nothing."""
+    (tmp_path / "a.db.spool").touch()
+
+    def write():
+        for _ in range(12):
+            (tmp_path / "a.db.partial").touch()
+            time.sleep(0.1)
+        (tmp_path / "a.db.spool").unlink()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert tracer._await_writers(tmp_path, 0.4)
+    writer.join()
+    (tmp_path / "a.db.spool").touch()
+    assert not tracer._await_writers(tmp_path, 0.2)
 
 
 def test_a_writer_that_fails_is_quoted(profile, testbed, parts):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,8 +16,8 @@ from rocm_perf_lab.collect.device import Device, loadable
 from rocm_perf_lab.collect.execute import execute
 from rocm_perf_lab.errors import CollectionError, NoKernelsError
 
-_DATABASE_SECONDS = 120.0
-_ABANDON_SECONDS = 10.0
+_IDLE_SECONDS = 120.0  # without a sign of life from a writer
+_ABANDON_SECONDS = 10.0  # for a trace that nobody wants any more
 _POLL_SECONDS = 0.01
 _PROBE_BYTES = 1 << 20  # as much as the trace of a small program
 
@@ -44,12 +46,12 @@ class BuiltinTracer:
             execute(command, self._environment(environment, database), stdout=output, timeout=self.timeout)
         except BaseException:
             # The writers are at work even so. Left alone, they would complain when the run directory goes.
-            _await_writers(database.parent, _ABANDON_SECONDS)
+            _await_writers(database.parent, _ABANDON_SECONDS, at_most=_ABANDON_SECONDS)
             raise
-        if not _await_writers(database.parent, _DATABASE_SECONDS):
+        if not _await_writers(database.parent, _IDLE_SECONDS):
             raise CollectionError(
-                f"the trace of {command.program} was not written within {_DATABASE_SECONDS:g} s after its end",
-                "try a smaller run of the program",
+                f"the trace of {command.program} is not being written: no progress for {_IDLE_SECONDS:g} s after its end",
+                "end what the program left running on the GPU, if anything; otherwise try a smaller run",
             )
         _check(command, database)
 
@@ -67,14 +69,30 @@ class BuiltinTracer:
         return environment
 
 
-def _await_writers(folder: Path, seconds: float) -> bool:
-    """Wait for the writers, one for each process that used the GPU; they start when it is gone. False if time ran out."""
-    deadline = time.monotonic() + seconds
+def _await_writers(folder: Path, idle_seconds: float, at_most: float = math.inf) -> bool:
+    """Wait for the writers, one for each process that used the GPU; they start when it is gone.
+
+    False if none has made progress for `idle_seconds`, or if it took more than `at_most` seconds.
+    """
+    seen, deadline = None, 0.0
+    end = time.monotonic() + at_most
     while _being_written(folder):
-        if time.monotonic() > deadline:
+        if (progress := _progress(folder)) != seen:
+            seen, deadline = progress, time.monotonic() + idle_seconds
+        if time.monotonic() > min(deadline, end):
             return False
         time.sleep(_POLL_SECONDS)
     return True
+
+
+def _progress(folder: Path) -> list[tuple[str, int, int]]:
+    """Differs from before if a writer has worked meanwhile: it touches the file that it fills."""
+    progress = []
+    for partial in folder.glob("*.partial"):
+        with contextlib.suppress(FileNotFoundError):  # renamed just now
+            status = partial.stat()
+            progress.append((partial.name, status.st_size, status.st_mtime_ns))
+    return sorted(progress)
 
 
 def _being_written(folder: Path) -> bool:
@@ -88,18 +106,13 @@ def _check(command: Command, database: Path) -> None:
         _probe_space(database.parent)
     if failure.exists():
         raise CollectionError(
-            f"the trace of {command.program} could not be written: {_reason(failure.read_text(), database)}",
+            f"the trace of {command.program} could not be written: {failure.read_text().strip()}",
             "try again, with more free space for -o",
         )
     if not database.exists():
         raise NoKernelsError(
             f"{command.program} never started the ROCm runtime", "profile a program that launches GPU kernels"
         )
-
-
-def _reason(message: str, database: Path) -> str:
-    """The writer's own words without the file, which goes with the run directory, and the advice to convert it by hand."""
-    return message.strip().split(f"{database}: ")[-1].split("; the recording is kept")[0]
 
 
 def _probe_space(folder: Path) -> None:

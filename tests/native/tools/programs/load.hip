@@ -1,11 +1,13 @@
 // load DISPATCHES [THREADS [STREAMS]]: that many tiny kernels, from several threads at once, over their own streams.
 // Thread t launches the dispatches t, t + THREADS, ... and has STREAMS / THREADS streams, which it takes by turns; each
 // stream's first dispatch is made before that. Dispatch i has i % 64 + 1 work-items and i / 64 % 512 words of LDS, by
-// which it is known again. Prints the ids of the threads, and the peak memory in kB before and after the launches.
+// which it is known again. Prints the ids of the threads, the seconds that the launches and waiting for them took, and
+// the peak memory in kB before and after.
 #include <hip/hip_runtime.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -52,6 +54,7 @@ int main(int argc, char** argv) {
   for (size_t t = 0; t < thread_count; ++t) launch(0, 1, long(share), streams[t], values + t * share);
   const long before = peak_kilobytes();
 
+  const auto begin = std::chrono::steady_clock::now();
   std::vector<std::thread> threads;
   for (size_t t = 0; t < thread_count; ++t)
     threads.emplace_back([&, t] {
@@ -60,6 +63,7 @@ int main(int argc, char** argv) {
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(hipDeviceSynchronize());
+  std::printf("seconds %.6f\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   std::printf("peak %ld %ld\n", before, peak_kilobytes());
 
   std::vector<unsigned> host(stream_count);

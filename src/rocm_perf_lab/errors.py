@@ -2,7 +2,7 @@
 
 An error says what went wrong, naming the thing, and how to mend it. The command line prints both as one line on stderr
 and exits with the class's `exit_code`; `exit_codes()` lists them all, and `rocm-perf --help` prints that list.
-The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 34 are about the profiled program.
+The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 35 are about the profiled program.
 """
 
 from __future__ import annotations
@@ -72,6 +72,14 @@ class ProgramTimeoutError(RocmPerfError):
 class NoKernelsError(RocmPerfError):
     exit_code = 34
     meaning = "the program launched no GPU kernel"
+
+
+class RacesFoundError(RocmPerfError):
+    exit_code = 35
+    meaning = "the program succeeded, but the race check found races (`rocm-perf run --device-option race-check`)"
+
+    def __init__(self, program: str, count: int):
+        super().__init__(f"the race check found {count} races in {program}", "see the lines above: each names the two instructions")
 
 
 class TraceError(RocmPerfError):

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, program_argument
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, device_options_option, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import TraceError, UsageError
 
@@ -29,6 +29,7 @@ _PLAIN_WIDTH = 120  # of a report that goes to a file or a pipe; rich would take
 @click.option("--quiet", "-q", is_flag=True, help="Print the runtime in milliseconds and nothing else.")
 @click.option("--no-rocprof", is_flag=True, help="Use the built-in tracer even where rocprofv3 is installed.")
 @device_option
+@device_options_option
 @click.option(
     "--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",
     help="The run directory to write.  [default: ./<program>.rocm-perf]",
@@ -47,6 +48,7 @@ def command(
     quiet: bool,
     no_rocprof: bool,
     device: str,
+    device_options: tuple[str, ...],
     destination: Path | None,
     timeout: float | None,
     clock_mhz: float | None,
@@ -65,6 +67,7 @@ def command(
         words=program,
         runs=runs,
         device=device,
+        device_options=device_options,
         use_rocprof=not no_rocprof,
         destination=destination,
         timeout=timeout,

@@ -5,7 +5,8 @@ A device says what variables ROCr must see. What differs between a GPU and the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rocm_perf_lab import native
 from rocm_perf_lab.arch.products import products
 from rocm_perf_lab.collect import gpu, rocm
 from rocm_perf_lab.collect.topology import write_topology
-from rocm_perf_lab.errors import UnavailableError
+from rocm_perf_lab.errors import UnavailableError, UsageError
 
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 CHOICES = (AUTO, HARDWARE, SOFTWARE_TARGET)
@@ -25,6 +26,13 @@ _SELECTS_PHYSICAL_GPUS = (
     "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "HSA_OVERRIDE_GFX_VERSION",
 )  # fmt: skip
 _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
+
+
+# The device appends what its race check finds, a line each, to the file that this names.
+RACES_VARIABLE = "ROCM_PERF_DEVICE_RACES"
+
+# Options of the software device, and what may follow the name. native/device/runtime/options.h says what they do.
+OPTIONS = {"kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"), "race-check": re.compile(r"(=[0-9]{1,19})?")}
 
 
 @dataclass(frozen=True)
@@ -48,14 +56,17 @@ class Device:
         return environment
 
 
-def select(choice: str, scratch: Path) -> Device:
+def select(choice: str, scratch: Path, options: Sequence[str] = ()) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
-    Raises UnavailableError where there is no such device.
+    options: "NAME" or "NAME=VALUE" of OPTIONS, each; only the software device has any. Raises UnavailableError where
+    there is no such device, UsageError for an option that it does not have.
     """
     found = gpu.find()
     if choice == SOFTWARE_TARGET or (choice == AUTO and not found.usable):
-        return _software(scratch)
+        return _software(scratch, options)
+    if options:
+        raise UsageError(f"--device-option {options[0]}: a GPU has no such options", f"add `--device {SOFTWARE_TARGET}`")
     if not found.usable:
         raise UnavailableError(
             f"no GPU can be used: {found.obstacle}", f"use `--device {SOFTWARE_TARGET}`, the software device"
@@ -63,7 +74,18 @@ def select(choice: str, scratch: Path) -> Device:
     return Device(True, found.targets[0], " + ".join(found.targets), {}, _MODEL_VARIABLES, ())
 
 
-def _software(scratch: Path) -> Device:
+def _checked(option: str) -> str:
+    name, equals, value = option.partition("=")
+    takes = OPTIONS.get(name)
+    if takes is None:
+        raise UsageError(f"--device-option {option}: there is no such option", f"use one of {', '.join(OPTIONS)}")
+    if not takes.fullmatch(equals + value):
+        raise UsageError(f"--device-option {option}: not a whole number", f"write {name}=NUMBER")
+    return option
+
+
+def _software(scratch: Path, options: Sequence[str]) -> Device:
+    checked = ",".join(map(_checked, options))
     runtime = rocm.find_library(rocm.RUNTIME)
     if runtime is not None and not rocm.has_model_interface(runtime):
         raise UnavailableError(
@@ -77,7 +99,7 @@ def _software(scratch: Path) -> Device:
         False,
         SOFTWARE_TARGET,
         f"software {SOFTWARE_TARGET}",
-        {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)},
+        {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)} | ({"ROCM_PERF_DEVICE_OPTIONS": checked} if checked else {}),
         _SELECTS_PHYSICAL_GPUS + _MODEL_VARIABLES,
         (library,),
     )

@@ -28,13 +28,14 @@ class Request:
     """What to profile and how.
 
     words: the program and its arguments, or both in one string. runs: how often to run it, at least once.
-    device: one of collect.device.CHOICES. destination: the run directory, None for ./<program>.rocm-perf.
+    device: one of collect.device.CHOICES, with device_options for the software device. destination: the run directory, None for ./<program>.rocm-perf.
     timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
     """
 
     words: Sequence[str]
     runs: int = 3
     device: str = devices.AUTO
+    device_options: Sequence[str] = ()
     use_rocprof: bool = True
     destination: Path | None = None
     timeout: float | None = None
@@ -60,7 +61,7 @@ def profile(request: Request, program_output: IO | int | None, note: Note) -> tu
     command = resolve(request.words)
     destination = request.destination or Path(f"{Path(command.program).name}.rocm-perf")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        device = devices.select(request.device, Path(scratch))
+        device = devices.select(request.device, Path(scratch), request.device_options)
         collector = choose_collector(device, request, Path(scratch), note)
         note(f"device: {device.description}; collector: {collector.name}")
         with run_directory.growing(destination) as directory:

@@ -55,11 +55,15 @@ __global__ __launch_bounds__(64) void gemm_mfma(const _Float16* a, const _Float1
   Float4 sum = {0, 0, 0, 0};
   for (int k = 0; k < n; k += kTile) {
     const Half4 left = *reinterpret_cast<const Half4*>(a + (row + across) * n + k + group);
-    Half4 right;
-    for (int i = 0; i < 4; ++i) right[i] = b[(k + group + i) * n + column + across];
+    const _Float16* below = b + (k + group) * n + column + across;
+    const Half4 right = {below[0], below[n], below[2 * n], below[3 * n]};
     sum = __builtin_amdgcn_mfma_f32_16x16x16f16(left, right, sum, 0, 0, 0);
   }
-  for (int i = 0; i < 4; ++i) c[(row + group + i) * n + column + across] = sum[i];
+  float* out = c + (row + group) * n + column + across;
+  out[0] = sum.x;
+  out[n] = sum.y;
+  out[2 * n] = sum.z;
+  out[3 * n] = sum.w;
 }
 
 static std::vector<float> matrix(int n, uint64_t which) {

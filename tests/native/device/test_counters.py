@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from disassembly import compile_kernels, instructions
+from rocm_perf_lab.arch.counters import known_counters, uses
 
 ELEMENTS = 1048576
 WAVES = ELEMENTS // 64
@@ -68,27 +69,44 @@ def test_vcopy_moves_its_bytes_once(vcopy_counters):
     for counters in vcopy_counters:
         read = 128 * counters["TCC_BUBBLE_sum"] + 64 * (counters["TCC_EA0_RDREQ_sum"] - counters["TCC_BUBBLE_sum"])
         written = 64 * counters["TCC_EA0_WRREQ_64B_sum"] + 32 * (counters["TCC_EA0_WRREQ_sum"] - counters["TCC_EA0_WRREQ_64B_sum"])
-        assert (read, written) == (8 * ELEMENTS, 8 * ELEMENTS)
+        kernel_arguments = 8 * 64  # a scalar cache line on each XCD
+        assert (read, written) == (8 * ELEMENTS + kernel_arguments, 8 * ELEMENTS)
 
 
-# Counters that count instructions or requests of the kernel itself: the same on every run of the hardware.
-EXACT = (
-    "SQ_WAVES SQ_INSTS SQ_INSTS_VALU SQ_INSTS_SALU SQ_INSTS_SMEM SQ_INSTS_VMEM SQ_INSTS_VMEM_RD SQ_INSTS_VMEM_WR "
-    "SQ_INSTS_FLAT SQ_INSTS_LDS SQ_INSTS_BRANCH SQ_INSTS_SENDMSG SQ_INSTS_VALU_INT32 SQ_INSTS_VALU_INT64 "
-    "TCP_TOTAL_CACHE_ACCESSES_sum TCP_TCC_READ_REQ_sum TCP_TCC_WRITE_REQ_sum TCC_WRITE_sum TCC_BUBBLE_sum "
-    "TCC_EA0_WRREQ_sum TCC_EA0_WRREQ_64B_sum TCC_EA0_RDREQ_32B_sum"
+# What the timing model says: printed beside the recording, held to it elsewhere.
+MODELLED_TIME = (
+    "SQ_CYCLES SQ_BUSY_CYCLES SQ_BUSY_CU_CYCLES SQ_WAVE_CYCLES SQ_WAIT_ANY SQ_WAIT_INST_ANY GRBM_COUNT GRBM_GUI_ACTIVE"
 ).split()
-# Instruction and scalar cache misses, other clients and the profiler itself add a little on hardware.
-WITHIN_TWO_PERCENT = "TCC_REQ_sum TCC_READ_sum TCC_HIT_sum TCC_MISS_sum TCC_EA0_RDREQ_sum TCC_WRITEBACK_sum".split()
+# The command processor and the profiler are clients of the L2 too.
+OTHER_CLIENTS = 32
 
 
-def test_vcopy_counts_like_the_recorded_mi300x(vcopy_counters, shared_data):
+@pytest.mark.parametrize("phase", ["cold", "steady"])
+def test_vcopy_counts_like_the_recorded_mi300x(phase, vcopy_counters, shared_data):
     with gzip.open(shared_data / "counters" / "vcopy_MI300X_A1" / "pmc_perf.csv.gz", "rt") as file:
         recorded = list(csv.DictReader(io.StringIO(file.read())))
-    print(f"{'counter':36} {'device':>12} {'MI300X':>30}")
-    for name in EXACT + WITHIN_TWO_PERCENT:
+    recorded = recorded[:1] if phase == "cold" else recorded[1:]
+    modelled = vcopy_counters[0] if phase == "cold" else vcopy_counters[-1]
+    compared = [name for name in recorded[0] if name in modelled]
+    assert len(compared) > 100
+    wrong = []
+    print(f"{phase + ' dispatch':36} {'device':>12} {'MI300X':>30}")
+    for name in compared:
         hardware = [float(row[name]) for row in recorded]
-        modelled = vcopy_counters[-1][name]
-        print(f"{name:36} {modelled:12.0f} {' '.join(f'{value:.0f}' for value in hardware):>30}")
-        tolerance = 0 if name in EXACT else 0.02
-        assert min(hardware) * (1 - tolerance) <= modelled <= max(hardware) * (1 + tolerance), name
+        print(f"{name:36} {modelled[name]:12.0f} {' '.join(f'{value:.0f}' for value in hardware):>30}")
+        if name in MODELLED_TIME:
+            continue
+        # Instructions, waves and the L1's requests are the kernel's own: the same on every run of the hardware.
+        relative, absolute = (0.02, OTHER_CLIENTS) if name.startswith("TCC_") else (0, 0)
+        if not min(hardware) * (1 - relative) - absolute <= modelled[name] <= max(hardware) * (1 + relative) + absolute:
+            wrong.append(name)
+    assert not wrong
+
+
+def test_the_device_offers_what_the_table_says(vcopy_counters):
+    offered = {counter.name for counter in known_counters() if counter.on_device}
+    assert set(vcopy_counters[0]) == offered
+
+
+def test_formulas_need_only_known_counters():
+    assert set(uses()) <= {counter.name for counter in known_counters()}

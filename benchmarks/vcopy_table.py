@@ -1,0 +1,58 @@
+"""One vector copy in one table: recorded MI200 durations, the modelled gfx942, and what their memory allows at best.
+
+    python benchmarks/vcopy_table.py VCOPY_PROGRAM RECORDED_FOLDER
+
+VCOPY_PROGRAM: the testbed's vcopy. RECORDED_FOLDER: rocprofiler-compute's vcopy workload on MI200 (timestamps.csv, sysinfo.csv).
+"""
+
+from __future__ import annotations
+
+import csv
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rocm_perf_lab.arch.counters import SOFTWARE_TARGET
+
+ELEMENTS = 1048576
+BYTES = 2 * 8 * ELEMENTS  # read once, written once
+MI300X_GBPS = 5300  # MI300X data sheet
+
+
+def recorded(folder: Path) -> tuple[list[int], float]:
+    """ns of each recorded dispatch, and the HBM's GB/s."""
+    with (folder / "timestamps.csv").open() as file:
+        times = [int(row["End_Timestamp"]) - int(row["Start_Timestamp"]) for row in csv.DictReader(file)]
+    with (folder / "sysinfo.csv").open() as file:
+        return times, float(next(csv.DictReader(file))["hbm_bw"])
+
+
+def modelled(program: Path) -> list[int]:
+    """ns of each dispatch on the software device."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        command = [sys.executable, "-m", "rocm_perf_lab", "profile", "--runs", "1", "-o", run]
+        subprocess.run([*command, program, "-n", str(ELEMENTS), "-b", "256", "-i", "3"], check=True, capture_output=True, cwd=folder)
+        with sqlite3.connect(run / ".rocpd_profile" / "base_results.db") as database:
+            return [ns for (ns,) in database.execute("select duration from kernels where name like 'vecCopy%' order by start")]
+
+
+def table(program: Path, folder: Path) -> list[tuple[str, int, float]]:
+    """Rows of (what, ns, GB/s): recorded above, modelled below, the physical limit after each."""
+    measured, mi200_gbps = recorded(folder)
+    rows = [(f"MI200, recorded, dispatch {i}", ns, BYTES / ns) for i, ns in enumerate(measured)]
+    rows.append(("MI200, HBM at its peak", round(BYTES / mi200_gbps), mi200_gbps))
+    rows.append(("MI300X, HBM at its peak", round(BYTES / MI300X_GBPS), MI300X_GBPS))
+    rows += [(f"{SOFTWARE_TARGET}, modelled, dispatch {i}", ns, BYTES / ns) for i, ns in enumerate(modelled(program))]
+    return rows
+
+
+def main() -> None:
+    for what, ns, gbps in table(*map(Path, sys.argv[1:3])):
+        print(f"{what:32} {ns:>8} ns {gbps:>8.0f} GB/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -50,7 +50,8 @@ template <class T>
 constexpr bool is_nan(T v) { return v != v; }
 template <class T>
 constexpr T quiet(T nan) { return from_bits<T>(static_cast<BitsOf<T>>(bits_of(nan) | kQuietBit<T>)); }
-// The NaN of an invalid operation: positive and quiet (x86's own is negative).
+// The NaN of an invalid operation: positive and quiet, as LLVM canonicalises for this target (x86's own is negative).
+// Only V_DIV_FIXUP gives a negative one: its pseudo-code spells out 0xffc00000.
 template <class T>
 constexpr T default_nan() {
   constexpr int width = FloatBits<T>::exponent;

@@ -51,7 +51,7 @@ std::unique_ptr<LanePermutation> permutation_of(const InstructionText& text) {
     const bool written = (rows >> (l / 16) & 1) && (banks >> (l % 16 / 4) & 1);
     out->row_and_bank_mask |= static_cast<uint64_t>(written) << l;
   }
-  out->zero_out_of_bounds = text.number("bound_ctrl").value_or(0) != 0;
+  out->zero_out_of_bounds = text.has("bound_ctrl");  // printed only where set: as :0 by old LLVMs, as :1 since
   return out;
 }
 

@@ -40,6 +40,7 @@ i32 subtract_signed(bool& scc, i32 a, i32 b) {
   return difference;
 }
 
+// S_BFE: offset in the low bits, width in bits 22:16. A width of 0 gives 0, one beyond the top all that there is.
 template <class T>
 T extract(bool& scc, T value, u32 field, unsigned offset_bits) {
   const unsigned bits = 8 * sizeof(T);

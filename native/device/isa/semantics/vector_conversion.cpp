@@ -25,6 +25,7 @@ To saturate(From v) {
   return static_cast<To>(whole);
 }
 
+// Denormal halves are kept both ways: MODE's denormal bits for f16 are always set here (see control.cpp).
 float widen(Half v) { return is_nan(v) ? quiet(static_cast<float>(v)) : static_cast<float>(v); }
 Half narrow(float v) { return settle_nan(static_cast<Half>(v), static_cast<Half>(v)); }
 

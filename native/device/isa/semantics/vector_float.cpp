@@ -36,11 +36,11 @@ double log_of_two(double x) { return std::log2(x); }
 constexpr double kTurn = 6.283185307179586476925286766559;
 double sine_of_turns(double x) {
   if (std::isinf(x)) return NAN;
-  return std::fabs(x) > 256.0 ? 0.0 : std::sin((x - std::rint(x)) * kTurn);
+  return std::fabs(x) > 256.0 ? 0.0 : std::sin(std::remainder(x, 1.0) * kTurn);
 }
 double cosine_of_turns(double x) {
   if (std::isinf(x)) return NAN;
-  return std::fabs(x) > 256.0 ? 1.0 : std::cos((x - std::rint(x)) * kTurn);
+  return std::fabs(x) > 256.0 ? 1.0 : std::cos(std::remainder(x, 1.0) * kTurn);
 }
 
 // ---- division: the three steps that make v_rcp correctly rounded ----
@@ -175,6 +175,8 @@ T fraction(T v) {
   const T result = v - std::floor(v);
   return settle_nan(result < below_one ? result : is_nan(result) ? result : below_one, v);
 }
+// Denormals have their true exponent and a normal mantissa, zero has exponent 0 (the pseudo-code's "exponent(S0) - 127 +
+// 1" holds for normal numbers only; the device libraries' frexp relies on the rest).
 template <class T>
 i32 exponent_of(T v) {
   if (std::isinf(v) || is_nan(v) || v == 0) return 0;
@@ -188,6 +190,7 @@ T mantissa_of(T v) {
   int exponent;
   return std::frexp(v, &exponent);
 }
+// Rounds once, overflows to infinity: the pseudo-code's factor 2.0F ** n would itself overflow.
 template <class T>
 T scale(T v, i32 exponent) { return settle_nan(std::ldexp(v, exponent), v); }
 

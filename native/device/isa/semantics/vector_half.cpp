@@ -65,8 +65,8 @@ Half fraction(Half v) {
 }
 // V_SIN/V_COS take revolutions, up to 256.
 constexpr double kTurn = 6.283185307179586476925286766559;
-double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::fabs(x) > 256.0 ? 0.0 : std::sin((x - std::rint(x)) * kTurn); }
-double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::fabs(x) > 256.0 ? 1.0 : std::cos((x - std::rint(x)) * kTurn); }
+double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::fabs(x) > 256.0 ? 0.0 : std::sin(std::remainder(x, 1.0) * kTurn); }
+double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::fabs(x) > 256.0 ? 1.0 : std::cos(std::remainder(x, 1.0) * kTurn); }
 
 const Semantics kTable[] = {
     vector<[](Half a, Half b) { return add(a, b); }>("v_add_f16"),

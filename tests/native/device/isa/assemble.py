@@ -24,7 +24,6 @@ def find_clang() -> str | None:
 
 def _assemble(clang: str, source: str) -> subprocess.CompletedProcess[bytes]:
     command = [clang, "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942", "-c", "-x", "assembler", "-", "-o", "-", "-Wa,--fatal-warnings"]
-    command += ["-fno-caret-diagnostics", "-ferror-limit=0"]
     return subprocess.run(command, input=source.encode(), capture_output=True)
 
 

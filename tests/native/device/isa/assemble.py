@@ -23,7 +23,19 @@ def find_clang() -> str | None:
 
 
 def _assemble(clang: str, source: str) -> subprocess.CompletedProcess[bytes]:
-    command = [clang, "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942", "-c", "-x", "assembler", "-", "-o", "-", "-Wa,--fatal-warnings"]
+    command = [
+        clang,
+        "-target",
+        "amdgcn-amd-amdhsa",
+        "-mcpu=gfx942",
+        "-c",
+        "-x",
+        "assembler",
+        "-",
+        "-o",
+        "-",
+        "-Wa,--fatal-warnings",
+    ]
     return subprocess.run(command, input=source.encode(), capture_output=True)
 
 

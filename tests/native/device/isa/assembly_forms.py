@@ -6,8 +6,8 @@ import itertools
 
 WIDE = ("b64", "i64", "f64")
 ENCODINGS = ("", "_e32", "_e64")
-DPP_CONTROLS = ("quad_perm:[3,2,1,0]", "row_shl:1", "row_shr:15", "row_ror:4", "wave_shl:1", "wave_shr:1", "wave_rol:1", "wave_ror:1",
-                "row_mirror", "row_half_mirror", "row_bcast:15", "row_bcast:31", "row_newbcast:3")  # fmt: skip
+DPP_CONTROLS = ("quad_perm:[3,2,1,0]", "row_shl:1", "row_shr:15", "row_ror:4", "wave_shl:1", "wave_shr:1", "wave_rol:1",
+                "wave_ror:1", "row_mirror", "row_half_mirror", "row_bcast:15", "row_bcast:31", "row_newbcast:3")  # fmt: skip
 SDWA_SELECTS = ("BYTE_0", "BYTE_3", "WORD_1", "DWORD")
 
 EXAMPLES = {
@@ -29,7 +29,8 @@ EXAMPLES = {
     "v_fmamk_f32": ["v4, v5, 0x40490fdb, v6", "v4, s5, 0x40490fdb, v6"], "v_fmaak_f32": ["v4, v5, v6, 0x40490fdb"],
     "ds_bpermute_b32": ["v4, v5, v6", "v4, v5, v6 offset:8"], "ds_permute_b32": ["v4, v5, v6"],
     "ds_swizzle_b32": ["v4, v5 offset:swizzle(QUAD_PERM,0,1,2,3)", 'v4, v5 offset:swizzle(BITMASK_PERM,"01pip")',
-                       "v4, v5 offset:swizzle(SWAP,16)", "v4, v5 offset:swizzle(REVERSE,8)", "v4, v5 offset:swizzle(BROADCAST,32,5)"],
+                       "v4, v5 offset:swizzle(SWAP,16)", "v4, v5 offset:swizzle(REVERSE,8)",
+                       "v4, v5 offset:swizzle(BROADCAST,32,5)"],
 }  # fmt: skip
 
 
@@ -67,8 +68,8 @@ def scalar_lines(entry) -> list[str]:
         return [f"{name} s4, 0x1234"]
     sources = [registers("s", 8 + 4 * i, width(kind, entry)) for i, kind in enumerate(entry.source_types)]
     lines = [f"{name} {', '.join(operands + sources)}"]
-    for special in ("vcc", "exec", "m0", "vcc_lo", "0x12345678", "-1", "0.5", "src_scc", "src_vccz", "src_execz", "src_shared_base",
-                    "ttmp4", "flat_scratch", "xnack_mask_lo"):  # fmt: skip
+    for special in ("vcc", "exec", "m0", "vcc_lo", "0x12345678", "-1", "0.5", "src_scc", "src_vccz", "src_execz",
+                    "src_shared_base",                     "ttmp4", "flat_scratch", "xnack_mask_lo"):  # fmt: skip
         lines.append(f"{name} {', '.join([*operands, special, *sources[1:]])}")
     return lines
 
@@ -91,7 +92,11 @@ def vector_lines(entry) -> list[str]:
             lines += modifier_lines(entry, f"{name}{encoding} ", operands, tail)
     mask = ["vcc"] if entry.destinations == 2 else []
     plain = ["vcc"] if compare else [registers("v", 16, width(entry.destination_type, entry)), *mask]
-    tail = [*rendered[:2], "vcc"] if "carry" in name or name == "v_cndmask_b32" or name.startswith(("v_addc_co", "v_subb")) else rendered
+    tail = (
+        [*rendered[:2], "vcc"]
+        if "carry" in name or name == "v_cndmask_b32" or name.startswith(("v_addc_co", "v_subb"))
+        else rendered
+    )
     lines += [f"{name}_dpp {', '.join(plain + tail)} {control} row_mask:0xf bank_mask:0x3" for control in DPP_CONTROLS]
     lines += [f"{name}_dpp {', '.join(plain + tail)} row_shl:1 row_mask:0xf bank_mask:0xf bound_ctrl:0"]
     for destination, source in itertools.product(SDWA_SELECTS, SDWA_SELECTS):
@@ -110,7 +115,19 @@ def modifier_lines(entry, start: str, operands: list[str], tail: list[str]) -> l
         return []
     first, rest = tail[0], tail[1:]
     lines = []
-    for changed in (f"-{first}", f"|{first}|", f"-|{first}|", "s2", "s[2:3]", "1", "-4.0", "0.15915494", "0x12345678", "vcc_lo", "m0"):
+    for changed in (
+        f"-{first}",
+        f"|{first}|",
+        f"-|{first}|",
+        "s2",
+        "s[2:3]",
+        "1",
+        "-4.0",
+        "0.15915494",
+        "0x12345678",
+        "vcc_lo",
+        "m0",
+    ):
         lines.append(f"{start}{', '.join([*operands, changed, *rest])}")
     whole = f"{start}{', '.join(operands + tail)}"
     lines += [f"{whole} {modifier}" for modifier in ("mul:2", "mul:4", "div:2")]
@@ -170,7 +187,9 @@ def scalar_load_lines(name: str) -> list[str]:
     count = int(name.rpartition("x")[2]) if name[-1].isdigit() else 1
     base = "s[4:7]" if "buffer" in name else "s[4:5]"
     result = registers("s", 16, 32 * count)
-    return [f"{name} {result}, {base}, {offset}" for offset in ("0x0", "0x10", "s8", "s8 offset:0x10", "-0x10", "0x1ffff8", "m0")]
+    return [
+        f"{name} {result}, {base}, {offset}" for offset in ("0x0", "0x10", "s8", "s8 offset:0x10", "-0x10", "0x1ffff8", "m0")
+    ]
 
 
 def matrix_lines(name: str) -> list[str]:

@@ -7,14 +7,14 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from wave import LANES, Batch
 
 import numpy as np
 from assemble import Assembler
-from wave import LANES, Batch
 
 TYPES = {"i32": "int", "u32": "unsigned", "i64": "long", "u64": "unsigned long", "f32": "float", "f64": "double"}
 DTYPES = {"i32": "<u4", "u32": "<u4", "i64": "<u8", "u64": "<u8", "f32": "<u4", "f64": "<u8"}
-VGPRS, SCRATCH = 64, 1024
+VGPRS, SCRATCH = 40, 256
 STACK_POINTER = 32  # SGPR
 FLAGS = ("-O2", "-ffp-contract=off", "-fno-math-errno", "-fno-exceptions")
 
@@ -51,7 +51,18 @@ class CompiledFunctions:
     def _for_device(assembler: Assembler, functions: list[Function], folder: Path, prelude: str):
         source = folder / "device.hip"
         source.write_text(prelude + "".join(f.source("__attribute__((device, used))") for f in functions))
-        command = [assembler.clang, "-x", "hip", "--offload-device-only", "--offload-arch=gfx942", "-nogpuinc", "-nogpulib", "-S", "-o", "-"]
+        command = [
+            assembler.clang,
+            "-x",
+            "hip",
+            "--offload-device-only",
+            "--offload-arch=gfx942",
+            "-nogpuinc",
+            "-nogpulib",
+            "-S",
+            "-o",
+            "-",
+        ]
         text = subprocess.run([*command, *FLAGS, source], check=True, capture_output=True, text=True).stdout
         return assembler.assemble([body_of(text, f.name) for f in functions])
 
@@ -68,24 +79,25 @@ class CompiledFunctions:
         getattr(self._library, f"run_{name}")(*pointers, ctypes.c_long(out.size))
         return out
 
-    def on_device(self, probe: Path, name: str, arguments: list[np.ndarray]) -> np.ndarray:
-        """`arguments`: bits, a multiple of 64 of them."""
-        waves = arguments[0].size // LANES
-        batch = Batch(self._code, waves, vgprs=VGPRS, scratch=SCRATCH)
-        batch.input["entry"] = self._code.entry[list(self.functions).index(name)]
+    def on_device(self, probe: Path, arguments: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
+        """Results of functions, from their arguments' bits: of each the same number of values, a multiple of 64."""
+        waves = next(iter(arguments.values()))[0].size // LANES
+        batch = Batch(self._code, waves * len(arguments), vgprs=VGPRS, scratch=SCRATCH)
         batch.input["sgpr"][:, STACK_POINTER] = 0
-        register = 0
-        for argument in arguments:
-            for part in range(argument.itemsize // 4):
-                words = (argument >> np.uint64(32 * part)).astype("<u4") if argument.itemsize == 8 else argument
-                batch.input["vgpr"][:, register] = words.reshape(waves, LANES)
-                register += 1
+        for i, (name, values) in enumerate(arguments.items()):
+            states = batch.input[i * waves : (i + 1) * waves]
+            states["entry"] = self._code.entry[list(self.functions).index(name)]
+            words = [value >> shift & 0xFFFFFFFF for value in values for shift in range(0, 8 * value.itemsize, 32)]
+            for register, word in enumerate(words):
+                states["vgpr"][:, register] = word.reshape(waves, LANES)
         after = batch.run(probe)
         assert not after["faulted"].any(), after["fault"][after["faulted"] != 0][0].decode()
-        low = after["vgpr"][:, 0].reshape(-1)
-        if np.dtype(DTYPES[self.functions[name].result]).itemsize == 4:
-            return low.astype("<u4")
-        return low.astype("<u8") | after["vgpr"][:, 1].reshape(-1).astype("<u8") << np.uint64(32)
+        return {name: self._result(name, after[i * waves : (i + 1) * waves]) for i, name in enumerate(arguments)}
+
+    def _result(self, name: str, states: np.ndarray) -> np.ndarray:
+        kind = DTYPES[self.functions[name].result]
+        low, high = (states["vgpr"][:, register].reshape(-1).astype("<u8") for register in (0, 1))
+        return (low | high << np.uint64(32)).astype(kind) if kind == "<u8" else low.astype(kind)
 
 
 def body_of(assembly: str, name: str) -> str:

@@ -19,9 +19,10 @@ if str(HERE) not in sys.path:
 
 np = pytest.importorskip("numpy")
 
+from wave import Batch, scalar64  # noqa: E402
+
 from assemble import Assembler, find_clang  # noqa: E402
 from pseudocode import Library  # noqa: E402
-from wave import Batch, scalar64  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -97,5 +98,7 @@ def known(probe: Path) -> dict[str, Entry]:
     entries = {}
     for name, unit, destinations, size, accumulates, packed, destination, *sources in map(str.split, lines):
         types = tuple(source for source in sources if source != "none")
-        entries[name] = Entry(name, int(unit), int(destinations), int(size), accumulates == "1", packed == "1", destination, types)
+        entries[name] = Entry(
+            name, int(unit), int(destinations), int(size), accumulates == "1", packed == "1", destination, types
+        )
     return entries

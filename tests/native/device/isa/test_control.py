@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from wave import ALL_LANES, CODE_ADDRESS, DEFAULT_MODE, EXEC, IEEE, LANES, VCC, Batch, scalar64, set_scalar64
+
 import numpy as np
 import pytest
-from wave import ALL_LANES, CODE_ADDRESS, DEFAULT_MODE, EXEC, IEEE, LANES, VCC, Batch, scalar64, set_scalar64
 
 BRANCHES = {
     "s_branch": lambda scc, vcc, execute: True,
@@ -88,7 +89,12 @@ def test_a_write_to_half_of_a_mask_counts(assembler, probe):
 
 
 def test_state_as_an_operand(assembler, probe):
-    text = "s_cmp_eq_u32 s0, s0\ns_mov_b32 s1, src_scc\ns_mov_b64 vcc, 0\ns_mov_b32 s2, src_vccz\ns_mov_b32 s3, src_execz\ns_add_u32 s4, m0, 1"
+    text = """s_cmp_eq_u32 s0, s0
+        s_mov_b32 s1, src_scc
+        s_mov_b64 vcc, 0
+        s_mov_b32 s2, src_vccz
+        s_mov_b32 s3, src_execz
+        s_add_u32 s4, m0, 1"""
     after = run_one(assembler, probe, text, s124=41)
     assert after["sgpr"][1:5].tolist() == [1, 1, 0, 42]
 
@@ -120,7 +126,11 @@ def test_trap_faults(assembler, probe):
 
 
 def test_status_shows_scc_and_empty_masks(assembler, probe):
-    text = "s_cmp_eq_u32 s0, s0\ns_mov_b64 vcc, 0\ns_getreg_b32 s1, hwreg(HW_REG_STATUS)\ns_mov_b64 exec, 0\ns_getreg_b32 s2, hwreg(HW_REG_STATUS)"
+    text = """s_cmp_eq_u32 s0, s0
+        s_mov_b64 vcc, 0
+        s_getreg_b32 s1, hwreg(HW_REG_STATUS)
+        s_mov_b64 exec, 0
+        s_getreg_b32 s2, hwreg(HW_REG_STATUS)"""
     after = run_one(assembler, probe, text)
     assert after["sgpr"][1] & 0x601 == 0x401 and after["sgpr"][2] & 0x601 == 0x601
     assert LANES == 64 and ALL_LANES == 2**64 - 1

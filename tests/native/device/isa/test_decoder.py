@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+from wave import Batch
 
 import pytest
 from assembly_forms import lines_of
-from wave import Batch
 
 # Not in gfx942's assembler; the table has them for the code of its relatives.
 OTHER_TARGETS = {"buffer_invl2", "buffer_wbinvl1", "buffer_wbinvl1_vol", "v_mad_mix_f32", "v_mad_mixlo_f16", "v_mad_mixhi_f16"}
@@ -50,17 +50,32 @@ def test_every_encoding_of_a_known_instruction_decodes(decoded):
     lines = [row for rows in decoded.values() for row in rows]
     assert len(lines) > 8000
     wrong = [row for row in lines if row[1] == "refused" and not any(part in row[0] for part in REFUSED_ON_PURPOSE)]
-    assert not wrong, f"{len(wrong)} of {len(lines)} refused:\n" + "\n".join(f"{line} -> {text}" for line, _, text in wrong[:60])
+    assert not wrong, f"{len(wrong)} of {len(lines)} refused:\n" + "\n".join(
+        f"{line} -> {text}" for line, _, text in wrong[:60]
+    )
 
 
 def test_all_encodings_are_exercised(decoded):
     texts = [text for rows in decoded.values() for _, _, text in rows]
-    for part in ("_e32 ", "_e64 ", "_dpp ", "_sdwa ", "op_sel:", "op_sel_hi:", "neg_lo:", "clamp", "|", "sext(", "sc0", "offset0:"):
+    for part in (
+        "_e32 ",
+        "_e64 ",
+        "_dpp ",
+        "_sdwa ",
+        "op_sel:",
+        "op_sel_hi:",
+        "neg_lo:",
+        "clamp",
+        "|",
+        "sext(",
+        "sc0",
+        "offset0:",
+    ):
         assert any(part in text for text in texts), part
 
 
-UNKNOWN = ["v_mqsad_u32_u8 v[0:3], v[4:5], v6, v[8:11]", "s_cbranch_g_fork s[2:3], s[4:5]", "ds_gws_barrier v0 gds", "image_load v0, v1, s[0:7]",
-           "buffer_load_format_x v0, off, s[0:3], 0", "s_atomic_add s5, s[2:3], 0x0"]  # fmt: skip
+UNKNOWN = ["v_mqsad_u32_u8 v[0:3], v[4:5], v6, v[8:11]", "s_cbranch_g_fork s[2:3], s[4:5]", "ds_gws_barrier v0 gds",
+           "image_load v0, v1, s[0:7]", "buffer_load_format_x v0, off, s[0:3], 0", "s_atomic_add s5, s[2:3], 0x0"]  # fmt: skip
 
 
 def test_an_unknown_instruction_is_refused_when_it_runs(assembler, probe):
@@ -89,5 +104,9 @@ UNKNOWN_MODIFIERS = ["v_mfma_f32_32x32x2_f32 v[0:15], v16, v17, v[0:15] cbsz:1 a
 def test_an_unknown_modifier_is_refused(assembler, probe):
     lines = assembler.accepted(UNKNOWN_MODIFIERS)
     assert len(lines) >= 4
-    for line, (verdict, text) in zip(lines, [d for d in decode(probe, assembler.assemble(lines).code) if "s_endpgm" not in d[1] and "s_nop" not in d[1]], strict=False):
+    for line, (verdict, text) in zip(
+        lines,
+        [d for d in decode(probe, assembler.assemble(lines).code) if "s_endpgm" not in d[1] and "s_nop" not in d[1]],
+        strict=False,
+    ):
         assert verdict == "refused" and "not modelled" in text, line

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from wave import ALL_LANES, EXEC, LANES, Batch, lanes_of, scalar64, set_scalar64
+
 import numpy as np
 import pytest
-from wave import ALL_LANES, EXEC, LANES, Batch, lanes_of, scalar64, set_scalar64
 
 LANE = np.arange(LANES)
 ROW, IN_ROW = LANE & ~15, LANE & 15
@@ -26,7 +27,9 @@ def run(assembler, probe, random, line: str, waves: int = 6, **scalars: int):
 
 @pytest.mark.parametrize("lane", [0, 31, 63, 64 + 5])
 def test_read_and_write_lane_ignore_exec(assembler, probe, random, lane):
-    for before, after, _ in run(assembler, probe, random, "v_readlane_b32 s4, v0, s2\ns_mov_b32 m0, s2\nv_writelane_b32 v1, s3, m0", s2=lane, s3=0xCAFE):
+    for before, after, _ in run(
+        assembler, probe, random, "v_readlane_b32 s4, v0, s2\ns_mov_b32 m0, s2\nv_writelane_b32 v1, s3, m0", s2=lane, s3=0xCAFE
+    ):
         assert after["sgpr"][4] == before["vgpr"][0, lane % 64]
         assert np.array_equal(after["vgpr"][1], np.where(LANE == lane % 64, 0xCAFE, before["vgpr"][1]))
 
@@ -49,19 +52,27 @@ def test_lane_number_from_bit_counts(assembler, probe, random):
 
 
 def test_compares_clear_disabled_lanes(assembler, probe, random):
-    for before, after, enabled in run(assembler, probe, random, "v_cmp_ge_u32_e64 s[4:5], v0, v0\nv_cmpx_gt_u32_e32 vcc, v0, v1"):
+    for before, after, enabled in run(
+        assembler, probe, random, "v_cmp_ge_u32_e64 s[4:5], v0, v0\nv_cmpx_gt_u32_e32 vcc, v0, v1"
+    ):
         assert np.array_equal(lanes_of(int(scalar64(after, 4))), enabled)
         assert np.array_equal(lanes_of(int(scalar64(after, EXEC))), enabled & (before["vgpr"][0] > before["vgpr"][1]))
 
 
 def test_accumulation_registers_are_registers_of_their_own(assembler, probe, random):
-    batch = Batch(assembler.assemble(["v_accvgpr_write_b32 a1, v1\nv_accvgpr_read_b32 v2, a0\nv_accvgpr_mov_b32 a2, a0"]), 1, agprs=4)
+    batch = Batch(
+        assembler.assemble(["v_accvgpr_write_b32 a1, v1\nv_accvgpr_read_b32 v2, a0\nv_accvgpr_mov_b32 a2, a0"]), 1, agprs=4
+    )
     batch.input["vgpr"] = random.integers(0, 2**32, batch.input["vgpr"].shape)
     batch.input["agpr"] = random.integers(0, 2**32, batch.input["agpr"].shape)
     set_scalar64(batch.input, EXEC, 0xFF)
     before, after = batch.input[0], batch.run(probe)[0]
-    assert np.array_equal(after["agpr"][1, :8], before["vgpr"][1, :8]) and np.array_equal(after["agpr"][1, 8:], before["agpr"][1, 8:])
-    assert np.array_equal(after["vgpr"][2, :8], before["agpr"][0, :8]) and np.array_equal(after["agpr"][2, :8], before["agpr"][0, :8])
+    assert np.array_equal(after["agpr"][1, :8], before["vgpr"][1, :8]) and np.array_equal(
+        after["agpr"][1, 8:], before["agpr"][1, 8:]
+    )
+    assert np.array_equal(after["vgpr"][2, :8], before["agpr"][0, :8]) and np.array_equal(
+        after["agpr"][2, :8], before["agpr"][0, :8]
+    )
 
 
 # ---- DPP: the lane that each lane reads; -1 is out of bounds ----
@@ -100,7 +111,9 @@ def test_dpp(assembler, probe, random, control):
             read = np.where(valid, before["vgpr"][0][source], 0).astype(np.uint32)
             written = enabled & selected & (valid | bool(bound))
             difference, moved = 8 + 2 * i, 9 + 2 * i
-            assert np.array_equal(after["vgpr"][difference], np.where(written, read - before["vgpr"][1], before["vgpr"][difference]))
+            assert np.array_equal(
+                after["vgpr"][difference], np.where(written, read - before["vgpr"][1], before["vgpr"][difference])
+            )
             assert np.array_equal(after["vgpr"][moved], np.where(written, read, before["vgpr"][moved]))
 
 

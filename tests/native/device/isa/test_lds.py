@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import re
+from wave import ALL_LANES, EXEC, LANES, Batch, lanes_of, set_scalar64
 
 import numpy as np
 import pytest
 from assembly_forms import registers
 from atomic_reference import UPDATES
-from wave import ALL_LANES, EXEC, LANES, Batch, lanes_of, set_scalar64
 
 LDS = 65536
 ADDRESS, DATA, DATA2, RESULT, VGPRS = 2, 4, 8, 12, 16
-OPERATIONS = {"min_i": "smin", "max_i": "smax", "min_u": "umin", "max_u": "umax", "min_f": "min_f", "max_f": "max_f", "add_f": "add_f"}
+OPERATIONS = {
+    "min_i": "smin",
+    "max_i": "smax",
+    "min_u": "umin",
+    "max_u": "umax",
+    "min_f": "min_f",
+    "max_f": "max_f",
+    "add_f": "add_f",
+}
 CROSS_LANE = ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32", "ds_nop")
 
 
@@ -72,7 +80,7 @@ def test_reads_and_writes(assembler, probe, known, random):
     code = assembler.assemble([line for _, line, _, _ in cases])
     batch = prepare(random, code, len(cases))
     batch.input["entry"] = code.entry
-    for (_, _, offsets, size), state in zip(cases, batch.input, strict=True):
+    for (_, _, _, size), state in zip(cases, batch.input, strict=True):
         slots = random.permutation(128)[:LANES] * 16
         state["vgpr"][ADDRESS] = slots + (random.integers(0, 3, LANES) * size if size < 4 else 0)
     for (name, line, offsets, size), before, after in zip(cases, batch.input, batch.run(probe), strict=True):
@@ -84,7 +92,9 @@ def test_reads_and_writes(assembler, probe, known, random):
             for lane in enabled:
                 at = int(before["vgpr"][ADDRESS, lane]) + offsets[part]
                 if "write" in name:
-                    data = lanes_words(before, (DATA, DATA2)[part], max(1, size // 4), lane) >> (16 if name.endswith("_hi") else 0)
+                    data = lanes_words(before, (DATA, DATA2)[part], max(1, size // 4), lane) >> (
+                        16 if name.endswith("_hi") else 0
+                    )
                     memory[at : at + size] = (data & (1 << 8 * size) - 1).to_bytes(size, "little")
         for lane in enabled:
             if "read" in name:

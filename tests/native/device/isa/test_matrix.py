@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from wave import EXEC, LANES, Batch, set_scalar64
 
 import numpy as np
 from assembly_forms import registers
-from wave import EXEC, LANES, Batch, set_scalar64
 
 A, B, D = 0, 8, 32  # first registers
 VGPRS = 64
@@ -115,7 +115,9 @@ class Case:
         lanes, at = map(np.array, zip(*(input_lane(matrix, i, k, b) for b, i, k in np.ndindex(bits_a.shape)), strict=True))
         for first, bits in ((A, bits_a), (B, bits_b.transpose(0, 2, 1))):
             shifted = bits.ravel().astype(np.uint64) << (at * width % 32).astype(np.uint64)
-            np.bitwise_or.at(state["vgpr"], (first + at * width // 32, lanes), (shifted & np.uint64(0xFFFFFFFF)).astype(np.uint32))
+            np.bitwise_or.at(
+                state["vgpr"], (first + at * width // 32, lanes), (shifted & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+            )
             if width == 64:
                 state["vgpr"][first + 1, lanes] = shifted >> np.uint64(32)
         count = matrix.accumulator_registers
@@ -146,7 +148,11 @@ def draw_accumulators(random: np.random.Generator, kind: str, count: int) -> np.
 def test_matrix_products(probe, assembler, known, random):
     matrices = [matrix_of(name) for name in known if name.startswith("v_mfma")]
     assert len(matrices) >= 25
-    cases = [Case(matrix, third, kind) for matrix in matrices for third, kind in (("same", "v"), ("same", "a"), ("0", "v"), ("1", "a"))]
+    cases = [
+        Case(matrix, third, kind)
+        for matrix in matrices
+        for third, kind in (("same", "v"), ("same", "a"), ("0", "v"), ("1", "a"))
+    ]
     cases = [Case(c.matrix, "1.0" if c.third == "1" and c.matrix.a != "i8" else c.third, c.kind) for c in cases]
     code = assembler.assemble([case.text for case in cases])
     batch = Batch(code, len(cases), vgprs=VGPRS, agprs=VGPRS)

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from wave import ALL_LANES, EXEC, LANES, MEMORY_ADDRESS, Batch, lanes_of, set_scalar64
 
 import numpy as np
 import pytest
 from assembly_forms import registers
 from atomic_reference import UPDATES
-from wave import ALL_LANES, EXEC, LANES, MEMORY_ADDRESS, Batch, lanes_of, set_scalar64
 
 MEMORY = 0x2000  # the first half below 4 GiB, the second above
 LDS, SCRATCH = 4096, 512
 RESULT, DATA = 20, 12  # registers
 VGPRS = 28
-SIZES = {"byte": 1, "ubyte": 1, "sbyte": 1, "short": 2, "ushort": 2, "sshort": 2, "dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
+SIZES = {
+    "byte": 1,
+    "ubyte": 1,
+    "sbyte": 1,
+    "short": 2,
+    "ushort": 2,
+    "sshort": 2,
+    "dword": 4,
+    "dwordx2": 8,
+    "dwordx3": 12,
+    "dwordx4": 16,
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,10 @@ def store(access: Access, memory: bytearray, at: int, data: list[int]) -> None:
 def atomic(access: Access, memory: bytearray, at: int, data: list[int]) -> list[int]:
     bits = 8 * access.size
     old = int.from_bytes(memory[at : at + access.size], "little")
-    words = [sum(word << (32 * i) for i, word in enumerate(data[k : k + access.size // 4])) for k in range(0, len(data), access.size // 4)]
+    words = [
+        sum(word << (32 * i) for i, word in enumerate(data[k : k + access.size // 4]))
+        for k in range(0, len(data), access.size // 4)
+    ]
     if access.operation == "cmpswap":
         new = words[0] if old == words[1] else old
     else:
@@ -100,8 +114,14 @@ def cases_of(name: str) -> list[Case]:
     offsets = [0, 24] if access.space == "flat" else [0, 24, -40]
     cases = []
     for form in forms:
-        addresses = {"vector": "v[2:3]", "base": "v2"} if access.space != "scratch" else {"vector": "v2", "base": "off", "both": "v2"}
-        base = {"flat": "", "global": ", off" if form == "vector" else ", s[4:5]", "scratch": ", off" if form == "vector" else ", s4"}
+        addresses = (
+            {"vector": "v[2:3]", "base": "v2"} if access.space != "scratch" else {"vector": "v2", "base": "off", "both": "v2"}
+        )
+        base = {
+            "flat": "",
+            "global": ", off" if form == "vector" else ", s[4:5]",
+            "scratch": ", off" if form == "vector" else ", s4",
+        }
         for offset in offsets:
             for returns in (False, True) if access.kind == "atomic" else (False,):
                 operands = [addresses[form]]
@@ -110,7 +130,9 @@ def cases_of(name: str) -> list[Case]:
                 if access.kind == "load" or returns:
                     operands.insert(0, result)
                 tail = (f" offset:{offset}" if offset else "") + (" sc0" if returns else "")
-                cases.append(Case(access, f"{name} {', '.join(operands)}{base[access.space]}{tail}", form, offset, returns, words))
+                cases.append(
+                    Case(access, f"{name} {', '.join(operands)}{base[access.space]}{tail}", form, offset, returns, words)
+                )
     return cases
 
 
@@ -119,7 +141,10 @@ def place(random: np.random.Generator, case: Case, start: np.void, spaces: str, 
     access, size = case.access, case.access.size
     alignment = size if access.kind == "atomic" else 1 if size < 4 else 4
     room = {"global": MEMORY, "lds": LDS, "scratch": SCRATCH}
-    slots = {s: random.permutation(room[s] // 16 - 8)[:LANES] + 4 if s != "scratch" else random.integers(4, SCRATCH // 16 - 4, LANES) for s in room}
+    slots = {
+        s: random.permutation(room[s] // 16 - 8)[:LANES] + 4 if s != "scratch" else random.integers(4, SCRATCH // 16 - 4, LANES)
+        for s in room
+    }
     shift = random.integers(0, (16 - size) // alignment + 1, LANES) * alignment
     chosen = [spaces if spaces != "mixed" else str(random.choice(["global", "lds", "scratch"])) for _ in range(LANES)]
     where = [(s, int(slots[s][lane] * 16 + shift[lane])) for lane, s in enumerate(chosen)]
@@ -191,7 +216,9 @@ def run_cases(assembler, probe, apertures, random, cases: list[tuple[Case, str]]
         if not same:
             failures.append(f"{case.text} ({spaces}): memory differs")
         elif not np.array_equal(after["vgpr"], vgpr):
-            failures.append(f"{case.text} ({spaces}): registers {sorted(set(np.nonzero(after['vgpr'] != vgpr)[0].tolist()))} differ")
+            failures.append(
+                f"{case.text} ({spaces}): registers {sorted(set(np.nonzero(after['vgpr'] != vgpr)[0].tolist()))} differ"
+            )
     return failures
 
 
@@ -201,7 +228,13 @@ def make_floats_ordinary(random: np.random.Generator, cases: list[tuple[Case, st
         operation = case.access.operation
         if not operation.endswith(("_f", "f16")):
             continue
-        kind = np.float16 if "f16" in operation and "bf16" not in operation else np.float64 if case.access.size == 8 else np.float32
+        kind = (
+            np.float16
+            if "f16" in operation and "bf16" not in operation
+            else np.float64
+            if case.access.size == 8
+            else np.float32
+        )
         if "bf16" in operation:
             kind = np.float32
         for name in ("memory", "lds", "scratch"):

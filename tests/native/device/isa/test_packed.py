@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from wave import LANES, Batch
 
 import numpy as np
 import pytest
 from operands import draw
-from pseudocode import bits_of_float, bits_of_fraction, float_of
-from wave import LANES, Batch
+from pseudocode_values import bits_of_float, bits_of_fraction, float_of
 
 FORMS = list(itertools.product((0, 1), repeat=2))
 
@@ -39,12 +39,18 @@ def finite_halves(random, registers: int) -> np.ndarray:
     return random.standard_normal((registers, LANES, 2)).astype(np.float16).view(np.uint32).reshape(registers, LANES)
 
 
-@pytest.mark.parametrize(("name", "operation"), [("v_pk_add_f16", np.add), ("v_pk_mul_f16", np.multiply), ("v_pk_max_f16", np.maximum)])
+@pytest.mark.parametrize(
+    ("name", "operation"), [("v_pk_add_f16", np.add), ("v_pk_mul_f16", np.multiply), ("v_pk_max_f16", np.maximum)]
+)
 def test_half_selection_and_negation(assembler, probe, random, name, operation):
     vgpr = finite_halves(random, 4)
     forms = list(itertools.product(FORMS, FORMS, [(0, 0), (1, 0)], [(0, 0), (0, 1)]))
-    lines = [f"{name} v2, v0, v1 op_sel:{bits_text(s)} op_sel_hi:{bits_text(h)} neg_lo:{bits_text(nl)} neg_hi:{bits_text(nh)}" for s, h, nl, nh in forms]
+    lines = [
+        f"{name} v2, v0, v1 op_sel:{bits_text(s)} op_sel_hi:{bits_text(h)} neg_lo:{bits_text(nl)} neg_hi:{bits_text(nh)}"
+        for s, h, nl, nh in forms
+    ]
     for (select, select_high, negate, negate_high), after in zip(forms, run(assembler, probe, lines, vgpr), strict=True):
+
         def result(select, negate):
             a, b = (half(vgpr[i], select[i]).view(np.float16) * np.float16(-1 if negate[i] else 1) for i in (0, 1))
             return operation(a, b).view(np.uint16).astype(np.uint32)
@@ -55,9 +61,9 @@ def test_half_selection_and_negation(assembler, probe, random, name, operation):
 
 def test_integer_halves(assembler, probe, random):
     vgpr = draw(random, (4, LANES), 32).astype(np.uint32)
-    lines = [f"v_pk_mad_u16 v3, v0, v1, v2 op_sel:{bits_text(f)} op_sel_hi:{bits_text(g)}" for f in itertools.product((0, 1), repeat=3)
-             for g in itertools.product((0, 1), repeat=3)]  # fmt: skip
-    forms = [(f, g) for f in itertools.product((0, 1), repeat=3) for g in itertools.product((0, 1), repeat=3)]
+    triples = list(itertools.product((0, 1), repeat=3))
+    forms = list(itertools.product(triples, triples))
+    lines = [f"v_pk_mad_u16 v3, v0, v1, v2 op_sel:{bits_text(low)} op_sel_hi:{bits_text(high)}" for low, high in forms]
     for (low, high), after in zip(forms, run(assembler, probe, lines, vgpr), strict=True):
         parts = []
         for select in (low, high):
@@ -98,7 +104,9 @@ def test_pairs_of_singles(assembler, probe, random, name, count):
             # The product of singles is exact in double; two of them cannot make a tie that a third rounding would miss.
             exact = operands[0] + operands[1] if "add" in name else operands[0] * operands[1]
             if count == 3:
-                expected = [bits_of_fraction(Fraction(a) * Fraction(b) + Fraction(c), 32) for a, b, c in zip(*operands, strict=True)]
+                expected = [
+                    bits_of_fraction(Fraction(a) * Fraction(b) + Fraction(c), 32) for a, b, c in zip(*operands, strict=True)
+                ]
             else:
                 expected = exact.astype(np.float32).view(np.uint32).tolist()
             assert after[6 + part].tolist() == expected
@@ -120,13 +128,20 @@ def test_mixed_precision(assembler, probe, random, name):
     lines = [f"{name} v3, -v0, v1, |v2| op_sel:{bits_text(s)} op_sel_hi:{bits_text(h)}" for s, h in forms]
     for (select, is_half), after in zip(forms, run(assembler, probe, lines, vgpr), strict=True):
         for lane in range(LANES):
-            values = [float_of(int(half(vgpr[i], select[i])[lane]), 16) if is_half[i] else float_of(int(vgpr[i][lane]), 32) for i in range(3)]
+            values = [
+                float_of(int(half(vgpr[i], select[i])[lane]), 16) if is_half[i] else float_of(int(vgpr[i][lane]), 32)
+                for i in range(3)
+            ]
             if not all(np.isfinite(values)):
                 continue
             total = bits_of_fraction(-Fraction(values[0]) * Fraction(values[1]) + abs(Fraction(values[2])), 32)
             old, got = int(vgpr[3][lane]), int(after[3][lane])
             rounded = bits_of_float(float_of(total, 32), 16)
-            expected = {"v_fma_mix_f32": total, "v_fma_mixlo_f16": old & 0xFFFF0000 | rounded, "v_fma_mixhi_f16": old & 0xFFFF | rounded << 16}
+            expected = {
+                "v_fma_mix_f32": total,
+                "v_fma_mixlo_f16": old & 0xFFFF0000 | rounded,
+                "v_fma_mixhi_f16": old & 0xFFFF | rounded << 16,
+            }
             assert got == expected[name]
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from wave import ALL_LANES, DEFAULT_MODE, EXEC, IEEE, LANES, VCC, Batch, lanes_of, mask_of, scalar64, set_scalar64
 
 import numpy as np
 import pytest
 from assemble import Code
 from operands import draw, draw_register_pairs
-from pseudocode import Bits, Library, Unsupported, float_of, is_nan
+from pseudocode import Library
+from pseudocode_storage import Bits
+from pseudocode_values import Unsupported, float_of, is_nan
 from shapes import (
     RESULT_SGPR,
     RESULT_VGPR,
@@ -27,7 +30,6 @@ from shapes import (
     shape_of,
     vector_forms,
 )
-from wave import ALL_LANES, DEFAULT_MODE, EXEC, IEEE, LANES, VCC, Batch, lanes_of, mask_of, scalar64, set_scalar64
 
 BEYOND_PSEUDOCODE = {
     "v_rndne": "floor(x + 0.5) rounds twice and loses -0",
@@ -403,7 +405,9 @@ def test_scalar_instructions_with_immediate(probe, assembler, library, random):
 
 def test_the_interpreter_itself():
     """A few programs with known results: an oracle that agrees with everything is none."""
-    library = Library({"v_half_f32": "D0.f32 = S0.f32 * 0.5F", "v_pack_b32": "D0[31 : 16].u16 = S1.u16;\nD0[15 : 0].u16 = S0.u16"})
+    library = Library(
+        {"v_half_f32": "D0.f32 = S0.f32 * 0.5F", "v_pack_b32": "D0[31 : 16].u16 = S1.u16;\nD0[15 : 0].u16 = S0.u16"}
+    )
     state = {"S0": Bits(0x40400000), "D0": Bits()}
     library.run("v_half_f32", state)
     assert state["D0"].bits == 0x3FC00000

@@ -8,19 +8,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from wave import DEFAULT_MODE, IEEE, LANES, Batch
 
 import numpy as np
 import pytest
 from operands import draw
-from pseudocode import bits_of_float, bits_of_fraction, float_of, is_nan
-from wave import DEFAULT_MODE, IEEE, LANES, Batch
+from pseudocode_values import bits_of_float, bits_of_fraction, float_of, is_nan
 
 QUIET = {16: 0x200, 32: 0x400000, 64: 1 << 51}
 DEFAULT_NAN = {16: 0x7E00, 32: 0x7FC00000, 64: 0x7FF8 << 48}
 WAVES = 12
 
 
-def run(assembler, probe, line: str, sources: list[tuple[np.ndarray, int]], result_bits: int, mode: int = DEFAULT_MODE) -> np.ndarray:
+def run(
+    assembler, probe, line: str, sources: list[tuple[np.ndarray, int]], result_bits: int, mode: int = DEFAULT_MODE
+) -> np.ndarray:
     """One instruction on [WAVES * 64] operands (bits, width); the sources are v0, v2, v4, the result v6 (whole register)."""
     batch = Batch(assembler.assemble([line]), WAVES)
     batch.input["mode"] = mode
@@ -78,9 +80,20 @@ def exact(operation: Callable[..., Fraction], size: int, limit: Callable[..., fl
     return apply
 
 
+def product_sign(a, b):
+    """Right for infinities and zeros, and in its sign."""
+    if a == 0 or b == 0 or not np.isfinite(a) or not np.isfinite(b):
+        return a * b
+    return math.copysign(1.0, a) * math.copysign(1.0, b)
+
+
 def fused_sign(a, b, c):
     """Right for infinities and, where the exact sum is zero, for its sign."""
-    product = np.sign(a) * np.sign(b) * (np.inf if np.isinf(a) or np.isinf(b) else 1.0) if not (np.isnan(a * b) and (a == 0 or b == 0)) else np.nan
+    product = (
+        np.sign(a) * np.sign(b) * (np.inf if np.isinf(a) or np.isinf(b) else 1.0)
+        if not (np.isnan(a * b) and (a == 0 or b == 0))
+        else np.nan
+    )
     if a == 0 or b == 0:
         product = np.nan if np.isinf(a) or np.isinf(b) else math.copysign(0.0, math.copysign(1, a) * math.copysign(1, b))
     if np.isinf(product) or np.isinf(c) or np.isnan(product):
@@ -95,8 +108,7 @@ EXACT = [
     for kind, size in (("f16", 16), ("f32", 32), ("f64", 64))
     for name, count, operation, limit in (
         ("add", 2, lambda a, b: a + b, lambda a, b: a + b),
-        ("mul", 2, lambda a, b: a * b, lambda a, b: np.sign(a) * np.sign(b) * (np.inf if np.isinf(a * b) and (np.isinf(a) or np.isinf(b)) else 1)
-         if a != 0 and b != 0 else a * b),
+        ("mul", 2, lambda a, b: a * b, product_sign),
         ("fma", 3, lambda a, b, c: a * b + c, fused_sign),
     )
 ]  # fmt: skip
@@ -115,7 +127,12 @@ def test_sums_and_products(assembler, probe, random, name, size, count, operatio
     got = run(assembler, probe, f"{name} {operands}", sources, max(size, 32))
     for i in range(got.size):
         arguments = [int(bits[i]) for bits, _ in sources]
-        assert int(got[i]) & mask == low_half(*arguments), (name, [hex(a) for a in arguments], hex(int(got[i])), hex(low_half(*arguments)))
+        assert int(got[i]) & mask == low_half(*arguments), (
+            name,
+            [hex(a) for a in arguments],
+            hex(int(got[i])),
+            hex(low_half(*arguments)),
+        )
 
 
 # ---- rounding to integers, fractions, exponents ----
@@ -193,7 +210,9 @@ def test_rounding_and_taking_apart(assembler, probe, random, name, size, result,
     check(assembler, probe, random, name, (size,), result, reference)
 
 
-@pytest.mark.parametrize(("name", "size", "exponent_bits"), [("v_ldexp_f16", 16, 16), ("v_ldexp_f32", 32, 32), ("v_ldexp_f64", 64, 32)])
+@pytest.mark.parametrize(
+    ("name", "size", "exponent_bits"), [("v_ldexp_f16", 16, 16), ("v_ldexp_f32", 32, 32), ("v_ldexp_f64", 64, 32)]
+)
 def test_scaling_by_powers_of_two(assembler, probe, random, name, size, exponent_bits):
     check(assembler, probe, random, name, (size, exponent_bits), size, scaled(size, exponent_bits))
 
@@ -211,6 +230,18 @@ def half_toward_zero(bits: int) -> int:
     if float_of(nearest, 16) > abs(number):
         nearest -= 1
     return nearest | (0x8000 if bits >> 31 else 0)
+
+
+def widened(bits: int) -> int:
+    if is_nan(bits, 16):
+        return (bits & 0x8000) << 16 | 0x7FC00000 | (bits & 0x3FF) << 13
+    return bits_of_float(float_of(bits, 16), 32)
+
+
+def narrowed(bits: int) -> int:
+    if is_nan(bits, 32):
+        return bits >> 16 & 0x8000 | 0x7E00 | bits >> 13 & 0x3FF
+    return bits_of_float(float_of(bits, 32), 16)
 
 
 def to_byte(bits: int, index: int, into: int) -> int:
@@ -233,8 +264,8 @@ CONVERSIONS = [
     ("v_cvt_pk_u8_f32", (32, 32, 32), 32, to_byte),
     ("v_cvt_rpi_i32_f32", (32,), 32, nearest_half_up),
     # Denormal halves are kept in both directions.
-    ("v_cvt_f32_f16", (16,), 32, lambda a: nan_rule(32, (a & 0x8000) << 16 | 0x7F800000 | (a & 0x3FF) << 13) if is_nan(a, 16) else bits_of_float(float_of(a, 16), 32)),
-    ("v_cvt_f16_f32", (32,), 32, lambda a: (a >> 16 & 0x8000) | 0x7E00 | (a >> 13 & 0x3FF) if is_nan(a, 32) else bits_of_float(float_of(a, 32), 16)),
+    ("v_cvt_f32_f16", (16,), 32, widened),
+    ("v_cvt_f16_f32", (32,), 32, narrowed),
 ]  # fmt: skip
 
 
@@ -299,7 +330,9 @@ FUNCTIONS = {"rcp": reciprocal, "sqrt": root, "rsq": lambda x: reciprocal(root(x
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_transcendentals(assembler, probe, random, function, kind):
     size = int(kind[1:])
-    check(assembler, probe, random, f"v_{function}_{kind}", (size,), size, transcendental(FUNCTIONS[function], size), tolerance=1)
+    check(
+        assembler, probe, random, f"v_{function}_{kind}", (size,), size, transcendental(FUNCTIONS[function], size), tolerance=1
+    )
 
 
 # ---- minima, maxima and medians of NaNs ----

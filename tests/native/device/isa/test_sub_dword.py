@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from wave import EXEC, LANES, VCC, Batch, lanes_of, scalar64, set_scalar64
 
 import numpy as np
 import pytest
-from wave import EXEC, LANES, VCC, Batch, lanes_of, scalar64, set_scalar64
 
 SELECTS = ["BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"]
 
@@ -53,7 +53,9 @@ def run_all(assembler, probe, random, lines: list[str], draw=None):
     code = assembler.assemble(lines)
     batch = Batch(code, len(lines))
     batch.input["entry"] = code.entry
-    batch.input["vgpr"] = random.integers(0, 2**32, batch.input["vgpr"].shape) if draw is None else draw(batch.input["vgpr"].shape)
+    batch.input["vgpr"] = (
+        random.integers(0, 2**32, batch.input["vgpr"].shape) if draw is None else draw(batch.input["vgpr"].shape)
+    )
     set_scalar64(batch.input, EXEC, random.integers(0, 2**64 - 1, len(lines), np.uint64))
     for line, before, after in zip(lines, batch.input, batch.run(probe), strict=True):
         assert not after["faulted"], (line, after["fault"])
@@ -72,7 +74,9 @@ def test_integer_selection(assembler, probe, random, name):
     for to, first, second, signed, unused in forms:
         a, b = ("sext(v0)" if "a" in signed else "v0"), ("sext(v1)" if "b" in signed else "v1")
         lines.append(f"{name}_sdwa v2, {a}, {b} dst_sel:{to} dst_unused:{unused} src0_sel:{first} src1_sel:{second}")
-    for (to, first, second, signed, unused), (before, after, enabled) in zip(forms, run_all(assembler, probe, random, lines), strict=True):
+    for (to, first, second, signed, unused), (before, after, enabled) in zip(
+        forms, run_all(assembler, probe, random, lines), strict=True
+    ):
         a, b = selected(before[0], first, "a" in signed), selected(before[1], second, "b" in signed)
         result = OPERATIONS[name](a, b)
         expected = placed(result, before[2], to, unused) if to != "DWORD" else result
@@ -88,7 +92,9 @@ def test_half_selection(assembler, probe, random, modifier):
     """neg and abs act on the selected half."""
     first = {"": "v0", "-": "-v0", "|": "|v0|", "-|": "-|v0|"}[modifier]
     forms = list(itertools.product(["WORD_0", "WORD_1"], ["WORD_0", "WORD_1"], ["WORD_0", "WORD_1"]))
-    lines = [f"v_add_f16_sdwa v2, {first}, v1 dst_sel:{d} dst_unused:UNUSED_PRESERVE src0_sel:{s} src1_sel:{t}" for d, s, t in forms]
+    lines = [
+        f"v_add_f16_sdwa v2, {first}, v1 dst_sel:{d} dst_unused:UNUSED_PRESERVE src0_sel:{s} src1_sel:{t}" for d, s, t in forms
+    ]
     states = run_all(assembler, probe, random, lines, lambda shape: halves(shape, random))
     for (to, one, other), (before, after, enabled) in zip(forms, states, strict=True):
         a = selected(before[0], one, False).astype(np.uint16).view(np.float16)
@@ -102,12 +108,14 @@ def test_half_selection(assembler, probe, random, modifier):
 def test_selection_in_compares_and_carries(assembler, probe, random):
     lines = ["v_cmp_gt_u32_sdwa s[4:5], v0, v1 src0_sel:BYTE_2 src1_sel:BYTE_0",
              "v_cmp_lt_i16_sdwa vcc, sext(v0), v1 src0_sel:BYTE_1 src1_sel:WORD_1",
-             "v_add_co_u32_sdwa v2, vcc, v0, v1 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:WORD_1"]  # fmt: skip
+             "v_add_co_u32_sdwa v2, vcc, v0, v1 dst_sel:DWORD dst_unused:UNUSED_PAD src1_sel:WORD_1"]  # fmt: skip
     (greater, less, carry) = run_all(assembler, probe, random, lines)
     before, after, enabled = greater
     assert np.array_equal(lanes_of(int(scalar64(after, 4))), enabled & ((before[0] >> 16 & 255) > (before[1] & 255)))
     before, after, enabled = less
-    expected = selected(before[0], "BYTE_1", True).astype(np.uint16).view(np.int16) < (before[1] >> 16).astype(np.uint16).view(np.int16)
+    expected = selected(before[0], "BYTE_1", True).astype(np.uint16).view(np.int16) < (before[1] >> 16).astype(np.uint16).view(
+        np.int16
+    )
     assert np.array_equal(lanes_of(int(scalar64(after, VCC))), enabled & expected)
     before, after, enabled = carry
     assert np.array_equal(lanes_of(int(scalar64(after, VCC))), enabled & (before[0] + (before[1] >> 16) > 0xFFFFFFFF))
@@ -115,7 +123,9 @@ def test_selection_in_compares_and_carries(assembler, probe, random):
 
 OP_SEL = {
     "v_mad_u16": lambda a, b, c: a * b + c,
-    "v_max3_i16": lambda a, b, c: np.maximum(np.maximum(*(x.astype(np.uint16).view(np.int16) for x in (a, b))), c.astype(np.uint16).view(np.int16)).astype(np.int64),
+    "v_max3_i16": lambda a, b, c: np.maximum(
+        np.maximum(*(x.astype(np.uint16).view(np.int16) for x in (a, b))), c.astype(np.uint16).view(np.int16)
+    ).astype(np.int64),
     "v_med3_u16": lambda a, b, c: np.median(np.stack([a, b, c]), axis=0).astype(np.int64),
 }
 

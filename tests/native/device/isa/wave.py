@@ -42,7 +42,9 @@ class Batch:
         state = [part for part in state if np.prod(part[2])]
         self.input = np.zeros(count, [("entry", "<u4"), ("mode", "<u4"), ("scc", "<u4"), *state])
         self.input["mode"] = DEFAULT_MODE
-        self._result_type = np.dtype([("faulted", "<u4"), ("scc", "<u4"), ("mode", "<u4"), ("executed", "<u4"), ("fault", "S256"), *state])
+        self._result_type = np.dtype(
+            [("faulted", "<u4"), ("scc", "<u4"), ("mode", "<u4"), ("executed", "<u4"), ("fault", "S256"), *state]
+        )
         set_scalar64(self.input, EXEC, ALL_LANES)
 
     def run(self, probe: Path) -> np.ndarray:
@@ -60,11 +62,15 @@ def set_scalar64(states: np.ndarray, register: int, value) -> None:
 
 
 def scalar64(states: np.ndarray, register: int) -> np.ndarray:
-    return states["sgpr"][..., register].astype(np.uint64) | states["sgpr"][..., register + 1].astype(np.uint64) << np.uint64(32)
+    return states["sgpr"][..., register].astype(np.uint64) | states["sgpr"][..., register + 1].astype(np.uint64) << np.uint64(
+        32
+    )
 
 
 def vector64(states: np.ndarray, register: int) -> np.ndarray:
-    return states["vgpr"][..., register, :].astype(np.uint64) | states["vgpr"][..., register + 1, :].astype(np.uint64) << np.uint64(32)
+    return states["vgpr"][..., register, :].astype(np.uint64) | states["vgpr"][..., register + 1, :].astype(
+        np.uint64
+    ) << np.uint64(32)
 
 
 def set_vector64(states: np.ndarray, register: int, value) -> None:

@@ -1,0 +1,14 @@
+"""Thread traces as rocprofv3 writes them: what each wave of one CU did, instruction by instruction.
+
+    for trace in read_all(folder):
+        found = findings(trace, family)
+        found.stall_fraction.value, found.waited_for, found.chains
+
+Reading never raises for what the files hold: what cannot be had is None with a reason.
+"""
+
+from rocm_perf_lab.analysis.thread_trace.findings import Findings, findings
+from rocm_perf_lab.analysis.thread_trace.read import read, read_all
+from rocm_perf_lab.analysis.thread_trace.tables import ThreadTrace
+
+__all__ = ["Findings", "ThreadTrace", "findings", "read", "read_all"]

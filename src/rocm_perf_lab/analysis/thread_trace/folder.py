@@ -1,0 +1,44 @@
+"""Where rocprofv3 leaves thread traces: pairs of a folder ui_output_agent_A_dispatch_D and a file stats_<the same>.csv."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_UI, _STATS = "ui_output_", "stats_"
+
+
+@dataclass(frozen=True)
+class Output:
+    """What there is of one traced dispatch; at least one of both."""
+
+    ui: Path | None
+    csv: Path | None
+
+    @property
+    def name(self) -> str:
+        return self.ui.name if self.ui else self.csv.name.removeprefix(_STATS).removesuffix(".csv")
+
+    @property
+    def dispatch(self) -> int | None:
+        found = re.search(r"_dispatch_(\d{1,18})(?:_|$)", self.name)
+        return int(found[1]) if found else None
+
+
+def find(folder: Path) -> list[Output]:
+    """The outputs in or below `folder`, or the one that `folder` is a part of; by dispatch, then by name."""
+    folder = Path(folder)
+    if folder.is_file():
+        return [Output(_existing(folder.parent / folder.name.removeprefix(_STATS).removesuffix(".csv")), folder)]
+    if folder.name.startswith(_UI) or (folder / "code.json").is_file():
+        return [Output(folder, _existing(folder.parent / f"{_STATS}{folder.name}.csv"))]
+    inside = [path for path in folder.rglob(f"{_UI}*") if path.is_dir()]
+    outputs = [Output(path, _existing(path.parent / f"{_STATS}{path.name}.csv")) for path in inside]
+    taken = {output.csv for output in outputs}
+    outputs += [Output(None, path) for path in folder.rglob(f"{_STATS}*.csv") if path.is_file() and path not in taken]
+    return sorted(outputs, key=lambda output: (output.dispatch is None, output.dispatch or 0, output.name))
+
+
+def _existing(path: Path) -> Path | None:
+    return path if path.exists() else None

@@ -1,0 +1,30 @@
+"""How long a matrix instruction keeps its SIMD's matrix unit busy."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_perf_lab.arch.family import Family
+
+_SIMDS = 4
+# v_mfma_f32_32x32x8_f16, v_mfma_f32_32x32x8f16 (before gfx940), v_mfma_f32_32x32x4_2b_f16, v_mfma_f32_32x32x16_fp8_bf8
+_MFMA = re.compile(r"v_mfma_[a-z0-9]+_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?((?:fp8|bf8|f16|bf16|f32|f64|i8)(?:_\w+)?)")
+_PRECISION = {"fp8": "f8", "bf8": "f8", "f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64", "i8": "i8"}
+
+
+def is_matrix(text: str) -> bool:
+    return text.startswith(("v_mfma_", "v_smfmac_"))
+
+
+def busy_cycles(text: str, family: Family) -> float | None:
+    """Its operations over the unit's rate; None for an instruction of another form (sparse, XF32) or a rate not known."""
+    found = _MFMA.match(text)
+    if found is None:
+        return None
+    m, n, k = (int(found[group]) for group in (1, 2, 3))
+    precision = _PRECISION.get(found[5].split("_")[0])
+    rate = family.peak_ops_per_clock_and_cu.get((precision or "", "mfma"))
+    if not rate or "_1k" in found[5]:
+        return None
+    blocks = int(found[4] or 1)
+    return max(4.0, 2.0 * m * n * k * blocks * _SIMDS / rate)

@@ -1,0 +1,249 @@
+"""Files of a thread trace to columns. Whatever is wrong with a file is an Unreadable with one line that names it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rocm_perf_lab.analysis.thread_trace.tables import Code, Wave, WaveEvents
+
+_WAVE_FILE = re.compile(r"se(\d{1,9})_sm(\d{1,9})_sl(\d{1,9})_wv(\d{1,9})\.json")
+_CSV_HEAD = ["CodeObj", "Vaddr", "Instruction", "Hitcount", "Latency", "Stall", "Idle", "Source"]
+_LARGEST = 1 << 62  # cycles and counts beyond are damage, and could overflow sums
+
+
+class Unreadable(Exception):
+    """Why a file gives nothing."""
+
+
+def read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Unreadable(f"{path.name}: {error.strerror or error}") from error
+
+
+def load(path: Path) -> dict[str, Any]:
+    """A JSON object."""
+    return _parse(path, read_bytes(path))
+
+
+def _parse(path: Path, text: bytes) -> dict[str, Any]:
+    if not text.strip():
+        raise Unreadable(f"{path.name} is empty")
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"{path.name} is truncated or no JSON ({_one_line(error)})") from error
+    if not isinstance(document, dict):
+        raise Unreadable(f"{path.name} holds no JSON object")
+    return document
+
+
+def integers(path: Path, what: str, rows: Any, columns: int) -> np.ndarray:
+    """`rows` as int64[n, columns]; refuses everything but whole numbers from 0."""
+    if not isinstance(rows, list):
+        raise Unreadable(f"{path.name}: {what} is no list")
+    if not rows:
+        return np.empty((0, columns), np.int64)
+    try:
+        table = np.array(rows)
+    except (ValueError, OverflowError) as error:
+        raise Unreadable(f"{path.name}: {what} is no table of numbers") from error
+    if table.ndim != 2 or table.shape[1] != columns or table.dtype.kind != "i":
+        raise Unreadable(f"{path.name}: {what} is not {columns} whole numbers a row")
+    return _in_range(path, what, table.astype(np.int64, copy=False))
+
+
+def _in_range(path: Path, what: str, table: np.ndarray) -> np.ndarray:
+    if len(table) and (table.min() < 0 or table.max() > _LARGEST):
+        raise Unreadable(f"{path.name}: {what} has a number that is negative or too large")
+    return table
+
+
+# ---- code ----
+
+
+def code_json(path: Path) -> Code:
+    rows = load(path).get("code")
+    if rows is None:
+        rows = []  # what the decoder writes for a trace without instructions
+    if not isinstance(rows, list):
+        raise Unreadable(f"{path.name}: `code` is no list")
+    for number, row in enumerate(rows):
+        valid = isinstance(row, list) and len(row) >= 10 and isinstance(row[0], str) and isinstance(row[3], str)
+        if not (valid and all(type(value) is int and 0 <= value <= _LARGEST for value in (row[2], *row[4:10]))):
+            raise Unreadable(f"{path.name}: row {number} is not {_SHAPE}")
+    return _code(path, [(row[2], row[0], row[3], *row[4:10]) for row in rows])
+
+
+_SHAPE = "[ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle]"
+
+
+def stats_csv(path: Path) -> Code:
+    """As code_json; lines are numbered from 0 in the order of the file."""
+    try:
+        text = read_bytes(path).decode("utf-8")
+        csv.field_size_limit(1 << 24)  # demangled names have reached 100 kB
+        table = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise Unreadable(f"{path.name} is no CSV ({_one_line(error)})") from error
+    if not table:
+        return _code(path, [])
+    if [name.strip() for name in table[0]] != _CSV_HEAD:
+        raise Unreadable(f"{path.name} does not begin with the columns {', '.join(_CSV_HEAD)}")
+    rows = []
+    for number, row in enumerate(table[1:]):
+        try:
+            numbers = [int(row[column]) for column in (0, 1, 3, 4, 5, 6)]
+        except (ValueError, IndexError) as error:
+            raise Unreadable(f"{path.name}: row {number + 2} is truncated or no numbers") from error
+        if len(row) != len(_CSV_HEAD) or min(numbers) < 0 or max(numbers) > _LARGEST:
+            raise Unreadable(f"{path.name}: row {number + 2} is truncated or has a number out of range")
+        rows.append((number, row[2], row[7], *numbers))
+    return _code(path, rows)
+
+
+def _code(path: Path, rows: list[tuple]) -> Code:
+    """rows: (line, text, source, code object, vaddr, hits, latency, stall, idle); a kernel begins with "; symbol"."""
+    kernels: list[tuple[str, str]] = []
+    kept, kernel_of = [], []
+    for row in sorted(rows, key=lambda row: row[0]):
+        if row[1].startswith("; "):
+            kernels.append((row[1][2:], row[2]))
+        else:
+            kept.append(row)
+            kernel_of.append(len(kernels) - 1)
+    columns = [np.array([row[column] for row in kept], np.int64) for column in (0, *range(3, 9))]
+    line = columns[0]
+    if len(np.unique(line)) != len(line):
+        raise Unreadable(f"{path.name} has two instructions on one line number")
+    return Code(
+        line=line, text=[row[1] for row in kept], source=[row[2] for row in kept],
+        code_object=columns[1], vaddr=columns[2], hits=columns[3], latency=columns[4], stall=columns[5], idle=columns[6],
+        kernel=np.array(kernel_of, np.int64), kernels=kernels,
+    )  # fmt: skip
+
+
+# ---- waves ----
+
+
+def wave_files(folder: Path) -> list[Path]:
+    return sorted((path for path in folder.iterdir() if _WAVE_FILE.fullmatch(path.name)), key=lambda path: _coordinates(path))
+
+
+def _coordinates(path: Path) -> tuple[int, ...]:
+    return tuple(map(int, _WAVE_FILE.fullmatch(path.name).groups()))
+
+
+def wave_json(path: Path) -> Wave:
+    """A wave's file can have hundreds of megabytes, nearly all of it rows of five numbers: those do not go through JSON."""
+    text = read_bytes(path)
+    head, rows, tail = _cut(text, b'"instructions":')
+    middle, _, end = _cut(tail, b'"timeline":')
+    document = _parse(path, head + middle + end)
+    wave = document.get("wave")
+    if not isinstance(wave, dict):
+        raise Unreadable(f"{path.name} has no `wave`")
+    if rows is None:
+        records = integers(path, "`instructions`", wave.get("instructions") or [], 5)
+    else:
+        records = _rows_of_five(path, rows)
+    numbers = {}
+    for name, values in (("begin", wave), ("end", wave), ("cu", wave), ("num_insts", document), ("num_stitched", document)):
+        numbers[name] = values.get(name)
+        if type(numbers[name]) is not int or not 0 <= numbers[name] <= _LARGEST:
+            raise Unreadable(f"{path.name}: `{name}` is no whole number")
+    if numbers["end"] < numbers["begin"]:
+        raise Unreadable(f"{path.name}: the wave ends before it begins")
+    if numbers["num_stitched"] != len(records):
+        raise Unreadable(f"{path.name} has {len(records)} instructions and says {numbers['num_stitched']}")
+    engine, simd, slot, _ = _coordinates(path)
+    if (records[:, 2] > records[:, 3]).any():
+        raise Unreadable(f"{path.name}: an instruction stalls for longer than it takes")
+    return Wave(
+        path.name, engine, numbers["cu"], simd, slot, numbers["begin"], numbers["end"], records,
+        max(0, numbers["num_insts"] - numbers["num_stitched"]),
+    )  # fmt: skip
+
+
+def _cut(text: bytes, key: bytes) -> tuple[bytes, bytes | None, bytes]:
+    """The text before, the rows "1,2],[3,4" and the text behind the table of that key, which [] replaces; rows: None if
+    it is not written without blanks or is empty."""
+    start = text.find(key + b"[[")
+    end = text.find(b"]]", start) if start >= 0 else -1
+    if end < 0:
+        return text, None, b""
+    begin = start + len(key)
+    return text[:begin] + b"[]", text[begin + 2 : end], text[end + 2 :]
+
+
+def _rows_of_five(path: Path, rows: bytes) -> np.ndarray:
+    import pyarrow as arrow
+    import pyarrow.csv as arrow_csv
+
+    names = ["time", "category", "stall", "latency", "line"]
+    try:
+        table = arrow_csv.read_csv(
+            arrow.BufferReader(rows.replace(b"],[", b"\n")),
+            arrow_csv.ReadOptions(column_names=names),
+            arrow_csv.ParseOptions(quote_char=False, ignore_empty_lines=False),
+            arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, arrow.int64()), null_values=[]),
+        )
+    except arrow.ArrowInvalid as error:
+        raise Unreadable(f"{path.name}: `instructions` is not 5 whole numbers a row ({_one_line(error)})") from error
+    columns = [table.column(name).to_numpy() for name in names]
+    return _in_range(path, "`instructions`", np.column_stack(columns))
+
+
+# ---- the rest ----
+
+
+def occupancy_json(path: Path) -> WaveEvents:
+    document = load(path)
+    engines = {
+        int(name): integers(path, f"engine {name}", rows, 6)
+        for name, rows in document.items()
+        if name.isascii() and name.isdigit()
+    }
+    return WaveEvents(engines)
+
+
+def gfxip_and_files(path: Path) -> tuple[int | None, list[str]]:
+    """The generation, and the wave files that there should be."""
+    document = load(path)
+    gfxip = document.get("gfxip")
+    files = _leaves(document.get("wave_filenames"))
+    return (gfxip if type(gfxip) is int else None), sorted(name for name in files if _WAVE_FILE.fullmatch(name))
+
+
+def _leaves(tree: Any) -> list[str]:
+    """The file names in {engine: {simd: {slot: {id: [name, begin, end]}}}}."""
+    if isinstance(tree, dict):
+        return [name for branch in tree.values() for name in _leaves(branch)]
+    return [tree[0]] if isinstance(tree, list) and tree and isinstance(tree[0], str) else []
+
+
+def clock_mhz(path: Path) -> float:
+    """The shader clock, from its readings beside those of a clock of known frequency."""
+    document = load(path)
+    metadata = document.get("metadata")
+    frequency = metadata.get("frequency") if isinstance(metadata, dict) else None
+    for name, readings in document.items():
+        if not re.fullmatch(r"SE\d+", name):
+            continue
+        table = integers(path, name, readings, 2)
+        if len(table) >= 2 and type(frequency) is int and (ticks := int(table[-1, 1] - table[0, 1])) > 0:
+            if (cycles := int(table[-1, 0] - table[0, 0])) > 0:
+                return cycles / ticks * frequency / 1e6
+    raise Unreadable(f"{path.name} has no two readings of the clocks")
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:120]

@@ -1,0 +1,136 @@
+"""Reads a thread trace, as much of it as there is, and refuses what contradicts itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from rocm_perf_lab.analysis.thread_trace import parse, sums
+from rocm_perf_lab.analysis.thread_trace.folder import Output, find
+from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
+from rocm_perf_lab.analysis.thread_trace.tables import Code, ThreadTrace, Wave, WaveEvents
+
+NOTHING_RAN = "no wave of the dispatch ran on the traced CU and SIMDs"
+
+
+def read_all(folder: Path) -> list[ThreadTrace]:
+    """The thread traces in or below `folder`, in the order of their dispatches; [] if there are none."""
+    return [_read(output) for output in find(folder)]
+
+
+def read(folder: Path) -> ThreadTrace:
+    """The thread trace of one dispatch: its ui_output folder or its CSV, whichever is given; the other is found beside it.
+
+    Never raises for what is in the files: fields are None with a reason in `missing`.
+    """
+    outputs = find(folder)
+    if not outputs:
+        return _nothing(Path(folder), f"{folder} has no thread trace")
+    return _read(outputs[0])
+
+
+def _nothing(folder: Path, why: str) -> ThreadTrace:
+    return ThreadTrace(
+        folder, None, None, None, None, None, None, dict.fromkeys(("code", "waves", "events", "gfxip", "clock_mhz"), why)
+    )
+
+
+def _read(output: Output) -> ThreadTrace:
+    missing: dict[str, str] = {}
+    code = _code(output, missing)
+    gfxip, clock, waves, events = None, None, None, None
+    if output.ui is None:
+        missing |= dict.fromkeys(("waves", "events", "gfxip", "clock_mhz"), f"there is no folder {output.name}")
+    else:
+        gfxip, listed = _files(output.ui, missing)
+        waves = None if "waves" in missing else _waves(output.ui, listed, missing)
+        events = _events(output.ui, missing)
+        clock = _clock(output.ui, missing)
+    trace = ThreadTrace(output.ui or output.csv, output.dispatch, gfxip, clock, code, waves, events, missing)
+    return _checked(trace)
+
+
+def _code(output: Output, missing: dict[str, str]) -> Code | None:
+    """Of code.json; of the CSV where that is missing. None if both are there and differ."""
+    found: list[tuple[str, Code]] = []
+    reasons = []
+    for path, reader in ((output.ui / "code.json" if output.ui else None, parse.code_json), (output.csv, parse.stats_csv)):
+        if path is None:
+            continue
+        try:
+            found.append((path.name, reader(path)))
+        except Unreadable as reason:
+            reasons.append(str(reason))
+    if not found:
+        missing["code"] = "; ".join(reasons)
+        return None
+    if len(found) == 2 and (wrong := _csv_differs(found[0], found[1])):
+        missing["code"] = wrong
+        return None
+    if output.ui is not None and reasons and found[0][0] != "code.json":
+        missing["waves"] = f"{reasons[0]}: it says what the waves' records refer to"
+    return found[0][1]
+
+
+def _csv_differs(json: tuple[str, Code], csv: tuple[str, Code]) -> str | None:
+    """The CSV is in the order of addresses, code.json in that of first execution."""
+    order = np.lexsort((json[1].vaddr, json[1].code_object))
+    sorted_sums = {name: getattr(json[1], name)[order] for name in Code.SUMS}
+    return sums.difference(csv[0], csv[1], json[0], sorted_sums)
+
+
+def _files(ui: Path, missing: dict[str, str]) -> tuple[int | None, list[str]]:
+    try:
+        gfxip, listed = parse.gfxip_and_files(ui / "filenames.json")
+    except Unreadable as reason:
+        missing["gfxip"] = str(reason)
+        return None, []
+    if gfxip is None:
+        missing["gfxip"] = "filenames.json does not name it"
+    return gfxip, listed
+
+
+def _waves(ui: Path, listed: list[str], missing: dict[str, str]) -> list[Wave] | None:
+    try:
+        files = parse.wave_files(ui)
+        lost = sorted(set(listed) - {path.name for path in files})
+        if lost:
+            missing["waves"] = f"{lost[0]} is missing" + (f", and {len(lost) - 1} more" if len(lost) > 1 else "")
+            return None
+        return [parse.wave_json(path) for path in files]
+    except Unreadable as reason:
+        missing["waves"] = str(reason)
+    except OSError as error:
+        missing["waves"] = f"{ui.name}: {error.strerror or error}"
+    return None
+
+
+def _events(ui: Path, missing: dict[str, str]) -> WaveEvents | None:
+    try:
+        return parse.occupancy_json(ui / "occupancy.json")
+    except Unreadable as reason:
+        missing["events"] = str(reason)
+        return None
+
+
+def _clock(ui: Path, missing: dict[str, str]) -> float | None:
+    try:
+        return parse.clock_mhz(ui / "realtime.json")
+    except Unreadable as reason:
+        missing["clock_mhz"] = str(reason)
+        return None
+
+
+def _checked(trace: ThreadTrace) -> ThreadTrace:
+    """Without the parts that contradict each other: one of them is wrong, and nothing says which."""
+    if trace.code is None or trace.waves is None:
+        return trace
+    if not trace.waves and not trace.code.hits.any():
+        why = {"waves": NOTHING_RAN, "code": NOTHING_RAN}
+        return replace(trace, waves=None, code=None, missing=trace.missing | why)
+    wrong = sums.difference("code.json", trace.code, "the waves' records", sums.per_instruction(trace.code, trace.waves))
+    if wrong is None:
+        return trace
+    return replace(trace, waves=None, code=None, missing=trace.missing | {"waves": wrong, "code": wrong})

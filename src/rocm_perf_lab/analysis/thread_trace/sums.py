@@ -1,0 +1,63 @@
+"""A trace says everything twice: per wave and in code.json, and the latter again in the CSV. The sums must be equal.
+
+For every instruction, over all waves: hits is the number of records, latency and stall are the sums of theirs, and idle
+is the sum of the time between the end of what ran before (at first, the wave's begin) and the record's time. "What ran
+before" has ended when all earlier records of the wave have. A record on line 0 is one that the decoder could not place:
+it counts for nothing. One on a line that code.json does not have is counted nowhere, but has taken its time.
+(Rules of rocprofiler-sdk's att-tool, get_trace_data; they hold for every instruction of the recorded MI300X trace.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rocm_perf_lab.analysis.thread_trace.tables import Code, Wave
+
+
+def rows_of(code: Code, wave: Wave) -> np.ndarray:
+    """For each record the row in `code`, or -1."""
+    if not len(code):
+        return np.full(len(wave.records), -1)
+    row = np.searchsorted(code.line, wave.line).clip(max=len(code) - 1)
+    return np.where(code.line[row] == wave.line, row, -1)
+
+
+def idle_of(wave: Wave) -> np.ndarray:
+    """For each record, the cycles between what ran before and it."""
+    idle = np.zeros(len(wave.records), np.int64)
+    placed = wave.line != 0
+    time, latency = wave.time[placed], wave.latency[placed]
+    ended = np.maximum.accumulate(np.concatenate(([wave.begin], time + latency)))[:-1]
+    idle[placed] = np.maximum(time - ended, 0)
+    return idle
+
+
+def per_instruction(code: Code, waves: Sequence[Wave]) -> dict[str, np.ndarray]:
+    """hits, latency, stall and idle of every row of `code`, from the waves' records."""
+    sums = {name: np.zeros(len(code), np.int64) for name in Code.SUMS}
+    for wave in waves:
+        row = rows_of(code, wave)
+        known = row >= 0
+        of_record = {"hits": np.ones(len(row), np.int64), "latency": wave.latency, "stall": wave.stall, "idle": idle_of(wave)}
+        for name, values in of_record.items():
+            np.add.at(sums[name], row[known], values[known])
+    return sums
+
+
+def difference(one: str, a: Code, other: str, b: Code | dict[str, np.ndarray]) -> str | None:
+    """The first instruction about which two sources disagree, in words; None if they agree on all."""
+    sums = b if isinstance(b, dict) else {name: getattr(b, name) for name in Code.SUMS}
+    if len(a) != len(sums["hits"]):
+        return f"{one} has {len(a)} instructions, {other} {len(sums['hits'])}"
+    for name in Code.SUMS:
+        mine = getattr(a, name)
+        wrong = np.flatnonzero(mine != sums[name])
+        if len(wrong):
+            row = int(wrong[0])
+            return (
+                f"{one} and {other} disagree: {name} of `{a.text[row][:60]}` at {int(a.vaddr[row]):#x} is "
+                f"{int(mine[row])} in one and {int(sums[name][row])} in the other"
+            )
+    return None

@@ -1,0 +1,117 @@
+"""What a thread trace holds, as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+
+import numpy as np
+
+
+class Category(IntEnum):
+    """Of a wave's instruction, as rocprofv3's decoder numbers them."""
+
+    SMEM = 1
+    SALU = 2
+    VMEM = 3  # buffer
+    FLAT = 4  # flat, global, scratch
+    LDS = 5
+    VALU = 6  # matrix instructions included
+    JUMP = 7  # a branch that was taken
+    NEXT = 8  # a branch that was not taken
+    IMMEDIATE = 9  # s_waitcnt, s_barrier, s_nop: what stays in the instruction buffer
+    CONTEXT = 10
+    MESSAGE = 11  # and the program's end
+    BVH = 12
+
+
+@dataclass(frozen=True)
+class Code:
+    """The instructions of the traced code, a row each in the order of `line`; all cycles are sums over waves.
+
+    line: LineNumber, what waves refer to. text: assembly. source: "file:line", the innermost first and " -> " between
+    the places it was inlined into; "" without debug information. kernel: index into `kernels`, -1 if not known.
+    kernels: (mangled, demangled).
+    """
+
+    line: np.ndarray
+    text: list[str]
+    source: list[str]
+    code_object: np.ndarray
+    vaddr: np.ndarray
+    hits: np.ndarray
+    latency: np.ndarray
+    stall: np.ndarray
+    idle: np.ndarray
+    kernel: np.ndarray
+    kernels: list[tuple[str, str]]
+
+    SUMS = ("hits", "latency", "stall", "idle")
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+
+@dataclass(frozen=True)
+class Wave:
+    """A wave's life on a SIMD, in cycles of the shader clock.
+
+    records: int64[n, 5]: time at which the instruction was next in order, category, stall, latency (stall included),
+    line. truncated: instructions that the trace lost.
+    """
+
+    file: str
+    engine: int
+    cu: int
+    simd: int
+    slot: int
+    begin: int
+    end: int
+    records: np.ndarray = field(repr=False)
+    truncated: int = 0
+
+    time = property(lambda self: self.records[:, 0])
+    category = property(lambda self: self.records[:, 1])
+    stall = property(lambda self: self.records[:, 2])
+    latency = property(lambda self: self.records[:, 3])
+    line = property(lambda self: self.records[:, 4])
+
+    @property
+    def last(self) -> int:
+        """The end of its last instruction, which can be a little after its own."""
+        return max(self.end, int((self.time + self.latency).max(initial=self.end)))
+
+
+@dataclass(frozen=True)
+class WaveEvents:
+    """Starts and ends of waves on all traced CUs: int64[n, 6]: time, CU, SIMD, slot, 1 for a start, kernel; by engine."""
+
+    engines: dict[int, np.ndarray]
+
+
+@dataclass(frozen=True)
+class ThreadTrace:
+    """One traced dispatch. What could not be read is None, and `missing` says why under the field's name.
+
+    folder: the ui_output folder, or the CSV where there is none. dispatch: its number in the file's name, None if it
+    has none. gfxip: 9 for gfx9. clock_mhz: of the shader during the trace.
+    """
+
+    folder: Path
+    dispatch: int | None
+    gfxip: int | None
+    clock_mhz: float | None
+    code: Code | None
+    waves: list[Wave] | None
+    events: WaveEvents | None
+    missing: dict[str, str]
+
+    @property
+    def kernel(self) -> tuple[str, str] | None:
+        """(mangled, demangled) of the kernel with the most cycles; None if it is not known."""
+        if self.code is None or not self.code.kernels:
+            return None
+        known = self.code.kernel >= 0
+        cycles = np.bincount(self.code.kernel[known], self.code.latency[known], minlength=len(self.code.kernels))
+        return self.code.kernels[int(cycles.argmax())]

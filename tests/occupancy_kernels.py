@@ -5,25 +5,48 @@ from __future__ import annotations
 import random
 import re
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf_lab.arch import cdna2, cdna3, rdna2
 from rocm_perf_lab.arch.occupancy import KernelResources, OccupancyRules
 
 _REMARKS = "-Rpass-analysis=kernel-resource-usage"
 
+# Compiler options and rules of every target and mode.
+MODES: dict[str, tuple[list[str], OccupancyRules]] = {
+    "gfx942": (["--offload-arch=gfx942"], cdna3.FAMILY.occupancy_rules),
+    "gfx90a": (["--offload-arch=gfx90a"], cdna2.FAMILY.occupancy_rules),
+    "gfx1030 wave32 WGP": (["--offload-arch=gfx1030"], rdna2.rules(32, wgp_mode=True)),
+    "gfx1030 wave32 CU": (["--offload-arch=gfx1030", "-mcumode"], rdna2.rules(32, wgp_mode=False)),
+    "gfx1030 wave64 WGP": (["--offload-arch=gfx1030", "-mwavefrontsize64"], rdna2.rules(64, wgp_mode=True)),
+    "gfx1030 wave64 CU": (["--offload-arch=gfx1030", "-mwavefrontsize64", "-mcumode"], rdna2.rules(64, wgp_mode=False)),
+}
 
-def draw_kernels(rules: OccupancyRules, count: int, seed: str) -> tuple[str, list[int]]:
-    """HIP source of the kernels k0, k1, ... and the workgroup size of each."""
+
+@dataclass(frozen=True)
+class Drawn:
+    """threads: of a workgroup. bound: threads is only the most that a workgroup may have (__launch_bounds__)."""
+
+    text: str
+    threads: int
+    bound: bool
+
+
+def draw_kernels(rules: OccupancyRules, count: int, seed: str) -> list[Drawn]:
+    """HIP source of the kernels k0, k1, ...: some take registers by naming them as clobbered, some by needing them."""
     draw = random.Random(seed)
-    kernels = [_kernel(number, draw, rules) for number in range(count)]
-    source = "#include <hip/hip_runtime.h>\n" + "".join(text for text, _ in kernels)
-    return source, [threads for _, threads in kernels]
+    return [_kernel(number, draw, rules) for number in range(count)]
+
+
+def source_of(kernels: list[Drawn]) -> str:
+    return "#include <hip/hip_runtime.h>\n" + "".join(kernel.text for kernel in kernels)
 
 
 def compile_and_report(source: Path, output: Path, flags: list[str]) -> list[dict[str, int]]:
     """Compiles with hipcc; clang's resource figures for k0, k1, ... by clang's names."""
     command = ["hipcc", "-O1", *flags, _REMARKS, source, "-o", output]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-2000:]
     found: dict[str, dict[str, int]] = {}
     for figure, value in re.findall(r"remark: +([^:]+): (\S+) \[-Rpass", done.stderr):
@@ -41,20 +64,38 @@ def resources(figures: dict[str, int], threads: int) -> KernelResources:
     )
 
 
-def _kernel(number: int, draw: random.Random, rules: OccupancyRules) -> tuple[str, int]:
-    """A kernel that takes its registers by naming them as clobbered."""
+def _kernel(number: int, draw: random.Random, rules: OccupancyRules) -> Drawn:
     waves = draw.choice([1, 1, 2, 3, 4, 5, 8, 1024 // rules.wave_size])
     threads = waves * rules.wave_size - draw.choice([0, 0, 0, 1, rules.wave_size // 2])
+    bound = draw.random() < 0.25
+    size = f"__launch_bounds__({threads})" if bound else f"__attribute__((amdgpu_flat_work_group_size({threads},{threads})))"
     budget = min(256, rules.vgprs // -(-waves // rules.simds))
-    vgprs, sgprs = draw.randint(4, budget), draw.choice([16, 60, 90, 94, 95, 96, 100])
+    needs_registers = draw.random() < 0.15
+    body, limit = _under_pressure(draw, budget) if needs_registers else (_clobbering(draw, rules, budget), "")
+    lds = draw.choice([0, 0, 4, 512, 1000, 4096, 5000, 8192, 8193, 12000, 16384, 22000, 33000, 65536])
+    shared = f"__shared__ volatile char s[{lds}]; s[threadIdx.x % {lds}] = 1;" if lds else ""
+    text = f'extern "C" __global__ {size} {limit} void k{number}(float* p) {{ {shared} {body} *p = 1; }}\n'
+    return Drawn(text, threads, bound)
+
+
+def _clobbering(draw: random.Random, rules: OccupancyRules, budget: int) -> str:
+    """Registers near a step of the occupancy half of the time."""
+    granule = rules.vgpr_granule
+    steps = [rules.vgprs // waves // granule * granule for waves in range(1, rules.max_waves_per_simd + 1)]
+    near = [step + offset for step in steps for offset in (0, 1) if 4 <= step + offset <= budget]
+    vgprs = draw.choice(near) if near and draw.random() < 0.5 else draw.randint(4, budget)
+    sgprs = draw.choice([16, 60, 90, 94, 95, 96, 100])
     clobbers = [f'"v{vgprs - 1}"', f'"s{sgprs - 1}"']
     has_agprs = rules.total_vgprs(1, 1) > 1
     if has_agprs and draw.random() < 0.5 and budget > vgprs + 8:
         clobbers.append(f'"a{draw.randint(0, budget - vgprs - 8)}"')
-    lds = draw.choice([0, 0, 4, 1000, 4096, 5000, 12000, 16384, 22000, 33000, 65536])
-    shared = f"__shared__ volatile char s[{lds}]; s[threadIdx.x % {lds}] = 1;" if lds else ""
-    return (
-        f'extern "C" __global__ __attribute__((amdgpu_flat_work_group_size({threads},{threads}))) '
-        f'void k{number}(int* p) {{ {shared} asm volatile("; use" ::: {", ".join(clobbers)}); *p = 1; }}\n',
-        threads,
-    )
+    return f'asm volatile("; use" ::: {", ".join(clobbers)});'
+
+
+def _under_pressure(draw: random.Random, budget: int) -> tuple[str, str]:
+    """Values that are alive together, and a limit on their registers that can make the compiler spill."""
+    values = draw.randint(8, 64)
+    names = [f"x{i}" for i in range(values)]
+    loads = "".join(f"float {name} = ((volatile float*)p)[{i}];" for i, name in enumerate(names))
+    limit = f"__attribute__((amdgpu_num_vgpr({draw.randint(12, budget)})))" if budget > 12 else ""
+    return f"{loads} __builtin_amdgcn_s_barrier(); *p = {' + '.join(names)};", limit

@@ -8,7 +8,9 @@ import numpy as np
 
 from rocm_perf_lab.analysis.device import Device
 from rocm_perf_lab.analysis.symbols import Symbol
-from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy
+from rocm_perf_lab.arch.family import Family
+from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, occupancy
+from rocm_perf_lab.arch.occupancy_lift import Lift, lifts
 from rocm_perf_lab.rocpd.tables import Trace
 
 
@@ -17,6 +19,7 @@ class DispatchOccupancy:
     """occupancy: None if the family is not known, with `reason`.
 
     waves: of the whole grid. device_waves: how many the device holds at once. fill: waves / device_waves.
+    lifts: what would let more waves reside. notes: what had to be assumed.
     """
 
     resources: KernelResources
@@ -25,6 +28,8 @@ class DispatchOccupancy:
     waves: int | None
     device_waves: int | None
     reason: str | None
+    lifts: tuple[Lift, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def fill(self) -> float | None:
@@ -46,4 +51,22 @@ def dispatch_occupancy(trace: Trace, symbol: Symbol, row: int, device: Device) -
         return DispatchOccupancy(resources, workgroups, None, None, None, "the trace has no workgroup size")
     found = device.family.occupancy(resources)
     capacity = int(device.cu.value) * found.resident_waves_per_cu if device.cu.value else None
-    return DispatchOccupancy(resources, workgroups, found, workgroups * found.waves_per_workgroup, capacity, None)
+    return DispatchOccupancy(
+        resources,
+        workgroups,
+        found,
+        workgroups * found.waves_per_workgroup,
+        capacity,
+        None,
+        lifts(device.family.occupancy_rules, resources),
+        found.notes + _other_modes(device.family, resources),
+    )
+
+
+def _other_modes(family: Family, resources: KernelResources) -> tuple[str, ...]:
+    """What the kernel would have in the modes that the trace cannot rule out."""
+    texts = []
+    for mode, rules in family.other_occupancy_rules.items():
+        other = occupancy(rules, resources)
+        texts.append(f"{mode}: {other.resident_waves_per_cu} of {other.max_waves_per_cu} waves")
+    return (f"in the other modes: {', '.join(texts)}",) if texts else ()

@@ -16,6 +16,7 @@ class Family:
 
     peak_ops_per_clock_and_cu: operations, an FMA being two. l2_bytes_per_clock_and_xcd, cu_bytes_per_clock: peak bandwidths.
     valu_cycles_per_instruction: cycles that a SIMD is busy with one VALU instruction of a whole wave.
+    other_occupancy_rules: of modes that a kernel can be compiled for and that a trace does not tell apart, by mode.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Family:
     l2_bytes_per_clock_and_xcd: int | None
     cu_bytes_per_clock: dict[str, int] = field(repr=False)
     valu_cycles_per_instruction: int
+    other_occupancy_rules: dict[str, OccupancyRules] = field(default_factory=dict, repr=False)
 
     def occupancy(self, kernel: KernelResources) -> Occupancy:
         return occupancy(self.occupancy_rules, kernel)

@@ -61,6 +61,7 @@ class Occupancy:
     resident_waves_per_cu: int
     resident_workgroups_per_cu: int
     max_waves_per_cu: int
+    simds_per_cu: int
     waves_per_workgroup: int
     limits: dict[str, int]
     limited_by: tuple[str, ...]
@@ -94,6 +95,7 @@ def occupancy(rules: OccupancyRules, kernel: KernelResources) -> Occupancy:
         resident_waves_per_cu=resident,
         resident_workgroups_per_cu=resident // waves,
         max_waves_per_cu=rules.max_waves,
+        simds_per_cu=rules.simds,
         waves_per_workgroup=waves,
         limits={name: min(limit, rules.max_waves) for name, limit in limits.items()},
         limited_by=limited_by or ("wave slots",),
@@ -102,8 +104,12 @@ def occupancy(rules: OccupancyRules, kernel: KernelResources) -> Occupancy:
 
 
 def _waves_by_vgprs(rules: OccupancyRules, kernel: KernelResources) -> int:
-    allocated = _align(max(rules.total_vgprs(kernel.arch_vgprs, kernel.accum_vgprs), 1), rules.vgpr_granule)
-    return min(max(rules.vgprs // allocated, 1), rules.max_waves_per_simd)
+    return min(max(rules.vgprs // allocated_vgprs(rules, kernel, rules.vgpr_granule), 1), rules.max_waves_per_simd)
+
+
+def allocated_vgprs(rules: OccupancyRules, kernel: KernelResources, granule: int) -> int:
+    """VGPRs of a lane, arch and accum together, in multiples of `granule`; a wave has at least one granule."""
+    return _align(max(rules.total_vgprs(kernel.arch_vgprs, kernel.accum_vgprs), 1), granule)
 
 
 def _workgroup_slots(rules: OccupancyRules, waves: int) -> int:

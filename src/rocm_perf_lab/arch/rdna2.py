@@ -52,4 +52,9 @@ FAMILY = Family(
     l2_bytes_per_clock_and_xcd=None,
     cu_bytes_per_clock={},
     valu_cycles_per_instruction=1,
+    other_occupancy_rules={
+        "wave32, CU": rules(wave_size=32, wgp_mode=False),
+        "wave64, WGP": rules(wave_size=64, wgp_mode=True),
+        "wave64, CU": rules(wave_size=64, wgp_mode=False),
+    },
 )

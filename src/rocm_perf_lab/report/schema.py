@@ -98,6 +98,17 @@ class Resources(Section):
     scratch_bytes: int = Field(description="per work-item")
 
 
+class ResourceChange(Section):
+    resource: str = Field(description="VGPRs (a lane, arch and accum together), SGPRs, LDS (bytes) or workgroup size (threads)")
+    now: int
+    then: int = Field(description="the most that it may take afterwards; for a workgroup its new size")
+
+
+class LiftSection(Section):
+    changes: list[ResourceChange] = Field(description="all of them together")
+    resident_waves_per_cu: int = Field(description="after the changes")
+
+
 class OccupancySection(Section):
     theoretical: Fraction | None = Field(description="resident_waves_per_cu of the most a compute unit holds")
     compiler_waves_per_simd: int | None = Field(
@@ -106,10 +117,12 @@ class OccupancySection(Section):
     resident_waves_per_cu: int | None = Field(description="whole workgroups, LDS in granules")
     resident_workgroups_per_cu: int | None
     max_waves_per_cu: int | None
+    simds_per_cu: int | None
     limited_by: list[str] = Field(description="the resources with the smallest limit; 'wave slots' is the hardware's maximum")
     limits: dict[str, int] = Field(description="waves per CU that each resource alone allows")
     waves_in_grid: int | None
     device_waves: int | None = Field(description="how many the device holds at once")
+    lifts: list[LiftSection] = Field(description="alternatives, each of which lets more waves reside")
     notes: list[str]
 
 

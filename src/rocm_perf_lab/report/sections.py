@@ -11,6 +11,7 @@ from rocm_perf_lab.analysis.headroom import ASSUMPTION, Headroom
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level, Roofline
 from rocm_perf_lab.arch.metric import Value
+from rocm_perf_lab.arch.occupancy_lift import Lift
 from rocm_perf_lab.report import schema
 from rocm_perf_lab.rocpd.tables import Dispatches, Kernel, Trace
 
@@ -57,7 +58,7 @@ def resources(kernel: Kernel, dispatches: Dispatches, row: int) -> schema.Resour
 
 _OCCUPANCY_FIELDS = (
     "theoretical", "compiler_waves_per_simd", "resident_waves_per_cu", "resident_workgroups_per_cu", "max_waves_per_cu",
-    "waves_in_grid", "device_waves",
+    "simds_per_cu", "waves_in_grid", "device_waves",
 )  # fmt: skip
 
 
@@ -67,20 +68,27 @@ def occupancy(dispatch: DispatchOccupancy, device_reason: str | None) -> schema.
     if found is None:
         nulls: dict[str, Any] = dict.fromkeys(_OCCUPANCY_FIELDS)
         reasons = dict.fromkeys(_OCCUPANCY_FIELDS, dispatch.reason or "not known")
-        return schema.OccupancySection(limited_by=[], limits={}, notes=[], reasons=reasons, **nulls)
+        return schema.OccupancySection(limited_by=[], limits={}, lifts=[], notes=[], reasons=reasons, **nulls)
     return schema.OccupancySection(
         theoretical=found.fraction,
         compiler_waves_per_simd=found.compiler_waves_per_simd,
         resident_waves_per_cu=found.resident_waves_per_cu,
         resident_workgroups_per_cu=found.resident_workgroups_per_cu,
         max_waves_per_cu=found.max_waves_per_cu,
+        simds_per_cu=found.simds_per_cu,
         limited_by=list(found.limited_by),
         limits=found.limits,
         waves_in_grid=dispatch.waves,
         device_waves=dispatch.device_waves,
-        notes=list(found.notes),
+        lifts=[_lift(lift) for lift in dispatch.lifts],
+        notes=list(dispatch.notes),
         reasons={} if dispatch.device_waves is not None else {"device_waves": device_reason or "not known"},
     )
+
+
+def _lift(lift: Lift) -> schema.LiftSection:
+    changes = [schema.ResourceChange(resource=c.resource, now=c.now, then=c.then) for c in lift.changes]
+    return schema.LiftSection(changes=changes, resident_waves_per_cu=lift.waves)
 
 
 def roofline(kernel: str, roof: Roofline) -> schema.RooflineSection:

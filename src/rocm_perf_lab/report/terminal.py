@@ -181,6 +181,10 @@ def _occupancy(kernel: KernelAnalysis, console: Console) -> None:
         f"Occupancy: {found.resident_waves_per_cu} of {found.max_waves_per_cu} waves fit on a CU "
         f"({words.percent(found.theoretical)}), limited by {' and '.join(found.limited_by)}; it uses {uses}.{_fill(found)}",
     )
+    for lift in found.lifts:
+        changes = [(change.resource, change.now, change.then) for change in lift.changes]
+        text = words.lift(changes, found.resident_waves_per_cu, lift.resident_waves_per_cu, found.simds_per_cu)
+        _say(console, f"- would lift it: {text}.")
 
 
 def _fill(found: OccupancySection) -> str:

@@ -1,0 +1,83 @@
+"""What would let more waves of a kernel reside: the least change that takes its limit to the next level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rocm_perf_lab.arch.occupancy import KernelResources, OccupancyRules, allocated_vgprs, occupancy
+
+MAX_WORKGROUP = 1024
+_MOST_SGPRS = 128  # more than any wave can name
+
+
+@dataclass(frozen=True)
+class Change:
+    """resource: 'VGPRs' (a lane, arch and accum together), 'SGPRs' (a wave), 'LDS' (bytes), 'workgroup size' (threads).
+
+    now: what the kernel takes. then: the most that it may take afterwards; for a workgroup its new size.
+    """
+
+    resource: str
+    now: int
+    then: int
+
+
+@dataclass(frozen=True)
+class Lift:
+    """changes: all of them together. waves: what then resides on a CU."""
+
+    changes: tuple[Change, ...]
+    waves: int
+
+
+def lifts(rules: OccupancyRules, kernel: KernelResources) -> tuple[Lift, ...]:
+    """Alternatives, each of which alone lets more waves reside; () where nothing does.
+
+    First the resources that limit, taken together to the next level that they can reach; then another workgroup size
+    with the same registers and the same LDS a workgroup.
+    """
+    found = (_fewer_resources(rules, kernel), _other_workgroup(rules, kernel))
+    return tuple(lift for lift in found if lift)
+
+
+def _fewer_resources(rules: OccupancyRules, kernel: KernelResources) -> Lift | None:
+    present = occupancy(rules, kernel)
+    step = present.waves_per_workgroup
+    slots = min(present.limits["wave slots"], present.limits["workgroup slots"])
+    for target in range(present.resident_waves_per_cu + step, slots + 1, step):
+        needed = {name: _at_most(rules, name, target, step) for name, limit in present.limits.items() if limit < target}
+        if None in needed.values():
+            continue
+        now = {"VGPRs": allocated_vgprs(rules, kernel, granule=1), "SGPRs": kernel.sgprs, "LDS": kernel.lds_bytes}
+        changes = tuple(Change(name, now[name], then) for name, then in needed.items())
+        return Lift(changes, occupancy(rules, _changed(kernel, needed)).resident_waves_per_cu)  # can be more than asked for
+    return None
+
+
+def _changed(kernel: KernelResources, needed: dict[str, int]) -> KernelResources:
+    field_of = {"SGPRs": "sgprs", "LDS": "lds_bytes"}
+    changed = replace(kernel, **{field_of[name]: most for name, most in needed.items() if name in field_of})
+    return replace(changed, arch_vgprs=needed["VGPRs"], accum_vgprs=0) if "VGPRs" in needed else changed
+
+
+def _at_most(rules: OccupancyRules, resource: str, target: int, step: int) -> int | None:
+    """The most of a resource with which `target` waves fit, in whole workgroups of `step` waves; None if none is enough."""
+    per_simd = -(-target // rules.simds)
+    if resource == "VGPRs":
+        most = rules.vgprs // per_simd // rules.vgpr_granule * rules.vgpr_granule
+        return most or None
+    if resource == "SGPRs":
+        fitting = (count for count in range(_MOST_SGPRS, 0, -1) if rules.resident_waves_by_sgprs(count) >= per_simd)
+        return next(fitting, None)
+    return rules.lds_bytes // (target // step) // rules.lds_granule * rules.lds_granule
+
+
+def _other_workgroup(rules: OccupancyRules, kernel: KernelResources) -> Lift | None:
+    """The size with the most resident waves, of several the one nearest to the present."""
+    sizes = range(rules.wave_size, MAX_WORKGROUP + 1, rules.wave_size)
+    waves = {size: occupancy(rules, replace(kernel, workgroup_size=size)).resident_waves_per_cu for size in sizes}
+    present = kernel.workgroup_size
+    best = max(sizes, key=lambda size: (waves[size], -abs(size - present), -size))
+    if waves[best] <= occupancy(rules, kernel).resident_waves_per_cu:
+        return None
+    return Lift((Change("workgroup size", present, best),), waves[best])

@@ -31,7 +31,10 @@ def texts(rules: OccupancyRules, kernel: KernelResources) -> list[str]:
         (KernelResources(88, 0, 16, 0, 256), ["8 fewer VGPRs (80 at most): 5 -> 6 waves a SIMD"]),
         (
             KernelResources(96, 0, 16, 0, 1024),
-            ["32 fewer VGPRs (64 at most): 4 -> 8 waves a SIMD", "workgroups of 640 threads instead of 1024: 4 -> 5 waves a SIMD"],
+            [
+                "32 fewer VGPRs (64 at most): 4 -> 8 waves a SIMD",
+                "workgroups of 640 threads instead of 1024: 4 -> 5 waves a SIMD",
+            ],
         ),
         (KernelResources(8, 0, 104, 0, 256), ["8 fewer SGPRs (96 at most): 7 -> 8 waves a SIMD"]),
         (

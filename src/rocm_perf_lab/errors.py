@@ -2,7 +2,7 @@
 
 An error says what went wrong, naming the thing, and how to mend it. The command line prints both as one line on stderr
 and exits with the class's `exit_code`; `exit_codes()` lists them all, and `rocm-perf --help` prints that list.
-The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 35 are about the profiled program.
+The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 36 are about the profiled program and its source.
 """
 
 from __future__ import annotations
@@ -80,6 +80,11 @@ class RacesFoundError(RocmPerfError):
 
     def __init__(self, program: str, count: int):
         super().__init__(f"the race check found {count} races in {program}", "see the lines above: each names the two instructions")
+
+
+class SourceError(RocmPerfError):
+    exit_code = 36
+    meaning = "a source file does not compile, or cannot be changed safely"
 
 
 class TraceError(RocmPerfError):

@@ -1,0 +1,13 @@
+"""HIP sources as Clang sees them: kernels, loops and what they contain, exact edits, fingerprints of what must not change.
+
+Everything rests on libclang's AST of the source with the program's own flags, once for the device and once for the host
+pass; nothing is matched by regular expressions. `read()` is the entry.
+"""
+
+from __future__ import annotations
+
+from .edits import Edit, apply_edits
+from .model import Kernel, Loop, Parameter
+from .source import HipSource, read
+
+__all__ = ["Edit", "HipSource", "Kernel", "Loop", "Parameter", "apply_edits", "read"]

@@ -1,0 +1,116 @@
+"""Which calls and statements forbid reordering: looked for in a region and in the functions it calls.
+
+The names are those of HIP's device functions and of Clang's AMDGPU builtins; a function with a body is descended into, so
+a wrapper hides nothing. A callee without a body is allowed only when it is known to be plain arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .model import Construct, Found
+
+_BARRIERS = ("__syncthreads", "__syncwarp", "__builtin_amdgcn_s_barrier", "__builtin_amdgcn_fence", "__builtin_amdgcn_s_wait")
+_BARRIERS += ("__threadfence", "__builtin_amdgcn_sched", "__builtin_amdgcn_wave_barrier", "__builtin_amdgcn_ds_gws")
+_WAVE = ("__shfl", "__ballot", "__any", "__all", "__activemask", "__match_", "__lane_id", "__reduce_")
+_WAVE_BUILTINS = ("ds_bpermute", "ds_permute", "ds_swizzle", "mov_dpp", "update_dpp", "readlane", "readfirstlane", "writelane")
+_WAVE_BUILTINS += ("permlane", "mbcnt", "ballot", "read_exec", "mfma", "smfmac", "wqm", "set_inactive", "inverse_ballot")
+_WAVE_BUILTINS += ("s_getreg", "s_setreg", "icmp", "uicmp", "fcmp")
+_WAVE += tuple(f"__builtin_amdgcn_{name}" for name in _WAVE_BUILTINS)
+_ATOMICS = ("atomic", "__atomic", "__hip_atomic", "__opencl_atomic", "unsafeAtomic", "safeAtomic", "__scoped_atomic")
+_SIDE_EFFECTS = ("printf", "__ockl_", "abort", "__assert", "malloc", "free", "__builtin_trap", "__builtin_amdgcn_s_sleep")
+_SIDE_EFFECTS += ("clock", "wall_clock", "__builtin_readcyclecounter", "__builtin_amdgcn_s_memtime", "__builtin_amdgcn_s_memrealtime")
+_ARITHMETIC = ("__ocml_", "__builtin_", "__ockl_mul", "__ockl_clz", "__ockl_popcount", "operator")
+
+_NAMED = (
+    (Construct.BARRIER, _BARRIERS),
+    (Construct.WAVE_OPERATION, _WAVE),
+    (Construct.ATOMIC, _ATOMICS),
+    (Construct.SIDE_EFFECT, _SIDE_EFFECTS),
+)
+
+
+def classify(name: str) -> Construct | None:
+    """The construct that a call of `name` is by its name alone; None where its body must tell."""
+    if name.startswith("__builtin_amdgcn_") and "atomic" in name:
+        return Construct.ATOMIC
+    for construct, prefixes in _NAMED:
+        if name.startswith(prefixes) and not name.startswith(("__ockl_mul", "__ockl_clz", "__ockl_popcount")):
+            return construct
+    return None
+
+
+def find(cursor, bindings) -> tuple[Found, ...]:
+    """Every forbidding construct under `cursor`, in source order, each once for a line and name."""
+    found = _Search(bindings).inside(cursor, line=None, via=())
+    return tuple(dict.fromkeys(found))
+
+
+class _Search:
+    """One walk; remembers the functions it has been in, so that recursion ends."""
+
+    def __init__(self, bindings):
+        self._bindings = bindings
+        self._kinds = bindings.CursorKind
+        self._visited: set[str] = set()
+
+    def inside(self, cursor, line: int | None, via: tuple[str, ...]) -> Iterator[Found]:
+        """line: where the outermost call stands, for constructs inside callees; None while in the region itself."""
+        kinds = self._kinds
+        here = line if line is not None else cursor.extent.start.line
+        kind = cursor.kind
+        if kind in (kinds.ASM_STMT, kinds.MS_ASM_STMT):
+            yield Found(Construct.INLINE_ASM, "asm", here, via)
+        elif kind in (kinds.GOTO_STMT, kinds.INDIRECT_GOTO_STMT, kinds.LABEL_STMT):
+            yield Found(Construct.JUMP, cursor.spelling or "goto", here, via)
+        elif kind == kinds.CALL_EXPR:
+            yield from self._call(cursor, here, via)
+        elif kind == kinds.OVERLOADED_DECL_REF:  # a call that depends on a template parameter: only its name is known
+            construct = classify(cursor.spelling)
+            if construct:
+                yield Found(construct, cursor.spelling, here, via)
+        if kind.is_expression():
+            yield from self._expression(cursor, here, via)
+        for child in cursor.get_children():
+            yield from self.inside(child, line, via)
+
+    def _expression(self, cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
+        if cursor.type.is_volatile_qualified() or cursor.type.get_pointee().is_volatile_qualified():
+            yield Found(Construct.VOLATILE, cursor.spelling or "access", here, via)
+        if cursor.kind == self._kinds.DECL_REF_EXPR and self._is_dynamic_lds(cursor.referenced):
+            yield Found(Construct.DYNAMIC_LDS, cursor.spelling, here, via)
+
+    def _is_dynamic_lds(self, declaration) -> bool:
+        if declaration is None or declaration.kind != self._kinds.VAR_DECL or declaration.storage_class.name != "EXTERN":
+            return False
+        return any(child.kind == self._kinds.CUDASHARED_ATTR for child in declaration.get_children())
+
+    def _call(self, cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
+        callee = cursor.referenced
+        if callee is None:
+            if not any(child.kind == self._kinds.OVERLOADED_DECL_REF for child in cursor.walk_preorder()):
+                yield Found(Construct.INDIRECT_CALL, cursor.spelling or "call", here, via)
+            return
+        if callee.kind in (self._kinds.VAR_DECL, self._kinds.PARM_DECL, self._kinds.FIELD_DECL):
+            yield Found(Construct.INDIRECT_CALL, callee.spelling, here, via)
+            return
+        construct = classify(callee.spelling)
+        if construct:
+            yield Found(construct, callee.spelling, here, via)
+            return
+        yield from self._body(callee, here, via)
+
+    def _body(self, callee, here: int, via: tuple[str, ...]) -> Iterator[Found]:
+        definition = callee.get_definition() or self._template(callee)
+        if definition is None:
+            implicit = callee.is_default_method() or callee.kind in (self._kinds.CONSTRUCTOR, self._kinds.DESTRUCTOR)
+            if not implicit and not callee.spelling.startswith(_ARITHMETIC):
+                yield Found(Construct.UNKNOWN_CALL, callee.spelling, here, via)
+        elif (name := definition.get_usr()) not in self._visited:
+            self._visited.add(name)
+            yield from self.inside(definition, here, (*via, callee.spelling))
+
+    def _template(self, callee):
+        """The body of the template that a function was instantiated from, if any: that is what runs."""
+        template = self._bindings.conf.lib.clang_getSpecializedCursorTemplate(callee)
+        return None if template.is_null() else template.get_definition()

@@ -1,0 +1,48 @@
+"""Exact changes of a source's bytes; offsets count bytes as Clang's do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """Bytes [start, end) of the source become `text`; start == end inserts."""
+
+    start: int
+    end: int
+    text: str
+
+
+def apply_edits(source: bytes, edits: Iterable[Edit]) -> bytes:
+    """The source with all edits made at once. Errors: ValueError where edits overlap or leave the source."""
+    result, position = [], 0
+    for edit in sorted(edits):
+        if not position <= edit.start <= edit.end <= len(source):
+            raise ValueError(f"{edit} overlaps another edit or lies outside a source of {len(source)} bytes")
+        result += [source[position : edit.start], edit.text.encode()]
+        position = edit.end
+    return b"".join([*result, source[position:]])
+
+
+def line_start(source: bytes, offset: int) -> int:
+    """The offset at which the line holding `offset` begins."""
+    return source.rfind(b"\n", 0, offset) + 1
+
+
+def indentation(source: bytes, offset: int) -> str:
+    """The white space that the line holding `offset` begins with."""
+    line = source[line_start(source, offset) : offset]
+    return line[: len(line) - len(line.lstrip(b" \t"))].decode()
+
+
+def unified_diff(before: bytes, after: bytes, name: str) -> str:
+    """The change as `patch -p1` takes it."""
+    old, new = (text.decode(errors="surrogateescape").splitlines(keepends=True) for text in (before, after))
+    return "".join(_ended(line) for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}"))
+
+
+def _ended(line: str) -> str:
+    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -1,0 +1,71 @@
+"""From a build command to the flags that decide how a source is read."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+# Options that take the next word and do not change what the source means.
+_DROPPED_WITH_VALUE = {"-o", "-MF", "-MT", "-MQ", "-Xlinker", "-L", "-l", "--save-stats"}
+_DROPPED = ("-c", "-S", "-E", "-MD", "-MMD", "-MP", "-M", "-Werror", "-save-temps", "--save-temps", "-###", "-v", "-Wl,", "-l", "-L")
+_TAKES_VALUE = {"-x", "-I", "-D", "-U", "-isystem", "-iquote", "-include", "-Xclang", "-mllvm", "-arch", "--param", "-idirafter"}
+_SOURCES = {".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".cp"}
+
+
+def parse_flags(command: Sequence[str], source: Path, folder: Path) -> list[str]:
+    """The arguments for libclang that read `source` as `command` (the compiler first) compiles it in `folder`.
+
+    Output, linking, other sources and objects are left out; relative include folders are made absolute.
+    """
+    kept: list[str] = []
+    words = iter(command[1:])
+    for word in words:
+        if word in _DROPPED_WITH_VALUE:
+            next(words, None)
+        elif word in _TAKES_VALUE:
+            value = next(words, "")
+            kept += [word, _absolute(value, folder) if word in ("-I", "-isystem", "-iquote", "-idirafter", "-include") else value]
+        elif word.startswith("-I") and len(word) > 2:
+            kept.append("-I" + _absolute(word[2:], folder))
+        elif word.startswith(_DROPPED) or not word.startswith("-"):
+            continue
+        else:
+            kept.append(word)
+    if "-x" not in kept:
+        kept = ["-x", "hip", *kept]
+    return [*kept, "-I", str(source.resolve().parent)]
+
+
+def target_of(command: Sequence[str]) -> str | None:
+    """The first --offload-arch of a command, None where it names none."""
+    for word in command:
+        if word.startswith(("--offload-arch=", "--cuda-gpu-arch=")):
+            return word.split("=", 1)[1].split(",")[0]
+    return None
+
+
+def is_source(word: str) -> bool:
+    return Path(word).suffix in _SOURCES and not word.startswith("-")
+
+
+def from_database(database: Path, source: Path) -> tuple[list[str], Path] | None:
+    """The command and folder that a compile_commands.json gives for `source`; None where it has no such entry.
+
+    Errors: ValueError where the file is no compilation database.
+    """
+    try:
+        entries = json.loads(database.read_text())
+        for entry in entries:
+            folder = Path(entry["directory"])
+            if (folder / entry["file"]).resolve() == source.resolve():
+                words = entry.get("arguments") or shlex.split(entry["command"])
+                return list(words), folder
+    except (json.JSONDecodeError, TypeError, KeyError) as error:
+        raise ValueError(f"{database} is not a compilation database: {error!r}") from error
+    return None
+
+
+def _absolute(path: str, folder: Path) -> str:
+    return path if Path(path).is_absolute() else str((folder / path).resolve())

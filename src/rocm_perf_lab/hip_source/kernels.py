@@ -1,0 +1,82 @@
+"""Kernels in a device pass: signature, attributes and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .loops import loops_in
+from .model import Kernel, Parameter, Span
+
+if TYPE_CHECKING:
+    from .source import TranslationUnit
+
+
+def kernels_in(unit: TranslationUnit, text: bytes) -> Iterator[Kernel]:
+    """Every kernel whose body stands in the unit's own file."""
+    kinds = unit.bindings.CursorKind
+    for function in unit.functions():
+        if not any(child.kind == kinds.CUDAGLOBAL_ATTR for child in function.get_children()):
+            continue
+        body = next((child for child in function.get_children() if child.kind == kinds.COMPOUND_STMT), None)
+        if body is not None and Path(function.extent.start.file.name) == unit.path:
+            yield _kernel(unit, text, function, body)
+
+
+def span_of(cursor: Any) -> Span:
+    start, end = cursor.extent.start, cursor.extent.end
+    return Span(start.offset, end.offset, start.line)
+
+
+def _kernel(unit: TranslationUnit, text: bytes, function: Any, body: Any) -> Kernel:
+    kinds = unit.bindings.CursorKind
+    is_template = function.kind == kinds.FUNCTION_TEMPLATE
+    children = list(function.get_children())
+    attributes = dict.fromkeys(_text(text, child) for child in children if child.kind.is_attribute())
+    template = [_text(text, c) for c in children if c.kind.name.startswith("TEMPLATE_")]
+    return Kernel(
+        name=_qualified_name(function, kinds),
+        symbol=None if is_template else function.mangled_name,
+        file=unit.path,
+        span=span_of(function),
+        body=span_of(body),
+        parameters=tuple(_parameter(child) for child in children if child.kind == kinds.PARM_DECL),
+        template=", ".join(template) if is_template else None,
+        attributes=tuple(attributes),
+        loops=tuple(loops_in(unit, text, body)),
+    )
+
+
+def _qualified_name(function: Any, kinds: Any) -> str:
+    names = [function.spelling]
+    scope = function.semantic_parent
+    while scope is not None and scope.kind != kinds.TRANSLATION_UNIT:
+        if scope.spelling:
+            names.append(scope.spelling)
+        scope = scope.semantic_parent
+    return "::".join(reversed(names))
+
+
+def _parameter(cursor: Any) -> Parameter:
+    canonical = cursor.type.get_canonical()
+    pointee = canonical.get_pointee()
+    is_pointer = canonical.kind.name == "POINTER"
+    return Parameter(
+        name=cursor.spelling,
+        type=cursor.type.spelling,
+        canonical=canonical.spelling,
+        pointee=_unqualified(pointee.spelling) if is_pointer else None,
+        const_pointee=is_pointer and pointee.is_const_qualified(),
+        restrict=is_pointer and canonical.is_restrict_qualified(),
+        span=span_of(cursor),
+    )
+
+
+def _unqualified(spelling: str) -> str:
+    return spelling.removeprefix("const ").removeprefix("volatile ")
+
+
+def _text(text: bytes, cursor: Any) -> str:
+    """The source that a cursor covers, with its white space made single."""
+    return " ".join(text[cursor.extent.start.offset : cursor.extent.end.offset].decode(errors="replace").split())

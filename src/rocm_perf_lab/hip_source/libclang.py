@@ -1,0 +1,86 @@
+"""Clang's library: the one of the ROCm installation that compiles the program, so that both read the same language."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+from ..errors import UnavailableError
+
+# Cursor_Evaluate and spelling locations are in libclang's C interface but not in its Python bindings.
+INTEGER = 1  # CXEval_Int
+
+
+@functools.cache
+def cindex(compiler: str) -> ModuleType:
+    """clang.cindex bound to the libclang beside `compiler` (hipcc or clang++). Errors: UnavailableError."""
+    try:
+        import clang.cindex as bindings
+    except ImportError as error:
+        raise UnavailableError("the Python package clang is missing", "pip install clang") from error
+    library = library_beside(compiler)
+    if not bindings.Config.loaded:
+        bindings.Config.set_library_file(str(library))
+    _declare_missing(bindings)
+    return bindings
+
+
+@functools.cache
+def library_beside(compiler: str) -> Path:
+    """The libclang of the LLVM installation that `compiler` runs (shape: .../lib/libclang*.so*)."""
+    folder = Path(_printed(compiler, "-print-resource-dir")).parents[1]  # <llvm>/lib/clang/<version>
+    candidates = [*folder.glob("libclang.so*"), *folder.glob("libclang-[0-9]*.so*")]
+    if not candidates:
+        raise UnavailableError(f"no libclang.so in {folder}", "install libclang of the same version as hipcc's clang")
+    return min(candidates, key=lambda path: (len(path.name), path.name))
+
+
+def _printed(compiler: str, *arguments: str) -> str:
+    try:
+        completed = subprocess.run([compiler, *arguments], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UnavailableError(f"{compiler} does not run: {error}", "install ROCm's hipcc or name the compiler in --build") from error
+    text = completed.stdout.strip()
+    if completed.returncode and not text:
+        raise UnavailableError(f"{compiler} {' '.join(arguments)} failed", "check the compiler with `rocm-perf doctor`")
+    return text
+
+
+def _declare_missing(bindings: ModuleType) -> None:
+    from ctypes import c_int, c_longlong, c_void_p
+
+    lib = bindings.conf.lib
+    lib.clang_Cursor_Evaluate.argtypes = [bindings.Cursor]
+    lib.clang_Cursor_Evaluate.restype = c_void_p
+    lib.clang_getCursorUnaryOperatorKind.argtypes = [bindings.Cursor]
+    lib.clang_getCursorUnaryOperatorKind.restype = c_int
+    for name in ("Unary", "Binary"):
+        spelling = getattr(lib, f"clang_get{name}OperatorKindSpelling")
+        spelling.argtypes, spelling.restype = [c_int], bindings._CXString
+        spelling.errcheck = lambda result, _function, _arguments: bindings._CXString.from_result(result)
+    for name, result in (("getKind", c_int), ("getAsLongLong", c_longlong), ("dispose", None)):
+        function = getattr(lib, f"clang_EvalResult_{name}")
+        function.argtypes = [c_void_p]
+        function.restype = result
+
+
+def integer_value(bindings: ModuleType, cursor) -> int | None:
+    """The value of a constant integer expression; None where Clang cannot tell it."""
+    lib = bindings.conf.lib
+    result = lib.clang_Cursor_Evaluate(cursor)
+    if not result:
+        return None
+    try:
+        return lib.clang_EvalResult_getAsLongLong(result) if lib.clang_EvalResult_getKind(result) == INTEGER else None
+    finally:
+        lib.clang_EvalResult_dispose(result)
+
+
+def operator(bindings: ModuleType, cursor) -> str:
+    """The operator of a unary, binary or compound expression as the language spells it; "" for other cursors."""
+    lib = bindings.conf.lib
+    if cursor.kind == bindings.CursorKind.UNARY_OPERATOR:
+        return lib.clang_getUnaryOperatorKindSpelling(lib.clang_getCursorUnaryOperatorKind(cursor))
+    return lib.clang_getBinaryOperatorKindSpelling(cursor.binary_operator.value)

@@ -1,0 +1,169 @@
+"""The loops of a function body: shape, trip count, and what they contain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import constructs, libclang
+from .model import Loop, Span
+
+if TYPE_CHECKING:
+    from .source import TranslationUnit
+
+_KINDS = {"FOR_STMT": "for", "WHILE_STMT": "while", "DO_STMT": "do", "CXX_FOR_RANGE_STMT": "range-for"}
+
+
+def loops_in(unit: TranslationUnit, text: bytes, cursor: Any, depth: int = 0, hinted: bool = False) -> Iterator[Loop]:
+    """The outermost loops under `cursor`; those inside are their children."""
+    for child in cursor.get_children():
+        kind = child.kind.name
+        if kind in _KINDS:
+            yield _loop(unit, text, child, depth, hinted)
+        else:
+            # `#pragma unroll` and [[clang::...]] wrap the loop in an attributed statement, which libclang does not name.
+            yield from loops_in(unit, text, child, depth, hinted=kind == "UNEXPOSED_STMT")
+
+
+def _loop(unit: TranslationUnit, text: bytes, cursor: Any, depth: int, hinted: bool) -> Loop:
+    kind = _KINDS[cursor.kind.name]
+    children = list(cursor.get_children())
+    body = children[0] if kind == "do" else children[-1]
+    counted = _Counted.read(unit, cursor) if kind == "for" else None
+    extent = cursor.extent
+    file = extent.start.file.name
+    return Loop(
+        kind=kind,
+        span=_span(cursor),
+        body=_span(body),
+        depth=depth,
+        variable=counted.variable if counted else None,
+        step=counted.step if counted else None,
+        trip_count=counted.trip_count if counted else None,
+        hint=hinted,
+        in_macro=unit.cut_by_macro(file, extent.start.offset, extent.end.offset)
+        or unit.cut_by_macro(file, body.extent.start.offset, body.extent.end.offset),
+        found=constructs.find(cursor, unit.bindings),
+        loads=tuple(_loads(unit, text, body)),
+        children=_inside(unit, text, body, depth + 1),
+    )
+
+
+def _inside(unit: TranslationUnit, text: bytes, body: Any, depth: int) -> tuple[Loop, ...]:
+    if body.kind.name in _KINDS:  # for (...) for (...)
+        return (_loop(unit, text, body, depth, hinted=False),)
+    return tuple(loops_in(unit, text, body, depth, hinted=body.kind.name == "UNEXPOSED_STMT"))
+
+
+def _span(cursor: Any) -> Span:
+    return Span(cursor.extent.start.offset, cursor.extent.end.offset, cursor.extent.start.line)
+
+
+def _loads(unit: TranslationUnit, text: bytes, body: Any) -> Iterator[str]:
+    """Subscripts and dereferences that are read, each text once."""
+    kinds = unit.bindings.CursorKind
+    seen: set[str] = set()
+    written = {id_of(target) for target in _written(unit, body)}
+    for cursor in body.walk_preorder():
+        is_dereference = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(unit.bindings, cursor) == "*"
+        if (cursor.kind == kinds.ARRAY_SUBSCRIPT_EXPR or is_dereference) and id_of(cursor) not in written:
+            source = " ".join(text[cursor.extent.start.offset : cursor.extent.end.offset].decode(errors="replace").split())
+            if source not in seen:
+                seen.add(source)
+                yield source
+
+
+def id_of(cursor: Any) -> tuple[int, int]:
+    return cursor.extent.start.offset, cursor.extent.end.offset
+
+
+def _written(unit: TranslationUnit, body: Any) -> Iterator[Any]:
+    """The left sides of plain assignments."""
+    for cursor in body.walk_preorder():
+        if cursor.kind == unit.bindings.CursorKind.BINARY_OPERATOR and libclang.operator(unit.bindings, cursor) == "=":
+            yield next(cursor.get_children())
+
+
+class _Counted:
+    """`for (T i = first; i < bound; i += step)` with i unchanged in the body."""
+
+    def __init__(self, variable: str, step: int | None, trip_count: int | None):
+        self.variable, self.step, self.trip_count = variable, step, trip_count
+
+    @classmethod
+    def read(cls, unit: TranslationUnit, loop: Any) -> _Counted | None:
+        kinds = unit.bindings.CursorKind
+        parts = list(loop.get_children())
+        if len(parts) != 4:
+            return None  # a part is missing, or the condition declares a variable
+        start, condition, increment, body = parts
+        declared = [c for c in start.walk_preorder() if c.kind == kinds.VAR_DECL]
+        if len(declared) != 1 or condition.kind != kinds.BINARY_OPERATOR:
+            return None
+        variable = declared[0]
+        if not _is(next(condition.get_children()), variable, kinds) or _changed(body, variable, unit.bindings):
+            return None
+        step = _step(unit, increment, variable)
+        if step is None and not _names(increment, variable, kinds):
+            return None
+        return cls(variable.spelling, step, _trip_count(unit, variable, condition, step))
+
+
+def _is(expression: Any, variable: Any, kinds: Any) -> bool:
+    """Whether the expression is the variable itself, but for parentheses and implicit conversions."""
+    while expression.kind in (kinds.UNEXPOSED_EXPR, kinds.PAREN_EXPR):
+        expression = next(expression.get_children(), None)
+        if expression is None:
+            return False
+    return expression.kind == kinds.DECL_REF_EXPR and expression.referenced == variable
+
+
+def _names(expression: Any, variable: Any, kinds: Any) -> bool:
+    return any(c.kind == kinds.DECL_REF_EXPR and c.referenced == variable for c in expression.walk_preorder())
+
+
+def _changed(body: Any, variable: Any, bindings: Any) -> bool:
+    """Whether the body may change the variable: assigns it, steps it, or hands out its address or a reference."""
+    kinds = bindings.CursorKind
+    for cursor in body.walk_preorder():
+        operands = list(cursor.get_children())
+        if cursor.kind in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):
+            assigns = cursor.kind == kinds.COMPOUND_ASSIGNMENT_OPERATOR or libclang.operator(bindings, cursor) == "="
+            changed = assigns and _is(operands[0], variable, kinds)
+        elif cursor.kind == kinds.UNARY_OPERATOR:
+            changed = libclang.operator(bindings, cursor) in ("++", "--", "&") and _is(operands[0], variable, kinds)
+        elif cursor.kind == kinds.CALL_EXPR:  # an argument passed by value is wrapped in a conversion
+            changed = any(c.kind == kinds.DECL_REF_EXPR and c.referenced == variable for c in operands)
+        elif cursor.kind == kinds.LAMBDA_EXPR or (cursor.kind == kinds.VAR_DECL and cursor.type.kind.name == "LVALUEREFERENCE"):
+            changed = _names(cursor, variable, kinds)
+        else:
+            continue
+        if changed:
+            return True
+    return False
+
+
+def _step(unit: TranslationUnit, increment: Any, variable: Any) -> int | None:
+    kinds = unit.bindings.CursorKind
+    if increment.kind == kinds.UNARY_OPERATOR:
+        return {"++": 1, "--": -1}.get(libclang.operator(unit.bindings, increment))
+    if increment.kind != kinds.COMPOUND_ASSIGNMENT_OPERATOR:
+        return None
+    operands = list(increment.get_children())
+    value = libclang.integer_value(unit.bindings, operands[1])
+    sign = {"+=": 1, "-=": -1}.get(libclang.operator(unit.bindings, increment))
+    return sign * value if sign and value is not None and _is(operands[0], variable, kinds) else None
+
+
+def _trip_count(unit: TranslationUnit, variable: Any, condition: Any, step: int | None) -> int | None:
+    values = [c for c in variable.get_children() if c.kind.is_expression()]
+    if not step or not values:
+        return None
+    first = libclang.integer_value(unit.bindings, values[-1])
+    bound = libclang.integer_value(unit.bindings, list(condition.get_children())[1])
+    if first is None or bound is None:
+        return None
+    last = {"<": bound - 1, "<=": bound, ">": bound + 1, ">=": bound}.get(libclang.operator(unit.bindings, condition))
+    if last is None or (step > 0) != (libclang.operator(unit.bindings, condition) in ("<", "<=")):
+        return None
+    return max(0, (last - first) // step + 1)

@@ -1,0 +1,122 @@
+"""What the optimiser knows of a HIP source: kernels, their parameters and loops, and what a loop holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+
+class Construct(str, Enum):
+    """What may stand in a loop and forbid changing the order or number of its iterations' instructions."""
+
+    BARRIER = "barrier"
+    WAVE_OPERATION = "wave operation"
+    ATOMIC = "atomic"
+    DYNAMIC_LDS = "dynamic LDS"
+    VOLATILE = "volatile access"
+    INLINE_ASM = "inline assembly"
+    UNKNOWN_CALL = "call of a function whose body is not seen"
+    INDIRECT_CALL = "call through a pointer"
+    SIDE_EFFECT = "side effect outside memory"
+    JUMP = "goto or label"
+
+
+@dataclass(frozen=True)
+class Found:
+    """One construct where it was found: `what` names it as the source does (`__syncthreads`), `via` the calls that lead there."""
+
+    construct: Construct
+    what: str
+    line: int
+    via: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        path = f" through {' -> '.join(self.via)}" if self.via else ""
+        return f"{self.construct.value} {self.what}{path} (line {self.line})"
+
+
+@dataclass(frozen=True)
+class Span:
+    """Bytes [start, end) of a file, and the line (from 1) that `start` lies on."""
+
+    start: int
+    end: int
+    line: int
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop of a kernel.
+
+    kind: for | while | do | range-for. body: its statement, braces included.
+    variable, step: of a counted loop (`for (T i = a; i < b; i += step)`, i unchanged in the body), else None.
+    trip_count: iterations where Clang knows them, else None. hint: an unroll pragma or attribute of the author's.
+    in_macro: written by a macro, at least in part. found: the constructs in it, those of called functions included.
+    loads: array and pointer reads written in the body, as source text. children: loops directly inside.
+    """
+
+    kind: str
+    span: Span
+    body: Span
+    depth: int
+    variable: str | None
+    step: int | None
+    trip_count: int | None
+    hint: bool
+    in_macro: bool
+    found: tuple[Found, ...]
+    loads: tuple[str, ...]
+    children: tuple[Loop, ...] = ()
+
+    @property
+    def innermost(self) -> bool:
+        return not self.children
+
+    def walk(self):
+        """This loop and all inside, outermost first."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A kernel parameter: type as written, its canonical form, and for pointers the canonical type they point to."""
+
+    name: str
+    type: str
+    canonical: str
+    pointee: str | None
+    const_pointee: bool
+    restrict: bool
+    span: Span
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A `__global__` function with a body.
+
+    name: qualified. symbol: mangled, None for templates (their instantiations have one each).
+    template: the text of `template <...>`, None otherwise. attributes: text of each, `__launch_bounds__(256)` among them.
+    """
+
+    name: str
+    symbol: str | None
+    file: Path
+    span: Span
+    body: Span
+    parameters: tuple[Parameter, ...]
+    template: str | None
+    attributes: tuple[str, ...]
+    loops: tuple[Loop, ...]
+
+    def all_loops(self):
+        """Every loop, outermost first, in source order."""
+        for loop in self.loops:
+            yield from loop.walk()
+
+    @property
+    def signature(self) -> tuple:
+        """What callers and the gate rely on."""
+        return (self.name, self.template, tuple(p.canonical for p in self.parameters), self.attributes)

@@ -1,0 +1,127 @@
+"""Reading a HIP source: Clang's AST of the device and of the host pass, and the kernels in it."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import SourceError
+from . import libclang
+from .flags import parse_flags, target_of
+from .kernels import kernels_in
+from .model import Kernel
+
+DETAILED_RECORD = 1  # CXTranslationUnit_DetailedPreprocessingRecord: macros keep their places
+DEFAULT_TARGET = "gfx942"  # only decides which `#if __gfx..__` branches are read where the command names no GPU
+
+
+class TranslationUnit:
+    """One pass over one source. `cursor` is Clang's; only what stands in the user's own files is of interest."""
+
+    def __init__(self, bindings: Any, unit: Any, path: Path):
+        self.bindings = bindings
+        self.cursor = unit.cursor
+        self.path = path
+
+    @functools.cached_property
+    def user_declarations(self) -> list[Any]:
+        """Top-level cursors outside system headers, in source order, preprocessing entities included."""
+        return [c for c in self.cursor.get_children() if c.location.file and not c.location.is_in_system_header]
+
+    @functools.cached_property
+    def _expansions(self) -> dict[str, list[tuple[int, int]]]:
+        places: dict[str, list[tuple[int, int]]] = {}
+        for cursor in self.user_declarations:
+            if cursor.kind == self.bindings.CursorKind.MACRO_INSTANTIATION:
+                extent = cursor.extent
+                places.setdefault(extent.start.file.name, []).append((extent.start.offset, extent.end.offset))
+        return {file: sorted(spans) for file, spans in places.items()}
+
+    def cut_by_macro(self, file: str, start: int, end: int) -> bool:
+        """Whether [start, end) begins or ends inside a macro's expansion, so that its text cannot be edited."""
+        spans = self._expansions.get(file, [])
+        return any(self._inside(spans, place) for place in (start, end - 1))
+
+    @staticmethod
+    def _inside(spans: list[tuple[int, int]], place: int) -> bool:
+        index = bisect.bisect_right(spans, (place, 1 << 62)) - 1
+        # Expansions nest (an argument may be a macro), so a few before the last may hold the place.
+        return any(start <= place < end for start, end in spans[max(0, index - 8) : index + 1])
+
+    def functions(self) -> Iterator[Any]:
+        """Every function and function template written in the user's files, those in namespaces and classes too."""
+        kinds = self.bindings.CursorKind
+        wanted = {kinds.FUNCTION_DECL, kinds.FUNCTION_TEMPLATE, kinds.CXX_METHOD}
+        scopes = {kinds.NAMESPACE, kinds.CLASS_DECL, kinds.STRUCT_DECL, kinds.LINKAGE_SPEC, kinds.CLASS_TEMPLATE, kinds.UNEXPOSED_DECL}
+        stack = list(reversed(self.user_declarations))
+        while stack:
+            cursor = stack.pop()
+            if cursor.kind in wanted:
+                yield cursor
+            elif cursor.kind in scopes:
+                stack.extend(reversed(list(cursor.get_children())))
+
+
+class HipSource:
+    """A HIP source with the command that compiles it.
+
+    path: the file. text: its bytes. device, host: the two passes, read when first asked for.
+    Errors: SourceError where it does not compile, UnavailableError without libclang.
+    """
+
+    def __init__(self, path: Path, command: Sequence[str], folder: Path, text: bytes):
+        self.path, self.command, self.folder, self.text = path, tuple(command), folder, text
+
+    @functools.cached_property
+    def device(self) -> TranslationUnit:
+        return self._parse("--offload-device-only", "-nogpulib")
+
+    @functools.cached_property
+    def host(self) -> TranslationUnit:
+        return self._parse("--offload-host-only")
+
+    @functools.cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels with a body in this file, in source order."""
+        return tuple(kernels_in(self.device, self.text))
+
+    def kernel(self, name: str) -> Kernel:
+        """The kernel of that name or mangled name; the last part of a qualified name does. Errors: SourceError."""
+        found = [k for k in self.kernels if name in (k.name, k.symbol, k.name.rsplit("::", 1)[-1])]
+        if len(found) != 1:
+            there = ", ".join(k.name for k in self.kernels) or "none"
+            raise SourceError(f"{self.path} has {len(found)} kernels named {name}", f"choose one of: {there}")
+        return found[0]
+
+    def _parse(self, *pass_flags: str) -> TranslationUnit:
+        bindings = libclang.cindex(self.command[0])
+        flags = [*parse_flags(self.command, self.path, self.folder), *pass_flags]
+        if target_of(self.command) is None:
+            flags.append(f"--offload-arch={DEFAULT_TARGET}")
+        try:
+            unit = bindings.Index.create().parse(
+                str(self.path), flags, unsaved_files=[(str(self.path), self.text.decode())], options=DETAILED_RECORD
+            )
+        except (bindings.TranslationUnitLoadError, UnicodeDecodeError) as error:
+            raise SourceError(f"{self.path} cannot be read as HIP: {error}", "check the file and its flags") from error
+        for diagnostic in unit.diagnostics:
+            if diagnostic.severity >= diagnostic.Error:
+                place = f"{diagnostic.location.file}:{diagnostic.location.line}" if diagnostic.location.file else self.path
+                raise SourceError(f"{place}: {diagnostic.spelling}", "make it compile first, or give its flags with --build")
+        return TranslationUnit(bindings, unit, self.path)
+
+
+def read(path: Path, command: Sequence[str] = ("hipcc",), folder: Path | None = None, text: bytes | None = None) -> HipSource:
+    """The HIP source at `path` as `command` compiles it in `folder` (default: the current one).
+
+    text: take this for the file's content (a candidate that is not on disk). Errors: SourceError for a missing file.
+    """
+    if text is None:
+        try:
+            text = path.read_bytes()
+        except OSError as error:
+            raise SourceError(f"{path}: {error.strerror}", "name an existing source file") from error
+    return HipSource(path, command, folder or Path.cwd(), text)

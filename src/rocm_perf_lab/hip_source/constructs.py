@@ -19,7 +19,13 @@ _WAVE_BUILTINS += ("s_getreg", "s_setreg", "icmp", "uicmp", "fcmp")
 _WAVE += tuple(f"__builtin_amdgcn_{name}" for name in _WAVE_BUILTINS)
 _ATOMICS = ("atomic", "__atomic", "__hip_atomic", "__opencl_atomic", "unsafeAtomic", "safeAtomic", "__scoped_atomic")
 _SIDE_EFFECTS = ("printf", "__ockl_", "abort", "__assert", "malloc", "free", "__builtin_trap", "__builtin_amdgcn_s_sleep")
-_SIDE_EFFECTS += ("clock", "wall_clock", "__builtin_readcyclecounter", "__builtin_amdgcn_s_memtime", "__builtin_amdgcn_s_memrealtime")
+_SIDE_EFFECTS += (
+    "clock",
+    "wall_clock",
+    "__builtin_readcyclecounter",
+    "__builtin_amdgcn_s_memtime",
+    "__builtin_amdgcn_s_memrealtime",
+)
 _ARITHMETIC = ("__ocml_", "__builtin_", "__ockl_mul", "__ockl_clz", "__ockl_popcount", "operator")
 
 _NAMED = (

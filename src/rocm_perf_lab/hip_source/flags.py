@@ -9,8 +9,37 @@ from pathlib import Path
 
 # Options that take the next word and do not change what the source means.
 _DROPPED_WITH_VALUE = {"-o", "-MF", "-MT", "-MQ", "-Xlinker", "-L", "-l", "--save-stats"}
-_DROPPED = ("-c", "-S", "-E", "-MD", "-MMD", "-MP", "-M", "-Werror", "-save-temps", "--save-temps", "-###", "-v", "-Wl,", "-l", "-L")
-_TAKES_VALUE = {"-x", "-I", "-D", "-U", "-isystem", "-iquote", "-include", "-Xclang", "-mllvm", "-arch", "--param", "-idirafter"}
+_DROPPED = (
+    "-c",
+    "-S",
+    "-E",
+    "-MD",
+    "-MMD",
+    "-MP",
+    "-M",
+    "-Werror",
+    "-save-temps",
+    "--save-temps",
+    "-###",
+    "-v",
+    "-Wl,",
+    "-l",
+    "-L",
+)
+_TAKES_VALUE = {
+    "-x",
+    "-I",
+    "-D",
+    "-U",
+    "-isystem",
+    "-iquote",
+    "-include",
+    "-Xclang",
+    "-mllvm",
+    "-arch",
+    "--param",
+    "-idirafter",
+}
 _SOURCES = {".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".cp"}
 
 
@@ -26,7 +55,10 @@ def parse_flags(command: Sequence[str], source: Path, folder: Path) -> list[str]
             next(words, None)
         elif word in _TAKES_VALUE:
             value = next(words, "")
-            kept += [word, _absolute(value, folder) if word in ("-I", "-isystem", "-iquote", "-idirafter", "-include") else value]
+            kept += [
+                word,
+                _absolute(value, folder) if word in ("-I", "-isystem", "-iquote", "-idirafter", "-include") else value,
+            ]
         elif word.startswith("-I") and len(word) > 2:
             kept.append("-I" + _absolute(word[2:], folder))
         elif word.startswith(_DROPPED) or not word.startswith("-"):

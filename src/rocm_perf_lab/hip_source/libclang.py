@@ -41,7 +41,9 @@ def _printed(compiler: str, *arguments: str) -> str:
     try:
         completed = subprocess.run([compiler, *arguments], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UnavailableError(f"{compiler} does not run: {error}", "install ROCm's hipcc or name the compiler in --build") from error
+        raise UnavailableError(
+            f"{compiler} does not run: {error}", "install ROCm's hipcc or name the compiler in --build"
+        ) from error
     text = completed.stdout.strip()
     if completed.returncode and not text:
         raise UnavailableError(f"{compiler} {' '.join(arguments)} failed", "check the compiler with `rocm-perf doctor`")
@@ -68,6 +70,8 @@ def _declare_missing(bindings: ModuleType) -> None:
 
 def integer_value(bindings: ModuleType, cursor) -> int | None:
     """The value of a constant integer expression; None where Clang cannot tell it."""
+    if not cursor.kind.is_expression():
+        return None  # evaluating anything else is undefined
     lib = bindings.conf.lib
     result = lib.clang_Cursor_Evaluate(cursor)
     if not result:
@@ -80,7 +84,9 @@ def integer_value(bindings: ModuleType, cursor) -> int | None:
 
 def operator(bindings: ModuleType, cursor) -> str:
     """The operator of a unary, binary or compound expression as the language spells it; "" for other cursors."""
-    lib = bindings.conf.lib
-    if cursor.kind == bindings.CursorKind.UNARY_OPERATOR:
+    lib, kinds = bindings.conf.lib, bindings.CursorKind
+    if cursor.kind == kinds.UNARY_OPERATOR:
         return lib.clang_getUnaryOperatorKindSpelling(lib.clang_getCursorUnaryOperatorKind(cursor))
+    if cursor.kind not in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):
+        return ""
     return lib.clang_getBinaryOperatorKindSpelling(cursor.binary_operator.value)

@@ -55,7 +55,14 @@ class TranslationUnit:
         """Every function and function template written in the user's files, those in namespaces and classes too."""
         kinds = self.bindings.CursorKind
         wanted = {kinds.FUNCTION_DECL, kinds.FUNCTION_TEMPLATE, kinds.CXX_METHOD}
-        scopes = {kinds.NAMESPACE, kinds.CLASS_DECL, kinds.STRUCT_DECL, kinds.LINKAGE_SPEC, kinds.CLASS_TEMPLATE, kinds.UNEXPOSED_DECL}
+        scopes = {
+            kinds.NAMESPACE,
+            kinds.CLASS_DECL,
+            kinds.STRUCT_DECL,
+            kinds.LINKAGE_SPEC,
+            kinds.CLASS_TEMPLATE,
+            kinds.UNEXPOSED_DECL,
+        }
         stack = list(reversed(self.user_declarations))
         while stack:
             cursor = stack.pop()

@@ -1,0 +1,189 @@
+"""The source model against sources whose answers stand in their own comments, against the compiler, and under edits."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.hip_source import Edit, apply_edits, fingerprint, read
+
+pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+
+COMMAND = ["hipcc", "-O3", "-std=c++20", "--offload-arch=gfx942", "x.hip", "-o", "x"]
+# Each loop says what is expected of it: its kind, its trip count where it is known, and the constructs found in it.
+ANNOTATED = r"""
+#include <hip/hip_runtime.h>
+#define LOOP(n) for (int q = 0; q < n; ++q) s += q
+#define TWICE(x) ((x) + (x))
+constexpr int N = 12;
+__device__ float wrap(float x) { return __shfl_xor(x, 1); }
+__device__ float plain(float x) { return expf(x) * 2.0f; }
+__device__ void bump(int& i) { ++i; }
+__device__ float far(float x);
+struct V { float x; __device__ V operator+(V o) const { return {x + o.x}; } };
+template <typename T, int K> __global__ __launch_bounds__(256, 2) void generic(const T* __restrict__ a, T* b, int n) {
+  extern __shared__ float dynamic[];
+  __shared__ float fixed[64];
+  T s = 0;
+#pragma unroll 4
+  for (int i = threadIdx.x; i < N + K; i += 2) s += a[i] + __shfl_down(s, 1);       // for hint: wave operation
+  LOOP(3);                                                                          // for 3 macro
+  for (;;) { if (s > 1) break; s += 1; }                                            // for
+  for (int i = 0; i < N; i++) s += TWICE(expf(i)) + dynamic[i];                     // for 12: dynamic LDS
+  for (unsigned i = N * 2; i > 3; i -= 2) { b[i] = s; fixed[i] = a[i]; }            // for 11
+  while (s < 3) s++;                                                                // while
+  do { asm volatile("s_nop 0"); } while (s < 4);                                    // do: inline assembly
+  volatile T* v = b;
+  for (int i = 0; i < 4; i++) s += v[i];                                            // for 4: volatile access
+  for (int i : {1, 2}) s += i;                                                      // range-for
+  for (int i = 0; i < 3; i++) { i += n; }                                           // for
+  for (int i = 10; i >= 0; --i) atomicAdd(&b[i], s);                                // for 11: atomic
+  b[0] = s;
+}
+template __global__ void generic<float, 3>(const float*, float*, int);
+namespace inner {
+__global__ void named(V* p, int n, float (*f)(float)) {
+  V s{0};
+  for (int i = 0; i < n; ++i) s = s + p[i];                                         // for
+  for (int i = 0; i < 3; i++) s.x += wrap(s.x);                                     // for 3: wave operation
+  for (int i = 0; i < 3; i++) s.x += plain(s.x);                                    // for 3
+  for (int i = 0; i < 3; i++) s.x = f(s.x);                                         // for 3: call through a pointer
+  for (int i = 0; i < 3; i++) s.x = far(s.x);                                       // for 3: call of a function whose body is not seen
+  for (int i = 0; i < 3; i++) { bump(i); }                                          // for
+  for (int i = 0; i < 3; i++) { __syncthreads(); }                                  // for 3: barrier
+  for (int i = 0; i < 3; i++) printf("%d", i);                                      // for 3: side effect outside memory
+  for (int i = 0; i < n; i++) { goto out; out: s.x += 1; }                          // for: goto or label
+  p[0] = s;
+}
+}
+int main() { return 0; }
+"""  # noqa: E501
+ANNOTATION = re.compile(r"// (for|while|do|range-for)( \d+)?( hint)?( macro)?(?:: (.*))?$")
+
+
+@pytest.fixture(scope="module")
+def source():
+    return read(Path("x.hip"), COMMAND, text=ANNOTATED.encode())
+
+
+def test_each_loop_is_what_its_comment_says(source):
+    expected = {}
+    for number, line in enumerate(ANNOTATED.splitlines(), start=1):
+        if found := ANNOTATION.search(line.rstrip()):
+            kind, count, hint, macro, construct = found.groups()
+            expected[number] = (
+                kind,
+                int(count) if count else None,
+                bool(hint),
+                bool(macro),
+                {construct} if construct else set(),
+            )
+    loops = [loop for kernel in source.kernels for loop in kernel.all_loops()]
+    seen = {
+        loop.span.line: (loop.kind, loop.trip_count, loop.hint, loop.in_macro, {f.construct.value for f in loop.found})
+        for loop in loops
+    }
+    assert len(loops) == len(seen) and seen == expected
+
+
+def test_kernels_parameters_and_attributes(source):
+    generic, named = source.kernels
+    assert (generic.name, generic.symbol, generic.attributes[1]) == ("generic", None, "__launch_bounds__(256, 2)")
+    a, b, n = generic.parameters
+    assert (a.const_pointee, a.restrict, b.const_pointee, b.restrict, n.pointee) == (True, True, False, False, None)
+    assert named.name == "inner::named" and named.parameters[0].pointee == "V"
+    assert source.kernel("named") is named and source.kernel(named.symbol) is named
+    with pytest.raises(SourceError, match="has 0 kernels named absent.*choose one of: generic, inner::named"):
+        source.kernel("absent")
+
+
+def test_mangled_names_are_the_code_objects(source, tmp_path):
+    (tmp_path / "x.hip").write_text(ANNOTATED)
+    listing = subprocess.run(
+        ["hipcc", "--offload-arch=gfx942", "--offload-device-only", "-fgpu-rdc", "-S", "-emit-llvm", "-o", "-", "x.hip"],
+        capture_output=True, text=True, check=True, cwd=tmp_path,
+    )  # fmt: skip
+    defined = set(re.findall(r"define .*amdgpu_kernel void @(\w+)\(", listing.stdout))
+    assert source.kernels[1].symbol in defined
+
+
+def test_spans_are_exact(source):
+    text = source.text
+    for kernel in source.kernels:
+        for loop in kernel.all_loops():
+            if not loop.in_macro:
+                assert text[loop.span.start :].startswith({"range-for": b"for"}.get(loop.kind, loop.kind.encode()))
+                assert loop.span.start < loop.body.start < loop.body.end <= loop.span.end
+        assert text[kernel.body.start : kernel.body.start + 1] == b"{" and text[kernel.body.end - 1 : kernel.body.end] == b"}"
+
+
+HEADER = "#define __global__ __attribute__((global))\n#define __launch_bounds__(n) __attribute__((launch_bounds(n)))\n"
+TWICE = "float twice(float x) { return x + x; }"
+KERNEL = "__global__ void k(float* p) { p[0] = 1; }"
+
+
+@pytest.mark.parametrize(
+    "before, after, expected",
+    [
+        (TWICE, "float twice(float x)\n{ // doubles\n  return (x + x);\n}", {}),
+        (TWICE, "float twice(float x) { return x * x; }", {"twice": ["body"]}),
+        (TWICE, "float twice(double x) { return x + x; }", {"twice": ["removed", "added"]}),
+        ("int limit = 3;", "int limit = 4;", {"limit": ["head"]}),
+        ("", "#define float double", {"float": ["added"]}),
+        (KERNEL, KERNEL.replace("1", "2"), {"k": ["body"]}),
+        (KERNEL, KERNEL.replace("void", "__launch_bounds__(64) void"), {"k": ["head"]}),
+        ("int a() { return 7; }", "int a() { return 7u; }", {"a": ["body"]}),
+        ("namespace n { int a() { return 7; } }", "namespace n { int a() { return 8; } }", {"a": ["body"]}),
+    ],
+)
+def test_fingerprints_see_meaning_and_not_formatting(before, after, expected):
+    command = ["hipcc", "-nogpuinc", "--offload-arch=gfx942"]
+    units = [read(Path("x.hip"), command, text=(HEADER + text + "\n").encode()).device for text in (before, after)]
+    kinds: dict[str, list[str]] = {}
+    for difference in fingerprint.compare(*units):
+        kinds.setdefault(next(name for name in (*expected, difference.key) if name in difference.key), []).append(
+            difference.kind
+        )
+    assert kinds == expected
+
+
+def test_a_source_is_the_same_as_itself_in_both_passes(source):
+    again = read(Path("x.hip"), COMMAND, text=ANNOTATED.encode())
+    assert fingerprint.compare(source.device, again.device) == [] and fingerprint.compare(source.host, again.host) == []
+
+
+def test_state_that_outlives_a_launch_is_seen():
+    text = textwrap.dedent("""
+        #include <hip/hip_runtime.h>
+        __device__ float cache[4];
+        __constant__ float table[4];
+        __global__ void keeps(float* p) { static __device__ int calls; p[0] = calls++; }
+        __global__ void clean(float* p) { __shared__ float s[4]; const float half = 0.5f; s[0] = half; p[0] = s[0]; }
+    """)
+    found = fingerprint.declarations(read(Path("x.hip"), COMMAND, text=text.encode()).device)
+    state = {key for key, declaration in found.items() if declaration.holds_state}
+    assert {name for name in ("cache", "table", "keeps", "clean") if any(name in key for key in state)} == {
+        "cache",
+        "table",
+        "keeps",
+    }
+
+
+def test_a_source_that_does_not_compile_is_one_clear_error():
+    with pytest.raises(SourceError, match=r"x.hip:1: .*expected"):
+        _ = read(Path("x.hip"), COMMAND, text=b"int main() { return }").kernels
+    with pytest.raises(SourceError, match="No such file"):
+        read(Path("absent.hip"), COMMAND)
+
+
+def test_edits_are_made_at_once_and_never_overlap():
+    assert apply_edits(b"abcdef", [Edit(4, 5, "E"), Edit(0, 0, ">"), Edit(1, 3, "")]) == b">adEf"
+    for wrong in ([Edit(0, 2, ""), Edit(1, 3, "")], [Edit(5, 9, "")], [Edit(3, 2, "")]):
+        with pytest.raises(ValueError):
+            apply_edits(b"abcdef", wrong)

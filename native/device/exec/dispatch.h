@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/address_space.h"
+#include "timing/thread_trace/timeline.h"
 
 namespace rpd {
 
@@ -23,6 +24,7 @@ struct DispatchRequest {
   uint32_t private_segment_size;  // bytes a work-item
   bool acquires;  // the packet's acquire fence is agent or system scope: L1 and (system) L2 see fresh memory
   bool releases;  // likewise for the release fence: dirty L2 lines are written back
+  std::optional<uint32_t> traced_cu = std::nullopt;  // of the first XCD: a thread trace of it is wanted
 };
 
 // What keeps a dispatch from running to its end.
@@ -54,6 +56,8 @@ struct DispatchResult {
   std::vector<std::string> races;  // a line each, of those not reported before; only with a race check
   uint64_t duration_ns = 0;
   std::vector<double> counters;
+  // If asked for; its Ops live until forget_code().
+  std::shared_ptr<const Timeline> timeline = nullptr;
 };
 
 // Executes dispatches one at a time (the caller serialises), on `host_threads` threads. Results, counters

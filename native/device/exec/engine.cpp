@@ -70,6 +70,7 @@ struct Engine::State {
   DispatchResult prepare(const DispatchRequest& request, Kernel& kernel);
   void execute(unsigned thread_count);
   DispatchResult collect(const Kernel& kernel);
+  WorkDone timed(const Kernel& kernel, const std::vector<XcdWork>& done, DispatchResult& result);
 };
 
 // Fills in `kernel`; the result's error is what makes it impossible to run, if anything.
@@ -134,6 +135,17 @@ void Engine::State::execute(unsigned thread_count) {
   run(0);
 }
 
+WorkDone Engine::State::timed(const Kernel& kernel, const std::vector<XcdWork>& done, DispatchResult& result) {
+  const Xcd& first = *xcds[0];
+  if (!kernel.request.traced_cu) return time_dispatch(done, first.trace(), first.resident_groups(), mall);
+  const auto timeline = std::make_shared<Timeline>(*kernel.request.traced_cu);
+  const WatchedCu watched{first.thread_trace(), *timeline};
+  const WorkDone work = time_dispatch(done, first.trace(), first.resident_groups(), mall, &watched);
+  timeline->note_losses(first.thread_trace());
+  result.timeline = timeline;
+  return work;
+}
+
 DispatchResult Engine::State::collect(const Kernel& kernel) {
   DispatchResult result;
   std::vector<uint64_t> executed(program.op_count(), 0);
@@ -154,7 +166,7 @@ DispatchResult Engine::State::collect(const Kernel& kernel) {
   }
   if (race_check) result.races = race_check->end();
   if (!result.error.empty()) return result;
-  const WorkDone work = time_dispatch(done, xcds[0]->trace(), xcds[0]->resident_groups(), mall);
+  const WorkDone work = timed(kernel, done, result);
   result.duration_ns = work.duration_ns;
   result.counters = counter_values(program, executed, memory_total, waves, work);
   return result;

@@ -26,6 +26,7 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
   active_ = 0;
   executed_.assign(kernel.program->op_count(), 0);
   trace_.begin(resident_groups);
+  thread_trace_.begin(resident_groups);
   std::fill(work_.begin(), work_.end(), CuWork{});
   waves_ = {};
   memory_.begin(kernel.request.acquires);
@@ -51,7 +52,11 @@ bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
     id = race_check_->permuted(next_group_, kernel_->group_count());
   }
   group.start(*kernel_, id, cu, observer);
-  if (index_ == 0 && cu == 0) trace_.record(group);
+  if (index_ == 0 && cu == 0) {
+    trace_.record(group);
+  } else if (index_ == 0 && kernel_->request.traced_cu == cu) {
+    thread_trace_.record(group);
+  }
   for (const Wave& wave : group.waves) waves_.launch(wave.exec());
   next_group_ += parameter::xcds;
   return true;

@@ -41,6 +41,7 @@ class Xcd {
   const std::vector<uint64_t>& executed() const { return executed_; }  // [Op index]
   const std::vector<CuWork>& work() const { return work_; }            // [cu]
   const CuTrace& trace() const { return trace_; }
+  const CuTrace& thread_trace() const { return kernel_->request.traced_cu == 0u ? trace_ : thread_trace_; }
   const WaveCounts& waves() const { return waves_; }
   const MemoryCounts& memory() const { return memory_.counts(); }
   const std::vector<uint64_t>& beyond_l2() const { return memory_.beyond_l2(); }
@@ -65,6 +66,7 @@ class Xcd {
   WaveCounts waves_;
   MemorySystem memory_;
   CuTrace trace_;                  // of the first CU of the first XCD
+  CuTrace thread_trace_;           // of the CU whose thread trace is wanted, if it is another
   Fault fault_;
   RaceCheck* race_check_ = nullptr;
   RaceCheckedMemory checked_memory_{memory_};

@@ -49,10 +49,14 @@ struct ReplayedWave {
   uint64_t age;             // order of launch
   size_t position = 0;
   uint64_t started = 0;
+  uint64_t arrived = 0;     // when its next instruction became next
+  uint64_t issued = 0;      // the one at the barrier
   uint64_t ready = 0;       // when its next instruction could issue, but for units
   Outstanding vector;
   Outstanding scalar;       // scalar memory and LDS
   std::vector<PendingResult> results;
+
+  uint32_t number() const { return static_cast<uint32_t>(age - 1); }
 };
 
 struct Group {
@@ -72,7 +76,8 @@ struct Simd {
 
 class Replay {
  public:
-  Replay(const CuTrace& trace, const CuSurroundings& surroundings) : trace_(trace), around_(surroundings) {}
+  Replay(const CuTrace& trace, const CuSurroundings& surroundings, CuObserver* observer)
+      : trace_(trace), around_(surroundings), observer_(observer) {}
 
   CuOutcome run() {
     for (uint32_t i = 0; i < around_.resident_groups; ++i) launch_next(0);
@@ -104,7 +109,8 @@ class Replay {
       replayed.group = &group;
       replayed.age = waves_.size();
       replayed.simd = static_cast<uint32_t>(waves_.size() % parameter::simds_per_cu);
-      replayed.started = replayed.ready = start;
+      replayed.started = replayed.ready = replayed.arrived = start;
+      if (observer_) observer_->launched(replayed.number(), replayed.simd, start);
       ++group.running;
       queue_.push({start, &replayed});
     }
@@ -166,6 +172,7 @@ class Replay {
     Simd& simd = simds_[wave.simd];
     const Op& op = *entry.op;
     uint64_t next = time + kSlot;
+    wave.issued = time;
     switch (op.semantics->unit) {
       case Unit::Valu:
         simd.vector_free = next = time + op.busy_cycles;
@@ -192,11 +199,20 @@ class Replay {
         if (entry.cost.lds_cycles) wave.scalar.issue(time + entry.cost.lds_cycles + parameter::lds_latency_cycles);
         break;
       case Unit::Barrier: return wait_at_barrier(wave, next);
-      case Unit::End: return finish(wave, next);
+      case Unit::End:
+        go_on(wave, next);
+        return finish(wave, next);
       default: break;
     }
     wave.ready = next;
+    go_on(wave, next);
     queue_.push({next, &wave});
+  }
+
+  // The instruction that issued last lets the wave proceed.
+  void go_on(ReplayedWave& wave, uint64_t time) {
+    if (observer_) observer_->executed(wave.number(), *(*wave.entries)[wave.position - 1].op, wave.arrived, wave.issued, time);
+    wave.arrived = time;
   }
 
   // Returns when the access is complete.
@@ -229,6 +245,7 @@ class Replay {
     for (ReplayedWave* wave : group.waiting) {
       outcome_.wait_cycles += time - wave->ready;
       wave->ready = time;
+      go_on(*wave, time);
       queue_.push({time, wave});
     }
     group.waiting.clear();
@@ -237,6 +254,7 @@ class Replay {
   void finish(ReplayedWave& wave, uint64_t time) {
     now_ = std::max(now_, time);
     outcome_.wave_cycles += time - wave.started;
+    if (observer_) observer_->ended(wave.number(), time);
     --wave.group->running;
     release_barrier(*wave.group, time);
     if (wave.group->running == 0) launch_next(time);
@@ -244,6 +262,7 @@ class Replay {
 
   const CuTrace& trace_;
   const CuSurroundings& around_;
+  CuObserver* observer_;
   std::deque<Group> groups_;
   std::deque<ReplayedWave> waves_;
   std::priority_queue<Turn> queue_;
@@ -259,6 +278,8 @@ class Replay {
 
 }  // namespace
 
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings) { return Replay(trace, surroundings).run(); }
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, CuObserver* observer) {
+  return Replay(trace, surroundings, observer).run();
+}
 
 }  // namespace rpd

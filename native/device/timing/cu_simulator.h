@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "timing/cu_observer.h"
 #include "timing/wave_trace.h"
 
 namespace rpd {
@@ -27,6 +28,7 @@ struct CuOutcome {
   uint64_t issue_wait_cycles = 0;    // of it, ready but for a busy unit
 };
 
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings);
+// `observer` sees every wave and instruction, if it is there.
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, CuObserver* observer = nullptr);
 
 }  // namespace rpd

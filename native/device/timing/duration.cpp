@@ -64,9 +64,12 @@ uint64_t scaled(uint64_t cycles, double factor) { return static_cast<uint64_t>(s
 
 }  // namespace
 
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups, Mall& mall) {
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups, Mall& mall,
+                       const WatchedCu* watched) {
   const double mall_hits = mall_hit_share(mall, xcds);
-  const CuOutcome outcome = simulate_cu(sample, surroundings_of(xcds, resident_groups, mall_hits));
+  const CuSurroundings surroundings = surroundings_of(xcds, resident_groups, mall_hits);
+  const CuOutcome outcome = simulate_cu(sample, surroundings);
+  if (watched) simulate_cu(watched->trace, surroundings, &watched->observer);
   WorkDone work;
   uint64_t instructions = 0;
   for (const XcdWork& xcd : xcds) {

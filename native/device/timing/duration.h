@@ -6,6 +6,7 @@
 
 #include "memory/mall.h"
 #include "timing/memory_counts.h"
+#include "timing/cu_observer.h"
 #include "timing/wave_trace.h"
 
 namespace rpd {
@@ -34,7 +35,15 @@ struct WorkDone {
   uint64_t duration_ns = 0;         // launch overhead included
 };
 
-// `sample` recorded the first CU of the first XCD, on which `resident_groups` workgroups fit at a time.
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups, Mall& mall);
+// A CU whose replay someone watches.
+struct WatchedCu {
+  const CuTrace& trace;
+  CuObserver& observer;
+};
+
+// `sample` recorded the first CU of the first XCD, on which `resident_groups` workgroups fit at a time. What is watched
+// has no influence on the result.
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups, Mall& mall,
+                       const WatchedCu* watched = nullptr);
 
 }  // namespace rpd

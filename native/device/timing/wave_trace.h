@@ -23,10 +23,12 @@ class WaveTrace {
   explicit WaveTrace(CuTrace& owner) : owner_(owner) {}
   void add(const Op& op, const AccessCost& cost);
   const std::vector<TraceEntry>& entries() const { return entries_; }
+  uint64_t lost() const { return lost_; }  // for want of room
 
  private:
   CuTrace& owner_;
   std::vector<TraceEntry> entries_;
+  uint64_t lost_ = 0;
 };
 
 // A sample: the first workgroups that the CU ran, and of them as many instructions as there is room for.
@@ -53,7 +55,7 @@ class CuTrace {
 };
 
 inline void WaveTrace::add(const Op& op, const AccessCost& cost) {
-  if (owner_.take_room()) entries_.push_back({&op, cost});
+  owner_.take_room() ? entries_.push_back({&op, cost}) : void(++lost_);
 }
 
 }  // namespace rpd

@@ -1,0 +1,50 @@
+// What the waves of one CU did and when: the replay of a CU, written down.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "timing/cu_observer.h"
+#include "timing/wave_trace.h"
+
+namespace rpd {
+
+// An instruction of a wave, as a hardware thread trace of gfx9 has it: next in order at `time`, it stalled and then
+// issued, `latency` cycles in all.
+struct TimelineEntry {
+  const Op* op;
+  uint64_t time;
+  uint32_t stall;
+  uint32_t latency;
+};
+
+struct TimelineWave {
+  uint32_t simd = 0;
+  uint32_t slot = 0;      // of the SIMD; the lowest that was free
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  uint64_t lost = 0;      // instructions that the recording had no room for
+  std::vector<TimelineEntry> entries;
+};
+
+class Timeline : public CuObserver {
+ public:
+  explicit Timeline(uint32_t cu) : cu_(cu) {}
+
+  void launched(uint32_t wave, uint32_t simd, uint64_t time) override;
+  void executed(uint32_t wave, const Op& op, uint64_t arrived, uint64_t issued, uint64_t done) override;
+  void ended(uint32_t wave, uint64_t time) override;
+  // Takes over from the recording what it had no room for.
+  void note_losses(const CuTrace& trace);
+
+  uint32_t cu() const { return cu_; }
+  const std::vector<TimelineWave>& waves() const { return waves_; }  // in the order of launch
+
+ private:
+  static constexpr uint32_t kSlots = 64;
+  uint32_t cu_;
+  std::vector<TimelineWave> waves_;
+  std::vector<std::vector<bool>> taken_;  // [simd][slot]
+};
+
+}  // namespace rpd

@@ -1,0 +1,8 @@
+"""AMD GPU code objects: taking them out of programs, and what their metadata says of each kernel."""
+
+from __future__ import annotations
+
+from .fat_binary import code_objects_in
+from .metadata import Argument, CodeObject, KernelMetadata, parse
+
+__all__ = ["Argument", "CodeObject", "KernelMetadata", "code_objects_in", "parse"]

@@ -1,0 +1,133 @@
+"""Code objects inside a HIP program: the bundles in its .hip_fatbin section.
+
+Format: LLVM's clang/docs/ClangOffloadBundler.rst, "Bundled Code Object File Layout"; compressed bundles are handed to
+clang-offload-bundler, whose format of them changes between versions.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import struct
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import SourceError, UnavailableError
+
+MAGIC, COMPRESSED_MAGIC, ELF_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", b"\x7fELF"
+_AMDGPU_MACHINE = 224  # EM_AMDGPU
+
+
+def code_objects_in(path: Path) -> list[tuple[str, bytes]]:
+    """(target, code object) for each device image of a program, a bundle or a bare .hsaco, in file order.
+
+    target: as in the bundle, "gfx942" or "gfx942:xnack-"; the ELF's own e_flags decide nothing here.
+    Errors: SourceError where the file is none of these or is damaged; a program without device code gives [].
+    """
+    try:
+        data = path.read_bytes()
+        if data.startswith(ELF_MAGIC) and struct.unpack_from("<H", data, 18)[0] == _AMDGPU_MACHINE:
+            return [("", data)]
+        return list(_bundles(_section(data) if data.startswith(ELF_MAGIC) else data))
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror}", "name a built program or code object") from error
+    except (struct.error, ValueError) as error:
+        raise SourceError(f"{path} is not a HIP program or code object: {error}", "build it again") from error
+
+
+def _section(data: bytes) -> bytes:
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        section = ELFFile(io.BytesIO(data)).get_section_by_name(".hip_fatbin")
+        return section.data() if section is not None else b""
+    except (ELFError, KeyError, OverflowError) as error:
+        raise ValueError(f"damaged ELF ({error})") from error
+
+
+def _bundles(data: bytes) -> Iterator[tuple[str, bytes]]:
+    position = 0
+    while position < len(data):
+        starts = [s for s in (data.find(MAGIC, position), data.find(COMPRESSED_MAGIC, position)) if s >= 0]
+        if not starts:
+            return
+        start = min(starts)
+        if data.startswith(MAGIC, start):
+            entries, end = _entries(data, start)
+        else:
+            end = start + _compressed_size(data, start)
+            entries, _ = _entries(_decompressed(data[start:end]), 0)
+        yield from entries
+        position = end
+
+
+def _entries(data: bytes, start: int) -> tuple[list[tuple[str, bytes]], int]:
+    """The device images of the bundle at `start`, and where the bundle ends."""
+    (count,) = struct.unpack_from("<Q", data, start + len(MAGIC))
+    position = end = start + len(MAGIC) + 8
+    if count > 1024:
+        raise ValueError(f"bundle of {count} entries")
+    images = []
+    for _ in range(count):
+        offset, size, name_length = struct.unpack_from("<QQQ", data, position)
+        name = data[position + 24 : position + 24 + name_length].decode()
+        position += 24 + name_length
+        if start + offset + size > len(data):
+            raise ValueError(f"bundle entry {name} reaches behind the end")
+        end = max(end, position, start + offset + size)
+        if name.startswith("hip") and size:
+            images.append((name.rsplit("--", 1)[-1].lstrip("-"), data[start + offset : start + offset + size]))
+    return images, end
+
+
+def _compressed_size(data: bytes, start: int) -> int:
+    """The size field of a compressed bundle: 32 bits from version 2, 64 bits from version 3 on; none in version 1."""
+    (version,) = struct.unpack_from("<H", data, start + 4)
+    if version < 2:
+        return len(data) - start
+    (size,) = struct.unpack_from("<I" if version == 2 else "<Q", data, start + 8)
+    if not 0 < size <= len(data) - start:
+        raise ValueError("compressed bundle reaches behind the end")
+    return size
+
+
+def _decompressed(bundle: bytes) -> bytes:
+    """The uncompressed form, rebuilt from what clang-offload-bundler unpacks."""
+    tool = _bundler()
+    with tempfile.TemporaryDirectory() as folder:
+        packed = Path(folder) / "bundle"
+        packed.write_bytes(bundle)
+        listed = subprocess.run([tool, "--list", "--type=o", f"--input={packed}"], capture_output=True, text=True, timeout=60)
+        if listed.returncode:
+            raise ValueError(f"clang-offload-bundler: {listed.stderr.strip()}")
+        names = listed.stdout.split()
+        outputs = [Path(folder) / str(index) for index in range(len(names))]
+        command = [tool, "--unbundle", "--type=o", f"--input={packed}", f"--targets={','.join(names)}"]
+        subprocess.run([*command, *(f"--output={output}" for output in outputs)], check=True, capture_output=True, timeout=60)
+        return _bundle(names, [output.read_bytes() for output in outputs])
+
+
+def _bundle(names: list[str], images: list[bytes]) -> bytes:
+    header_size = len(MAGIC) + 8 + sum(24 + len(name) for name in names)
+    header, offset = MAGIC + struct.pack("<Q", len(names)), header_size
+    for name, image in zip(names, images, strict=True):
+        header += struct.pack("<QQQ", offset, len(image), len(name)) + name.encode()
+        offset += len(image)
+    return header + b"".join(images)
+
+
+def _bundler() -> str:
+    found = shutil.which("clang-offload-bundler") or next(
+        (
+            str(p)
+            for pattern in ("/opt/rocm*/llvm/bin", "/usr/lib/llvm-*/bin")
+            for p in sorted(Path("/").glob(pattern[1:] + "/clang-offload-bundler"))
+        ),
+        None,
+    )
+    if found is None:
+        raise UnavailableError("no clang-offload-bundler to unpack a compressed code object", "install ROCm's LLVM")
+    return found

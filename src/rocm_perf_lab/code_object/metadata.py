@@ -71,7 +71,6 @@ class CodeObject:
 def parse(image: bytes) -> CodeObject:
     """Errors: SourceError where it is no AMD code object with metadata."""
     import msgpack
-    from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
     try:
@@ -80,7 +79,7 @@ def parse(image: bytes) -> CodeObject:
         code = _code(elf)
         kernels = [_kernel(entry, code) for entry in document.get("amdhsa.kernels", [])]
         return CodeObject(document["amdhsa.target"], {kernel.name: kernel for kernel in kernels})
-    except (ELFError, msgpack.UnpackException, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+    except Exception as error:  # the readers of ELF and msgpack meet damage with exceptions of every kind
         raise SourceError(
             f"code object without readable metadata ({type(error).__name__}: {error})", "build it again"
         ) from error

@@ -15,6 +15,7 @@
 #include "runtime/options.h"
 #include "runtime/queue_registry.h"
 #include "runtime/sdma_queue.h"
+#include "runtime/thread_trace.h"
 #include "runtime/signals.h"
 #include "runtime/virtual_clock.h"
 
@@ -91,7 +92,10 @@ DispatchResult Device::run(const DispatchRequest& request) {
   forget_stale_code();
   try {
     const DeviceAccess access;
-    DispatchResult result = engine_->run(request);
+    DispatchRequest traced = request;
+    traced.traced_cu = thread_trace_wanted(request);
+    DispatchResult result = engine_->run(traced);
+    if (result.timeline) write_thread_trace(request, *result.timeline, memory_);
     for (const std::string& race : result.races) report_race(kernel_name(request.kernel_object) + ": " + race);
     return result;
   } catch (const std::exception& failure) {

@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "runtime/hooks.h"
+#include "runtime/loaded_code.h"
+#include "runtime/thread_trace.h"
 
 namespace rpd {
 namespace {
@@ -17,13 +19,6 @@ std::mutex mutex;
 std::unordered_map<uint64_t, std::string>& names() {
   static auto* map = new std::unordered_map<uint64_t, std::string>;  // queues may ask for a name until the very end
   return *map;
-}
-
-std::string demangled(std::string symbol) {
-  if (symbol.ends_with(".kd")) symbol.resize(symbol.size() - 3);
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 ? text.get() : symbol;
 }
 
 hsa_status_t remember(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t symbol, void*) {
@@ -38,6 +33,7 @@ hsa_status_t remember(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t sym
   }
   std::string name(length, '\0');
   if (get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME, name.data())) return HSA_STATUS_SUCCESS;
+  if (name.ends_with(".kd")) name.resize(name.size() - 3);
   const std::lock_guard lock(mutex);
   names()[object] = std::move(name);
   return HSA_STATUS_SUCCESS;
@@ -50,17 +46,28 @@ hsa_status_t remember_kernels_of(hsa_agent_t agent, void* executable) {
 
 hsa_status_t freeze(hsa_executable_t executable, const char* options) {
   const hsa_status_t status = original().core.hsa_executable_freeze_fn(executable, options);
-  if (status == HSA_STATUS_SUCCESS) original().core.hsa_iterate_agents_fn(remember_kernels_of, &executable);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  original().core.hsa_iterate_agents_fn(remember_kernels_of, &executable);
+  if (thread_traces_wanted()) remember_code(executable);
   return status;
 }
 
 }  // namespace
 
+std::string demangled_name(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 ? text.get() : symbol;
+}
+
+std::string kernel_symbol(uint64_t kernel_object) {
+  const std::lock_guard lock(mutex);
+  const auto found = names().find(kernel_object);
+  return found != names().end() ? found->second : "";
+}
+
 std::string kernel_name(uint64_t kernel_object) {
-  {
-    const std::lock_guard lock(mutex);
-    if (const auto found = names().find(kernel_object); found != names().end()) return "kernel " + demangled(found->second);
-  }
+  if (const std::string symbol = kernel_symbol(kernel_object); !symbol.empty()) return "kernel " + demangled_name(symbol);
   char text[48];
   std::snprintf(text, sizeof text, "kernel at 0x%lx", kernel_object);
   return text;

@@ -1,8 +1,14 @@
-"""A machine with a GPU and rocprofv3, both stood in for: the whole command line from the program to the JSON."""
+"""rocprofv3 as the collector, on a machine whose GPU and rocprofv3 are stood in for.
+
+The stand-in (rocprofv3_stand_in/) takes the real options, runs the program on the software device and leaves the real files.
+"""
 
 import json
 import os
+import re
 import shlex
+import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +17,14 @@ import jsonschema
 import pytest
 
 from rocm_perf_lab.arch.family import family_of
+from rocm_perf_lab.collect.command import resolve
+from rocm_perf_lab.collect.counter_passes import counter_passes
+from rocm_perf_lab.collect.device import Device
+from rocm_perf_lab.collect.passes import ThreadTraceTarget
+from rocm_perf_lab.collect.rocprofv3 import Rocprofv3
+
+STAND_IN = Path(__file__).with_name("rocprofv3_stand_in")
+COUNTERS = set(family_of("gfx942").counters())
 
 # The only thing that is changed in the command line's process: the GPU that its kernel driver shows.
 WITH_A_GPU = """
@@ -21,114 +35,298 @@ main()
 """
 
 
-@pytest.fixture
-def profile(tmp_path):
-    """profile(*arguments, **environment) on that machine; .calls are rocprofv3's."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    script = Path(__file__).with_name("stand_in_rocprofv3.py")
-    (programs / "rocprofv3").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} "$@"\n')
-    (programs / "rocprofv3").chmod(0o755)
-    (tmp_path / "work").mkdir()
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory, native_dir) -> Path:
+    """A folder for PATH with the stand-in in it, and the decoder's library for thread traces."""
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "rocprofv3").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(STAND_IN))} "$@"\n')
+    (folder / "rocprofv3").chmod(0o755)
+    (folder / "lib").mkdir()
+    (folder / "lib" / "librocprof-trace-decoder.so").touch()
+    return folder
 
-    def run(*arguments, **environment):
-        machine = {"PATH": f"{programs}:{os.environ['PATH']}", "STAND_IN_CALLS": f"{tmp_path}/calls"}
-        done = subprocess.run(
-            [sys.executable, "-c", WITH_A_GPU, "profile", *arguments],
-            cwd=tmp_path / "work", env=os.environ | machine | environment,
+
+class Machine:
+    """profile(*arguments, **environment) there, in `work`; .calls are rocprofv3's."""
+
+    def __init__(self, programs: Path, folder: Path):
+        self.work = folder / "work"
+        self.work.mkdir()
+        self._calls = folder / "calls"
+        self._environment = os.environ | {
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "ROCPROF_ATT_LIBRARY_PATH": str(programs / "lib"),
+            "STAND_IN_CALLS": str(self._calls),
+        }
+
+    def profile(self, *arguments, **environment) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, "-c", WITH_A_GPU, "profile", *map(str, arguments)],
+            cwd=self.work, env=self._environment | environment,
             capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120,
         )  # fmt: skip
-        calls = tmp_path / "calls"
-        done.calls = [json.loads(line) for line in calls.read_text().splitlines()] if calls.exists() else []
-        return done
 
-    return run
-
-
-def run_folder(tmp_path):
-    return sorted(path.name for path in (tmp_path / "work").iterdir())
+    @property
+    def calls(self) -> list[dict]:
+        return [json.loads(line) for line in self._calls.read_text().splitlines()] if self._calls.exists() else []
 
 
-def test_json_is_all_of_stdout_and_equals_the_files(profile, tmp_path):
-    done = profile("--json", "echo", "hello", "--world")
+@pytest.fixture
+def machine(programs, tmp_path) -> Machine:
+    return Machine(programs, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def whole(programs, testbed, tmp_path_factory):
+    """A profile with everything in it: (machine, completed process, run directory)."""
+    machine = Machine(programs, tmp_path_factory.mktemp("whole"))
+    shutil.copy(testbed("softmax_testbed"), machine.work)
+    done = machine.profile("--runs", "2", "--json", "./softmax_testbed")
     assert done.returncode == 0, done.stderr
+    return machine, done, machine.work / "softmax_testbed.rocm-perf"
+
+
+def test_options_are_those_of_the_real_help(shared_data, monkeypatch):
+    monkeypatch.syspath_prepend(STAND_IN)
+    import options
+
+    text = (shared_data / "rocprofv3" / "rocprofv3_help.txt").read_text()
+    heads = re.findall(r"(?m)^  (-\S.*?)(?:  |$)", text)
+    real = {name for head in heads for name in re.findall(r"(?:^|, )(--?[\w-]+)", head)}
+    assert real == options.option_names()
+
+
+def test_what_rocprofv3_is_asked_for(whole, programs):
+    machine, _, _ = whole
+    asked = [call["options"] for call in machine.calls]
+    for options in asked:
+        assert options.pop("output_file") == "%pid%" and options.pop("output_directory")
+    traced, counted, attached = asked[:2], asked[2:-1], asked[-1]
+    base = {"kernel_trace": True, "memory_copy_trace": True, "hip_trace": True, "output_format": ["rocpd"]}
+    assert traced == [base, base]
+    assert [options.pop("output_format") for options in counted] == [["rocpd"]] * len(counted)
+    assert [list(options) for options in counted] == [["pmc"]] * len(counted)
+    assert sorted(name for options in counted for name in options["pmc"]) == sorted(COUNTERS)
+    assert attached == {
+        "advanced_thread_trace": True, "att_target_cu": "1", "att_simd_select": "0xf", "att_shader_engine_mask": "0x1",
+        "kernel_include_regex": r"^softmax_naive\(float const\*, float\*, int, int\)(\.kd)?$",
+        "kernel_iteration_range": ["[1]"], "att_library_path": [str(programs / "lib")], "output_format": ["csv"],
+    }  # fmt: skip
+    assert {tuple(call["application"]) for call in machine.calls} == {("./softmax_testbed",)}
+
+
+def test_the_run_directory(whole):
+    _, _, directory = whole
+    names = {path.name for path in (directory / ".rocpd_profile").iterdir()}
+    passes = range(1, len(counter_passes("gfx942")) + 1)
+    logs = {f"counters_{number}.log" for number in passes}
+    assert names - {"att"} == {"base_results.db", "repeat_1_results.db"} | {f"counters_{n}_results.db" for n in passes} | logs
+
+
+def test_json_is_all_of_stdout_equals_the_files_and_fits_the_schema(whole, rocm_perf_in, tmp_path):
+    _, done, directory = whole
     result = json.loads(done.stdout)
-    assert list(result) == ["profile", "roofline", "dag", "analysis", "run_directory"]
-    assert "hello --world" in done.stderr
-    directory = tmp_path / "work" / result.pop("run_directory")
-    assert directory.name == "echo.rocm-perf"
-    for name, document in result.items():
-        assert json.loads((directory / f"{name}.json").read_text()) == document
-    assert result["profile"]["kernel"]["name"].startswith("scale")
-    assert result["profile"]["runtime_ms"] == pytest.approx((40_000 + 5_000 + 39_000) / 1e6)
-    assert result["profile"]["stability"]["runs"] == 3
-
-
-def test_json_is_what_the_schema_says(profile, rocm_perf):
-    schema = json.loads(rocm_perf("schema").stdout)
+    schema = json.loads(rocm_perf_in(tmp_path, "schema").stdout)
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    result = json.loads(profile("--json", "true").stdout)
     validator.validate(result)
+    assert list(result) == ["profile", "roofline", "dag", "analysis", "run_directory"]
+    assert directory.name == result.pop("run_directory") and "PASS softmax_naive" in done.stderr
+    for name, document in result.items():
+        assert json.loads((directory / f"{name}.json").read_text()) == document
     result["profile"]["stability"]["runs"] = "three"
-    assert [list(error.absolute_path) for error in validator.iter_errors(result)] == [["profile", "stability", "runs"]]
+    assert [list(error.absolute_path)[:3] for error in validator.iter_errors(result | {"run_directory": ""})] == [
+        ["profile", "stability", "runs"]
+    ]
 
 
-def test_base_run_repeats_and_counter_passes_are_separate_runs(profile, tmp_path):
-    done = profile("--runs", "2", "true")
+def test_times_are_of_the_base_pass_alone(whole):
+    """The stand-in's kernels take three times as long while they are counted, as real ones take longer."""
+    _, done, directory = whole
+    profile = json.loads(done.stdout)["profile"]
+    query = "SELECT SUM(duration) FROM kernels WHERE name NOT LIKE '\\_\\_amd%' ESCAPE '\\'"
+    totals = []
+    for name in ("base_results.db", "counters_1_results.db"):
+        with sqlite3.connect(directory / ".rocpd_profile" / name) as database:
+            totals.append(database.execute(query).fetchone()[0])
+    assert profile["timing"] == "measured" and profile["stability"]["runs"] == 2
+    assert profile["runtime_ms"] * 1e6 == pytest.approx(totals[0], abs=1) and totals[1] == 3 * totals[0]
+
+
+def test_counters_from_passes_are_those_of_one_run(whole, rocm_perf_in, tmp_path):
+    """Against the same program with all counters in one run, which only the software device can do."""
+    machine, done, _ = whole
+    arguments = ("profile", "--json", "--runs", "1", "--no-deep-analysis", "--device", "gfx942")
+    direct = json.loads(rocm_perf_in(tmp_path, *arguments, machine.work / "softmax_testbed").stdout)
+    passes = json.loads(done.stdout)
+
+    def counted(result):
+        return {k["kernel"]: (k["flop"], [(level["level"], level["bytes"]) for level in k["levels"]])
+                for k in result["roofline"]["kernels"]}  # fmt: skip
+
+    assert counted(passes) == counted(direct) and len(counted(direct)) == 3
+    found = passes["profile"]["passes"]
+    assert {name for section in found for name in section["counters"]} == COUNTERS
+    assert [section["missing"] for section in found] == [{}] * len(found)
+
+
+# ---- what can go wrong: passes by themselves ----
+
+SOFTMAX = ThreadTraceTarget("_Z13softmax_naivePKfPfii", "softmax_naive(float const*, float*, int, int)", 1, 1, 0xF)
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory) -> str:
+    """What the stand-in remembers from one test to the next: passes differ in what is kept of a run, not in the run."""
+    return str(tmp_path_factory.mktemp("memory"))
+
+
+@pytest.fixture
+def collector(programs, tmp_path, testbed, memory, monkeypatch):
+    """.counters(limit, **environment) and .thread_trace(...) of rocprofv3 with softmax; .calls of it, .notes by it."""
+    monkeypatch.setenv("STAND_IN_MEMORY", memory)
+    monkeypatch.setenv("ROCPROF_ATT_LIBRARY_PATH", str(programs / "lib"))
+    monkeypatch.setenv("STAND_IN_CALLS", str(tmp_path / "calls"))
+    notes: list[str] = []
+    device = Device(True, "gfx942", "gfx942", {}, (), ())
+    command = resolve([str(testbed("softmax_testbed"))])
+
+    class Under:
+        def counters(self, limit=60.0, passes=None, **environment):
+            made = Rocprofv3(device, programs / "rocprofv3", passes or counter_passes("gfx942"), notes.append)
+            return made.counters(command, os.environ | environment, tmp_path, limit)
+
+        def thread_trace(self, limit=60.0, **environment):
+            made = Rocprofv3(device, programs / "rocprofv3", [], notes.append)
+            return made.thread_trace(SOFTMAX, command, os.environ | environment, tmp_path / "att", limit)
+
+        @property
+        def calls(self):
+            return len((tmp_path / "calls").read_text().splitlines())
+
+    Under.notes = notes
+    return Under()
+
+
+def collected(passes):
+    return {name for found in passes if found.output for name in found.counters} - {n for p in passes for n in p.missing}
+
+
+def test_a_counter_that_the_gpu_lacks_costs_no_other(collector):
+    passes = collector.counters(STAND_IN_NO_COUNTERS="TCC_BUBBLE_sum,SQ_WAVES")
+    reason = "rocprofv3 has no such counter on this GPU"
+    assert {name: why for found in passes for name, why in found.missing.items()} == {
+        "TCC_BUBBLE_sum": reason, "SQ_WAVES": reason,
+    }  # fmt: skip
+    assert collected(passes) == COUNTERS - {"TCC_BUBBLE_sum", "SQ_WAVES"} and collector.calls == len(passes)
+    assert len(collector.notes) == 1 and "TCC_BUBBLE_sum, SQ_WAVES" in collector.notes[0]
+
+
+def test_a_set_that_does_not_fit_is_divided(collector):
+    wanted = counter_passes("gfx942")[:1]
+    passes = collector.counters(passes=wanted, STAND_IN_REGISTERS="4")
+    assert collected(passes) == set(wanted[0]) and 1 < len(passes) < len(wanted[0]) and collector.notes == []
+
+
+@pytest.mark.parametrize(
+    "failure, reason",
+    [
+        ({"STAND_IN_FAIL": "counter-permission"}, "permission denied"),
+        ({"STAND_IN_FAIL": "counter-hang"}, "still running after 3 s"),
+    ],
+)
+def test_a_failure_that_would_repeat_itself_is_met_once(collector, failure, reason):
+    passes = collector.counters(limit=3.0, **failure)
+    assert collector.calls == 1 and not any(found.output for found in passes)
+    assert {name for found in passes for name in found.missing} == COUNTERS
+    assert all(reason in why for found in passes for why in found.missing.values()), passes
+
+
+@pytest.mark.parametrize(
+    "failure, reason",
+    [
+        ({"STAND_IN_FAIL": "counter-truncated"}, "damaged"),
+        ({"STAND_IN_FAIL": "counter-journal"}, "broke off"),
+        ({"STAND_IN_FAIL": "counter-crash"}, "SIGSEGV"),
+        ({"STAND_IN_NO_COUNTERS": "all"}, "no such counter"),
+    ],
+)
+def test_a_pass_that_yields_nothing_is_unknown_with_its_reason(collector, failure, reason, tmp_path):
+    wanted = counter_passes("gfx942")[:2]
+    passes = collector.counters(passes=wanted, **failure)
+    assert not any(found.output for found in passes) and {name for p in passes for name in p.missing} == {*wanted[0], *wanted[1]}
+    assert all(reason in why for found in passes for why in found.missing.values()), passes
+    assert collector.calls <= 6 and collector.notes
+    assert {path.suffix for path in tmp_path.glob("counters_*")} == {".log"}
+
+
+def test_a_folder_of_its_own_is_looked_into(collector):
+    assert collected(collector.counters(STAND_IN_VERSION="later")) == COUNTERS
+
+
+@pytest.mark.parametrize(
+    "environment, reason, calls",
+    [
+        ({"ROCPROF_ATT_LIBRARY_PATH": "/nowhere"}, "rocprof-trace-decoder is not installed", 1),
+        ({"STAND_IN_FAIL": "att-permission"}, "permission denied", 1),
+        ({"STAND_IN_FAIL": "att-hang"}, "still running after 5 s", 1),
+        ({"STAND_IN_FAIL": "att-empty,att-shader-data"}, "cannot be decoded", 1),
+        ({"STAND_IN_FAIL": "att-empty"}, "no wave of the kernel ran on compute unit 1", 2),
+    ],
+)
+def test_no_thread_trace_is_a_reason(collector, environment, reason, calls):
+    found = collector.thread_trace(limit=5.0 if "hang" in reason or "still" in reason else 60.0, **environment)
+    assert found.output is None and reason in found.reason and collector.calls == calls, found
+    assert collector.notes == [f"no thread trace: {found.reason}"]
+
+
+# ---- what can go wrong: the whole way ----
+
+
+def test_a_profile_without_counters_and_thread_trace_succeeds(machine, testbed):
+    """Everything but the base pass fails: permission for the counters, no decoder for the thread trace."""
+    arguments = ("--json", "--runs", "1", testbed("vcopy"))
+    done = machine.profile(*arguments, STAND_IN_FAIL="counter-permission", ROCPROF_ATT_LIBRARY_PATH="/nowhere")
     assert done.returncode == 0, done.stderr
-    traced = [call for call in done.calls if call["pmc"] is None]
-    counted = [call["pmc"] for call in done.calls if call["pmc"] is not None]
-    assert [call["application"] for call in done.calls] == [["true"]] * len(done.calls)
-    assert len(traced) == 2
-    assert all(call["kernel_trace"] and call["memory_copy_trace"] and call["hip_trace"] for call in traced)
-    assert {name for names in counted for name in names} == set(family_of("gfx942").counters())
-    traces = tmp_path / "work" / "true.rocm-perf" / ".rocpd_profile"
-    databases = {path.name for path in traces.glob("*.db")}
-    passes = {f"counters_{number}_results.db" for number in range(1, len(counted) + 1)}
-    assert databases == {"base_results.db", "repeat_1_results.db"} | passes
+    result = json.loads(done.stdout)
+    assert result["profile"]["roofline"] is None and "permission denied" in result["profile"]["reasons"]["roofline"]
+    assert result["profile"]["runtime_ms"] > 0 and result["dag"]["critical_path_ns"] > 0
+    assert [section["output"] for section in result["profile"]["passes"]] == [None] * (len(counter_passes("gfx942")) + 1)
+    assert "not installed" in result["profile"]["passes"][-1]["reasons"]["output"]
+    assert "permission denied" in done.stderr and "not installed" in done.stderr
 
 
-def test_a_counter_that_the_gpu_lacks_is_null_with_a_reason_and_costs_no_other(profile):
-    done = profile("--json", "true", STAND_IN_UNKNOWN="TCC_BUBBLE_sum")
+def test_a_gpu_clock_that_cannot_be_read_leaves_times_unknown(machine, testbed):
+    options = ("--json", "--runs", "1", "--no-roofline", "--no-deep-analysis")
+    done = machine.profile(*options, testbed("vcopy"), STAND_IN_FAIL="base-no-clock")
     assert done.returncode == 0, done.stderr
-    assert "TCC_BUBBLE_sum was not collected" in done.stderr
-    collected = {name for call in done.calls for name in call["pmc"] or [] if "TCC_BUBBLE_sum" not in call["pmc"]}
-    assert collected == set(family_of("gfx942").counters()) - {"TCC_BUBBLE_sum"}
-    assert "TCC_BUBBLE_sum" in json.dumps(json.loads(done.stdout)["roofline"])
+    profile = json.loads(done.stdout)["profile"]
+    assert profile["runtime_ms"] is None and "start" in profile["reasons"]["runtime_ms"]
+    assert profile["reasons"]["roofline"] == "switched off by --no-roofline" and profile["passes"] == []
+    assert len(machine.calls) == 1
 
 
-def test_databases_in_folders_of_their_own_are_found(profile, tmp_path):
-    assert profile("true", STAND_IN_SUBFOLDER="1").returncode == 0
-    assert (tmp_path / "work/true.rocm-perf/.rocpd_profile/counters_1_results.db").exists()
+@pytest.mark.parametrize(
+    "failure, status, words",
+    [("base-journal", 71, "broke off"), ("base-none", 71, "left no database"), ("base-truncated", 65, "damaged")],
+)
+def test_without_a_base_pass_there_is_no_profile(machine, testbed, failure, status, words):
+    done = machine.profile("--runs", "1", testbed("vcopy"), STAND_IN_FAIL=failure)
+    assert done.returncode == status and words in done.stderr.splitlines()[-1], done.stderr
+    assert "Traceback" not in done.stderr and list(machine.work.iterdir()) == []
 
 
-def test_quiet_prints_the_runtime_only(profile):
-    done = profile("--quiet", "echo", "hello")
-    assert float(done.stdout) == pytest.approx(0.084)
+def test_the_programs_exit_status_is_told_and_that_it_may_be_rocprofs(machine):
+    done = machine.profile("sh", "-c", "exit 3")
+    assert done.returncode == 31 and "sh exited with status 3" in done.stderr and "--no-rocprof" in done.stderr
+    assert list(machine.work.iterdir()) == []
 
 
-def test_the_report_goes_to_stdout_after_the_programs_output(profile):
-    done = profile("echo", "hello")
+def test_of_several_processes_the_first_with_kernels_is_analysed(machine, testbed):
+    script = f"{testbed('vcopy')}; {testbed('softmax_testbed')}"
+    done = machine.profile("--json", "--runs", "1", "--no-roofline", "--no-deep-analysis", "sh", "-c", script)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("hello\n") and "scale" in done.stdout and "echo.rocm-perf" in done.stdout
-    assert "\x1b" not in done.stdout
-
-
-def test_two_profiles_differ_in_nothing_but_what_is_specific_to_a_run(profile):
-    first, second = (json.loads(profile("--json", "true").stdout) for _ in range(2))
-    for document in (first, second):
-        document["profile"].pop("run")
-    assert first == second
-
-
-def test_a_database_that_was_broken_off_names_the_way_out(profile, tmp_path):
-    done = profile("true", STAND_IN_JOURNAL="1")
-    assert done.returncode == 71 and "--no-rocprof" in done.stderr.splitlines()[-1]
-    assert run_folder(tmp_path) == []
-
-
-def test_the_programs_exit_status_is_told_not_rocprofs(profile, tmp_path):
-    done = profile("sh", "-c", "exit 3")
-    assert done.returncode == 31 and "sh exited with status 3" in done.stderr
-    assert run_folder(tmp_path) == []
+    assert "vcopy" in json.loads(done.stdout)["profile"]["run"]["command"]
+    traces = {path.name for path in (machine.work / "sh.rocm-perf" / ".rocpd_profile").iterdir()}
+    assert len(traces) == 2 and all(re.fullmatch(r"base_results(_\d+)?\.db", name) for name in traces)
+    assert "1 more processes" in done.stderr

@@ -51,7 +51,7 @@ def test_every_run_is_a_run_and_leaves_a_trace(profile, testbed, tmp_path):
     assert (tmp_path / "runs").read_text() == "x\n" * 2
     assert result["profile"]["timing"] == "modelled" and result["profile"]["stability"]["runs"] == 2
     traces = tmp_path / "work" / "sh.rocm-perf" / ".rocpd_profile"
-    assert sorted(path.name for path in traces.iterdir()) == ["base_results.db", "repeat_1_results.db"]
+    assert sorted(path.name for path in traces.glob("*.db")) == ["base_results.db", "repeat_1_results.db"]
 
 
 def test_a_slow_writer_is_waited_for(profile, testbed, parts):

@@ -23,6 +23,19 @@ if TYPE_CHECKING:
 _PLAIN_WIDTH = 120  # of a report that goes to a file or a pipe; rich would take 80 and cut the tables' words
 
 
+class _Integer(click.ParamType):
+    """0 to 15, decimal or, as rocprofv3 writes it, hexadecimal."""
+
+    name = "integer"
+
+    def convert(self, value, param, ctx):
+        try:
+            number = int(value, 0)
+        except ValueError:
+            self.fail(f"{value!r} is not an integer", param, ctx)
+        return number if 0 <= number <= 0xF else self.fail(f"{value} is not in the range 0 to 0xF", param, ctx)
+
+
 @click.command(context_settings=CONTEXT_SETTINGS)
 @click.option("--runs", type=click.IntRange(min=1), default=3, show_default=True, help="How often to run the program.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's own output goes to stderr.")
@@ -39,6 +52,20 @@ _PLAIN_WIDTH = 120  # of a report that goes to a file or a pipe; rich would take
 @click.option(
     "--memory-bandwidth-gbps", type=click.FloatRange(min=0, min_open=True), metavar="GB/S", help="Memory bandwidth for the ceilings."
 )
+@click.option("--roofline/--no-roofline", default=True, show_default=True, help="Collect counters and place kernels under the roofs.")
+@click.option(
+    "--deep-analysis/--no-deep-analysis", default=True, show_default=True,
+    help="Trace the waves of one dispatch, where the collector can.",
+)  # fmt: skip
+@click.option(
+    "--focus-critical/--no-focus-critical", default=True, show_default=True,
+    help="Make the thread trace of the kernel that dominates the critical path, instead of the one with the longest dispatch.",
+)  # fmt: skip
+@click.option("--att-target-cu", type=click.IntRange(0, 15), default=1, show_default=True, help="Compute unit of the thread trace.")
+@click.option(
+    "--att-simd-select", type=_Integer(), metavar="MASK",
+    help="SIMDs of the thread trace: a mask on gfx9 [default: 0xF], the number of one on gfx10 and later [default: 0].",
+)  # fmt: skip
 @debug_option
 @program_argument
 def command(
@@ -53,6 +80,11 @@ def command(
     timeout: float | None,
     clock_mhz: float | None,
     memory_bandwidth_gbps: float | None,
+    roofline: bool,
+    deep_analysis: bool,
+    focus_critical: bool,
+    att_target_cu: int,
+    att_simd_select: int | None,
 ) -> None:
     """Profile PROGRAM: run it, then report its kernels, critical path, roofline and bottleneck.
 
@@ -73,6 +105,11 @@ def command(
         timeout=timeout,
         clock_mhz=clock_mhz,
         memory_bandwidth_gbps=memory_bandwidth_gbps,
+        roofline=roofline,
+        deep_analysis=deep_analysis,
+        focus_critical=focus_critical,
+        att_target_cu=att_target_cu,
+        att_simd_select=att_simd_select,
     )
     with _program_output(apart=as_json or quiet) as program_output:
         documents, directory = profile(request, program_output, _silent if quiet else note)

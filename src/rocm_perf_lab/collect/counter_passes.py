@@ -6,9 +6,14 @@ from collections.abc import Iterable
 
 from rocm_perf_lab.arch.family import family_of
 
-# Performance counter registers of each block that one pass may use. Source: rocprofiler-compute, mi_gpu_spec.yaml
-# (perfmon_config; gfx90a and gfx94x agree). A block that is not listed gets one register, which is always possible.
-_REGISTERS = {"SQ": 8, "TCP": 4, "TCC": 4, "TA": 2, "TD": 2, "SPI": 6, "CPC": 2, "CPF": 2, "GRBM": 2, "GDS": 4}
+# Performance counter registers of each block (of each instance of it) that one pass may use: aqlprofile,
+# gfx9_block_info.h and gfx10_block_info.h (where both have a block, they agree). One that is not listed gets one register.
+_REGISTERS = {
+    "SQ": 8, "SPI": 6, "TA": 2, "TD": 2, "TCP": 4, "TCC": 4, "TCA": 4, "GL1A": 4, "GL1C": 4, "GL2A": 4, "GL2C": 4, "GRBM": 2,
+    "CPC": 2, "CPF": 2, "CPG": 2, "GDS": 4, "SX": 4, "GCEA": 2, "GCR": 2, "GUS": 2,
+}  # fmt: skip
+
+_PART_OF = {"SQC": "SQ"}  # The scalar and instruction caches are counted by SQ's registers.
 
 
 def counter_passes(target: str) -> list[list[str]]:
@@ -22,7 +27,8 @@ def pack(counters: Iterable[str]) -> list[list[str]]:
     passes: list[list[str]] = []
     taken: dict[str, int] = {}
     for counter in counters:
-        block = counter.split("_", 1)[0]
+        prefix = counter.split("_", 1)[0]
+        block = _PART_OF.get(prefix, prefix)
         number = taken.get(block, 0) // _REGISTERS.get(block, 1)
         taken[block] = taken.get(block, 0) + 1
         if number == len(passes):

@@ -31,6 +31,13 @@ _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 # The device appends what its race check finds, a line each, to the file that this names.
 RACES_VARIABLE = "ROCM_PERF_DEVICE_RACES"
 
+# The device writes thread traces of the kernels that the second names into the folder that the first names.
+THREAD_TRACE_VARIABLE = "ROCM_PERF_THREAD_TRACE"
+THREAD_TRACE_KERNEL_VARIABLE = "ROCM_PERF_THREAD_TRACE_KERNEL"
+THREAD_TRACE_ITERATION_VARIABLE = "ROCM_PERF_THREAD_TRACE_ITERATION"
+THREAD_TRACE_CU_VARIABLE = "ROCM_PERF_THREAD_TRACE_CU"
+THREAD_TRACE_SIMDS_VARIABLE = "ROCM_PERF_THREAD_TRACE_SIMDS"
+
 # Options of the software device, and what may follow the name. native/device/runtime/options.h says what they do.
 OPTIONS = {"kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"), "race-check": re.compile(r"(=[0-9]{1,19})?")}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect import rocm, run_directory
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.counter_passes import counter_passes
+from rocm_perf_lab.collect.passes import COUNTERS, Pass, ThreadTraceTarget
 from rocm_perf_lab.collect.rocprofv3 import Rocprofv3
 from rocm_perf_lab.collect.tracer import BuiltinTracer
 
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
     from rocm_perf_lab.analysis.pipeline import Documents
 
 Note = Callable[[str], None]
+
+THREAD_TRACE_FOLDER = "att"
+_ALL_SIMDS, _FIRST_SIMD = 0xF, 0
+
+# Counters serialise kernels, and a collector can hang. A run that takes longer than this many base runs is given up.
+_PATIENCE, _LEAST_PATIENCE_SECONDS = 50, 300.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,8 @@ class Request:
     words: the program and its arguments, or both in one string. runs: how often to run it, at least once.
     device: one of collect.device.CHOICES, with device_options for the software device. destination: the run directory, None for ./<program>.rocm-perf.
     timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
+    roofline: whether to collect counters. deep_analysis: whether to make a thread trace, on the compute unit and SIMDs given
+    (None for the family's default); focus_critical: of the kernel that dominates the critical path, not of the longest.
     """
 
     words: Sequence[str]
@@ -41,15 +51,24 @@ class Request:
     timeout: float | None = None
     clock_mhz: float | None = None
     memory_bandwidth_gbps: float | None = None
+    roofline: bool = True
+    deep_analysis: bool = True
+    focus_critical: bool = True
+    att_target_cu: int = 1
+    att_simd_select: int | None = None
 
 
 @dataclass(frozen=True)
 class Traces:
-    """base: the trace that times and the critical path are read from; repeats: for stability; counters: passes apart."""
+    """base: the trace that times and the critical path are read from; repeats: for stability; passes: all further runs."""
 
     base: Path
     repeats: Sequence[Path]
-    counters: Sequence[Path]
+    passes: Sequence[Pass]
+
+    @property
+    def counters(self) -> list[Path]:
+        return [found.output for found in self.passes if found.kind == COUNTERS and found.output is not None]
 
 
 def profile(request: Request, program_output: IO | int | None, note: Note) -> tuple[Documents, Path]:
@@ -75,7 +94,8 @@ def choose_collector(device: devices.Device, request: Request, scratch: Path, no
     """rocprofv3 where there is a GPU and it is installed and wanted, else the built-in tracer."""
     rocprofv3 = rocm.find_program("rocprofv3") if device.is_hardware and request.use_rocprof else None
     if rocprofv3 is not None:
-        return Rocprofv3(device, rocprofv3, counter_passes(device.target), note, request.timeout)
+        passes = counter_passes(device.target) if request.roofline else []
+        return Rocprofv3(device, rocprofv3, passes, note, request.timeout)
     return BuiltinTracer.on(device, scratch, request.timeout)
 
 
@@ -85,17 +105,43 @@ def _collect(
     environment = dict(os.environ)
     databases = [folder / "base_results.db"]
     databases += [folder / f"repeat_{number}_results.db" for number in range(1, request.runs)]
+    seconds = []
     for number, database in enumerate(databases, start=1):
         note(f"run {number} of {request.runs}: {command.program}")
+        began = time.monotonic()
         collector.trace(command, environment, database, output if number == 1 else subprocess.DEVNULL)
+        seconds.append(time.monotonic() - began)
     others = len(list(folder.glob("base_results_*.db")))  # The tracer adds the process id for all but the first.
     if others:
         note(f"{others} more processes of the program used the GPU; only the first is analysed")
-    return Traces(databases[0], databases[1:], collector.counters(command, environment, folder))
+    limit = request.timeout or max(_LEAST_PATIENCE_SECONDS, _PATIENCE * max(seconds))
+    passes = collector.counters(command, environment, folder, limit)
+    if request.deep_analysis and (target := _thread_trace_target(databases[0], request)):
+        note(f"thread trace: dispatch {target.iteration} of {target.name}")
+        passes.append(collector.thread_trace(target, command, environment, folder / THREAD_TRACE_FOLDER, limit))
+    return Traces(databases[0], databases[1:], passes)
+
+
+def _thread_trace_target(base: Path, request: Request) -> ThreadTraceTarget | None:
+    """None if the base run has no kernel: the analysis will say so."""
+    from rocm_perf_lab.analysis.focus import focus
+    from rocm_perf_lab.rocpd.reader import read_trace
+
+    trace = read_trace(base)
+    found = focus(trace, request.focus_critical)
+    if found is None:
+        return None
+    kernel = found.symbol.kernel
+    agent = trace.agents.get(int(trace.dispatches.agent_id[found.symbol.rows[0]]))
+    # gfx9 takes a mask of its four SIMDs, later families the number of one.
+    default = _ALL_SIMDS if agent is None or agent.target.startswith("gfx9") else _FIRST_SIMD
+    simds = default if request.att_simd_select is None else request.att_simd_select
+    return ThreadTraceTarget(kernel.symbol, kernel.name, found.iteration, request.att_target_cu, simds)
 
 
 def _analyse_and_write(traces: Traces, directory: Path, request: Request) -> Documents:
     from rocm_perf_lab.analysis.pipeline import analyse
+    from rocm_perf_lab.report.passes import with_passes
     from rocm_perf_lab.report.write import write_documents
 
     documents = analyse(
@@ -105,5 +151,6 @@ def _analyse_and_write(traces: Traces, directory: Path, request: Request) -> Doc
         clock_mhz=request.clock_mhz,
         memory_bandwidth_gbps=request.memory_bandwidth_gbps,
     )
+    documents = with_passes(documents, traces.passes, directory, request.roofline)
     write_documents(directory, documents)
     return documents

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import IO
 
 from rocm_perf_lab import native
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.collect import rocprofv3_options, rocprofv3_output
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import Device, loadable
 from rocm_perf_lab.collect.execute import execute
-from rocm_perf_lab.errors import CollectionError, NoKernelsError
+from rocm_perf_lab.collect.passes import THREAD_TRACE, Pass, ThreadTraceTarget
+from rocm_perf_lab.errors import CollectionError, NoKernelsError, RocmPerfError
 
 _IDLE_SECONDS = 120.0  # without a sign of life from a writer
 _ABANDON_SECONDS = 10.0  # for a trace that nobody wants any more
@@ -55,9 +58,27 @@ class BuiltinTracer:
             )
         _check(command, database)
 
-    def counters(self, command: Command, environment: Mapping[str, str], folder: Path) -> list[Path]:
+    def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
         """None apart: a device that counts does so in every trace."""
         return []
+
+    def thread_trace(
+        self, target: ThreadTraceTarget, command: Command, environment: Mapping[str, str], folder: Path, limit: float
+    ) -> Pass:
+        """Have the software device write rocprofv3's files for one dispatch into `folder`, in a run of its own."""
+        if self.device.is_hardware:
+            reason = "the built-in tracer makes no thread traces of a GPU: install rocprofv3 and rocprof-trace-decoder"
+            return Pass(THREAD_TRACE, None, reason, kernel=target.name)
+        folder.mkdir()
+        wanted = self.device.environment(environment) | _thread_trace_variables(target, folder)
+        with (folder / "thread_trace.log").open("wb") as log:
+            try:
+                execute(command, wanted, stdout=log, stderr=log, timeout=limit)
+            except RocmPerfError as error:
+                return Pass(THREAD_TRACE, None, error.what, kernel=target.name)
+        if not rocprofv3_output.holds_thread_trace(folder):
+            return Pass(THREAD_TRACE, None, rocprofv3_output.why_no_thread_trace(folder, target.cu), kernel=target.name)
+        return Pass(THREAD_TRACE, folder, kernel=target.name)
 
     def _environment(self, base: Mapping[str, str], database: Path) -> dict[str, str]:
         environment = self.device.environment(base, (self.library,))
@@ -67,6 +88,16 @@ class BuiltinTracer:
         environment["ROCM_PERF_TRACE"] = str(database)
         environment["ROCM_PERF_ROCPD_WRITER"] = str(self.writer)
         return environment
+
+
+def _thread_trace_variables(target: ThreadTraceTarget, folder: Path) -> dict[str, str]:
+    return {
+        devices.THREAD_TRACE_VARIABLE: str(folder),
+        devices.THREAD_TRACE_KERNEL_VARIABLE: rocprofv3_options.name_pattern(target.symbol),
+        devices.THREAD_TRACE_ITERATION_VARIABLE: str(target.iteration),
+        devices.THREAD_TRACE_CU_VARIABLE: str(target.cu),
+        devices.THREAD_TRACE_SIMDS_VARIABLE: hex(target.simds),
+    }
 
 
 def _await_writers(folder: Path, idle_seconds: float, at_most: float = math.inf) -> bool:

@@ -159,6 +159,14 @@ class RooflineSection(Section):
     notes: list[str] = Field(description="known biases of the numbers")
 
 
+class PassSection(Section):
+    kind: Literal["counters", "thread trace"]
+    output: str | None = Field(description="the database, or the folder of the thread trace, relative to the run directory")
+    kernel: str | None = Field(description="the kernel that a thread trace is of; a counter pass covers all")
+    counters: list[str] = Field(description="what a counter pass asked for")
+    missing: dict[str, str] = Field(description="those of them that were not collected -> why")
+
+
 class ProfileDocument(Document):
     """profile.json: the kernel that matters most, what it uses and where it stands."""
 
@@ -168,6 +176,7 @@ class ProfileDocument(Document):
     resources: Resources
     occupancy: OccupancySection
     roofline: RooflineSection | None = Field(description="of all dispatches of the kernel's symbol")
+    passes: list[PassSection] = Field(default=[], description="further runs of the program, beside those for times")
     run: Run
 
 

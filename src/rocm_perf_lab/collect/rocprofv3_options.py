@@ -1,0 +1,48 @@
+"""The options of rocprofv3 that a profile uses: those that ROCm 7.0, 7.1 and 7.2 have in common.
+
+Source: rocprofv3 --help of rocprofiler-sdk 1.0 and 1.1 and their source/bin/rocprofv3.py. What differs between the versions
+(7.1 added --pid, 7.2 --profile-mpi-ranks, later ones more than one --pmc) is not used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from rocm_perf_lab.collect.passes import ThreadTraceTarget
+
+BASE = ("--kernel-trace", "--memory-copy-trace", "--hip-trace")
+
+DECODER_VARIABLE = "ROCPROF_ATT_LIBRARY_PATH"
+
+_EVERY_SHADER_ENGINE = 0x11111111  # one of the four of each XCD, as AMD's guide recommends where the first saw nothing
+_SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # of ECMAScript's regular expressions, which rocprofv3 uses
+
+
+def counters(names: Sequence[str]) -> tuple[str, ...]:
+    """A counter pass. Dispatches come with the counters; a kernel trace beside them would only slow the program more."""
+    return ("--pmc", *names)
+
+
+def thread_trace(target: ThreadTraceTarget, environment: Mapping[str, str], every_engine: bool) -> tuple[str, ...]:
+    """A thread trace of one dispatch. every_engine: of one shader engine in four instead of the first alone."""
+    options = (
+        "--att",
+        "--att-target-cu", str(target.cu),
+        "--att-simd-select", hex(target.simds),
+        "--att-shader-engine-mask", hex(_EVERY_SHADER_ENGINE if every_engine else 0x1),
+        "--kernel-include-regex", name_pattern(target.name),
+        "--kernel-iteration-range", f"[{target.iteration}]",
+    )  # fmt: skip
+    # rocprofv3 takes the variable for a list of one-letter folders and searches the whole file system.
+    decoder = environment.get(DECODER_VARIABLE)
+    return options + (("--att-library-path", decoder) if decoder else ())
+
+
+def name_pattern(name: str) -> str:
+    """A pattern for the kernel of this name and no other. Kernels with C names keep their '.kd' in rocprofv3."""
+    return f"^{_SPECIAL.sub(lambda match: chr(92) + match[0], name)}(\\.kd)?$"
+
+
+def output(folder: str, file: str, form: str) -> tuple[str, ...]:
+    return ("--output-format", form, "--output-directory", folder, "--output-file", file)

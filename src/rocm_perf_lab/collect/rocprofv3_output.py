@@ -1,0 +1,86 @@
+"""The files that rocprofv3 leaves, found whatever folder its version put them into, and checked."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from rocm_perf_lab.errors import CollectionError, RocmPerfError, TraceError
+
+SUFFIX = "_results.db"
+
+
+def adopt(folder: Path, database: Path, program: str) -> None:
+    """Move the database that rocprofv3 wrote below `folder` to `database`, those of further processes beside it.
+
+    The first process that launched a kernel counts. Raises CollectionError where there is none, or a broken one.
+    """
+    written = sorted(folder.glob(f"**/*{SUFFIX}"))  # Versions differ in whether a pass gets a folder of its own.
+    if not written:
+        raise CollectionError(
+            f"rocprofv3 left no database for {program}",
+            "check that the program launches GPU kernels, or try --no-rocprof, which uses the built-in tracer",
+        )
+    if any(folder.glob(f"**/*{SUFFIX}-journal")):  # Seen when a roctx message holds a quote or a semicolon.
+        raise CollectionError(
+            f"rocprofv3 broke off while it wrote the database of {program}",
+            "try --no-rocprof, which uses the built-in tracer",
+        )
+    first = min(written, key=_order) if len(written) > 1 else written[0]
+    for other in written:
+        process = other.name.removesuffix(SUFFIX)
+        other.replace(database if other == first else database.with_name(f"{database.stem}_{process}.db"))
+
+
+def _order(database: Path) -> tuple[bool, int, str]:
+    """Sorts processes with kernels first, then by their start."""
+    from rocm_perf_lab.rocpd.connect import MissingTable, connect, table
+
+    try:
+        with connect(database) as connection:
+            (launched,) = connection.execute(f'SELECT EXISTS (SELECT 1 FROM "{table(connection, "kernel_dispatch")}")').fetchone()
+            (start,) = connection.execute(f'SELECT MIN(start) FROM "{table(connection, "info_process")}"').fetchone()
+    except (RocmPerfError, MissingTable):
+        return True, 0, database.name
+    return not launched, start or 0, database.name
+
+
+def counters_in(database: Path) -> set[str]:
+    """The counters that have values in a database. Raises TraceError if it is damaged."""
+    from rocm_perf_lab.rocpd.connect import MissingTable, connect, table
+
+    with connect(database) as connection:
+        (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if state != "ok":
+            raise TraceError(f"{database.name} is damaged ({state})", "profile the program again")
+        try:
+            rows = connection.execute(
+                f'SELECT name FROM "{table(connection, "info_pmc")}" WHERE id IN '
+                f'(SELECT DISTINCT pmc_id FROM "{table(connection, "pmc_event")}")'
+            )
+            return {str(name) for (name,) in rows}
+        except MissingTable as error:
+            raise TraceError(f"{database.name} is incomplete ({error})", "profile the program again") from error
+
+
+def holds_thread_trace(folder: Path) -> bool:
+    """Whether some instruction was traced: a stats file with a row, and the folder that belongs to it."""
+    return any(folder.glob("ui_output_agent_*")) and any(map(_has_a_row, folder.glob("stats_*.csv")))
+
+
+def is_empty_thread_trace(folder: Path) -> bool:
+    """Whether there are stats without a row: normal where no wave ran on the traced compute unit."""
+    stats = list(folder.glob("stats_*.csv"))
+    return bool(stats) and not any(map(_has_a_row, stats))
+
+
+def _has_a_row(stats: Path) -> bool:
+    with stats.open(newline="", errors="replace") as file:
+        return sum(1 for _ in zip(csv.reader(file), range(2), strict=False)) == 2
+
+
+def why_no_thread_trace(folder: Path, cu: int) -> str:
+    """For a folder that holds none."""
+    if is_empty_thread_trace(folder):
+        return f"the thread trace is empty: no wave of the kernel ran on compute unit {cu} of the traced shader engines"
+    return "no thread trace was written"

@@ -52,7 +52,9 @@ class _Integer(click.ParamType):
 @click.option(
     "--memory-bandwidth-gbps", type=click.FloatRange(min=0, min_open=True), metavar="GB/S", help="Memory bandwidth for the ceilings."
 )
-@click.option("--roofline/--no-roofline", default=True, show_default=True, help="Collect counters and place kernels under the roofs.")
+@click.option(
+    "--roofline/--no-roofline", default=True, show_default=True, help="Collect counters and place kernels under the roofs."
+)
 @click.option(
     "--deep-analysis/--no-deep-analysis", default=True, show_default=True,
     help="Trace the waves of one dispatch, where the collector can.",
@@ -61,7 +63,9 @@ class _Integer(click.ParamType):
     "--focus-critical/--no-focus-critical", default=True, show_default=True,
     help="Make the thread trace of the kernel that dominates the critical path, instead of the one with the longest dispatch.",
 )  # fmt: skip
-@click.option("--att-target-cu", type=click.IntRange(0, 15), default=1, show_default=True, help="Compute unit of the thread trace.")
+@click.option(
+    "--att-target-cu", type=click.IntRange(0, 15), default=1, show_default=True, help="Compute unit of the thread trace."
+)
 @click.option(
     "--att-simd-select", type=_Integer(), metavar="MASK",
     help="SIMDs of the thread trace: a mask on gfx9 [default: 0xF], the number of one on gfx10 and later [default: 0].",

@@ -20,10 +20,10 @@ class Complaint:
 
 _COMPLAINTS = (
     (r"rocprof-trace-decoder library path not found|Decoder library not found",
-     Complaint("the library rocprof-trace-decoder is not installed (https://github.com/ROCm/rocprof-trace-decoder)", hopeless=True)),
+     Complaint("rocprof-trace-decoder is not installed (https://github.com/ROCm/rocprof-trace-decoder)", hopeless=True)),
     (r"Error loading decoder", Complaint("the library rocprof-trace-decoder cannot be loaded", hopeless=True)),
     (r"INVALID_SHADER_DATA|Agent not supported",
-     Complaint("the thread trace cannot be decoded: aqlprofile or rocprof-trace-decoder is too old for this GPU", hopeless=True)),
+     Complaint("the thread trace cannot be decoded: aqlprofile or rocprof-trace-decoder is too old", hopeless=True)),
     (r"EXCEEDS_HW_LIMIT|exceeds? (the )?hardware|Could not construct profile cfg|cannot be collected in (a )?single pass",
      Complaint("the GPU cannot collect these counters together", divisible=True)),
     (r"(?i)permission[ _]denied|operation not permitted|insufficient privilege",

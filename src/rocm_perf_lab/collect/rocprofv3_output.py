@@ -38,8 +38,9 @@ def _order(database: Path) -> tuple[bool, int, str]:
 
     try:
         with connect(database) as connection:
-            (launched,) = connection.execute(f'SELECT EXISTS (SELECT 1 FROM "{table(connection, "kernel_dispatch")}")').fetchone()
-            (start,) = connection.execute(f'SELECT MIN(start) FROM "{table(connection, "info_process")}"').fetchone()
+            dispatches, processes = table(connection, "kernel_dispatch"), table(connection, "info_process")
+            (launched,) = connection.execute(f'SELECT EXISTS (SELECT 1 FROM "{dispatches}")').fetchone()
+            (start,) = connection.execute(f'SELECT MIN(start) FROM "{processes}"').fetchone()
     except (RocmPerfError, MissingTable):
         return True, 0, database.name
     return not launched, start or 0, database.name

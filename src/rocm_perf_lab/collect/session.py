@@ -36,7 +36,8 @@ class Request:
     """What to profile and how.
 
     words: the program and its arguments, or both in one string. runs: how often to run it, at least once.
-    device: one of collect.device.CHOICES, with device_options for the software device. destination: the run directory, None for ./<program>.rocm-perf.
+    device: one of collect.device.CHOICES, with device_options for the software device.
+    destination: the run directory, None for ./<program>.rocm-perf.
     timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
     roofline: whether to collect counters. deep_analysis: whether to make a thread trace, on the compute unit and SIMDs given
     (None for the family's default); focus_critical: of the kernel that dominates the critical path, not of the longest.

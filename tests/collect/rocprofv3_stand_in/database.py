@@ -65,7 +65,8 @@ def kernels(path: Path) -> list[tuple[str, str]]:
     """(symbol without '.kd', name that rocprofv3 filters by) of the kernels that were dispatched."""
     connection = sqlite3.connect(path)
     rows = connection.execute(
-        "SELECT DISTINCT kernel_name, display_name FROM rocpd_info_kernel_symbol s JOIN rocpd_kernel_dispatch d ON d.kernel_id = s.id"
+        "SELECT DISTINCT kernel_name, display_name FROM rocpd_info_kernel_symbol s "
+        "JOIN rocpd_kernel_dispatch d ON d.kernel_id = s.id"
     ).fetchall()
     connection.close()
     return [(symbol.removesuffix(".kd"), name) for symbol, name in rows]

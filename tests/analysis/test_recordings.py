@@ -1,0 +1,133 @@
+"""Every recorded database, analysed whole: totals against plain SQL on the base tables, and nothing on disk changes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sqlite3
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.analysis.pipeline import analyse
+from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.rocpd.reader import read_trace
+
+_SHARED = Path(os.environ.get("RPL_SHARED") or Path(__file__).resolve().parents[3] / "shared") / "data"
+RECORDINGS = sorted(str(path.relative_to(_SHARED)) for path in _SHARED.rglob("*.db")) or ["(no recordings)"]
+BROKEN = "rocprofv3/ms_marker_quote/q_results.db"
+WITHOUT_CLOCK = "rocprofv3/v_nocounterclock/v_results.db"
+
+every_recording = pytest.mark.parametrize("name", [name for name in RECORDINGS if name != BROKEN])
+
+
+def fingerprint(folder: Path) -> dict[str, tuple[str, int]]:
+    files = [path for path in folder.iterdir() if path.is_file()]
+    return {path.name: (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) for path in files}
+
+
+class Sql:
+    """Queries in which {name} stands for the table rocpd_name with its suffix; no view is used."""
+
+    def __init__(self, path: Path):
+        self.connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+        (suffix,) = self.connection.execute("SELECT value FROM rocpd_metadata WHERE tag = 'uuid'").fetchone()
+        self.suffix = suffix
+
+    def __call__(self, query: str) -> list[tuple]:
+        tables = defaultdict(str)
+        for (name,) in self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+            tables[name.removeprefix("rocpd_").removesuffix(self.suffix)] = f'"{name}"'
+        return self.connection.execute(query.format_map(tables)).fetchall()
+
+
+OF_KERNELS = """SELECT REPLACE(s.display_name, '.kd', ''), COUNT(*), SUM(d."end" - d.start) FROM {kernel_dispatch} d
+                JOIN {info_kernel_symbol} s ON s.id = d.kernel_id GROUP BY s.kernel_name"""
+RUNTIME_KERNELS = ("__amd_rocclr_", "hip", "hsa_")
+
+
+@pytest.fixture
+def recording(shared_data, name) -> Path:
+    path = shared_data / name
+    if not path.exists():
+        pytest.skip(f"no {path}")
+    return path
+
+
+@every_recording
+def test_totals_are_those_of_plain_sql(recording):
+    before = fingerprint(recording.parent)
+    documents, sql = analyse(recording), Sql(recording)
+    assert fingerprint(recording.parent) == before
+    expected = {name: (count, total) for name, count, total in sql(OF_KERNELS)}
+    has_times = any(total for _, total in expected.values())
+    found = {kernel.kernel: (kernel.dispatches, kernel.time_ms) for kernel in documents.analysis.kernels}
+    assert found == {name: (count, total / 1e6 if has_times else None) for name, (count, total) in expected.items()}
+    own = sum(total for name, (_, total) in expected.items() if not name.startswith(RUNTIME_KERNELS))
+    assert documents.profile.runtime_ms == (own / 1e6 if has_times else None)
+    ((dispatches, copies),) = sql("SELECT (SELECT COUNT(*) FROM {kernel_dispatch}), (SELECT COUNT(*) FROM {memory_copy})")
+    assert documents.dag.nodes == dispatches + copies == documents.dispatches.num_rows
+    ((span,),) = sql(
+        """SELECT MAX("end") - MIN(start) FROM (SELECT start, "end" FROM {kernel_dispatch}
+           UNION ALL SELECT start, "end" FROM {memory_copy})"""
+    )
+    assert documents.dag.critical_path_ns == (span if has_times else None)
+    assert documents.profile.timing == "measured" and documents.dag.dependencies == "inferred"
+
+
+@every_recording
+def test_copies_are_those_of_plain_sql(recording):
+    rows = Sql(recording)(
+        """SELECT s.string, COUNT(*), SUM(c."end" - c.start), SUM(c.size) FROM {memory_copy} c
+           JOIN {string} s ON s.id = c.name_id GROUP BY 1"""
+    )
+    documents = analyse(recording)
+    copies = [symbol for symbol in documents.dag.symbols if symbol.kind == "copy"]
+    found = {copy.kernel: (copy.dispatches, copy.total_ms) for copy in copies}
+    if documents.dag.critical_path_ns is not None:
+        assert found == {name: (count, total / 1e6) for name, count, total, _ in rows}
+    table = documents.dispatches.to_pydict()
+    of_copies = [i for i, kind in enumerate(table["kind"]) if kind == "copy"]
+    assert sum(table["bytes"][i] for i in of_copies) == sum(size for *_, size in rows)
+
+
+@every_recording
+def test_counters_are_those_of_plain_sql(recording):
+    trace = read_trace(recording)
+    rows = Sql(recording)(
+        """SELECT p.name, d.dispatch_id, SUM(e.value) FROM {pmc_event} e JOIN {info_pmc} p ON p.id = e.pmc_id
+           JOIN {kernel_dispatch} d ON d.event_id = e.event_id GROUP BY 1, 2"""
+    )
+    found = [
+        (name, int(id), float(value))
+        for name, column in trace.counters.items()
+        for id, value in zip(trace.dispatches.id, column, strict=True)
+        if value == value
+    ]
+    assert sorted(found) == sorted(rows)
+
+
+def test_without_a_clock_every_time_is_null_with_its_reason(shared_data):
+    documents = analyse(shared_data / WITHOUT_CLOCK)
+    assert documents.profile.runtime_ms is None and documents.profile.reasons["runtime_ms"]
+    assert documents.dag.critical_path_ns is None and documents.dag.reasons["critical_path_ns"]
+    assert documents.analysis.kernels and all(kernel.time_ms is None for kernel in documents.analysis.kernels)
+
+
+def test_the_broken_one_is_named_and_stays_untouched(shared_data, tmp_path):
+    folder = shared_data / Path(BROKEN).parent
+    before = fingerprint(folder)
+    with pytest.raises(TraceError, match="its writer was interrupted.*ROCTx"):
+        analyse(shared_data / BROKEN)
+    assert fingerprint(folder) == before
+    for path in folder.glob("q_results.db*"):
+        shutil.copy(path, tmp_path)
+    os.chmod(tmp_path, 0o555)
+    try:
+        with pytest.raises(TraceError, match="its writer was interrupted"):
+            analyse(tmp_path / "q_results.db")
+    finally:
+        os.chmod(tmp_path, 0o755)
+    assert {path.name for path in tmp_path.iterdir()} == {"q_results.db", "q_results.db-journal"}

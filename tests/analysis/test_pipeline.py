@@ -34,7 +34,7 @@ def test_a_recorded_run_says_what_sql_says(shared_data):
     assert documents.dag.dominant_symbol == profile.kernel.name
     assert documents.dag.dependencies == "inferred" and any("inferred" in note for note in documents.dag.notes)
     assert documents.dag.speedup_ceiling == pytest.approx(1 / (1 - documents.dag.fraction))
-    assert sum(symbol.dispatches for symbol in documents.dag.symbols) == 301 == documents.dispatches.num_rows
+    assert sum(symbol.dispatches for symbol in documents.dag.symbols) == 301 == len(documents.dispatches)
 
 
 def test_a_trace_without_gpu_times_gives_reasons_not_zeros(shared_data):
@@ -45,7 +45,7 @@ def test_a_trace_without_gpu_times_gives_reasons_not_zeros(shared_data):
         assert getattr(section, field) is None and "no duration" in section.reasons[field]
     assert profile.stability.runs == 0
     assert profile.occupancy.theoretical == 1.0
-    assert documents.dispatches["slack_ns"].null_count == documents.dispatches.num_rows == 2
+    assert documents.dispatches.table()["slack_ns"].null_count == len(documents.dispatches) == 2
 
 
 def test_counter_passes_come_together_by_symbol(shared_data):
@@ -93,7 +93,7 @@ def test_the_modelled_pipeline_with_exact_dependencies(tmp_path):
     assert by_name["b"].min_slack_ns == 800 and by_name["b"].critical_path_ns == 0
     assert by_name["MEMORY_COPY_HOST_TO_DEVICE"].kind == "copy"
     assert documents.profile.timing == "modelled" and documents.profile.timing_parameters == "f00d"
-    rows = documents.dispatches.to_pylist()
+    rows = documents.dispatches.table().to_pylist()
     assert [(row["name"], row["start_ns"], row["slack_ns"], row["on_path"]) for row in rows] == [
         ("a", 500, 0, True), ("b", 500, 800, False), ("c", 1600, 0, True), ("MEMORY_COPY_HOST_TO_DEVICE", 0, 0, True),
     ]  # fmt: skip

@@ -88,7 +88,7 @@ def test_two_modelled_runs_at_other_times_differ_only_in_run(tmp_path):
         left, right = (json.loads(to_json(d)) for d in (document, second.by_name()[name]))
         left.pop("run", None), right.pop("run", None)
         assert left == right
-    assert first.dispatches.equals(second.dispatches)
+    assert first.dispatches.table().equals(second.dispatches.table())
 
 
 def test_the_fields_that_others_rely_on_are_where_they_belong(trace):

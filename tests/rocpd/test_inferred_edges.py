@@ -22,7 +22,8 @@ def columns(dispatches, copies):
     return (
         Dispatches(ids[: len(d)], ids[: len(d)], zeros, zeros, d[:, 2], d[:, 3], d[:, 0], d[:, 0] + d[:, 1], zeros, zeros,
                    three, three),
-        Copies(ids[len(d) :], ids[len(d) :], c[:, 2], c[:, 0], c[:, 0] + c[:, 1], np.ones(len(c), np.int64), ["c"] * len(c)),
+        Copies(ids[len(d) :], ids[len(d) :], np.zeros(len(c), np.int64), c[:, 2], c[:, 0],
+               c[:, 0] + c[:, 1], np.ones(len(c), np.int64), np.zeros(len(c), np.int64), ("c",)),
     )  # fmt: skip
 
 

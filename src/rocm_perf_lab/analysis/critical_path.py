@@ -1,11 +1,11 @@
-"""The chain of dispatches and copies that decides when the last of them ends.
+"""The chain of dispatches, copies and host calls that decides when the GPU's last work ends.
 
 The model (critical path method): a node starts `delay` after the last of its predecessors has ended, or `delay` after the
-start of the trace if it has none; both its delay and its duration are as observed, so the model replays the trace exactly.
-The critical path runs back from the node that ends last, at each node to the predecessor that ended last. Its length is
-the whole span from the first start to the last end: durations on the path, plus delays between them (launch overhead, and
-what the host took to submit), plus the delay before its first node. The slack of a node is by how much it could take longer
-without the last end moving.
+start of the GPU's span if it has none; a launched node can start once its launching call has started. Delays and durations
+are as observed, so the model replays the trace exactly. The critical path runs back from the dispatch or copy that ends
+last, at each node to the predecessor that was ready last. Its length is the GPU's span from the first start to the last
+end: work on the path, host calls and host code on it, delays between its nodes (launch latency, waking up), and the delay
+before its first. The slack of a node is by how much it could take longer without the last end moving.
 
 A symbol with the fraction f of the path can speed the span up by at most 1 / (1 - f) (Amdahl), however fast it gets.
 """
@@ -16,23 +16,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rocm_perf_lab.analysis.dag import Dag
+from rocm_perf_lab.analysis.dag import CALL, Dag
+from rocm_perf_lab.compiled import loop
+from rocm_perf_lab.rocpd.edges import time_order
+from rocm_perf_lab.rocpd.tables import Edges
+
+_LAUNCH = Edges.LAUNCH
+_QUEUE = Edges.KINDS.index("queue")
 
 
 @dataclass(frozen=True)
 class SymbolOnPath:
-    """What one kernel symbol or kind of copy has to do with the critical path. Times in ns, summed over its nodes.
+    """What one kernel symbol, kind of copy or host call has to do with the critical path. Times in ns, over its nodes.
 
-    share: of all nodes' time. fraction: of the path's length. speedup_ceiling: None where the symbol is the whole path.
-    overlap_potential_ns: time in which a node of the symbol runs alone although its slack would let it run beside others.
+    share: of the time of all kernels and copies; None for calls. fraction: of the path's length.
+    speedup_ceiling: None where the symbol is the whole path. overlap_potential_ns: see _overlap.
     """
 
     name: str
-    is_copy: bool
+    kind: str  # KERNEL, COPY or CALL
     nodes: int
     nodes_on_path: int
     total_ns: int
-    share: float
+    share: float | None
     critical_path_ns: int
     fraction: float
     speedup_ceiling: float | None
@@ -43,114 +49,227 @@ class SymbolOnPath:
 
 @dataclass(frozen=True)
 class CriticalPath:
-    """nodes: of the path, in order. length_ns = work_ns + delay_ns + lead_ns.
+    """nodes: of the path, in order. counted: whether a node's own time is on the path (not that of a call which only
+    launched the next). length_ns = work_ns + host_ns + delay_ns + lead_ns.
 
-    work_ns: durations on the path. delay_ns: between its nodes. lead_ns: from the first start of all to the path's first.
-    slack_ns, delay_of_ns, exposed_ns: for every node of the graph, (n,); exposed is the time it ran alone.
+    work_ns: of dispatches and copies. host_ns: in host calls, and between calls of a thread. delay_ns: between other nodes.
+    lead_ns: from the start of the GPU's span to the path's first node.
+    Of every node, (n,): binding: the predecessor that was ready last, or -1; delay_of_ns: from then to its start;
+    slack_ns; overlap_ns: see _overlap; exposed_ns: time in which no other GPU node ran, (gpu_nodes,).
     """
 
     nodes: np.ndarray
+    counted: np.ndarray
     length_ns: int
     work_ns: int
+    host_ns: int
     delay_ns: int
     lead_ns: int
+    binding: np.ndarray
     slack_ns: np.ndarray
     delay_of_ns: np.ndarray
     exposed_ns: np.ndarray
+    overlap_ns: np.ndarray
     symbols: tuple[SymbolOnPath, ...]
 
 
 def critical_path(dag: Dag) -> CriticalPath:
-    """The critical path of a graph with at least one node."""
-    binding = _binding_predecessors(dag)
-    origin = int(dag.start.min())
-    ready = np.where(binding >= 0, dag.end[binding], origin)
-    delay = dag.start - ready
-    nodes = _walk_back(binding, int(np.argmax(dag.end)))
-    slack = _slack(dag, delay)
-    exposed = _time_alone(dag.start, dag.end)
-    length = int(dag.end.max()) - origin
+    """The critical path of a graph with at least one dispatch or copy."""
+    count, origin = len(dag), dag.origin
+    binding, delay = np.empty(count, np.int32), np.empty(count, np.int64)
+    overlap = np.zeros(count, np.int64)
+    _bind(dag.start, dag.end, dag.source, dag.first, dag.kind, origin, binding, delay)
+    _overlap(dag.start, dag.end, dag.source, dag.first, dag.kind, delay, origin, overlap)
+    last = int(np.argmax(dag.end[: dag.gpu_nodes]))
+    nodes, counted = walk_back(dag, binding, last)
+    latest_end = np.full(count, dag.end[last], np.int64)
+    latest_start = np.full(count, np.iinfo(np.int64).max, np.int64)
+    _latest(dag.start, dag.end, delay, dag.source, dag.first, dag.kind, dag.order, latest_end, latest_start)
+    latest_end -= dag.end
+    exposed = _time_alone(dag.start[: dag.gpu_nodes], dag.end[: dag.gpu_nodes])
+    is_call = nodes >= dag.gpu_nodes
+    takes = np.where(counted, dag.end[nodes] - dag.start[nodes], 0)
+    between_calls = is_call & np.r_[False, is_call[:-1] & counted[:-1]]
+    host = int(takes[is_call].sum() + delay[nodes[between_calls]].sum())
+    length = int(dag.end[last]) - origin
     return CriticalPath(
         nodes=nodes,
+        counted=counted,
         length_ns=length,
-        work_ns=int(dag.duration[nodes].sum()),
-        delay_ns=int(delay[nodes[1:]].sum()),
+        work_ns=int(takes[~is_call].sum()),
+        host_ns=host,
+        delay_ns=int(delay[nodes[1:]][~between_calls[1:]].sum()),
         lead_ns=int(delay[nodes[0]]),
-        slack_ns=slack,
+        binding=binding,
+        slack_ns=latest_end,
         delay_of_ns=delay,
         exposed_ns=exposed,
-        symbols=_symbols_on_path(dag, nodes, length, slack, exposed),
+        overlap_ns=overlap,
+        symbols=_symbols_on_path(dag, nodes, takes, length, latest_end, overlap),
     )
 
 
-def _binding_predecessors(dag: Dag) -> np.ndarray:
-    """For each node the predecessor that ended last (of equal ones the first), or -1."""
-    target = np.repeat(np.arange(len(dag)), np.diff(dag.first))
-    ascending = np.lexsort((-dag.source, dag.end[dag.source], target))
-    binding = np.full(len(dag), -1, np.int64)
-    binding[target[ascending]] = dag.source[ascending]  # of several writes to a place the last one stays
-    return binding
+def walk_back(dag: Dag, binding: np.ndarray, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes of the chain that ends in `last`, in order, and which of them count with their own time."""
+    nodes, counted = np.empty(len(dag), np.int32), np.empty(len(dag), np.bool_)
+    steps = _walk(binding, dag.source, dag.first, dag.kind, last, nodes, counted)
+    return nodes[:steps][::-1].copy(), counted[:steps][::-1].copy()
 
 
-def _walk_back(binding: np.ndarray, last: int) -> np.ndarray:
-    path = [last]
-    while (before := int(binding[path[-1]])) >= 0:
-        path.append(before)
-    return np.array(path[::-1], np.int64)
+@loop
+def _bind(start, end, source, first, kind, origin, binding, delay):
+    """For each node the predecessor that was ready last (of equal ones the first), and the delay since then."""
+    for node in range(len(start)):
+        binding[node] = -1
+        ready = origin
+        for edge in range(first[node], first[node + 1]):
+            before = source[edge]
+            at = start[before] if kind[edge] == _LAUNCH else end[before]
+            other = binding[node]
+            if other < 0 or at > ready or (at == ready and before < other):
+                ready = at
+                binding[node] = before
+        delay[node] = start[node] - ready
 
 
-def _slack(dag: Dag, delay: np.ndarray) -> np.ndarray:
-    """The backward pass: the latest end of a node is what its successors' latest starts, less their delays, allow."""
-    # Plain lists: the pass is sequential, and indexing NumPy scalars costs ten times as much.
-    latest_end = [int(dag.end.max())] * len(dag)
-    takes = (dag.duration + delay).tolist()
-    source, first = dag.source.tolist(), dag.first.tolist()
-    for node in reversed(dag.order.tolist()):
-        latest = latest_end[node] - takes[node]
-        for before in source[first[node] : first[node + 1]]:
-            if latest < latest_end[before]:
+@loop
+def _walk(binding, source, first, kind, last, nodes, counted):
+    steps = 0
+    node = last
+    own = True
+    while node >= 0:
+        nodes[steps] = node
+        counted[steps] = own
+        steps += 1
+        before = binding[node]
+        if before >= 0:
+            own = False
+            for edge in range(first[node], first[node + 1]):
+                if source[edge] == before and kind[edge] != _LAUNCH:
+                    own = True
+        node = before
+    return steps
+
+
+@loop
+def _latest(start, end, delay, source, first, kind, order, latest_end, latest_start):
+    """The backward pass: a node must end, and a launching call start, early enough for all that follow."""
+    for place in range(len(order) - 1, -1, -1):
+        node = order[place]
+        latest = latest_end[node] - (end[node] - start[node])
+        if latest_start[node] < latest:
+            latest = latest_start[node]
+        latest -= delay[node]
+        for edge in range(first[node], first[node + 1]):
+            before = source[edge]
+            if kind[edge] == _LAUNCH:
+                if latest < latest_start[before]:
+                    latest_start[before] = latest
+            elif latest < latest_end[before]:
                 latest_end[before] = latest
-    return np.array(latest_end, np.int64) - dag.end
+
+
+@loop
+def _overlap(start, end, source, first, kind, delay, origin, overlap):
+    """For each node how long it could have run beside its predecessor in the queue, if only the queue's order held it back.
+
+    That is: from when everything else that it needs was ready (or that predecessor started) to when the predecessor ended,
+    but no longer than it takes itself. 0 where something else was ready later.
+    """
+    for node in range(len(start)):
+        others = origin
+        queue_end = origin
+        queue_start = origin
+        for edge in range(first[node], first[node + 1]):
+            before = source[edge]
+            if kind[edge] == _QUEUE:
+                if end[before] > queue_end:
+                    queue_end = end[before]
+                    queue_start = start[before]
+            else:
+                at = start[before] if kind[edge] == _LAUNCH else end[before]
+                others = max(others, at)
+        room = min(queue_end - max(others, queue_start), end[node] - start[node])
+        if room > 0:
+            overlap[node] = room
 
 
 def _time_alone(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     """For each interval the time in which no other interval is open, ns."""
-    times = np.r_[start, end]
-    order = np.argsort(times, kind="stable")
-    open_after = np.cumsum(np.r_[np.ones(len(start), np.int64), -np.ones(len(end), np.int64)][order])
-    times = times[order]
-    alone = np.r_[0, np.cumsum(np.where(open_after[:-1] == 1, np.diff(times), 0))]
-    return alone[np.searchsorted(times, end)] - alone[np.searchsorted(times, start)]
+    order = time_order(start, end)
+    by_end = order[np.argsort(end[order], kind="stable")]
+    exposed = np.zeros(len(start), np.int64)
+    _sweep(start, end, order, by_end, exposed)
+    return exposed
+
+
+@loop
+def _sweep(start, end, order, by_end, exposed):
+    started = 0
+    ended = 0
+    number_open = 0
+    sum_open = 0  # of the open nodes' numbers: where one is open, it is that one
+    now = start[order[0]]
+    while ended < len(by_end):
+        opens = started < len(order) and start[order[started]] < end[by_end[ended]]
+        node = order[started] if opens else by_end[ended]
+        at = start[node] if opens else end[node]
+        if number_open == 1 and at > now:
+            exposed[sum_open] += at - now
+        now = at
+        if opens:
+            started += 1
+            number_open += 1
+            sum_open += node
+        else:  # also of a node that takes no time and opens only now: no time passes in between
+            ended += 1
+            number_open -= 1
+            sum_open -= node
 
 
 def _symbols_on_path(
-    dag: Dag, path: np.ndarray, length: int, slack: np.ndarray, exposed: np.ndarray
+    dag: Dag, path: np.ndarray, takes: np.ndarray, length: int, slack: np.ndarray, overlap: np.ndarray
 ) -> tuple[SymbolOnPath, ...]:
     """Per symbol, the one with the most time on the path first; ties by total time, then name."""
-    on_path = np.zeros(len(dag), bool)
-    on_path[path] = True
-    duration = dag.duration
-    everything = int(duration.sum())
+    number = len(dag.names)
+    nodes, total, slacks, overlaps = (np.zeros(number, np.int64) for _ in range(4))
+    least = np.full(number, np.iinfo(np.int64).max, np.int64)
+    _sums(dag.symbol, dag.start, dag.end, slack, overlap, nodes, total, slacks, least, overlaps)
+    on_path = np.bincount(dag.symbol[path], minlength=number)
+    critical = np.zeros(number, np.int64)
+    np.add.at(critical, dag.symbol[path], takes)
+    is_call = np.array([kind == CALL for kind in dag.kinds])
+    everything = int(total[~is_call].sum())
     found = []
-    for index, name in enumerate(dag.names):
-        nodes = np.flatnonzero(dag.symbol == index)
-        on = nodes[on_path[nodes]]
-        total, critical = int(duration[nodes].sum()), int(duration[on].sum())
-        fraction = critical / length if length else 0.0
+    for index in np.flatnonzero(nodes).tolist():
+        fraction = int(critical[index]) / length if length else 0.0
+        call = dag.kinds[index] == CALL
         found.append(
             SymbolOnPath(
-                name=name,
-                is_copy=bool(nodes[0] >= dag.dispatches),
-                nodes=len(nodes),
-                nodes_on_path=len(on),
-                total_ns=total,
-                share=total / everything if everything else 0.0,
-                critical_path_ns=critical,
+                name=dag.names[index],
+                kind=dag.kinds[index],
+                nodes=int(nodes[index]),
+                nodes_on_path=int(on_path[index]),
+                total_ns=int(total[index]),
+                share=None if call else int(total[index]) / everything if everything else 0.0,
+                critical_path_ns=int(critical[index]),
                 fraction=fraction,
                 speedup_ceiling=1 / (1 - fraction) if fraction < 1 else None,
-                min_slack_ns=int(slack[nodes].min()),
-                mean_slack_ns=float(slack[nodes].mean()),
-                overlap_potential_ns=int(np.minimum(slack[nodes], exposed[nodes]).sum()),
+                min_slack_ns=int(least[index]),
+                mean_slack_ns=int(slacks[index]) / int(nodes[index]),
+                overlap_potential_ns=int(overlaps[index]),
             )
         )
     return tuple(sorted(found, key=lambda s: (-s.critical_path_ns, -s.total_ns, s.name)))
+
+
+@loop
+def _sums(symbol, start, end, slack, overlap, nodes, total, slacks, least, overlaps):
+    for node in range(len(symbol)):
+        of = symbol[node]
+        nodes[of] += 1
+        total[of] += end[node] - start[node]
+        slacks[of] += slack[node]
+        overlaps[of] += overlap[node]
+        if slack[node] < least[of]:
+            least[of] = slack[node]

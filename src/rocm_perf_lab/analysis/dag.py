@@ -1,4 +1,4 @@
-"""The graph of dispatches and copies: nodes with their times, edges for what had to wait for what."""
+"""The graph of dispatches, copies and host calls: nodes with their times, edges for what had to wait for what."""
 
 from __future__ import annotations
 
@@ -6,26 +6,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rocm_perf_lab.compiled import loop
 from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.rocpd.edges import inverse, time_order
 from rocm_perf_lab.rocpd.tables import Edges, Trace
+
+KERNEL, COPY, CALL = "kernel", "copy", "call"
 
 
 @dataclass(frozen=True)
 class Dag:
-    """n nodes (dispatches, then copies). start, end: ns, (n,). symbol: index into `names`, (n,).
+    """n nodes (dispatches, copies, calls in this order). start, end: ns, (n,) int64.
 
-    Predecessors of node v: `source[first[v]:first[v + 1]]`; `order` is a topological order, by start where that is one.
+    symbol: (n,) index into `names` and `kinds` (KERNEL, COPY or CALL). gpu_nodes: how many nodes are no calls.
+    Predecessors of node v: `source[first[v]:first[v + 1]]`, by the edges of `kind` (index into Edges.KINDS), exact or not.
+    `order` is a topological order, (n,), by start where that is one.
     """
 
     start: np.ndarray
     end: np.ndarray
     symbol: np.ndarray
     names: tuple[str, ...]
+    kinds: tuple[str, ...]
     dispatches: int
+    gpu_nodes: int
     source: np.ndarray
     first: np.ndarray
+    kind: np.ndarray
     order: np.ndarray
-    edges: Edges
+    exact_edges: int
 
     def __len__(self) -> int:
         return len(self.start)
@@ -34,54 +44,105 @@ class Dag:
     def duration(self) -> np.ndarray:
         return self.end - self.start
 
+    @property
+    def origin(self) -> int:
+        """The start of the GPU's span: the first start of a dispatch or copy."""
+        return int(self.start[: self.gpu_nodes].min())
+
 
 def build_dag(trace: Trace) -> Dag:
     """The graph of a trace. TraceError if its dependencies form a circle."""
-    dispatches, copies, edges = trace.dispatches, trace.copies, trace.edges
-    start, end = np.r_[dispatches.start, copies.start], np.r_[dispatches.end, copies.end]
-    symbol, names = _symbols(trace)
-    by_target = np.lexsort((edges.source, edges.target))
-    source, target = edges.source[by_target], edges.target[by_target]
-    first = np.searchsorted(target, np.arange(len(start) + 1))
-    order = _topological_order(start, end, source, target, trace)
-    return Dag(start, end, symbol, names, len(dispatches), source, first, order, edges)
-
-
-def _symbols(trace: Trace) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Index of each node's name, and the names: kernels (by kernel id), then kinds of copies, in alphabetical order."""
-    ids, index = np.unique(trace.dispatches.kernel_id, return_inverse=True)
-    kernel_names = [trace.kernels[int(id)].name if int(id) in trace.kernels else f"kernel {id}" for id in ids]
-    labels = [*kernel_names, *trace.copies.name]
-    names = tuple(sorted(set(labels)))
-    place = {name: i for i, name in enumerate(names)}
-    of_kernel = np.array([place[name] for name in kernel_names], np.int64)
-    of_copies = np.array([place[name] for name in trace.copies.name], np.int64)
-    return np.r_[of_kernel[index.reshape(-1)] if len(ids) else of_kernel, of_copies], names
-
-
-def _topological_order(start: np.ndarray, end: np.ndarray, source: np.ndarray, target: np.ndarray, trace: Trace) -> np.ndarray:
-    by_time = np.lexsort((np.arange(len(start)), end, start))
-    rank = np.empty(len(start), np.int64)
-    rank[by_time] = np.arange(len(start))
-    if np.all(rank[source] < rank[target]):
-        return by_time
-    return _sorted_by_edges(by_time, source, target, trace)
-
-
-def _sorted_by_edges(by_time: np.ndarray, source: np.ndarray, target: np.ndarray, trace: Trace) -> np.ndarray:
-    """Kahn's algorithm, for traces whose clocks make a node start before what it depends on has ended."""
-    waiting = np.bincount(target, minlength=len(by_time))
-    by_source = np.argsort(source, kind="stable")
-    first = np.searchsorted(source[by_source], np.arange(len(by_time) + 1))
-    ready = [int(node) for node in by_time[::-1] if waiting[node] == 0]
-    order = []
-    while ready:
-        node = ready.pop()
-        order.append(node)
-        for edge in by_source[first[node] : first[node + 1]]:
-            waiting[target[edge]] -= 1
-            if waiting[target[edge]] == 0:
-                ready.append(int(target[edge]))
-    if len(order) < len(by_time):
+    dispatches, copies, calls, edges = trace.dispatches, trace.copies, trace.calls, trace.edges
+    start = np.concatenate([dispatches.start, copies.start, calls.start]).astype(np.int64)
+    end = np.concatenate([dispatches.end, copies.end, calls.end]).astype(np.int64)
+    symbol, names, kinds = _symbols(trace)
+    source, first, kind = by_target(edges, len(start))
+    order = _topological_order(start, end, edges, source, first)
+    if order is None:
         raise TraceError(f"the dependencies in {trace.path} form a circle", "profile the program again")
-    return np.array(order, np.int64)
+    gpu_nodes = len(dispatches) + len(copies)
+    exact = int(np.count_nonzero(edges.exact))
+    return Dag(start, end, symbol, names, kinds, len(dispatches), gpu_nodes, source, first, kind, order, exact)
+
+
+def _symbols(trace: Trace) -> tuple[np.ndarray, tuple[str, ...], tuple[str, ...]]:
+    """The symbol of each node; names and kinds of symbols: kernels, kinds of copies, calls, each in alphabetical order."""
+    ids, of_dispatch = codes(trace.dispatches.kernel_id)
+    kernel_names = [trace.kernels[int(id)].name if int(id) in trace.kernels else f"kernel {id}" for id in ids]
+    parts, names, kinds = [], [], []
+    for kind, labels, index in (
+        (KERNEL, kernel_names, of_dispatch),
+        (COPY, trace.copies.names, trace.copies.name_index),
+        (CALL, trace.calls.names, trace.calls.name_index),
+    ):
+        different = sorted(set(labels))
+        place = {name: len(names) + number for number, name in enumerate(different)}
+        parts.append(np.array([place[label] for label in labels], np.int32)[index] if len(labels) else index)
+        names += different
+        kinds += [kind] * len(different)
+    return np.concatenate(parts).astype(np.int32), tuple(names), tuple(kinds)
+
+
+def by_target(edges: Edges, nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The edges in compressed rows: sources and kinds by target, and where each target's begin, (nodes + 1,)."""
+    first = np.zeros(nodes + 1, np.int64)
+    np.cumsum(np.bincount(edges.target, minlength=nodes), out=first[1:])
+    source, kind = np.empty(len(edges), np.int32), np.empty(len(edges), np.int8)
+    _sort_by_target(edges.source, edges.target, edges.kind, first[:-1].copy(), source, kind)
+    return source, first, kind
+
+
+@loop
+def _sort_by_target(source, target, kind, place, to_source, to_kind):
+    for edge in range(len(source)):
+        at = place[target[edge]]
+        to_source[at] = source[edge]
+        to_kind[at] = kind[edge]
+        place[target[edge]] = at + 1
+
+
+def _topological_order(
+    start: np.ndarray, end: np.ndarray, edges: Edges, source: np.ndarray, first: np.ndarray
+) -> np.ndarray | None:
+    """None if there is a circle."""
+    by_time = time_order(start, end)
+    rank = inverse(by_time)
+    if np.all(rank[edges.source] < rank[edges.target]):
+        return by_time
+    # Clocks can make a node start before what it depends on has ended.
+    order = np.empty(len(start), np.int32)
+    place = np.zeros(len(start) + 1, np.int64)
+    np.cumsum(np.bincount(edges.source, minlength=len(start)), out=place[1:])
+    found = _sort_by_edges(by_time, source, first, place, np.empty(len(edges), np.int32), order)
+    return order if found == len(start) else None
+
+
+@loop
+def _sort_by_edges(by_time, source, first, place, successor, order):
+    """Kahn's algorithm; returns how many nodes are in no circle and behind none. place: where each node's successors begin."""
+    nodes = len(by_time)
+    waiting = np.zeros(nodes, np.int64)
+    filled = place.copy()
+    for node in range(nodes):
+        waiting[node] = first[node + 1] - first[node]
+        for edge in range(first[node], first[node + 1]):
+            successor[filled[source[edge]]] = node
+            filled[source[edge]] += 1
+    ready = np.empty(nodes, np.int32)
+    height = 0
+    for at in range(nodes - 1, -1, -1):
+        if waiting[by_time[at]] == 0:
+            ready[height] = by_time[at]
+            height += 1
+    done = 0
+    while height:
+        height -= 1
+        node = ready[height]
+        order[done] = node
+        done += 1
+        for edge in range(place[node], place[node + 1]):
+            waiting[successor[edge]] -= 1
+            if waiting[successor[edge]] == 0:
+                ready[height] = successor[edge]
+                height += 1
+    return done

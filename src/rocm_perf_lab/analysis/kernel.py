@@ -36,7 +36,7 @@ def study(
     trace: Trace, symbol: Symbol, device: Device, counters: SymbolCounters, on_path: SymbolOnPath | None
 ) -> KernelFindings:
     """Everything that a base trace and its counters say of one symbol."""
-    row = int(symbol.rows[trace.dispatches.duration[symbol.rows].argmax()])
+    row = symbol.longest
     occupancy = dispatch_occupancy(trace, symbol, row, device)
     roof = roofline(counters, symbol.total_ns, device)
     evidence = gather(counters, symbol.total_ns, len(symbol.rows), occupancy, roof, device)

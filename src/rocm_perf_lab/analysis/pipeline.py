@@ -16,6 +16,7 @@ from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
 from rocm_perf_lab.errors import NoKernelsError, TraceError
 from rocm_perf_lab.report.assemble import Findings, assemble
 from rocm_perf_lab.report.documents import Documents
+from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocm_perf_lab.rocpd.tables import Trace
 
@@ -79,7 +80,7 @@ def _stability(trace: Trace, repeats: Sequence[Path]) -> Stability | None:
 
 def _devices(trace: Trace, clock_mhz: float | None, memory_bandwidth_gbps: float | None) -> dict[int, Device]:
     """The devices that kernels ran on, by agent id."""
-    used = sorted(set(trace.dispatches.agent_id.tolist()))
+    used = codes(trace.dispatches.agent_id)[0].tolist()
     missing = [id for id in used if id not in trace.agents]
     if missing:
         raise TraceError(f"{trace.path} has dispatches on the unknown agent {missing[0]}", "profile the program again")
@@ -88,5 +89,4 @@ def _devices(trace: Trace, clock_mhz: float | None, memory_bandwidth_gbps: float
 
 def _device_of_symbol(trace: Trace, symbol: Symbol, devices: dict[int, Device]) -> Device:
     """The device of the symbol's longest dispatch."""
-    row = symbol.rows[trace.dispatches.duration[symbol.rows].argmax()]
-    return devices[int(trace.dispatches.agent_id[row])]
+    return devices[int(trace.dispatches.agent_id[symbol.longest])]

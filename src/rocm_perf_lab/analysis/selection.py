@@ -23,14 +23,10 @@ def select(trace: Trace, symbols: list[Symbol]) -> Selection:
     Of equally long ones, the first dispatched. `symbols` must not be empty.
     """
     own = [symbol for symbol in symbols if not symbol.is_runtime]
-    candidates = own or symbols
-    duration = trace.dispatches.duration
-    _, row, symbol = min(
-        ((-int(duration[row]), int(row), symbol) for symbol in candidates for row in _longest(symbol, duration)),
-        key=lambda item: item[:2],
-    )
-    return Selection(symbol, row, not own)
+    start, end = trace.dispatches.start, trace.dispatches.end
 
+    def longest_first(symbol: Symbol) -> tuple[int, int]:
+        return int(start[symbol.longest]) - int(end[symbol.longest]), symbol.longest
 
-def _longest(symbol: Symbol, duration) -> list[int]:
-    return [symbol.rows[duration[symbol.rows].argmax()]]
+    symbol = min(own or symbols, key=longest_first)
+    return Selection(symbol, symbol.longest, not own)

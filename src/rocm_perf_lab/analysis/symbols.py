@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from rocm_perf_lab.compiled import loop
+from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.tables import Kernel, Trace
 
 # Kernels that the runtime launches for its own purposes: copies, fills, heap set-up.
@@ -14,11 +17,15 @@ _RUNTIME_PREFIXES = ("__amd_rocclr_", "hip", "hsa_")
 
 @dataclass(frozen=True)
 class Symbol:
-    """kernel: one of the kernel ids with this symbol (several code objects or agents can hold it). rows: of Dispatches."""
+    """kernel: one of the kernel ids with this symbol (several code objects or agents can hold it).
+
+    rows: of Dispatches, ascending. longest: the row that took the most time, the first of equal ones.
+    """
 
     kernel: Kernel
     rows: np.ndarray
     total_ns: int
+    longest: int
 
     @property
     def name(self) -> str:
@@ -34,21 +41,44 @@ def is_runtime_kernel(name: str) -> bool:
     return name.startswith(_RUNTIME_PREFIXES)
 
 
+_FOUND: WeakKeyDictionary[Trace, list[Symbol]] = WeakKeyDictionary()  # grouping takes a second on ten million dispatches
+
+
 def symbols_of(trace: Trace) -> list[Symbol]:
     """The symbols that were dispatched, the one with the most time first; ties by name."""
-    dispatches = trace.dispatches
-    rows_of: dict[str, list[np.ndarray]] = {}
-    kernel_of: dict[str, Kernel] = {}
-    for kernel_id in np.unique(dispatches.kernel_id):
-        kernel = trace.kernels.get(int(kernel_id)) or _unknown_kernel(int(kernel_id))
-        kernel_of.setdefault(kernel.symbol, kernel)
-        rows_of.setdefault(kernel.symbol, []).append(np.flatnonzero(dispatches.kernel_id == kernel_id))
-    duration = dispatches.duration
-    symbols = []
-    for symbol, parts in rows_of.items():
-        rows = np.sort(np.concatenate(parts))
-        symbols.append(Symbol(kernel_of[symbol], rows, int(duration[rows].sum())))
+    if trace not in _FOUND:
+        _FOUND[trace] = _group(trace)
+    return _FOUND[trace]
+
+
+def _group(trace: Trace) -> list[Symbol]:
+    ids, kernel_code = codes(trace.dispatches.kernel_id)
+    kernels = [trace.kernels.get(int(id)) or _unknown_kernel(int(id)) for id in ids]
+    names = list(dict.fromkeys(kernel.symbol for kernel in kernels))
+    place = {name: number for number, name in enumerate(names)}
+    of_kernel = np.array([place[kernel.symbol] for kernel in kernels], np.uint16 if len(names) < 1 << 16 else np.int32)
+    symbol = of_kernel[kernel_code] if len(ids) else np.empty(0, np.int32)
+    total, longest = np.zeros(len(names), np.int64), np.full(len(names), -1, np.int64)
+    _total_and_longest(symbol, trace.dispatches.start, trace.dispatches.end, total, longest)
+    rows = np.argsort(symbol, kind="stable").astype(np.int32)
+    bounds = np.cumsum(np.bincount(symbol, minlength=len(names)))[:-1] if names else []
+    first_kernel = {kernel.symbol: kernel for kernel in reversed(kernels)}
+    symbols = [
+        Symbol(first_kernel[name], own, int(total[number]), int(longest[number]))
+        for number, (name, own) in enumerate(zip(names, np.split(rows, bounds), strict=False))
+    ]
     return sorted(symbols, key=lambda s: (-s.total_ns, s.name))
+
+
+@loop
+def _total_and_longest(symbol, start, end, total, longest):
+    for row in range(len(symbol)):
+        of = symbol[row]
+        takes = end[row] - start[row]
+        total[of] += takes
+        best = longest[of]
+        if best < 0 or takes > end[best] - start[best]:
+            longest[of] = row
 
 
 def _unknown_kernel(kernel_id: int) -> Kernel:

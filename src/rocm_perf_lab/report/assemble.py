@@ -10,7 +10,7 @@ import numpy as np
 
 from rocm_perf_lab import __version__
 from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath
-from rocm_perf_lab.analysis.dag import Dag
+from rocm_perf_lab.analysis.dag import CALL, COPY, KERNEL, Dag
 from rocm_perf_lab.analysis.device import Device
 from rocm_perf_lab.analysis.kernel import KernelFindings
 from rocm_perf_lab.analysis.roofline import NO_TIME
@@ -19,7 +19,7 @@ from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.analysis.symbols import is_runtime_kernel
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.report import schema, sections
-from rocm_perf_lab.report.dispatch_table import dispatch_table
+from rocm_perf_lab.report.dispatch_table import DispatchTable
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.rocpd.tables import Edges, Trace
 
@@ -63,7 +63,7 @@ def assemble(findings: Findings) -> Documents:
             reasons=_head_reasons(findings),
             **head,
         ),
-        dispatches=dispatch_table(findings.trace, findings.dag, findings.path),
+        dispatches=DispatchTable(findings.trace, findings.dag, findings.path),
     )
 
 
@@ -144,20 +144,21 @@ def _run(trace: Trace) -> schema.Run:
 
 
 def _dag(findings: Findings, head: dict[str, Any]) -> schema.DagDocument:
-    edges, path = findings.dag.edges, findings.path
+    dag, path = findings.dag, findings.path
     exact = findings.trace.has_exact_dependencies
-    counts = np.bincount(edges.kind, minlength=len(Edges.KINDS)).tolist()
+    counts = np.bincount(dag.kind, minlength=len(Edges.KINDS)).tolist()
     dominant = dominant_symbol(path) if path else None
-    names = ("critical_path_ns", "work_ns", "delay_ns", "lead_ns", "dominant_symbol", "fraction", "speedup_ceiling")
+    names = ("critical_path_ns", "work_ns", "host_ns", "delay_ns", "lead_ns", "dominant_symbol", "fraction", "speedup_ceiling")
     reasons = _head_reasons(findings) | ({} if path else dict.fromkeys(names, NO_TIME))
     if dominant and dominant.speedup_ceiling is None:
         reasons["speedup_ceiling"] = WHOLE_PATH
     return schema.DagDocument(
         dependencies="exact" if exact else "inferred",
-        nodes=len(findings.dag),
-        edges=schema.EdgeCounts(**dict(zip(Edges.KINDS, counts, strict=True))),
+        nodes=len(dag),
+        edges=schema.EdgeCounts(exact=dag.exact_edges, **dict(zip(Edges.KINDS, counts, strict=True))),
         critical_path_ns=path.length_ns if path else None,
         work_ns=path.work_ns if path else None,
+        host_ns=path.host_ns if path else None,
         delay_ns=path.delay_ns if path else None,
         lead_ns=path.lead_ns if path else None,
         dominant_symbol=dominant.name if dominant else None,
@@ -175,7 +176,7 @@ WHOLE_PATH = "the symbol is the whole path"
 
 def dominant_symbol(path: CriticalPath) -> SymbolOnPath:
     """The program's own kernel with the most time on the path; if none ran, whatever has the most."""
-    own = (found for found in path.symbols if not found.is_copy and not is_runtime_kernel(found.name))
+    own = (found for found in path.symbols if found.kind == KERNEL and not is_runtime_kernel(found.name))
     return next(own, path.symbols[0])
 
 
@@ -183,13 +184,13 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
     notes = [] if exact else [INFERRED_NOTE]
     if path is None or dominant is None:
         return notes
-    copies = sum(found.fraction for found in path.symbols if found.is_copy)
+    copies = sum(found.fraction for found in path.symbols if found.kind == COPY)
     if copies > dominant.fraction:
         notes.append(
             f"copies are {100 * copies:.1f} % of the path, more than any kernel of the program: move less, keep data on the "
             "device, or let copies overlap kernels (pinned memory, hipMemcpyAsync on a stream of their own)"
         )
-    if path.delay_ns + path.lead_ns > path.work_ns:
+    if path.delay_ns + path.host_ns + path.lead_ns > path.work_ns:
         notes.append("on most of the path nothing runs: launches, and the host's work between them, decide the span")
     return notes
 
@@ -197,7 +198,7 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
 def _symbol_on_path(found: SymbolOnPath) -> schema.SymbolPathSection:
     return schema.SymbolPathSection(
         kernel=found.name,
-        kind=_kind(found.name, found.is_copy),
+        kind=_kind(found.name, found.kind),
         dispatches=found.nodes,
         dispatches_on_path=found.nodes_on_path,
         total_ms=found.total_ns / 1e6,
@@ -208,14 +209,19 @@ def _symbol_on_path(found: SymbolOnPath) -> schema.SymbolPathSection:
         min_slack_ns=found.min_slack_ns,
         mean_slack_ns=found.mean_slack_ns,
         overlap_potential_ns=found.overlap_potential_ns,
-        reasons={} if found.speedup_ceiling is not None else {"speedup_ceiling": WHOLE_PATH},
+        reasons=_path_reasons(found),
     )
 
 
-def _kind(name: str, is_copy: bool) -> str:
-    if is_copy:
-        return "copy"
-    return "runtime kernel" if is_runtime_kernel(name) else "kernel"
+def _path_reasons(found: SymbolOnPath) -> dict[str, str]:
+    reasons = {} if found.speedup_ceiling is not None else {"speedup_ceiling": WHOLE_PATH}
+    return reasons | ({"share": "a host call takes no time of the GPU"} if found.share is None else {})
+
+
+def _kind(name: str, kind: str) -> str:
+    if kind == CALL:
+        return "host call"
+    return "runtime kernel" if kind == KERNEL and is_runtime_kernel(name) else kind
 
 
 def _symbols_without_times(findings: Findings) -> list[schema.SymbolPathSection]:
@@ -224,7 +230,7 @@ def _symbols_without_times(findings: Findings) -> list[schema.SymbolPathSection]
     return [
         schema.SymbolPathSection(
             kernel=kernel.symbol.name,
-            kind=_kind(kernel.symbol.name, False),
+            kind=_kind(kernel.symbol.name, KERNEL),
             dispatches=len(kernel.symbol.rows),
             dispatches_on_path=0,
             **dict.fromkeys(names),

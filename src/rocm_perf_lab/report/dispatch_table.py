@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 
@@ -9,42 +13,119 @@ from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import Dag
 from rocm_perf_lab.rocpd.tables import Trace
 
+_ROWS_AT_ONCE = 1_000_000  # a row group: the table of a large trace never exists in memory as a whole
 
-def dispatch_table(trace: Trace, dag: Dag, path: CriticalPath | None) -> pa.Table:
-    """One row per node: dispatches in the order of their ids, then copies.
+SCHEMA = pa.schema(
+    {
+        "kind": pa.dictionary(pa.int8(), pa.string()),
+        "id": pa.int64(),
+        "name": pa.dictionary(pa.int32(), pa.string()),
+        "agent": pa.int32(),
+        "queue": pa.int64(),
+        "stream": pa.int64(),
+        "start_ns": pa.int64(),
+        "end_ns": pa.int64(),
+        "workgroup": pa.int32(),
+        "grid": pa.int64(),
+        "bytes": pa.int64(),
+        "slack_ns": pa.int64(),
+        "delay_ns": pa.int64(),
+        "exposed_ns": pa.int64(),
+        "overlap_ns": pa.int64(),
+        "on_path": pa.bool_(),
+    }
+)
+_FROM_PATH = ("slack_ns", "delay_ns", "exposed_ns", "overlap_ns", "on_path")
+
+
+@dataclass(frozen=True)
+class DispatchTable:
+    """One row per dispatch or copy: dispatches in the order of their ids, then copies.
 
     start_ns and end_ns count from the first start of the trace. stream and queue are the trace's own ids, null for none.
-    Without times (path is None) slack, delay, exposed and on_path are null.
+    workgroup and grid are numbers of work-items. Without times (path is None) what comes from the path is null.
     """
-    origin = int(dag.start.min()) if len(dag) else 0
-    copies = len(trace.copies)
-    columns = {
-        "kind": pa.array(["dispatch"] * dag.dispatches + ["copy"] * copies).dictionary_encode(),
-        "id": pa.array(np.r_[trace.dispatches.id, trace.copies.id]),
-        "name": pa.DictionaryArray.from_arrays(pa.array(dag.symbol, pa.int32()), pa.array(dag.names, pa.string())),
-        "agent": _ids(np.r_[trace.dispatches.agent_id, np.full(copies, -1)]),
-        "queue": _ids(np.r_[trace.dispatches.queue_id, np.full(copies, -1)]),
-        "stream": _ids(np.r_[trace.dispatches.stream_id, trace.copies.stream_id]),
-        "start_ns": pa.array(dag.start - origin),
-        "end_ns": pa.array(dag.end - origin),
-        "bytes": _ids(np.r_[np.full(dag.dispatches, -1), trace.copies.bytes]),
-    }
-    return pa.table(columns | _on_path(dag, path))
 
+    trace: Trace
+    dag: Dag
+    path: CriticalPath | None
 
-def _on_path(dag: Dag, path: CriticalPath | None) -> dict[str, pa.Array]:
-    if path is None:
-        numbers = {name: pa.nulls(len(dag), pa.int64()) for name in ("slack_ns", "delay_ns", "exposed_ns")}
-        return numbers | {"on_path": pa.nulls(len(dag), pa.bool_())}
-    on_path = np.zeros(len(dag), bool)
-    on_path[path.nodes] = True
-    return {
-        "slack_ns": pa.array(path.slack_ns),
-        "delay_ns": pa.array(path.delay_of_ns),
-        "exposed_ns": pa.array(path.exposed_ns),
-        "on_path": pa.array(on_path),
-    }
+    def __len__(self) -> int:
+        return self.dag.gpu_nodes
+
+    def table(self) -> pa.Table:
+        """All rows at once."""
+        return pa.Table.from_batches(self.batches(), SCHEMA)
+
+    def write(self, path: Path) -> None:
+        """As a Parquet file. The same table gives the same bytes."""
+        from pyarrow import parquet
+
+        encodings = dict.fromkeys(("id", "start_ns", "end_ns"), "DELTA_BINARY_PACKED")
+        dictionaries = ["kind", "name", "agent", "queue", "stream", "workgroup", "grid"]
+        options = {"compression": "zstd", "compression_level": 1, "use_dictionary": dictionaries, "column_encoding": encodings}
+        with parquet.ParquetWriter(path, SCHEMA, **options) as writer:
+            for batch in self.batches():
+                writer.write_batch(batch, row_group_size=_ROWS_AT_ONCE)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        on_path = np.zeros(len(self.dag), bool)
+        if self.path is not None:
+            on_path[self.path.nodes] = True
+        split = self.dag.dispatches
+        for begin, end in [*_pieces(0, split), *_pieces(split, len(self))]:
+            yield self._batch(slice(begin, end), begin >= split, on_path)
+
+    def _batch(self, rows: slice, are_copies: bool, on_path: np.ndarray) -> pa.RecordBatch:
+        dag, path, origin = self.dag, self.path, self.dag.origin
+        count = rows.stop - rows.start
+        symbol = dag.symbol[rows]
+        columns = {
+            "kind": pa.DictionaryArray.from_arrays(pa.array(np.full(count, are_copies, np.int8)), ["dispatch", "copy"]),
+            "name": pa.DictionaryArray.from_arrays(pa.array(symbol), pa.array(self.dag.names, pa.string())),
+            "start_ns": dag.start[rows] - origin,
+            "end_ns": dag.end[rows] - origin,
+            **(self._of_copies(rows) if are_copies else self._of_dispatches(rows)),
+        }
+        if path is not None:
+            values = (path.slack_ns, path.delay_of_ns, path.exposed_ns, path.overlap_ns, on_path)
+            columns |= {name: value[rows] for name, value in zip(_FROM_PATH, values, strict=True)}
+        arrays = [_array(columns.get(field.name), field.type, count) for field in SCHEMA]
+        return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+    def _of_dispatches(self, rows: slice) -> dict[str, np.ndarray]:
+        dispatches = self.trace.dispatches
+        return {
+            "id": dispatches.id[rows],
+            "agent": _ids(dispatches.agent_id[rows]),
+            "queue": _ids(dispatches.queue_id[rows]),
+            "stream": _ids(dispatches.stream_id[rows]),
+            "workgroup": dispatches.workgroup[rows].prod(axis=1, dtype=np.int64),
+            "grid": dispatches.grid[rows].prod(axis=1, dtype=np.int64),
+        }
+
+    def _of_copies(self, rows: slice) -> dict[str, np.ndarray]:
+        copies, first = self.trace.copies, self.dag.dispatches
+        rows = slice(rows.start - first, rows.stop - first)
+        return {
+            "id": copies.id[rows],
+            "agent": _ids(copies.agent_id[rows]),
+            "stream": _ids(copies.stream_id[rows]),
+            "bytes": _ids(copies.bytes[rows]),
+        }
 
 
 def _ids(values: np.ndarray) -> pa.Array:
+    """NO_ID, or any other negative number, stands for none."""
     return pa.array(values, mask=values < 0)
+
+
+def _array(values: np.ndarray | pa.Array | None, type: pa.DataType, count: int) -> pa.Array:
+    if values is None:
+        return pa.nulls(count, type)
+    values = values if isinstance(values, pa.Array) else pa.array(values)
+    return values if values.type == type else values.cast(type)
+
+
+def _pieces(begin: int, end: int) -> list[tuple[int, int]]:
+    return [(at, min(at + _ROWS_AT_ONCE, end)) for at in range(begin, end, _ROWS_AT_ONCE)]

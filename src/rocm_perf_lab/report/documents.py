@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
+from rocm_perf_lab.report.dispatch_table import DispatchTable
 from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, Document, ProfileDocument, RooflineDocument
 
 
 @dataclass(frozen=True)
 class Documents:
-    """dispatches: one row per dispatch or copy (see report.dispatch_table)."""
+    """dispatches: one row per dispatch or copy."""
 
     profile: ProfileDocument
     roofline: RooflineDocument
     dag: DagDocument
     analysis: AnalysisDocument
-    dispatches: pa.Table
+    dispatches: DispatchTable
 
     def by_name(self) -> dict[str, Document]:
         """File stem -> document."""

@@ -188,7 +188,7 @@ class RooflineDocument(Document):
 
 class SymbolPathSection(Section):
     kernel: str = Field(description="kernel name, or the kind of copy")
-    kind: Literal["kernel", "runtime kernel", "copy"]
+    kind: Literal["kernel", "runtime kernel", "copy", "host call"]
     dispatches: int
     dispatches_on_path: int
     total_ms: float | None
@@ -198,14 +198,21 @@ class SymbolPathSection(Section):
     speedup_ceiling: float | None = Field(description="1 / (1 - fraction): of the GPU span, if the symbol took no time")
     min_slack_ns: int | None = Field(description="how much longer a dispatch could take without delaying the end")
     mean_slack_ns: float | None
-    overlap_potential_ns: int | None = Field(description="time alone on the device that its slack would let it share")
+    overlap_potential_ns: int | None = Field(
+        description="how long its dispatches could have run beside their predecessors in the queue: only its order kept them"
+    )
 
 
 class EdgeCounts(Section):
-    queue: int = Field(description="order within a queue")
+    queue: int = Field(description="order within a queue, and nothing else")
     signal: int = Field(description="through a signal, e.g. an event that another stream waits for")
     host: int = Field(description="the submitting thread had waited")
-    stream: int = Field(description="order within a HIP stream")
+    stream: int = Field(description="order within a HIP stream, or with the null stream")
+    launch: int = Field(description="a host call launched it")
+    event: int = Field(description="a stream waits for an event that another recorded")
+    wait: int = Field(description="a host call waits for it")
+    program: int = Field(description="order within a host thread")
+    exact: int = Field(description="of all kinds: how many the trace has; the rest is inferred from order in time")
 
 
 class DagDocument(Document):
@@ -214,11 +221,12 @@ class DagDocument(Document):
     dependencies: Literal["exact", "inferred"] = Field(
         description="exact: seen by the collector; inferred: order within queues and streams, waits between them unseen"
     )
-    nodes: int = Field(description="dispatches and copies")
+    nodes: int = Field(description="dispatches, copies and, where traced, host calls")
     edges: EdgeCounts
-    critical_path_ns: int | None = Field(description="from the first start to the last end: work + delay + lead")
+    critical_path_ns: int | None = Field(description="from the first start to the last end: work + host + delay + lead")
     work_ns: int | None = Field(description="kernels and copies on the path")
-    delay_ns: int | None = Field(description="between nodes of the path: launch overhead, host submission")
+    host_ns: int | None = Field(description="host calls on the path and the host's code between them; 0 if none were traced")
+    delay_ns: int | None = Field(description="between other nodes of the path: launch overhead, unseen host work")
     lead_ns: int | None = Field(description="before the path's first node")
     dominant_symbol: str | None = Field(description="the program's kernel with the most time on the path")
     fraction: float | None = Field(description="the dominant symbol's, of the critical path")

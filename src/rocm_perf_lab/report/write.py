@@ -6,8 +6,6 @@ import json
 import os
 from pathlib import Path
 
-import pyarrow.parquet as parquet
-
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.report.schema import Document
@@ -28,7 +26,7 @@ def write_documents(directory: Path, documents: Documents) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         for name, document in documents.by_name().items():
             _replace(directory / f"{name}.json", lambda file, of=document: file.write_text(to_json(of), "utf-8"))
-        _replace(directory / "dispatches.parquet", lambda file: parquet.write_table(documents.dispatches, file))
+        _replace(directory / "dispatches.parquet", documents.dispatches.write)
     except OSError as error:
         raise OutputError(f"cannot write {error.filename or directory} ({error.strerror})", "choose another -o DIR") from error
 

@@ -2,115 +2,180 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 import numpy as np
 
+from rocm_perf_lab.compiled import loop
+from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.tables import NO_ID, Copies, Dispatches, Edges
 
 NULL_STREAM = 0  # as rocprofv3 numbers it
 
 _KIND = {name: index for index, name in enumerate(Edges.KINDS)}
+_QUEUE, _STREAM = _KIND["queue"], _KIND["stream"]
 
 
-def exact_edges(events: Iterable[tuple[int, dict[str, Any]]], dispatches: Dispatches, copies: Copies) -> Edges:
-    """Edges from event.extdata: {"depends_on": [[event id, "queue" | "signal" | "host"], ...]}.
-
-    References to events that are neither a dispatch nor a copy of this trace are dropped.
-    """
-    node_of_event = {int(event): node for node, event in enumerate(np.r_[dispatches.event_id, copies.event_id])}
-    edges = sorted(
-        {
-            (node_of_event[source], node_of_event[event], _KIND[kind])
-            for event, extdata in events
-            if event in node_of_event
-            for source, kind in extdata.get("depends_on", [])
-            if source in node_of_event and kind in _KIND and source != event
-        }
+def edge_table(source: np.ndarray, target: np.ndarray, kind: np.ndarray | int, exact: bool) -> Edges:
+    """Edges of one origin in the columns' own types."""
+    count = len(source)
+    return Edges(
+        np.asarray(source, np.int32),
+        np.asarray(target, np.int32),
+        np.full(count, kind, np.int8) if np.isscalar(kind) else np.asarray(kind, np.int8),
+        np.full(count, exact, bool),
     )
-    columns = np.array(edges, np.int64).reshape(-1, 3)
-    return Edges(columns[:, 0], columns[:, 1], columns[:, 2], np.ones(len(columns), bool))
+
+
+def joined(*parts: Edges) -> Edges:
+    return Edges(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("source", "target", "kind", "exact")))
+
+
+def exact_edges(recorded: np.ndarray, dispatches: Dispatches, copies: Copies) -> Edges:
+    """Edges that the collector recorded. recorded: rows (event, event that it depends on, kind), (r, 3).
+
+    References to events that are neither a dispatch nor a copy of this trace, and unknown kinds, are dropped.
+    """
+    events = np.r_[dispatches.event_id, copies.event_id].astype(np.int64)
+    target, source, kind = recorded.astype(np.int64).reshape(-1, 3).T
+    target, source = node_of(events, target), node_of(events, source)
+    known = (target >= 0) & (source >= 0) & (target != source) & (kind >= 0) & (kind < len(Edges.KINDS))
+    rows = np.c_[source, target, kind][known]
+    rows = np.unique(rows, axis=0) if len(rows) else rows
+    return edge_table(rows[:, 0], rows[:, 1], rows[:, 2], True)
+
+
+def node_of(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The place of each wanted id in `ids` (of equal ones the last), or -1."""
+    if not len(ids):
+        return np.full(len(wanted), -1, np.int64)
+    order = np.argsort(ids, kind="stable")
+    place = np.searchsorted(ids[order], wanted, side="right") - 1
+    found = order[np.maximum(place, 0)]
+    return np.where((place >= 0) & (ids[found] == wanted), found, -1)
 
 
 def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
     """Edges where the trace has no dependencies (rocprofv3 records none).
 
     Work of one queue, and work of one HIP stream, is taken to run in its order in time: each node depends on the node of
-    the same queue or stream that ended last before it started. Work of the null stream (id 0) is taken to wait for all
-    other streams and they for it, as HIP's default does. What cannot be seen this way is missing: other waits between
-    streams (hipStreamWaitEvent) and waits of the host.
+    the same queue or stream that ended last before it started (queue order that is also stream order counts as the
+    latter). Work of a GPU's null stream (id 0) is taken to wait for that GPU's other streams and they for it, as HIP's
+    default does. Other waits are seen only where HIP calls were traced: see host_edges.
     """
-    start, end = np.r_[dispatches.start, copies.start], np.r_[dispatches.end, copies.end]
-    queue = np.r_[dispatches.queue_id, np.full(len(copies), NO_ID)]
-    stream = _ordered_streams(dispatches, copies)
-    by_queue = _chains(queue, start, end)
-    by_stream = np.concatenate([_chains(stream, start, end), _null_stream(stream, start, end)])
-    both = np.concatenate([by_queue, by_stream])
-    kind = np.r_[np.full(len(by_queue), _KIND["queue"]), np.full(len(by_stream), _KIND["stream"])]
-    # A pair found by both ways is one dependency; np.unique keeps the first, that is, the queue's.
-    _, first = np.unique(both, axis=0, return_index=True)
-    return Edges(both[first, 0], both[first, 1], kind[first], np.zeros(len(first), bool))
+    start = np.r_[dispatches.start, copies.start].astype(np.int64)
+    end = np.r_[dispatches.end, copies.end].astype(np.int64)
+    if not len(start):
+        return edge_table(start, start, 0, False)
+    queue = _with_none(np.r_[dispatches.queue_id, np.full(len(copies), NO_ID, np.int32)])
+    stream, gpu_of_stream, null_of_gpu = _streams(dispatches, copies)
+    order = time_order(start, end)
+    by_end = order[np.argsort(end[order], kind="stable")]
+    rank = inverse(order)
+    arguments = (start, end, queue, stream, gpu_of_stream, null_of_gpu, order, by_end, rank)
+    nothing = np.empty(0, np.int32)
+    count = _follow(*arguments, nothing, nothing, np.empty(0, np.int8))
+    source, target, kind = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int8)
+    _follow(*arguments, source, target, kind)
+    return Edges(source, target, kind, np.zeros(count, bool))
 
 
-def _ordered_streams(dispatches: Dispatches, copies: Copies) -> np.ndarray:
-    """The stream of every node; NO_ID for streams that say nothing about order.
+def time_order(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Nodes by start, then end, then number, (n,) int32."""
+    order = np.argsort(start, kind="stable").astype(np.int32)
+    tied = start[order[1:]] == start[order[:-1]]
+    if np.any(end[order[1:]][tied] < end[order[:-1]][tied]):
+        order = np.lexsort((end, start)).astype(np.int32)
+    return order
 
-    Programs that launch through HSA alone are all filed under stream 0, whatever their queue: a "stream" whose dispatches
-    went to several queues is not one.
+
+def inverse(order: np.ndarray) -> np.ndarray:
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rank
+
+
+def _with_none(ids: np.ndarray) -> np.ndarray:
+    """0, 1, ... for the different ids in ascending order; NO_ID stays."""
+    known, place = codes(ids)
+    return place - 1 if len(known) and known[0] == NO_ID else place
+
+
+def _streams(dispatches: Dispatches, copies: Copies) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The stream of every node as a code, and for each code its GPU, for each GPU the code of its null stream.
+
+    The null stream of each GPU is one of its own, though the trace gives all of them the id 0. NO_ID for streams that say
+    nothing about order: programs that launch through HSA alone are all filed under stream 0, whatever their queue, so a
+    "stream" whose dispatches went to several queues is not one.
     """
-    pairs = np.unique(np.c_[dispatches.stream_id, dispatches.queue_id], axis=0)
-    streams, queues_used = np.unique(pairs[:, 0], return_counts=True)
-    spread = streams[queues_used > 1]
-    stream = np.r_[dispatches.stream_id, copies.stream_id]
-    return np.where(np.isin(stream, spread), NO_ID, stream)
+    stream = np.r_[dispatches.stream_id, copies.stream_id].astype(np.int64)
+    gpus, gpu = codes(np.r_[dispatches.agent_id, copies.agent_id])
+    key = np.where(stream == NULL_STREAM, -2 - gpu, stream)  # null streams below the others; NO_ID stays -1
+    keys, code = codes(key)
+    first = np.empty(len(keys), np.int64)
+    first[code[::-1]] = np.arange(len(code))[::-1]
+    queues, queue = codes(dispatches.queue_id)
+    pairs, _ = codes(code[: len(dispatches)].astype(np.int64) * len(queues) + queue)
+    queues_used = np.bincount(pairs // max(len(queues), 1), minlength=len(keys))
+    orders = (keys != NO_ID) & (queues_used < 2)
+    null_of_gpu = np.full(len(gpus), NO_ID, np.int32)
+    for place in np.flatnonzero((keys < NO_ID) & orders):
+        null_of_gpu[-2 - keys[place]] = place
+    return np.where(orders[code], code, NO_ID).astype(np.int32), gpu[first].astype(np.int32), null_of_gpu
 
 
-def _null_stream(stream: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """(source, target) pairs, (e, 2), between the null stream and each of the others."""
-    null = np.flatnonzero(stream == NULL_STREAM)
-    pairs = [np.empty((0, 2), np.int64)]
-    for other in np.setdiff1d(stream, [NULL_STREAM, NO_ID]):
-        nodes = np.flatnonzero(stream == other)
-        pairs += [_last_before(nodes, null, start, end), _last_before(null, nodes, start, end)]
-    return np.concatenate(pairs)
-
-
-def _last_before(sources: np.ndarray, targets: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """For each target the source that ended last, if one ended and had started before the target started."""
-    by_end = sources[np.argsort(end[sources], kind="stable")]
-    ended = np.searchsorted(end[by_end], start[targets], side="right")
-    source, target = by_end[ended[ended > 0] - 1], targets[ended > 0]
-    # Nodes that take no time can end and start at one instant: without an order between them there is no edge.
-    ordered = start[source] < start[target]
-    return np.c_[source[ordered], target[ordered]]
-
-
-def _chains(key: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """(source, target) pairs, (e, 2): each node of a key after the node of that key that ended last before it started."""
-    order = np.lexsort((np.arange(len(key)), end, start, key))
-    order = order[key[order] != NO_ID]
-    source, target = order[:-1], order[1:]
-    same = key[source] == key[target]
-    source, target = source[same], target[same]
-    serial = end[source] <= start[target]
-    overlapping = np.unique(key[target[~serial]])
-    plain = ~np.isin(key[target], overlapping)
-    pairs = [np.c_[source[plain], target[plain]]]
-    pairs += [_overlapping_chain(order[key[order] == value], start, end) for value in overlapping]
-    return np.concatenate(pairs).astype(np.int64).reshape(-1, 2)
-
-
-def _overlapping_chain(nodes: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """The pairs of one queue or stream (nodes in order of their starts) in which neighbours overlap."""
-    by_end = nodes[np.argsort(end[nodes], kind="stable")]
-    rank = {int(node): place for place, node in enumerate(nodes)}
-    ended = np.searchsorted(end[by_end], start[nodes], side="right")
-    pairs = []
-    for place, (node, count) in enumerate(zip(nodes, ended, strict=True)):
-        # A node that takes no time ends when it starts: only nodes before it in order can be its predecessor.
-        while count and rank[int(by_end[count - 1])] >= place:
-            count -= 1
-        if count:
-            pairs.append((by_end[count - 1], node))
-    return np.array(pairs, np.int64).reshape(-1, 2)
+@loop
+def _follow(start, end, queue, stream, gpu_of_stream, null_of_gpu, order, by_end, rank, source, target, kind):
+    """Counts the edges; writes them, too, if there is room. One pass in order of starts, nodes that have ended following."""
+    count = 0
+    ended = 0
+    room = len(source) > 0
+    queues = 0
+    for node in range(len(queue)):
+        queues = max(queues, queue[node] + 1)
+    last_of_queue = np.full(queues + 1, -1, np.int32)
+    streams = len(gpu_of_stream)
+    last_of_stream = np.full(streams + 1, -1, np.int32)
+    null_saw = np.full(streams + 1, -1, np.int32)  # the node of each stream that its GPU's null stream waited for
+    saw_null = np.full(streams + 1, -1, np.int32)  # the other way round
+    for place in range(len(order)):
+        node = order[place]
+        # Nodes that take no time end when they start: only those before this one in order can be its predecessors.
+        while end[by_end[ended]] <= start[node] and rank[by_end[ended]] < place:
+            before = by_end[ended]
+            last_of_queue[queue[before]] = before  # -1, no queue, is the last place
+            last_of_stream[stream[before]] = before
+            ended += 1
+        own = stream[node]
+        by_queue = last_of_queue[queue[node]] if queue[node] >= 0 else -1
+        by_stream = last_of_stream[own] if own >= 0 else -1
+        if by_stream >= 0:
+            if room:
+                source[count], target[count], kind[count] = by_stream, node, _STREAM
+            count += 1
+        null = null_of_gpu[gpu_of_stream[own]] if own >= 0 else -1
+        if by_queue >= 0 and by_queue != by_stream:
+            other = stream[by_queue]
+            waits = null >= 0 and other >= 0 and gpu_of_stream[other] == gpu_of_stream[own] and (null == own or null == other)
+            if room:
+                source[count], target[count], kind[count] = by_queue, node, _STREAM if waits else _QUEUE
+            count += 1
+        if null < 0:
+            continue
+        if null == own:
+            for other in range(streams):
+                before = last_of_stream[other]
+                fresh = before >= 0 and before != null_saw[other]
+                if other != own and fresh and gpu_of_stream[other] == gpu_of_stream[own]:
+                    null_saw[other] = before
+                    if before != by_queue:
+                        if room:
+                            source[count], target[count], kind[count] = before, node, _STREAM
+                        count += 1
+        else:
+            before = last_of_stream[null]
+            if before >= 0 and before != saw_null[own]:
+                saw_null[own] = before
+                if before != by_queue:
+                    if room:
+                        source[count], target[count], kind[count] = before, node, _STREAM
+                    count += 1
+    return count

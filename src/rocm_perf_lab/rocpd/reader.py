@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.rocpd.columns import integer_columns
 from rocm_perf_lab.rocpd.connect import MissingTable, connect, table, was_interrupted
-from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges
+from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges, node_of
 from rocm_perf_lab.rocpd.tables import NO_ID, Agent, Copies, Dispatches, Edges, Kernel, Process, Trace
 
 _ROWS_AT_ONCE = 100_000  # bounds the Python objects alive at a time; the arrays themselves are compact
@@ -27,12 +29,13 @@ def read_trace(path: Path) -> Trace:
     with connect(path) as connection:
         try:
             process = _process(connection, path)
+            agents = _agents(connection)
             dispatches = _dispatches(connection)
-            copies = _copies(connection)
+            copies = _copies(connection, agents)
             return Trace(
                 path=path,
                 process=process,
-                agents=_agents(connection),
+                agents=agents,
                 kernels=_kernels(connection),
                 dispatches=dispatches,
                 copies=copies,
@@ -83,34 +86,72 @@ def _kernel(id: int, symbol: str, name: str | None, *numbers: int | None) -> Ker
     return Kernel(id, symbol, (name or symbol).removesuffix(".kd"), *(number or 0 for number in numbers))
 
 
+_DISPATCH_COLUMNS = (
+    "id", "event_id", "kernel_id", "agent_id", "queue_id", "stream_id", "start", '"end"', "group_segment_size",
+    "private_segment_size", "workgroup_size_x", "workgroup_size_y", "workgroup_size_z", "grid_size_x", "grid_size_y",
+    "grid_size_z",
+)  # fmt: skip
+
+
 def _dispatches(connection: sqlite3.Connection) -> Dispatches:
-    rows = _integers(
-        connection,
-        f"""SELECT id, event_id, kernel_id, agent_id, queue_id, stream_id, start, "end", group_segment_size,
-            private_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z, grid_size_x, grid_size_y,
-            grid_size_z FROM "{table(connection, "kernel_dispatch")}" ORDER BY id""",
-        16,
-    )
-    return Dispatches(*rows.T[:10], workgroup=rows[:, 10:13], grid=rows[:, 13:16])
+    columns = integer_columns(connection, _DISPATCH_COLUMNS, f'"{table(connection, "kernel_dispatch")}"', "id")
+    grid = _side_by_side(columns, 13)
+    workgroup = _side_by_side(columns, 10)
+    return Dispatches(*columns[:10], workgroup=workgroup, grid=grid)
 
 
-def _copies(connection: sqlite3.Connection) -> Copies:
-    copies = table(connection, "memory_copy")
-    rows = _integers(connection, f'SELECT id, event_id, stream_id, start, "end", size FROM "{copies}" ORDER BY id', 6)
-    names = connection.execute(
-        f'SELECT s.string FROM "{copies}" c LEFT JOIN "{table(connection, "string")}" s ON s.id = c.name_id ORDER BY c.id'
-    )
-    return Copies(*rows.T, name=[row[0] or "MEMORY_COPY" for row in names])
+def _side_by_side(columns: list[np.ndarray], first: int) -> np.ndarray:
+    """Three columns as (n, 3). They leave the list: at ten million rows each is 40 MB."""
+    three = np.stack(columns[first : first + 3], axis=1)
+    del columns[first : first + 3]
+    return three
+
+
+def _copies(connection: sqlite3.Connection, agents: dict[int, Agent]) -> Copies:
+    names = ("id", "event_id", "stream_id", "start", '"end"', "size", "name_id", *_optional(connection))
+    columns = integer_columns(connection, names, f'"{table(connection, "memory_copy")}"', "id")
+    id, event, stream, start, end, size, name_id = columns[:7]
+    texts = _strings(connection, name_id)
+    ids, index = codes(name_id)
+    gpus = [agent.id for agent in agents.values() if agent.type == "GPU"]
+    agent = np.full(len(id), gpus[0] if gpus else NO_ID, np.int32)
+    for side in columns[7:]:  # the destination is the last and wins
+        agent = np.where(np.isin(side, gpus), side, agent)
+    labels = tuple(texts.get(int(name)) or "MEMORY_COPY" for name in ids)
+    return Copies(id, event, agent, stream, start, end, size, index, labels)
+
+
+def _optional(connection: sqlite3.Connection) -> list[str]:
+    """The columns of the copy table that say between which agents, as far as this database has them."""
+    there = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "memory_copy")}")')}
+    return [name for name in ("src_agent_id", "dst_agent_id") if name in there]
+
+
+def _strings(connection: sqlite3.Connection, ids: np.ndarray) -> dict[int, str]:
+    """The texts behind the ids that occur in a column."""
+    strings = table(connection, "string")
+    found = {}
+    for id in codes(ids)[0].tolist():
+        row = connection.execute(f'SELECT string FROM "{strings}" WHERE id = ?', (id,)).fetchone()
+        if row and isinstance(row[0], str):
+            found[id] = row[0]
+    return found
 
 
 def _edges(connection: sqlite3.Connection, process: Process, dispatches: Dispatches, copies: Copies) -> Edges:
     """The dependencies that the collector recorded; where it records none, those that order in time suggests."""
     if not process.has_exact_dependencies:
         return inferred_edges(dispatches, copies)
+    kinds = " ".join(f"WHEN '{name}' THEN {number}" for number, name in enumerate(Edges.KINDS))
     rows = connection.execute(
-        f"""SELECT id, extdata FROM "{table(connection, "event")}" WHERE extdata LIKE '%"depends_on"%' ORDER BY id"""
+        f"""SELECT e.id, json_extract(d.value, '$[0]'), CASE json_extract(d.value, '$[1]') {kinds} ELSE -1 END
+            FROM "{table(connection, "event")}" e, json_each(e.extdata, '$.depends_on') d
+            WHERE e.extdata LIKE '%"depends_on"%' AND json_valid(e.extdata) AND d.type = 'array'"""
     )
-    return exact_edges(((event, _json_object(extdata)) for event, extdata in rows), dispatches, copies)
+    chunks = [np.empty((0, 3), np.int64)]
+    while some := rows.fetchmany(_ROWS_AT_ONCE):
+        chunks.append(np.array([row for row in some if isinstance(row[1], int)], np.int64).reshape(-1, 3))
+    return exact_edges(np.concatenate(chunks), dispatches, copies)
 
 
 def _counters(connection: sqlite3.Connection, dispatches: Dispatches) -> dict[str, np.ndarray]:
@@ -119,25 +160,13 @@ def _counters(connection: sqlite3.Connection, dispatches: Dispatches) -> dict[st
         f"""SELECT p.name, e.event_id, SUM(e.value) FROM "{table(connection, "pmc_event")}" e
             JOIN "{table(connection, "info_pmc")}" p ON p.id = e.pmc_id GROUP BY p.name, e.event_id ORDER BY p.name"""
     ).fetchall()
-    row_of_event = {int(event): row for row, event in enumerate(dispatches.event_id)} if rows else {}
     counters: dict[str, np.ndarray] = {}
-    for name, event, value in rows:
-        if event in row_of_event and value is not None:
+    rows_of_events = node_of(dispatches.event_id, np.array([row[1] for row in rows], np.int64))
+    for (name, _, value), row in zip(rows, rows_of_events.tolist(), strict=True):
+        if row >= 0 and value is not None:
             column = counters.setdefault(name, np.full(len(dispatches), np.nan))
-            column[row_of_event[event]] = value
+            column[row] = value
     return counters
-
-
-def _integers(connection: sqlite3.Connection, query: str, width: int) -> np.ndarray:
-    """The rows of a query of integer columns as an int64 array (n, width); NULL becomes NO_ID."""
-    cursor = connection.execute(query)
-    chunks = [np.empty((0, width), np.int64)]
-    while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-        try:
-            chunks.append(np.array(rows, np.int64))
-        except TypeError:  # a NULL somewhere
-            chunks.append(np.array([[NO_ID if value is None else value for value in row] for row in rows], np.int64))
-    return np.concatenate(chunks)
 
 
 def _json_object(text: str | None) -> dict[str, Any]:

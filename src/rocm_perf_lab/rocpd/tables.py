@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-NO_ID = -1
+from rocm_perf_lab.rocpd.columns import NO_ID
+
+__all__ = ["NO_ID", "Agent", "Calls", "Copies", "Dispatches", "Edges", "Kernel", "Process", "Trace"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,10 @@ class Columns:
 
 @dataclass(frozen=True)
 class Dispatches(Columns):
-    """Kernel dispatches, in the order of their dispatch ids. Shapes (n,) int64, `workgroup` and `grid` (n, 3)."""
+    """Kernel dispatches, in the order of their ids. Shapes (n,), `workgroup` and `grid` (n, 3).
+
+    int32 or int64, whichever the values need. Sums and products have to be made in int64.
+    """
 
     id: np.ndarray
     event_id: np.ndarray
@@ -38,31 +43,61 @@ class Dispatches(Columns):
 
     @property
     def duration(self) -> np.ndarray:
-        return self.end - self.start
+        return self.end.astype(np.int64) - self.start
 
 
 @dataclass(frozen=True)
 class Copies(Columns):
-    """Memory copies by an SDMA engine; blit kernels are dispatches. Shapes (m,) int64; `name` is a list of text."""
+    """Memory copies by an SDMA engine; blit kernels are dispatches. Shapes (m,); `name` is a list of text.
+
+    agent_id: the GPU that takes part; the destination, if both ends are GPUs.
+    """
 
     id: np.ndarray
     event_id: np.ndarray
+    agent_id: np.ndarray
     stream_id: np.ndarray
     start: np.ndarray
     end: np.ndarray
     bytes: np.ndarray
-    name: list[str]
+    name_index: np.ndarray  # into names
+    names: tuple[str, ...]
+
+    @property
+    def name(self) -> list[str]:
+        return [self.names[index] for index in self.name_index]
+
+
+@dataclass(frozen=True)
+class Calls(Columns):
+    """What host threads did in HIP calls, as far as it bears on the GPU's work. Shapes (c,), in order of thread and time.
+
+    A call that waits for the GPU is two rows, one when it is entered (taking no time) and one from when what it waited for
+    was done to its return. Times are cut to the GPU's span. `name_index` indexes `names`.
+    """
+
+    thread: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    name_index: np.ndarray
+    names: tuple[str, ...]
+
+
+NO_CALLS = Calls(*(np.empty(0, np.int32) for _ in range(4)), names=())
 
 
 @dataclass(frozen=True)
 class Edges(Columns):
-    """Dependencies: node `target` could not start before node `source` had ended.
+    """Dependencies: node `target` could not start before node `source` had ended; of a launch, before it had started.
 
-    Nodes are numbered 0..n-1 for the dispatches and n..n+m-1 for the copies, both in table order. `kind` indexes KINDS;
-    `exact` says whether the collector saw the dependency or it was inferred from order in time.
+    Nodes are numbered 0..n-1 for the dispatches, then the copies, then the calls, each in table order. `kind` indexes KINDS:
+    queue (order in a queue and nothing else), signal, host (the submitting thread had seen it end), stream (order in a HIP
+    stream), launch (by this call), event (recorded and waited for by a stream), wait (of a call for the GPU), program (order
+    in a host thread). `exact` says whether the trace has the dependency or it was inferred from order in time.
     """
 
-    KINDS = ("queue", "signal", "host", "stream")
+    KINDS = ("queue", "signal", "host", "stream", "launch", "event", "wait", "program")
+    LAUNCH = KINDS.index("launch")
 
     source: np.ndarray
     target: np.ndarray
@@ -119,7 +154,7 @@ class Process:
         return self.own.get("dependencies") == "exact"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """One run of one process."""
 
@@ -131,6 +166,7 @@ class Trace:
     copies: Copies
     edges: Edges
     counters: dict[str, np.ndarray]  # name -> (n,) float64 aligned with dispatches; NaN where not collected
+    calls: Calls = NO_CALLS
 
     @property
     def timing(self) -> str:
@@ -161,4 +197,4 @@ class Trace:
     @property
     def has_times(self) -> bool:
         """False when every dispatch starts when it ends: the profiler could not read the GPU's clock."""
-        return bool(np.any(self.dispatches.duration != 0))
+        return bool(np.any(self.dispatches.end != self.dispatches.start))

@@ -1,0 +1,21 @@
+"""Numbers the different values of a column."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_WIDEST_TABLE = 1 << 22  # entries; ids of queues, streams, kernels and agents are small as a rule, hence no sorting
+
+
+def codes(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different values in ascending order, and for every element the place of its value there, int32."""
+    if not len(ids):
+        return ids, np.empty(0, np.int32)
+    low, high = int(ids.min()), int(ids.max())
+    if high - low >= _WIDEST_TABLE:
+        values, place = np.unique(ids, return_inverse=True)
+        return values, place.reshape(-1).astype(np.int32)
+    offset = ids - low
+    present = np.bincount(offset, minlength=high - low + 1) > 0
+    place = (np.cumsum(present) - 1).astype(np.int32)
+    return np.flatnonzero(present) + low, place[offset]

@@ -1,0 +1,137 @@
+"""Reads integer columns of a table into NumPy arrays: a few rows through sqlite3, millions through ADBC.
+
+Measured on ten million dispatches (benchmarks/README.md): rows as Python objects cost more than everything that follows.
+ADBC's SQLite driver fills Arrow columns without them and releases the interpreter's lock, so ranges of ids are read by
+threads with a connection each. Columns take 32 bits an element where that is enough.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+NO_ID = -1
+FEW = 50_000  # rows; loading ADBC takes as long as reading these through sqlite3
+_ROWS_AT_ONCE = 100_000
+_MOST_THREADS = 4
+
+_INT32 = np.iinfo(np.int32)
+
+
+class NotAnInteger(sqlite3.DatabaseError):
+    """A column that must hold integers holds something else: SQLite does not enforce types, and files rot."""
+
+
+def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], source: str, key: str) -> list[np.ndarray]:
+    """The columns (SQL expressions) of `source` (what follows FROM), each (n,) int32 or int64, in ascending order of `key`.
+
+    key: an integer column of `source` that is its table's primary key. NULL becomes NO_ID.
+    Raises sqlite3.DatabaseError for a damaged file, NotAnInteger for a value that is neither an integer nor NULL.
+    """
+    count, low, high = connection.execute(f"SELECT COUNT({key}), MIN({key}), MAX({key}) FROM {source}").fetchone()
+    result = [_Growing(count) for _ in columns]
+    if count and not (isinstance(low, int) and isinstance(high, int)):
+        raise NotAnInteger(f"{key} holds something other than integers")
+    query = f"SELECT {', '.join(columns)} FROM {source}"
+    # Ids without gaps, as collectors write them, say where each range of rows belongs.
+    bounds = _ranges(low, high + 1) if count and high - low + 1 == count else [low, (high or 0) + 1]
+    if count < FEW or not _through_adbc(connection, query, key, bounds, result):
+        _through_sqlite3(connection, f"{query} ORDER BY {key}", columns, result)
+    return [column.array for column in result]
+
+
+class _Growing:
+    """A column of known length that is filled piece by piece: 32 bits an element until a value needs more."""
+
+    def __init__(self, count: int):
+        self.array = np.empty(count, np.int32)
+        self._lock = threading.Lock()
+
+    def put(self, place: int, values: np.ndarray) -> None:
+        if self.array.dtype == np.int32 and len(values) and (values.min() < _INT32.min or values.max() > _INT32.max):
+            with self._lock:  # other threads write elsewhere in the array: none may while it is replaced
+                if self.array.dtype == np.int32:
+                    self.array = self.array.astype(np.int64)
+        with self._lock:
+            if place + len(values) > len(self.array):
+                raise sqlite3.DatabaseError("more rows than were counted")
+            self.array[place : place + len(values)] = values
+
+
+def _through_sqlite3(connection: sqlite3.Connection, query: str, columns: Sequence[str], result: list[_Growing]) -> None:
+    cursor, place = connection.execute(query), 0
+    while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+        for name, values, into in zip(columns, zip(*rows, strict=True), result, strict=True):
+            into.put(place, _integers(values, name))
+        place += len(rows)
+    _check_complete(place, len(result[0].array))
+
+
+def _check_complete(read: int, expected: int) -> None:
+    """A damaged tree can hold fewer rows on one way through it than on another; then some of the result was never set."""
+    if read != expected:
+        raise sqlite3.DatabaseError(f"{read} rows where {expected} were counted")
+
+
+def _integers(values: Iterable, name: str) -> np.ndarray:
+    array = np.array(values)
+    if array.dtype.kind == "O":
+        array = np.array([NO_ID if value is None else value for value in values])
+    if array.dtype.kind != "i":
+        raise NotAnInteger(f"{name} holds something other than integers")
+    return array
+
+
+def _ranges(low: int, end: int) -> list[int]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = min(_MOST_THREADS, cores)
+    return [low + (end - low) * n // threads for n in range(threads + 1)]
+
+
+def _through_adbc(connection: sqlite3.Connection, query: str, key: str, bounds: list[int], result: list[_Growing]) -> bool:
+    """A thread for each range of ids between two bounds. False where ADBC is not installed."""
+    try:
+        from adbc_driver_sqlite import dbapi
+    except ImportError:
+        return False
+    uri = _uri(connection)
+
+    def read(begin: int, end: int) -> None:
+        with dbapi.connect(uri) as adbc, adbc.cursor() as cursor:
+            cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": str(_ROWS_AT_ONCE)})
+            cursor.execute(f"{query} WHERE {key} >= {begin} AND {key} < {end} ORDER BY {key}")
+            place = begin - bounds[0]
+            for batch in cursor.fetch_record_batch():
+                for name, values, into in zip(batch.schema.names, batch.columns, result, strict=True):
+                    into.put(place, _arrow_integers(values, name))
+                place += batch.num_rows
+        _check_complete(place, end - bounds[0] if len(bounds) > 2 else len(result[0].array))
+
+    try:
+        with ThreadPoolExecutor(len(bounds) - 1) as pool:
+            list(pool.map(read, bounds[:-1], bounds[1:]))
+    except (dbapi.Error, OSError) as error:  # the latter: the driver's errors in the middle of a result, through Arrow
+        raise sqlite3.DatabaseError(str(error).splitlines()[0]) from error
+    return True
+
+
+def _arrow_integers(values, name: str) -> np.ndarray:
+    import pyarrow
+
+    if values.null_count == len(values):
+        return np.full(len(values), NO_ID, np.int32)
+    if not pyarrow.types.is_integer(values.type):
+        raise NotAnInteger(f"{name} holds something other than integers")
+    return (values.fill_null(NO_ID) if values.null_count else values).to_numpy()
+
+
+def _uri(connection: sqlite3.Connection) -> str:
+    """The file behind a connection, for another one that takes no locks."""
+    (path,) = (row[2] for row in connection.execute("PRAGMA database_list") if row[1] == "main")
+    return f"{Path(path).as_uri()}?mode=ro&immutable=1"

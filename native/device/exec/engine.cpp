@@ -138,7 +138,7 @@ void Engine::State::execute(unsigned thread_count) {
 WorkDone Engine::State::timed(const Kernel& kernel, const std::vector<XcdWork>& done, DispatchResult& result) {
   const Xcd& first = *xcds[0];
   if (!kernel.request.traced_cu) return time_dispatch(done, first.trace(), first.resident_groups(), mall);
-  const auto timeline = std::make_shared<Timeline>(*kernel.request.traced_cu);
+  const auto timeline = std::make_shared<Timeline>();
   const WatchedCu watched{first.thread_trace(), *timeline};
   const WorkDone work = time_dispatch(done, first.trace(), first.resident_groups(), mall, &watched);
   timeline->note_losses(first.thread_trace());

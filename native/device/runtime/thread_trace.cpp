@@ -22,13 +22,18 @@ namespace {
 constexpr const char* kIsaName = "amdgcn-amd-amdhsa--gfx942";
 constexpr uint64_t kLongestInstruction = 20;  // bytes
 constexpr int kAgent = 1;                     // the node id of the only GPU
+constexpr uint32_t kMostCus = 38;             // of an XCD
+
+// The first workgroup of an XCD goes to this CU; rocprofv3 traces CU 1 unless told otherwise. On hardware it is as
+// arbitrary which it is.
+constexpr uint32_t kFirstCu = 1;
 
 struct Options {
   std::filesystem::path folder;      // empty: no traces
   std::optional<std::regex> kernel;  // none: all but those of the HIP runtime
-  uint32_t cu = 0;
+  uint64_t iteration = 1;            // which dispatch of each such kernel, from 1
+  uint32_t cu = kFirstCu;
   uint32_t simds = 0xf;
-  uint64_t dispatches = 1;           // of each kernel
 };
 
 uint64_t number(const char* name, uint64_t most, uint64_t otherwise) {
@@ -57,9 +62,9 @@ Options read_options() {
       options.folder.clear();
     }
   }
-  options.cu = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_CU", 0xffff, options.cu));
+  options.iteration = number("ROCM_PERF_THREAD_TRACE_ITERATION", ~uint64_t{0}, options.iteration);
+  options.cu = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_CU", kMostCus - 1, options.cu));
   options.simds = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_SIMDS", 0xf, options.simds));
-  options.dispatches = number("ROCM_PERF_THREAD_TRACE_DISPATCHES", ~uint64_t{0}, options.dispatches);
   return options;
 }
 
@@ -69,8 +74,8 @@ const Options& options() {
 }
 
 std::mutex mutex;
-uint64_t dispatch_number = 0;                       // of all kernel dispatches, from 1
-std::map<uint64_t, uint64_t>& traced_dispatches() {  // of each kernel object
+uint64_t dispatch_number = 0;                 // of all kernel dispatches, from 1
+std::map<uint64_t, uint64_t>& dispatches() {  // of each kernel object
   static auto* map = new std::map<uint64_t, uint64_t>;
   return *map;
 }
@@ -136,10 +141,8 @@ std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request) {
   const std::lock_guard lock(mutex);
   ++dispatch_number;
   if (!matches(kernel_symbol(request.kernel_object))) return std::nullopt;
-  uint64_t& count = traced_dispatches()[request.kernel_object];
-  if (count >= options().dispatches) return std::nullopt;
-  ++count;
-  return options().cu;
+  if (++dispatches()[request.kernel_object] != options().iteration) return std::nullopt;
+  return (options().cu + kMostCus - kFirstCu) % kMostCus;
 }
 
 void write_thread_trace(const DispatchRequest& request, const Timeline& timeline, const AddressSpace& memory) {
@@ -150,7 +153,8 @@ void write_thread_trace(const DispatchRequest& request, const Timeline& timeline
       for (const TimelineEntry& entry : wave.entries) lister.add(entry.op->address);
     }
     const std::string name = "ui_output_agent_" + std::to_string(kAgent) + "_dispatch_" + std::to_string(dispatch_number);
-    write_thread_trace(options().folder, name, timeline, lister.listing(), kernel_symbol(request.kernel_object), options().simds);
+    const ThreadTraceOf traced{kernel_symbol(request.kernel_object), options().cu, options().simds};
+    write_thread_trace(options().folder, name, traced, timeline, lister.listing());
     log_line("thread trace of dispatch %lu: %zu waves", dispatch_number, timeline.waves().size());
   } catch (const std::exception& failure) {
     report_error("thread trace of dispatch %lu: %s", dispatch_number, failure.what());

@@ -13,7 +13,7 @@ class AddressSpace;
 // Whether any dispatch of this process may be traced.
 bool thread_traces_wanted();
 
-// The CU to trace for this dispatch; empty if it is not to be traced.
+// The CU to trace for this dispatch, as Xcd counts them; empty if it is not to be traced.
 std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request);
 
 // Writes the trace of a dispatch that ran. Trouble is reported; the program goes on.

@@ -63,11 +63,11 @@ struct Sums {
 // One dispatch's trace on its way to the files.
 class Writer {
  public:
-  Writer(const fs::path& folder, const Timeline& timeline, const Listing& listing, const std::string& kernel, uint32_t simds)
-      : folder_(folder), timeline_(timeline), listing_(listing), kernel_(kernel) {
+  Writer(const fs::path& folder, const ThreadTraceOf& of, const Timeline& timeline, const Listing& listing)
+      : folder_(folder), of_(of), timeline_(timeline), listing_(listing) {
     number_lines();
     for (const TimelineWave& wave : timeline.waves()) {
-      if (simds >> wave.simd & 1 && !wave.entries.empty()) traced_.push_back(&wave);
+      if (of.simds >> wave.simd & 1 && !wave.entries.empty()) traced_.push_back(&wave);
     }
     for (const TimelineWave* wave : traced_) add_up(*wave);
   }
@@ -100,9 +100,9 @@ class Writer {
   std::vector<std::pair<State, uint64_t>> states_of(const TimelineWave& wave) const;
 
   const fs::path folder_;
+  const ThreadTraceOf& of_;
   const Timeline& timeline_;
   const Listing& listing_;
-  const std::string& kernel_;
   std::vector<const TimelineWave*> traced_;
   std::unordered_map<uint64_t, Line> lines_;  // by device address
 };
@@ -152,7 +152,7 @@ void Writer::wave(const TimelineWave& wave, uint32_t id, const std::string& name
   JsonText json;
   json.raw("{\"duration\":").number(wave.end - wave.begin).raw(",\"name\":\"SE0\",\"num_insts\":").number(wave.entries.size() + wave.lost);
   json.raw(",\"num_stitched\":").number(wave.entries.size()).raw(",\"wave\":{\"begin\":").number(wave.begin);
-  json.raw(",\"cu\":").number(timeline_.cu()).raw(",\"end\":").number(wave.end).raw(",\"id\":").number(id);
+  json.raw(",\"cu\":").number(of_.cu).raw(",\"end\":").number(wave.end).raw(",\"id\":").number(id);
   json.raw(",\"instructions\":").list(wave.entries, [&](const TimelineEntry& entry) {
     const bool last = &entry == &wave.entries.back();
     const Category category = category_of(*entry.op, last ? nullptr : (&entry + 1)->op);
@@ -236,11 +236,11 @@ void Writer::occupancy() const {
   json.raw("{");
   if (!events.empty()) {
     json.raw("\"0\":").list(events, [&](const Event& event) {
-      json.numbers({event.time, timeline_.cu(), event.wave->simd, event.wave->slot, event.start, 1});
+      json.numbers({event.time, of_.cu, event.wave->simd, event.wave->slot, event.start, 1});
     });
     json.raw(",");
   }
-  json.raw("\"dispatches\":{\"0\":\"0 / 0x0\",\"1\":").string(kernel_).raw("},\"version\":").string(kVersion).raw("}");
+  json.raw("\"dispatches\":{\"0\":\"0 / 0x0\",\"1\":").string(of_.kernel).raw("},\"version\":").string(kVersion).raw("}");
   write_file(folder_ / "occupancy.json", json.text());
 }
 
@@ -313,15 +313,15 @@ void rename_new(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-void write_thread_trace(const fs::path& folder, const std::string& name, const Timeline& timeline, const Listing& listing,
-                        const std::string& kernel, uint32_t simds) {
+void write_thread_trace(const fs::path& folder, const std::string& name, const ThreadTraceOf& traced, const Timeline& timeline,
+                        const Listing& listing) {
   // Nobody sees half a trace, and nobody takes what is still growing for one.
   const fs::path partial = folder / ("." + name + "." + std::to_string(getpid()) + ".partial");
   std::error_code error;
   fs::remove_all(partial, error);
   if (!fs::create_directories(partial, error)) throw std::runtime_error("cannot write " + partial.string() + ": " + error.message());
   try {
-    Writer writer(partial, timeline, listing, kernel, simds);
+    Writer writer(partial, traced, timeline, listing);
     writer.write_folder();
     write_file(partial / "stats.csv", writer.csv());
     rename_new(partial / "stats.csv", folder / ("stats_" + name + ".csv"));

@@ -11,9 +11,14 @@
 
 namespace rpd {
 
-// Writes both into `folder`, which exists: the folder as a whole, then the CSV. Waves on SIMDs out of `simds` (a bit
-// each) are only in occupancy.json. `kernel` is the traced kernel's symbol. Throws std::runtime_error.
-void write_thread_trace(const std::filesystem::path& folder, const std::string& name, const Timeline& timeline,
-                        const Listing& listing, const std::string& kernel, uint32_t simds);
+struct ThreadTraceOf {
+  std::string kernel;  // its symbol
+  uint32_t cu;         // the number to give the CU
+  uint32_t simds;      // a bit each; waves on the others are only in occupancy.json
+};
+
+// Writes both into `folder`, each as a whole or not at all. Throws std::runtime_error.
+void write_thread_trace(const std::filesystem::path& folder, const std::string& name, const ThreadTraceOf& traced,
+                        const Timeline& timeline, const Listing& listing);
 
 }  // namespace rpd

@@ -29,20 +29,16 @@ struct TimelineWave {
 
 class Timeline : public CuObserver {
  public:
-  explicit Timeline(uint32_t cu) : cu_(cu) {}
-
   void launched(uint32_t wave, uint32_t simd, uint64_t time) override;
   void executed(uint32_t wave, const Op& op, uint64_t arrived, uint64_t issued, uint64_t done) override;
   void ended(uint32_t wave, uint64_t time) override;
   // Takes over from the recording what it had no room for.
   void note_losses(const CuTrace& trace);
 
-  uint32_t cu() const { return cu_; }
   const std::vector<TimelineWave>& waves() const { return waves_; }  // in the order of launch
 
  private:
   static constexpr uint32_t kSlots = 64;
-  uint32_t cu_;
   std::vector<TimelineWave> waves_;
   std::vector<std::vector<bool>> taken_;  // [simd][slot]
 };

@@ -76,7 +76,8 @@ def test_metadata_is_what_llvm_reads(programs, tmp_path):
                 kernel.kernarg_bytes,
                 kernel.max_workgroup_size,
             )
-            names = "vgpr_count sgpr_count group_segment_fixed_size private_segment_fixed_size kernarg_segment_size max_flat_workgroup_size"
+            names = "vgpr_count sgpr_count group_segment_fixed_size private_segment_fixed_size kernarg_segment_size "
+            names += "max_flat_workgroup_size"
             assert seen == tuple(int(field[f".{name}"]) for name in names.split())
             assert len(kernel.kernarg_layout) == text.count(".value_kind:")
     lds = parse(dict(code_objects_in(programs["plain"]))["gfx942"]).kernels["_Z3ldsPKfPfs"]

@@ -1,7 +1,7 @@
 """What a source means, declaration by declaration, so that two sources can be compared without their formatting.
 
 A digest covers the AST below a declaration: kinds, names, types, operators and literals. Comments, white space and
-parentheses do not count. Macro definitions and includes count by their tokens, since they reach beyond the file.
+parentheses do not count. Macro definitions and includes count by their text, since they reach beyond the file.
 """
 
 from __future__ import annotations
@@ -14,16 +14,20 @@ from typing import Any
 from . import libclang
 from .source import TranslationUnit
 
+_FUNCTIONS = {"FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD", "CONSTRUCTOR", "DESTRUCTOR", "LAMBDA_EXPR"}
+
 
 @dataclass(frozen=True)
 class Declaration:
     """A declaration at namespace scope.
 
-    key: what it is and its name. head: digest without the function's body. body: digest of that, None where it has none.
+    key: its kind and name, with parameter types where names are overloaded. name: alone.
+    head: digest without the function's body. body: digest of that, None where it has none.
     is_kernel, is_device_function: by its attributes. holds_state: a variable that outlives a launch is declared in it.
     """
 
     key: str
+    name: str
     head: str
     body: str | None
     is_kernel: bool
@@ -89,18 +93,29 @@ def _declaration(unit: TranslationUnit, cursor: Any, seen: dict[str, Declaration
     children = list(cursor.get_children())
     body = next((c for c in children if c.kind == kinds.COMPOUND_STMT), None)
     attributes = {c.kind for c in children}
-    key, number = f"{cursor.kind.name.lower()} {cursor.get_usr() or cursor.spelling}", 1
+    key = name = f"{cursor.kind.name.lower().removesuffix('_decl')} {_identity(cursor)}"
+    number = 1
     while key in seen:
         number += 1
-        key = f"{cursor.kind.name.lower()} {cursor.get_usr() or cursor.spelling} #{number}"
+        key = f"{name} #{number}"
     return Declaration(
         key=key,
+        name=cursor.spelling,
         head=_digest(unit, cursor, without=body),
         body=_digest(unit, body) if body is not None else None,
         is_kernel=kinds.CUDAGLOBAL_ATTR in attributes,
         is_device_function=body is not None and kinds.CUDADEVICE_ATTR in attributes and kinds.CUDAGLOBAL_ATTR not in attributes,
         holds_state=_holds_state(unit, cursor, body),
     )
+
+
+def _identity(cursor: Any) -> str:
+    """The name that tells it from others of its kind; with parameter types where names are overloaded."""
+    scope, names = cursor.semantic_parent, [cursor.displayname or cursor.spelling]
+    while scope is not None and scope.kind.name == "NAMESPACE":
+        names.append(scope.spelling or "(anonymous)")
+        scope = scope.semantic_parent
+    return "::".join(reversed(names))
 
 
 def _holds_state(unit: TranslationUnit, cursor: Any, body: Any) -> bool:
@@ -127,7 +142,7 @@ def _digest(unit: TranslationUnit, cursor: Any, without: Any = None) -> str:
 def _words(unit: TranslationUnit, cursor: Any, without: Any) -> Iterator[str]:
     kinds = unit.bindings.CursorKind
     if cursor.kind in (kinds.MACRO_DEFINITION, kinds.INCLUSION_DIRECTIVE):
-        yield from (token.spelling for token in cursor.get_tokens())
+        yield unit.text_of(cursor)
         return
     if cursor.kind == kinds.PAREN_EXPR:
         for child in cursor.get_children():
@@ -135,11 +150,13 @@ def _words(unit: TranslationUnit, cursor: Any, without: Any) -> Iterator[str]:
         return
     yield from (cursor.kind.name, cursor.spelling, cursor.type.get_canonical().spelling)
     if cursor.kind.is_attribute() or cursor.kind.name.endswith("_LITERAL"):
-        yield from (token.spelling for token in cursor.get_tokens())
+        yield unit.text_of(cursor)
     elif cursor.kind in (kinds.BINARY_OPERATOR, kinds.UNARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):
         yield libclang.operator(unit.bindings, cursor)
     elif cursor.kind == kinds.DECL_REF_EXPR and cursor.referenced is not None:
-        yield cursor.referenced.get_usr()
+        # A name at namespace scope may be hidden by another; local ones are told apart by the structure around them.
+        is_local = cursor.referenced.semantic_parent is not None and cursor.referenced.semantic_parent.kind.name in _FUNCTIONS
+        yield "" if is_local else cursor.referenced.get_usr()
     for child in cursor.get_children():
         if without is None or child != without:
             yield "("

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .source import TranslationUnit
 
 
-def kernels_in(unit: TranslationUnit, text: bytes) -> Iterator[Kernel]:
+def kernels_in(unit: TranslationUnit) -> Iterator[Kernel]:
     """Every kernel whose body stands in the unit's own file."""
     kinds = unit.bindings.CursorKind
     for function in unit.functions():
@@ -21,7 +21,7 @@ def kernels_in(unit: TranslationUnit, text: bytes) -> Iterator[Kernel]:
             continue
         body = next((child for child in function.get_children() if child.kind == kinds.COMPOUND_STMT), None)
         if body is not None and Path(function.extent.start.file.name) == unit.path:
-            yield _kernel(unit, text, function, body)
+            yield _kernel(unit, function, body)
 
 
 def span_of(cursor: Any) -> Span:
@@ -29,12 +29,12 @@ def span_of(cursor: Any) -> Span:
     return Span(start.offset, end.offset, start.line)
 
 
-def _kernel(unit: TranslationUnit, text: bytes, function: Any, body: Any) -> Kernel:
+def _kernel(unit: TranslationUnit, function: Any, body: Any) -> Kernel:
     kinds = unit.bindings.CursorKind
     is_template = function.kind == kinds.FUNCTION_TEMPLATE
     children = list(function.get_children())
-    attributes = dict.fromkeys(_text(text, child) for child in children if child.kind.is_attribute())
-    template = [_text(text, c) for c in children if c.kind.name.startswith("TEMPLATE_")]
+    attributes = dict.fromkeys(unit.text_of(child) for child in children if child.kind.is_attribute())
+    template = [unit.text_of(c) for c in children if c.kind.name.startswith("TEMPLATE_")]
     return Kernel(
         name=_qualified_name(function, kinds),
         symbol=None if is_template else function.mangled_name,
@@ -44,7 +44,7 @@ def _kernel(unit: TranslationUnit, text: bytes, function: Any, body: Any) -> Ker
         parameters=tuple(_parameter(child) for child in children if child.kind == kinds.PARM_DECL),
         template=", ".join(template) if is_template else None,
         attributes=tuple(attributes),
-        loops=tuple(loops_in(unit, text, body)),
+        loops=tuple(loops_in(unit, body)),
     )
 
 
@@ -75,8 +75,3 @@ def _parameter(cursor: Any) -> Parameter:
 
 def _unqualified(spelling: str) -> str:
     return spelling.removeprefix("const ").removeprefix("volatile ")
-
-
-def _text(text: bytes, cursor: Any) -> str:
-    """The source that a cursor covers, with its white space made single."""
-    return " ".join(text[cursor.extent.start.offset : cursor.extent.end.offset].decode(errors="replace").split())

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 _KINDS = {"FOR_STMT": "for", "WHILE_STMT": "while", "DO_STMT": "do", "CXX_FOR_RANGE_STMT": "range-for"}
 
 
-def loops_in(unit: TranslationUnit, text: bytes, cursor: Any, depth: int = 0, hinted: bool = False) -> Iterator[Loop]:
+def loops_in(unit: TranslationUnit, cursor: Any, depth: int = 0, hinted: bool = False) -> Iterator[Loop]:
     """The outermost loops under `cursor`; those inside are their children."""
     for child in cursor.get_children():
         kind = child.kind.name
         if kind in _KINDS:
-            yield _loop(unit, text, child, depth, hinted)
+            yield _loop(unit, child, depth, hinted)
         else:
             # `#pragma unroll` and [[clang::...]] wrap the loop in an attributed statement, which libclang does not name.
-            yield from loops_in(unit, text, child, depth, hinted=kind == "UNEXPOSED_STMT")
+            yield from loops_in(unit, child, depth, hinted=kind == "UNEXPOSED_STMT")
 
 
-def _loop(unit: TranslationUnit, text: bytes, cursor: Any, depth: int, hinted: bool) -> Loop:
+def _loop(unit: TranslationUnit, cursor: Any, depth: int, hinted: bool) -> Loop:
     kind = _KINDS[cursor.kind.name]
     children = list(cursor.get_children())
     body = children[0] if kind == "do" else children[-1]
@@ -44,22 +44,22 @@ def _loop(unit: TranslationUnit, text: bytes, cursor: Any, depth: int, hinted: b
         in_macro=unit.cut_by_macro(file, extent.start.offset, extent.end.offset)
         or unit.cut_by_macro(file, body.extent.start.offset, body.extent.end.offset),
         found=constructs.find(cursor, unit.bindings),
-        loads=tuple(_loads(unit, text, body)),
-        children=_inside(unit, text, body, depth + 1),
+        loads=tuple(_loads(unit, body)),
+        children=_inside(unit, body, depth + 1),
     )
 
 
-def _inside(unit: TranslationUnit, text: bytes, body: Any, depth: int) -> tuple[Loop, ...]:
+def _inside(unit: TranslationUnit, body: Any, depth: int) -> tuple[Loop, ...]:
     if body.kind.name in _KINDS:  # for (...) for (...)
-        return (_loop(unit, text, body, depth, hinted=False),)
-    return tuple(loops_in(unit, text, body, depth, hinted=body.kind.name == "UNEXPOSED_STMT"))
+        return (_loop(unit, body, depth, hinted=False),)
+    return tuple(loops_in(unit, body, depth, hinted=body.kind.name == "UNEXPOSED_STMT"))
 
 
 def _span(cursor: Any) -> Span:
     return Span(cursor.extent.start.offset, cursor.extent.end.offset, cursor.extent.start.line)
 
 
-def _loads(unit: TranslationUnit, text: bytes, body: Any) -> Iterator[str]:
+def _loads(unit: TranslationUnit, body: Any) -> Iterator[str]:
     """Subscripts and dereferences that are read, each text once."""
     kinds = unit.bindings.CursorKind
     seen: set[str] = set()
@@ -67,7 +67,7 @@ def _loads(unit: TranslationUnit, text: bytes, body: Any) -> Iterator[str]:
     for cursor in body.walk_preorder():
         is_dereference = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(unit.bindings, cursor) == "*"
         if (cursor.kind == kinds.ARRAY_SUBSCRIPT_EXPR or is_dereference) and id_of(cursor) not in written:
-            source = " ".join(text[cursor.extent.start.offset : cursor.extent.end.offset].decode(errors="replace").split())
+            source = unit.text_of(cursor)
             if source not in seen:
                 seen.add(source)
                 yield source

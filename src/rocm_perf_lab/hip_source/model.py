@@ -24,7 +24,7 @@ class Construct(str, Enum):
 
 @dataclass(frozen=True)
 class Found:
-    """One construct where it was found: `what` names it as the source does (`__syncthreads`), `via` the calls that lead there."""
+    """One construct where it was found. what: its name in the source (`__syncthreads`). via: the calls that lead there."""
 
     construct: Construct
     what: str

@@ -21,10 +21,20 @@ DEFAULT_TARGET = "gfx942"  # only decides which `#if __gfx..__` branches are rea
 class TranslationUnit:
     """One pass over one source. `cursor` is Clang's; only what stands in the user's own files is of interest."""
 
-    def __init__(self, bindings: Any, unit: Any, path: Path):
+    def __init__(self, bindings: Any, unit: Any, path: Path, text: bytes):
         self.bindings = bindings
         self.cursor = unit.cursor
         self.path = path
+        self._texts = {str(path): text}
+
+    def text_of(self, cursor: Any) -> str:
+        """The source that a cursor covers, white space made single; of what a macro expands to, the macro's use."""
+        start, end = cursor.extent.start, cursor.extent.end
+        if start.file is None:
+            return ""
+        if start.file.name not in self._texts:
+            self._texts[start.file.name] = Path(start.file.name).read_bytes()
+        return " ".join(self._texts[start.file.name][start.offset : end.offset].decode(errors="replace").split())
 
     @functools.cached_property
     def user_declarations(self) -> list[Any]:
@@ -93,7 +103,7 @@ class HipSource:
     @functools.cached_property
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels with a body in this file, in source order."""
-        return tuple(kernels_in(self.device, self.text))
+        return tuple(kernels_in(self.device))
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of that name or mangled name; the last part of a qualified name does. Errors: SourceError."""
@@ -118,7 +128,7 @@ class HipSource:
             if diagnostic.severity >= diagnostic.Error:
                 place = f"{diagnostic.location.file}:{diagnostic.location.line}" if diagnostic.location.file else self.path
                 raise SourceError(f"{place}: {diagnostic.spelling}", "make it compile first, or give its flags with --build")
-        return TranslationUnit(bindings, unit, self.path)
+        return TranslationUnit(bindings, unit, self.path, self.text)
 
 
 def read(path: Path, command: Sequence[str] = ("hipcc",), folder: Path | None = None, text: bytes | None = None) -> HipSource:

@@ -1,0 +1,1 @@
+"""Proposes source changes by known transformations, builds them, has the gate judge them and keeps what it accepts."""

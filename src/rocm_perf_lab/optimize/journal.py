@@ -1,0 +1,64 @@
+"""The run's memory: one JSON line a step, appended and on disk before the step's effect counts.
+
+A line that a kill cut short is the last one and is ignored by readers, then cut off before the next is appended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.errors import OutputError
+
+FILE = "journal.jsonl"
+
+
+class Journal:
+    """The journal of one run directory. entries: every whole line so far, in order."""
+
+    def __init__(self, directory: Path):
+        self.path = directory / FILE
+        self.entries, whole = _read(self.path)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._file = open(self.path, "ab")  # noqa: SIM115 - open as long as the run
+            self._file.truncate(whole)
+        except OSError as error:
+            raise OutputError(f"cannot write {self.path} ({error.strerror})", "choose another run directory") from error
+
+    def append(self, event: str, **fields: Any) -> dict[str, Any]:
+        """Write one entry and wait until the disk has it. Errors: OutputError."""
+        entry = {"number": len(self.entries), "event": event} | fields
+        line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        try:
+            self._file.write(line)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise OutputError(f"cannot write {self.path} ({error.strerror})", "free some space and use --resume") from error
+        self.entries.append(entry)
+        return entry
+
+    def last(self, event: str) -> dict[str, Any] | None:
+        return next((entry for entry in reversed(self.entries) if entry["event"] == event), None)
+
+    def of(self, event: str) -> list[dict[str, Any]]:
+        return [entry for entry in self.entries if entry["event"] == event]
+
+
+def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The entries and how many bytes hold them. Errors: OutputError where an earlier line than the last is damaged."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return [], 0
+    entries, position = [], 0
+    while (end := data.find(b"\n", position)) >= 0:
+        try:
+            entries.append(json.loads(data[position:end]))
+        except ValueError as error:
+            raise OutputError(f"{path} is damaged at byte {position}", "move it away and start anew") from error
+        position = end + 1
+    return entries, position

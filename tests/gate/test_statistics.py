@@ -1,0 +1,31 @@
+"""The interval covers the truth as often as it says, and never depends on anything but its input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rocm_perf_lab.gate.statistics import ratio_of_medians
+
+
+def test_the_interval_covers_the_true_ratio_as_often_as_it_says():
+    draw, covered, rounds = np.random.default_rng(5), 0, 200
+    for _ in range(rounds):
+        baseline = 10 * draw.lognormal(0, 0.1, 31)
+        ratio = ratio_of_medians(baseline, 9 * draw.lognormal(0, 0.1, 31))
+        covered += ratio.low <= 0.9 <= ratio.high
+        assert ratio.low <= ratio.value <= ratio.high
+    assert 0.90 <= covered / rounds <= 1.0
+
+
+def test_exact_times_give_an_exact_ratio():
+    ratio = ratio_of_medians([8.0] * 5, [6.0] * 5)
+    assert (ratio.value, ratio.low, ratio.high, ratio.sure_improvement) == (0.75, 0.75, 0.75, 0.25)
+    noisy = ([8, 9, 7, 8, 30], [6, 6, 7, 6, 5])
+    assert ratio_of_medians(*noisy) == ratio_of_medians(*noisy)
+
+
+@pytest.mark.parametrize("samples", [([], []), ([1], [1, 2]), ([1, 0], [1, 1]), ([1, float("nan")], [1, 1])])
+def test_samples_that_say_nothing_are_refused(samples):
+    with pytest.raises(ValueError):
+        ratio_of_medians(*samples)

@@ -1,0 +1,135 @@
+"""A source under change survives SIGKILL at every step, and is never overwritten once somebody else changed it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.errors import OutputError, SourceError
+from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.source_file import SourceFile, digest
+
+ORIGINAL, CANDIDATE, ACCEPTED, SECOND = b"original\n", b"candidate, longer\n" * 400, b"accepted\n" * 7, b"second candidate"
+
+# Kills itself before the Nth call of what makes changes durable: os.fsync, os.replace, os.fchmod and every append's write.
+CHILD = textwrap.dedent("""
+    import os, signal, sys
+    from pathlib import Path
+    folder, deadline = Path(sys.argv[1]), int(sys.argv[2])
+    calls = 0
+    def counted(function):
+        def call(*arguments, **options):
+            global calls
+            calls += 1
+            if calls == deadline:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*arguments, **options)
+        return call
+    for name in ("fsync", "replace", "fchmod", "open"):
+        setattr(os, name, counted(getattr(os, name)))
+    from rocm_perf_lab.optimize.journal import Journal
+    from rocm_perf_lab.optimize.source_file import SourceFile
+    from tests_contents import ORIGINAL, CANDIDATE, ACCEPTED, SECOND
+    journal = Journal(folder / "run")
+    source = SourceFile(folder / "x.hip", folder / "run", journal)
+    source.save()
+    with source.borrowed(CANDIDATE):
+        pass
+    source.put(ACCEPTED, "faster")
+    with source.borrowed(SECOND):
+        pass
+    print(calls)
+""")
+
+
+def steps(folder: Path, deadline: int) -> subprocess.CompletedProcess[str]:
+    folder.mkdir()
+    (folder / "x.hip").write_bytes(ORIGINAL)
+    (folder / "x.hip").chmod(0o640)
+    contents = f"ORIGINAL, CANDIDATE, ACCEPTED, SECOND = {(ORIGINAL, CANDIDATE, ACCEPTED, SECOND)!r}"
+    (folder / "tests_contents.py").write_text(contents)
+    (folder / "child.py").write_text(CHILD)
+    return subprocess.run(
+        [sys.executable, folder / "child.py", folder, str(deadline)], capture_output=True, text=True, timeout=60
+    )
+
+
+def test_a_kill_at_any_step_leaves_a_whole_known_source(tmp_path):
+    whole = steps(tmp_path / "whole", 0)
+    assert (tmp_path / "whole" / "x.hip").read_bytes() == ACCEPTED, whole.stderr
+    count = int(whole.stdout)
+    assert count >= 30
+    repaired = 0
+    for deadline in range(1, count + 1):
+        folder = tmp_path / str(deadline)
+        assert steps(folder, deadline).returncode == -9
+        path = folder / "x.hip"
+        assert path.read_bytes() in (ORIGINAL, CANDIDATE, ACCEPTED, SECOND)
+        journal = Journal(folder / "run")
+        repaired += SourceFile(path, folder / "run", journal).repair(ACCEPTED)
+        put = journal.last("put")
+        allowed = (
+            {ORIGINAL}
+            if put is None
+            else {ACCEPTED}
+            if journal.last("borrow")["number"] > put["number"]
+            else {ORIGINAL, ACCEPTED}
+        )
+        assert path.read_bytes() in allowed
+        assert path.stat().st_mode & 0o777 == 0o640
+        again = Journal(folder / "run")
+        assert not SourceFile(path, folder / "run", again).repair(ACCEPTED) and again.entries == journal.entries
+    assert repaired >= 2
+
+
+@pytest.fixture
+def source(tmp_path):
+    (tmp_path / "x.hip").write_bytes(ORIGINAL)
+    made = SourceFile(tmp_path / "x.hip", tmp_path / "run", Journal(tmp_path / "run"))
+    made.save()
+    return made
+
+
+def test_an_exception_puts_the_source_back(source):
+    with pytest.raises(KeyboardInterrupt), source.borrowed(CANDIDATE):
+        assert source.path.read_bytes() == CANDIDATE
+        raise KeyboardInterrupt
+    assert source.path.read_bytes() == ORIGINAL
+
+
+def test_somebody_elses_change_is_never_overwritten(source):
+    source.path.write_bytes(b"edited by the user")
+    with pytest.raises(SourceError, match="changed by somebody else"):
+        source.put(ACCEPTED, "faster")
+    with pytest.raises(SourceError, match="changed by somebody else"), source.borrowed(CANDIDATE):
+        pass
+    assert source.path.read_bytes() == b"edited by the user" and source.backup.read_bytes() == ORIGINAL
+
+
+def test_a_journal_cut_short_is_read_to_its_last_whole_line(tmp_path):
+    journal = Journal(tmp_path)
+    journal.append("one", value=1)
+    journal.append("two", text="zwei\nLinien")
+    data = journal.path.read_bytes()
+    for length in range(len(data)):
+        journal.path.write_bytes(data[:length])
+        assert [entry["event"] for entry in Journal(tmp_path).entries] == ["one", "two"][: data[:length].count(b"\n")]
+    journal.path.write_bytes(b"garbage\n" + data)
+    with pytest.raises(OutputError, match="damaged at byte 0"):
+        Journal(tmp_path)
+
+
+def test_a_full_disk_leaves_the_source_as_it_was(source, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    entries = len(source._journal.entries)
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OutputError, match="No space left"):
+        source.put(ACCEPTED, "faster")
+    assert source.path.read_bytes() == ORIGINAL and len(source._journal.entries) == entries
+    assert digest(ORIGINAL) == source._journal.last("backup")["digest"]

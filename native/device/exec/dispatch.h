@@ -69,6 +69,8 @@ class Engine {
   DispatchResult run(const DispatchRequest& request);
   // Code at [begin, begin+size) may have changed (the memory was freed): forget what was decoded there.
   void forget_code(uint64_t begin, uint64_t size);
+  // Nothing is left in the caches that outlive a dispatch.
+  void forget_caches();
 
  private:
   struct State;

@@ -194,4 +194,9 @@ DispatchResult Engine::run(const DispatchRequest& request) {
 
 void Engine::forget_code(uint64_t begin, uint64_t size) { state_->program.forget(begin, size); }
 
+void Engine::forget_caches() {
+  for (auto& xcd : state_->xcds) xcd->forget_caches();
+  state_->mall.clear();
+}
+
 }  // namespace rpd

@@ -36,6 +36,7 @@ class Xcd {
   // Lets every resident wave run one slice. False when the dispatch is done here (or has faulted).
   bool step();
   void end();
+  void forget_caches() { memory_.forget(); }
 
   const Fault& fault() const { return fault_; }
   const std::vector<uint64_t>& executed() const { return executed_; }  // [Op index]

@@ -1,4 +1,4 @@
-/* What the software device offers to tools in the same process (the tracer, the tests).
+/* What the software device offers to tools in the same process (the tracer, replay, the tests).
  *
  * A tool finds it with dlopen(getenv("HSA_MODEL_LIB"), RTLD_NOW | RTLD_NOLOAD) and dlsym("rpd_get_api");
  * both fail on real hardware, which is how a tool knows the difference. */
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define RPD_API_VERSION 1
+#define RPD_API_VERSION 2
 
 typedef struct rpd_counter_info {
   const char* name;        /* as on silicon, e.g. "TCC_EA0_RDREQ_sum" */
@@ -34,6 +34,22 @@ typedef struct rpd_api {
   /* Moves the counters of the dispatch that completed `completion_signal` (its handle) into
    * values[counter_count]. They are there before the signal changes. Returns 1, or 0 if there are none. */
   int (*take_counters)(uint64_t completion_signal, double* values);
+
+  /* Device addresses below this lie in an aperture that ROCr manages; from here on a device address is the
+   * address of the same memory in this process. */
+  uint64_t (*aperture_size)(void);
+
+  /* Memory at device addresses of the caller's choice, zeroed, below the aperture's size and in whole pages. What
+   * ROCr hands out must not come to lie there later: the caller keeps it from it by reserving the same addresses of
+   * the process before hsa_init. Returns 0 or an errno: EINVAL, EEXIST (something is there), ENOMEM. */
+  int (*map_memory)(uint64_t address, uint64_t size);
+  int (*unmap_memory)(uint64_t address, uint64_t size);
+
+  /* Where the memory behind a device address is in this process. */
+  void* (*host_address)(uint64_t address);
+
+  /* The next dispatch finds nothing in the caches, the memory-attached one included. */
+  void (*forget_caches)(void);
 } rpd_api;
 
 typedef const rpd_api* (*rpd_get_api_fn)(void);

@@ -24,6 +24,8 @@ class AddressSpace {
     return reinterpret_cast<T*>(address < size_ ? base_ + address : reinterpret_cast<char*>(address));
   }
 
+  uint64_t aperture_size() const { return size_; }
+
   // The range around `address` in which every access is legal; empty if none at `address` is.
   AccessWindow window(uint64_t address, bool writes) const {
     if (!map_) return address < size_ ? AccessWindow{0, size_} : AccessWindow{};

@@ -35,6 +35,14 @@ bool AllocationMap::is_local(uint64_t address) const {
   return found != ranges_.end() && address - found->first < found->second.size && found->second.local;
 }
 
+bool AllocationMap::overlaps(uint64_t begin, uint64_t size) const {
+  const std::lock_guard lock(mutex_);
+  const auto next = ranges_.lower_bound(begin + size);
+  if (next == ranges_.begin()) return false;
+  const auto last = std::prev(next);
+  return last->first + last->second.size > begin;
+}
+
 void AllocationMap::name(uint64_t begin, uint64_t size) {
   const std::lock_guard lock(mutex_);
   named_[begin] = size;

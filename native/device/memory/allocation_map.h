@@ -21,6 +21,7 @@ class AllocationMap {
   void add(uint64_t begin, uint64_t size, bool local);
   void remove(uint64_t begin);
   bool is_local(uint64_t address) const;
+  bool overlaps(uint64_t begin, uint64_t size) const;
 
   // Allocations as the program asked for them, several of which may share pages. For messages only.
   void name(uint64_t begin, uint64_t size);

@@ -15,6 +15,7 @@ class Mall {
 
   // True if the line was there. It is now.
   bool touch(uint64_t line);
+  void clear() { entries_.clear(); }
 
  private:
   struct Entry {

@@ -1,5 +1,11 @@
 // rpd_get_api: what the device offers to tools in the same process.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "include/rocm_perf_device.h"
+#include "runtime/device.h"
 #include "runtime/dispatch_records.h"
 #include "timing/counters.h"
 #include "timing/parameters.h"
@@ -10,6 +16,38 @@ void record_dispatches(int enabled) { rpd::dispatch_records().enable(enabled != 
 
 int take_counters(uint64_t completion_signal, double* values) {
   return rpd::dispatch_records().take(completion_signal, values);
+}
+
+uint64_t aperture_size() {
+  const auto list = rpd::devices();
+  return list.empty() ? 0 : list.front()->memory().aperture_size();
+}
+
+// All devices see the same pages, as all of a program's GPUs do.
+int map_memory(uint64_t address, uint64_t size) {
+  const int file = memfd_create("rocm-perf-exact", MFD_CLOEXEC);
+  if (file < 0) return errno;
+  int error = ftruncate(file, static_cast<off_t>(size)) == 0 ? 0 : errno;
+  for (rpd::Device* device : rpd::devices())
+    if (error == 0) error = device->map_memory(address, size, file);
+  close(file);
+  return error;
+}
+
+int unmap_memory(uint64_t address, uint64_t size) {
+  int error = 0;
+  for (rpd::Device* device : rpd::devices())
+    if (error == 0) error = device->unmap_memory(address, size);
+  return error;
+}
+
+void* host_address(uint64_t address) {
+  const auto list = rpd::devices();
+  return list.empty() ? nullptr : list.front()->memory().at(address);
+}
+
+void forget_caches() {
+  for (rpd::Device* device : rpd::devices()) device->forget_caches();
 }
 
 }  // namespace
@@ -24,6 +62,11 @@ extern "C" [[gnu::visibility("default")]] const rpd_api* rpd_get_api() {
       .counters = rpd::counter_table().data(),
       .record_dispatches = record_dispatches,
       .take_counters = take_counters,
+      .aperture_size = aperture_size,
+      .map_memory = map_memory,
+      .unmap_memory = unmap_memory,
+      .host_address = host_address,
+      .forget_caches = forget_caches,
   };
   return &api;
 }

@@ -31,6 +31,11 @@ class Device {
   // runs and the device must not be destroyed.
   bool stop_queues(std::chrono::milliseconds patience);
 
+  // Called by tools, see rocm_perf_device.h.
+  int map_memory(uint64_t address, uint64_t size, int file);
+  int unmap_memory(uint64_t address, uint64_t size);
+  void forget_caches();
+
   // Called by queues.
   const AddressSpace& memory() const { return memory_; }
   AllocationMap& allocations() { return allocations_; }

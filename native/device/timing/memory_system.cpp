@@ -132,8 +132,11 @@ void MemorySystem::begin(bool acquires) {
   for (Cache& cache : l1_) cache.invalidate();
   for (Cache& cache : scalar_) cache.invalidate();
   counts_.l1_invalidations = l1_.size();
-  if (!acquires) return;
-  l2_.write_back([](Cache::Line&) {});  // written back by the release before; nothing is left to count here
+  if (acquires) forget();  // what was dirty was written back by the release before; nothing is left to count here
+}
+
+void MemorySystem::forget() {
+  l2_.write_back([](Cache::Line&) {});
   l2_.invalidate();
 }
 

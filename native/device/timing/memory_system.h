@@ -24,6 +24,8 @@ class MemorySystem : public Observer {
   void begin(bool acquires);
   // It ends: with a release, dirty L2 lines go to memory.
   void end(bool releases);
+  // Between dispatches: nothing is cached any more.
+  void forget();
 
   const MemoryCounts& counts() const { return counts_; }
   // The distinct lines of the requests that left the L2.

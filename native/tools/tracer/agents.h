@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tracer/hsa.h"
+#include "common/hsa.h"
 
 namespace rpd::tracer {
 

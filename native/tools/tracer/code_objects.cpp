@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "common/loader_info.h"
 #include "tracer/agents.h"
 #include "tracer/kernel_registers.h"
 #include "tracer/recorder.h"
@@ -12,33 +13,6 @@ namespace rpd::tracer {
 namespace {
 
 std::atomic<uint64_t> code_objects{0}, kernels{0};
-
-template <class T>
-T info(hsa_loaded_code_object_t object, hsa_ven_amd_loader_loaded_code_object_info_t attribute) {
-  T value{};
-  hsa.loader.hsa_ven_amd_loader_loaded_code_object_get_info(object, attribute, &value);
-  return value;
-}
-
-template <class T>
-T info(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t attribute) {
-  T value{};
-  hsa.core.hsa_executable_symbol_get_info_fn(symbol, attribute, &value);
-  return value;
-}
-
-std::string uri_of(hsa_loaded_code_object_t object) {
-  std::string uri(info<uint32_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH), '\0');
-  hsa.loader.hsa_ven_amd_loader_loaded_code_object_get_info(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI,
-                                                            uri.data());
-  return uri;
-}
-
-std::string name_of(hsa_executable_symbol_t symbol) {
-  std::string name(info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH), '\0');
-  hsa.core.hsa_executable_symbol_get_info_fn(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME, name.data());
-  return name;
-}
 
 struct Loaded {
   uint64_t id;

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tracer/hsa.h"
+#include "common/hsa.h"
 #include "tracer/signal_pool.h"
 
 namespace rpd::tracer {

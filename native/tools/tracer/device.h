@@ -1,15 +1,12 @@
-// The software device, if this process runs on it: its name, how it times, and its counters.
+// How the software device times, if this process runs on it, and its counters.
 #pragma once
 
 #include <vector>
 
-#include "rocm_perf_device.h"
-#include "tracer/hsa.h"
+#include "common/device.h"
+#include "common/hsa.h"
 
 namespace rpd::tracer {
-
-// nullptr on real hardware.
-const rpd_api* find_device();
 
 // True if dispatch times come from a software model, whether or not it is ours.
 bool times_are_modelled();

@@ -1,7 +1,7 @@
 // Which thread of the program has seen which signal complete: the host's part in the order of things.
 #pragma once
 
-#include "tracer/hsa.h"
+#include "common/hsa.h"
 
 namespace rpd::tracer {
 

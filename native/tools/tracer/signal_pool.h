@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "tracer/hsa.h"
+#include "common/hsa.h"
 
 namespace rpd::tracer {
 

@@ -1,7 +1,7 @@
 // What each part of the tracer puts into the API table.
 #pragma once
 
-#include "tracer/hsa.h"
+#include "common/hsa.h"
 
 namespace rpd::tracer {
 

@@ -1,5 +1,5 @@
-// The HSA functions that lie below the tracer: the API table as it was before OnLoad put the wrappers in.
-// The tracer calls ROCr only through it, so that it never traces itself.
+// The HSA functions that lie below a tools library: the API table as it was before OnLoad put the wrappers in.
+// The library calls ROCr only through it, so that it never sees itself.
 #pragma once
 
 #ifndef AMD_INTERNAL_BUILD
@@ -11,7 +11,7 @@
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ven_amd_loader.h>
 
-namespace rpd::tracer {
+namespace rpd {
 
 struct Hsa {
   CoreApiTable core;
@@ -29,4 +29,4 @@ inline bool completed(hsa_signal_t signal) {
   return __atomic_load_n(&memory_of(signal)->value, __ATOMIC_ACQUIRE) <= 0;
 }
 
-}  // namespace rpd::tracer
+}  // namespace rpd

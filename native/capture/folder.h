@@ -1,0 +1,51 @@
+// Files of one folder, by names that cannot leave it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rpd::capture {
+
+class File {
+ public:
+  explicit File(int descriptor = -1) : descriptor_(descriptor) {}
+  ~File();
+  File(File&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
+  File& operator=(File&& other) noexcept;
+  explicit operator bool() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+// Throws std::runtime_error: "WHAT: strerror".
+[[noreturn]] void fail_with_errno(const std::string& what);
+
+class Folder {
+ public:
+  explicit Folder(const std::string& path);  // an existing one; throws
+
+  const std::string& path() const { return path_; }
+  bool has(const std::string& name) const;
+
+  // Reading: an invalid File if there is no such regular file; links are not followed.
+  File open(const std::string& name, uint64_t& bytes) const;
+
+  // Writing: these throw.
+  void make_folder(const std::string& name) const;
+  File create(const std::string& name) const;
+  void write(const std::string& name, const void* bytes, size_t size) const;
+  void rename(const std::string& from, const std::string& to) const;
+  void remove(const std::string& name) const;
+
+ private:
+  std::string path_;
+  File descriptor_;
+};
+
+// Whole or not at all.
+void write_fully(int file, const void* bytes, size_t size, uint64_t position);
+bool read_fully(int file, void* bytes, size_t size, uint64_t position);
+
+}  // namespace rpd::capture

@@ -1,0 +1,114 @@
+// A capture: one dispatch with the whole memory that it could see. docs/REPLAY.md describes the directory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rpd::capture {
+
+inline constexpr int kFormatVersion = 1;
+inline constexpr const char* kFormatName = "rocm-perf-capture";
+
+inline constexpr uint64_t kPage = 4096;
+inline constexpr uint64_t kBlock = 256 * 1024;       // what is compressed, checked and shared as one
+inline constexpr uint64_t kAddressLimit = 1ull << 48;  // a GPU's addresses have 48 bits
+
+inline constexpr const char* kIncompleteFile = "INCOMPLETE";  // there from the first moment to the last
+inline constexpr const char* kManifestFile = "manifest.json";  // written last
+inline constexpr const char* kDispatchFile = "dispatch.json";
+inline constexpr const char* kRegionsFile = "memory_regions.json";
+inline constexpr const char* kKernargFile = "kernarg.bin";
+inline constexpr const char* kCodeFile = "kernel.hsaco";
+inline constexpr const char* kMemoryFolder = "memory";
+inline constexpr const char* kBeforeIndexFile = "memory/before.index";
+inline constexpr const char* kAfterIndexFile = "memory/after.index";
+
+enum class Phase { before, after };
+
+enum class Kind { device, host, registered, managed, mapped, code };
+inline constexpr std::array<const char*, 6> kKindNames{"device", "host", "registered", "managed", "mapped", "code"};
+
+// What the program asked for, in bytes. Several can share a region's pages.
+struct Allocation {
+  uint64_t address = 0, bytes = 0;
+};
+
+struct Variable {
+  std::string name;
+  uint64_t address = 0, bytes = 0;
+};
+
+// A range of whole pages.
+struct Region {
+  uint64_t base = 0, bytes = 0;
+  Kind kind = Kind::device;
+  std::vector<Allocation> allocations;
+
+  uint64_t end() const { return base + bytes; }
+  bool contains(uint64_t address, uint64_t size) const {
+    return address >= base && size <= bytes && address - base <= bytes - size;
+  }
+};
+
+// Of the bytes' pages, so that what tells changed pages from others serves as checksum too (see checksum.h).
+using Checksum = std::array<uint64_t, 2>;
+
+// A record of an index file: where some bytes of a region are stored. Bytes that no record names are zero (before
+// the kernel) or unchanged (after it).
+struct Block {
+  uint32_t region = 0;    // whose bytes: position in memory_regions.json
+  uint32_t source = 0;    // in whose file they are: the same, or another region with equal bytes
+  uint64_t offset = 0;    // in the region
+  uint64_t position = 0;  // in the file
+  uint32_t bytes = 0;     // whole pages, kBlock at most
+  uint32_t stored = 0;    // equal to `bytes`: as they are; less: a zstd frame
+  Checksum checksum{};    // of the bytes, not of what is stored
+};
+static_assert(sizeof(Block) == 48);
+
+struct Kernel {
+  std::string name, symbol;  // demangled; mangled without ".kd"
+  uint32_t kernarg_bytes = 0, group_bytes = 0, private_bytes = 0;  // as the code object declares them
+};
+
+// The AQL packet's fields.
+struct Packet {
+  uint16_t header = 0, setup = 0;
+  std::array<uint32_t, 3> workgroup{1, 1, 1}, grid{1, 1, 1};  // work-items
+  uint32_t private_bytes = 0, group_bytes = 0;
+  uint64_t kernel_object = 0, kernarg_address = 0;
+};
+
+struct CodeObject {
+  uint64_t load_base = 0, load_bytes = 0;
+  int64_t load_delta = 0;
+  std::string uri;
+};
+
+struct Origin {
+  std::string agent, isa, product;
+  std::string device;  // "software gfx942", empty on hardware
+  std::string rocm_version, runtime_version;
+  std::string program, working_directory, time;
+  std::vector<std::string> command;
+  int64_t pid = 0;
+  uint64_t dispatch_index = 0;     // among those that matched
+  uint64_t gpu_time_ns = 0;        // of the captured dispatch itself
+};
+
+struct Dispatch {
+  Kernel kernel;
+  Packet packet;
+  CodeObject code;
+  std::string descriptor;  // the kernel descriptor's 64 bytes, hexadecimal
+  Origin origin;
+  std::vector<Variable> variables;  // of the code object
+  std::vector<std::string> not_captured;
+  std::vector<std::string> warnings;
+};
+
+std::string region_file(const Region& region, Phase phase);  // "memory/region_7f00.bin"
+
+}  // namespace rpd::capture

@@ -1,0 +1,37 @@
+// Memory at addresses that a tool chooses, not ROCr: what a replay needs.
+#include <sys/mman.h>
+
+#include <cerrno>
+
+#include "runtime/device.h"
+
+namespace rpd {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+}  // namespace
+
+int Device::map_memory(uint64_t address, uint64_t size, int file) {
+  const uint64_t limit = memory_.aperture_size();
+  if (size == 0 || address % kPage || size % kPage || address >= limit || size > limit - address) return EINVAL;
+  if (allocations_.overlaps(address, size)) return EEXIST;
+  // The aperture is the thunk's reservation, without rights: nothing else of the process can be there.
+  if (mmap(memory_.at(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return errno;
+  allocations_.add(address, size, true);
+  return 0;
+}
+
+int Device::unmap_memory(uint64_t address, uint64_t size) {
+  if (mmap(memory_.at(address), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+    return errno;
+  memory_freed(address, size);
+  return 0;
+}
+
+void Device::forget_caches() {
+  std::lock_guard lock(engine_mutex_);
+  engine_->forget_caches();
+}
+
+}  // namespace rpd

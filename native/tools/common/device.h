@@ -1,0 +1,11 @@
+// The software device, where the process runs on it.
+#pragma once
+
+#include "rocm_perf_device.h"
+
+namespace rpd {
+
+// Null on real hardware.
+const rpd_api* find_device();
+
+}  // namespace rpd

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "exec/register_indexing.h"
 #include "isa/program.h"
 #include "timing_parameters.inc.h"
 
@@ -80,7 +81,7 @@ void Xcd::run_slice(Wave& wave) {
     if (op->vector_registers > kernel_->vgprs || op->accumulators > kernel_->agprs) {
       wave.raise("a register that the kernel was not given", op->address);
     }
-    if (wave.state == WaveState::Running) op->execute(*op, wave);
+    if (wave.state == WaveState::Running) execute(*op, wave);
     if (wave.state == WaveState::Faulted) {
       return stop_at(op, wave);
     }

@@ -17,6 +17,7 @@ constexpr std::string_view kKnownModifiers[] = {
     "row_shl",  "row_shr",   "row_ror", "wave_shl", "wave_shr", "wave_rol", "wave_ror",       "row_mirror",   "row_half_mirror",
     "row_bcast", "row_newbcast", "row_mask", "bank_mask", "bound_ctrl",
 };
+constexpr std::string_view kBufferModifiers[] = {"idxen", "offen", "lds"};
 
 // ---- DPP ----
 
@@ -97,10 +98,12 @@ class OpBuilder {
 
   void check_modifiers() {
     if (semantics_.needs_immediate) return;  // "vmcnt(0) lgkmcnt(0)" and the like: read from the bits
+    const auto is_in = [](const auto& names, std::string_view name) {
+      return std::find(std::begin(names), std::end(names), name) != std::end(names);
+    };
     for (const auto& [name, value] : text_.modifiers) {
-      if (std::find(std::begin(kKnownModifiers), std::end(kKnownModifiers), name) == std::end(kKnownModifiers)) {
-        fail("modifier " + name + " is not modelled");
-      }
+      const bool known = is_in(kKnownModifiers, name) || (semantics_.space == Space::Buffer && is_in(kBufferModifiers, name));
+      if (!known) fail("modifier " + name + " is not modelled");
     }
   }
 
@@ -118,7 +121,7 @@ class OpBuilder {
     }
     if (semantics_.unit != Unit::Salu && semantics_.destinations == 0) return;
     for (const auto& operand : text_.operands) {
-      if (operand.text.starts_with("hwreg(")) continue;
+      if (operand.text.starts_with("hwreg(") || operand.text.starts_with("gpr_idx(")) continue;
       (semantics_.destinations ? op_.destination : op_.source[0]) = resolve(operand, Type::B32);
       break;
     }
@@ -127,13 +130,33 @@ class OpBuilder {
   // "buffer_inv sc0 sc1": flags stand where other instructions have operands. They say which caches are meant.
   void cache_flags() {
     for (const auto& operand : text_.operands) {
-      if (operand.text != "sc0" && operand.text != "sc1" && operand.text != "nt") fail("operand " + operand.text + " is not modelled");
+      if (operand.text == "sc0") op_.sc0 = true;
+      else if (operand.text == "sc1") op_.sc1 = true;
+      else if (operand.text != "nt") fail("operand " + operand.text + " is not modelled");
     }
+  }
+
+  // "[vdata,] vaddr, srsrc, soffset": to sources 0 to 2 the address, to source 3 or the destination the data.
+  void buffer_operands() {
+    op_.indexed = text_.has("idxen");
+    op_.offset_in_register = text_.has("offen");
+    op_.to_lds = text_.has("lds");
+    if (op_.to_lds && semantics_.unit != Unit::VectorLoad) return fail("modifier lds is not modelled here");
+    const size_t data = op_.to_lds ? 0 : 1;
+    if (text_.operands.size() != data + 3) return fail("it has another number of operands than expected");
+    for (size_t i = 0; i < 3; ++i) op_.source[i] = resolve(text_.operands[data + i], Type::B32);
+    if (op_.to_lds) return;
+    const Operand operand = resolve(text_.operands[0], Type::B32);
+    if (semantics_.unit != Unit::VectorLoad) op_.source[3] = operand;
+    if (semantics_.unit == Unit::VectorLoad || op_.returns) op_.destination = operand;
   }
 
   void operands() {
     if (semantics_.unit == Unit::CacheControl) return cache_flags();
-    op_.returns = semantics_.unit == Unit::VectorAtomic && text_.has("sc0");
+    op_.sc0 = text_.has("sc0");
+    op_.sc1 = text_.has("sc1");
+    op_.returns = semantics_.unit == Unit::VectorAtomic && op_.sc0;
+    if (semantics_.space == Space::Buffer) return buffer_operands();
     const size_t destinations = semantics_.destinations + (op_.returns ? 1 : 0);
     if (text_.operands.size() < destinations) return fail("operands are missing");
     if (destinations > 0) op_.destination = resolve(text_.operands[0], Type::B32);

@@ -90,6 +90,11 @@ struct Op {
   uint8_t negate_high = 0;     // neg_hi
   bool clamp = false;
   bool returns = false;        // an atomic that gives the old value
+  bool sc0 = false;            // scope of a memory access or cache operation: sc0 workgroup, sc1 agent, both system
+  bool sc1 = false;
+  bool indexed = false;        // buffer access: the vector address begins with an index (idxen) ...
+  bool offset_in_register = false;  // ... and (or) has an offset (offen)
+  bool to_lds = false;         // buffer load into the LDS
   bool destination_high = false;  // op_sel on the destination: bits 31:16
   Select destination_select = Select::Dword;
   DestinationUnused destination_unused = DestinationUnused::Pad;

@@ -53,6 +53,7 @@ std::span<const Semantics> vector_packed_semantics();
 std::span<const Semantics> vector_compare_semantics();
 std::span<const Semantics> vector_lane_semantics();
 std::span<const Semantics> vector_memory_semantics();
+std::span<const Semantics> vector_buffer_semantics();
 std::span<const Semantics> lds_semantics();
 std::span<const Semantics> matrix_semantics();
 

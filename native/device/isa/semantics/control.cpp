@@ -1,6 +1,7 @@
 // SOPP and the scalar instructions that move the program counter or read the wave's own state.
 #include "exec/observer.h"
 #include "exec/operands.h"
+#include "exec/register_indexing.h"
 #include "isa/program.h"
 
 namespace rpd {
@@ -84,6 +85,34 @@ void set_mode(const Op& op, Wave& wave, uint32_t value) {
 void set_register(const Op& op, Wave& wave) { set_mode(op, wave, read_scalar<uint32_t>(op.destination, wave)); }
 void set_register_literal(const Op& op, Wave& wave) { set_mode(op, wave, static_cast<uint32_t>(op.destination.constant)); }
 
+// Register indexing. The enables are an immediate: the raw second operand of s_set_gpr_idx_on, SIMM16 of the other.
+void set_bits(uint32_t& word, uint32_t mask, uint32_t bits) { word = (word & ~mask) | (bits & mask); }
+void set_index(Wave& wave, const Operand& index) {
+  set_bits(wave.scalar[kM0], kGprIndexMask, read_scalar<uint32_t>(index, wave));
+}
+void set_enables(Wave& wave, uint32_t enables) {
+  set_bits(wave.scalar[kM0], 0xfu << kGprIndexEnables, enables << kGprIndexEnables);
+}
+void index_on(const Op& op, Wave& wave) {
+  wave.mode |= kModeGprIndex;
+  set_index(wave, op.source[0]);
+  set_enables(wave, op.immediate >> 8);
+}
+void index_off(const Op&, Wave& wave) { wave.mode &= ~kModeGprIndex; }
+void index_only(const Op& op, Wave& wave) { set_index(wave, op.source[0]); }
+void index_enables(const Op& op, Wave& wave) { set_enables(wave, op.immediate); }
+
+// S_MOVREL: M0 is added to the number of the source's or of the destination's register.
+template <class T, bool OfDestination>
+void move_relative(const Op& op, Wave& wave) {
+  Operand moved = OfDestination ? op.destination : op.source[0];
+  const uint64_t reg = uint64_t{moved.reg} + wave.scalar[kM0];
+  if (reg + sizeof(T) / 4 > kFlatScratch) return wave.raise("a scalar register that does not exist, by the index in m0", op.address);
+  moved.reg = static_cast<uint16_t>(reg);
+  if constexpr (OfDestination) write_scalar(moved, wave, read_scalar<T>(op.source[0], wave));
+  else write_scalar(op.destination, wave, read_scalar<T>(moved, wave));
+}
+
 constexpr Semantics branches(const char* name, Execute execute) {
   Semantics entry{name, execute, Unit::Branch, 0, Type::None};
   entry.needs_immediate = true;
@@ -125,6 +154,15 @@ const Semantics kTable[] = {
     internal("s_incperflevel", nothing, Unit::Nop),
     internal("s_decperflevel", nothing, Unit::Nop),
     internal("s_ttracedata", nothing, Unit::Nop),
+    {.mnemonic = "s_set_gpr_idx_on", .execute = index_on, .unit = Unit::Salu, .destinations = 0, .destination_type = Type::None,
+     .source_types = {Type::B32}, .needs_immediate = true},
+    internal("s_set_gpr_idx_off", index_off, Unit::Salu),
+    internal("s_set_gpr_idx_mode", index_enables, Unit::Salu),
+    {"s_set_gpr_idx_idx", index_only, Unit::Salu, 0, Type::None, {Type::B32}},
+    {"s_movrels_b32", move_relative<uint32_t, false>, Unit::Salu, 1, Type::B32, {Type::B32}},
+    {"s_movrels_b64", move_relative<uint64_t, false>, Unit::Salu, 1, Type::B64, {Type::B64}},
+    {"s_movreld_b32", move_relative<uint32_t, true>, Unit::Salu, 1, Type::B32, {Type::B32}},
+    {"s_movreld_b64", move_relative<uint64_t, true>, Unit::Salu, 1, Type::B64, {Type::B64}},
     state("s_getreg_b32", get_register),
     state("s_setreg_b32", set_register),
     state("s_setreg_imm32_b32", set_register_literal),

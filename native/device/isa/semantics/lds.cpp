@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "exec/atomics.h"
+#include "exec/lane_values.h"
 #include "exec/observer.h"
 #include "exec/operands.h"
 
@@ -83,9 +84,7 @@ void write_two(const Op& op, Wave& wave) {
   write_at<Dwords>(op, wave, op.offset1 * 4 * Dwords * Stride, wave.registers(op.source[2]));
 }
 
-enum class Part { Whole, Low, High };
-
-template <class T, Part Where>
+template <class T, Half16 Where>
 void read_narrow(const Op& op, Wave& wave) {
   LdsAddresses addresses;
   if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
@@ -94,10 +93,7 @@ void read_narrow(const Op& op, Wave& wave) {
     const int l = std::countr_zero(left);
     T value;
     std::memcpy(&value, wave.lds + addresses.lane[l], sizeof value);
-    const auto wide = static_cast<uint32_t>(static_cast<int32_t>(value));
-    if constexpr (Where == Part::Whole) reg[l] = wide;
-    if constexpr (Where == Part::Low) reg[l] = (reg[l] & 0xffff0000u) | (wide & 0xffff);
-    if constexpr (Where == Part::High) reg[l] = (reg[l] & 0xffff) | wide << 16;
+    reg[l] = place_narrow<Where>(reg[l], static_cast<uint32_t>(static_cast<int32_t>(value)));
   }
   observe(op, wave, AccessKind::Load, sizeof(T), addresses);
 }
@@ -116,18 +112,6 @@ void write_narrow(const Op& op, Wave& wave) {
 }
 
 // ---- atomics: lanes in order, as the LDS serialises them ----
-
-template <class T>
-T lane_value(const uint32_t* reg, int lane) {
-  if constexpr (sizeof(T) == 8) return std::bit_cast<T>(reg[lane] | static_cast<uint64_t>(reg[kLanes + lane]) << 32);
-  else return std::bit_cast<T>(reg[lane]);
-}
-template <class T>
-void set_lane(uint32_t* reg, int lane, T value) {
-  const auto bits = std::bit_cast<BitsFor<sizeof(T)>>(value);
-  reg[lane] = static_cast<uint32_t>(bits);
-  if constexpr (sizeof(T) == 8) reg[kLanes + lane] = static_cast<uint32_t>(bits >> 32);
-}
 
 template <class T, class Update>
 void for_each_update(const Op& op, Wave& wave, Update update) {
@@ -231,11 +215,11 @@ const Semantics kTable[] = {
     lds("ds_read_b128", read<4>, 1, 16),
     lds("ds_read2_b32", read_two<1, 1>, 1, 8), lds("ds_read2_b64", read_two<2, 1>, 1, 16),
     lds("ds_read2st64_b32", read_two<1, 64>, 1, 8), lds("ds_read2st64_b64", read_two<2, 64>, 1, 16),
-    lds("ds_read_u8", read_narrow<uint8_t, Part::Whole>, 1, 1), lds("ds_read_i8", read_narrow<int8_t, Part::Whole>, 1, 1),
-    lds("ds_read_u16", read_narrow<uint16_t, Part::Whole>, 1, 2), lds("ds_read_i16", read_narrow<int16_t, Part::Whole>, 1, 2),
-    lds("ds_read_u8_d16", read_narrow<uint8_t, Part::Low>, 1, 1), lds("ds_read_u8_d16_hi", read_narrow<uint8_t, Part::High>, 1, 1),
-    lds("ds_read_i8_d16", read_narrow<int8_t, Part::Low>, 1, 1), lds("ds_read_i8_d16_hi", read_narrow<int8_t, Part::High>, 1, 1),
-    lds("ds_read_u16_d16", read_narrow<uint16_t, Part::Low>, 1, 2), lds("ds_read_u16_d16_hi", read_narrow<uint16_t, Part::High>, 1, 2),
+    lds("ds_read_u8", read_narrow<uint8_t, Half16::Whole>, 1, 1), lds("ds_read_i8", read_narrow<int8_t, Half16::Whole>, 1, 1),
+    lds("ds_read_u16", read_narrow<uint16_t, Half16::Whole>, 1, 2), lds("ds_read_i16", read_narrow<int16_t, Half16::Whole>, 1, 2),
+    lds("ds_read_u8_d16", read_narrow<uint8_t, Half16::Low>, 1, 1), lds("ds_read_u8_d16_hi", read_narrow<uint8_t, Half16::High>, 1, 1),
+    lds("ds_read_i8_d16", read_narrow<int8_t, Half16::Low>, 1, 1), lds("ds_read_i8_d16_hi", read_narrow<int8_t, Half16::High>, 1, 1),
+    lds("ds_read_u16_d16", read_narrow<uint16_t, Half16::Low>, 1, 2), lds("ds_read_u16_d16_hi", read_narrow<uint16_t, Half16::High>, 1, 2),
     lds("ds_write_b32", write<1>, 0, 4), lds("ds_write_b64", write<2>, 0, 8), lds("ds_write_b96", write<3>, 0, 12),
     lds("ds_write_b128", write<4>, 0, 16),
     lds("ds_write2_b32", write_two<1, 1>, 0, 8), lds("ds_write2_b64", write_two<2, 1>, 0, 16),

@@ -3,6 +3,8 @@
 
 #include "exec/apertures.h"
 #include "exec/atomics.h"
+#include "exec/lane_values.h"
+#include "exec/lds_transfer.h"
 #include "exec/observer.h"
 #include "exec/operands.h"
 
@@ -117,8 +119,6 @@ void load_dwords(const Op& op, Wave& wave) {
   });
 }
 
-enum class Half16 { Whole, Low, High };  // where a narrow value goes: all 32 bits, or one half (d16)
-
 template <class T, Half16 Where>
 void load_narrow(const Op& op, Wave& wave) {
   Addresses addresses;
@@ -127,11 +127,22 @@ void load_narrow(const Op& op, Wave& wave) {
   for_each_lane(op, wave, AccessKind::Load, addresses, [reg](int l, const uint8_t* at) {
     T value;
     std::memcpy(&value, at, sizeof value);
-    const auto wide = static_cast<uint32_t>(static_cast<int32_t>(value));
-    if constexpr (Where == Half16::Whole) reg[l] = wide;
-    if constexpr (Where == Half16::Low) reg[l] = (reg[l] & 0xffff0000u) | (wide & 0xffff);
-    if constexpr (Where == Half16::High) reg[l] = (reg[l] & 0xffff) | wide << 16;
+    reg[l] = place_narrow<Where>(reg[l], static_cast<uint32_t>(static_cast<int32_t>(value)));
   });
+}
+
+// Straight into the LDS, past the registers.
+template <class T>
+void load_to_lds(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[1], addresses);
+  LdsTransfer to_lds(op, wave);
+  for_each_lane(op, wave, AccessKind::Load, addresses, [&to_lds](int l, const uint8_t* at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    to_lds.store(l, static_cast<uint32_t>(static_cast<int32_t>(value)));
+  });
+  to_lds.finish();
 }
 
 // ---- stores ----
@@ -161,22 +172,6 @@ void store_narrow(const Op& op, Wave& wave) {
 
 // ---- atomics ----
 
-template <class T>
-T register_value(const uint32_t* reg, int lane) {
-  if constexpr (sizeof(T) == 8) return std::bit_cast<T>(reg[lane] | static_cast<uint64_t>(reg[kLanes + lane]) << 32);
-  else return std::bit_cast<T>(reg[lane]);
-}
-template <class T>
-void set_register(uint32_t* reg, int lane, T value) {
-  if constexpr (sizeof(T) == 8) {
-    const auto bits = std::bit_cast<uint64_t>(value);
-    reg[lane] = static_cast<uint32_t>(bits);
-    reg[kLanes + lane] = static_cast<uint32_t>(bits >> 32);
-  } else {
-    reg[lane] = std::bit_cast<uint32_t>(value);
-  }
-}
-
 template <class T, auto F>
 void update(const Op& op, Wave& wave) {
   Addresses addresses;
@@ -184,8 +179,8 @@ void update(const Op& op, Wave& wave) {
   const uint32_t* data = wave.registers(op.source[1]);
   uint32_t* result = op.returns ? wave.registers(op.destination) : nullptr;
   for_each_lane(op, wave, AccessKind::Atomic, addresses, [=](int l, uint8_t* at) {
-    const T old = atomic_update<T, F>(reinterpret_cast<T*>(at), register_value<T>(data, l));
-    if (result) set_register(result, l, old);
+    const T old = atomic_update<T, F>(reinterpret_cast<T*>(at), lane_value<T>(data, l));
+    if (result) set_lane(result, l, old);
   });
 }
 
@@ -197,10 +192,10 @@ void compare_swap(const Op& op, Wave& wave) {
   const uint32_t* data = wave.registers(op.source[1]);
   uint32_t* result = op.returns ? wave.registers(op.destination) : nullptr;
   for_each_lane(op, wave, AccessKind::Atomic, addresses, [=](int l, uint8_t* at) {
-    const T value = register_value<T>(data, l);
-    const T compare = register_value<T>(data + sizeof(T) / 4 * kLanes, l);
+    const T value = lane_value<T>(data, l);
+    const T compare = lane_value<T>(data + sizeof(T) / 4 * kLanes, l);
     const T old = atomic_compare_swap(reinterpret_cast<T*>(at), compare, value);
-    if (result) set_register(result, l, old);
+    if (result) set_lane(result, l, old);
   });
 }
 
@@ -219,10 +214,18 @@ constexpr Semantics access(const char* name, Execute execute, Unit unit, Space s
           .bytes = static_cast<uint8_t>(bytes)};
 }
 
+constexpr Semantics without_destination(Semantics entry) {
+  entry.destinations = 0;
+  return entry;
+}
+
 #define LOAD(NAME, EXECUTE, BYTES)                                                        \
   access("flat_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Flat, BYTES),                \
       access("global_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Global, BYTES),        \
       access("scratch_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Scratch, BYTES)
+#define LOAD_TO_LDS(NAME, T)                                                                                 \
+  without_destination(access("global_load_lds_" NAME, load_to_lds<T>, Unit::VectorLoad, Space::Global, sizeof(T))), \
+      without_destination(access("scratch_load_lds_" NAME, load_to_lds<T>, Unit::VectorLoad, Space::Scratch, sizeof(T)))
 #define STORE(NAME, EXECUTE, BYTES)                                                       \
   access("flat_store_" NAME, EXECUTE, Unit::VectorStore, Space::Flat, BYTES),              \
       access("global_store_" NAME, EXECUTE, Unit::VectorStore, Space::Global, BYTES),      \
@@ -242,6 +245,9 @@ const Semantics kTable[] = {
     LOAD("ubyte_d16", (load_narrow<uint8_t, Half16::Low>), 1), LOAD("ubyte_d16_hi", (load_narrow<uint8_t, Half16::High>), 1),
     LOAD("sbyte_d16", (load_narrow<int8_t, Half16::Low>), 1), LOAD("sbyte_d16_hi", (load_narrow<int8_t, Half16::High>), 1),
     LOAD("short_d16", (load_narrow<int16_t, Half16::Low>), 2), LOAD("short_d16_hi", (load_narrow<int16_t, Half16::High>), 2),
+
+    LOAD_TO_LDS("dword", uint32_t), LOAD_TO_LDS("ubyte", uint8_t), LOAD_TO_LDS("sbyte", int8_t),
+    LOAD_TO_LDS("ushort", uint16_t), LOAD_TO_LDS("sshort", int16_t),
 
     STORE("dword", store_dwords<1>, 4), STORE("dwordx2", store_dwords<2>, 8), STORE("dwordx3", store_dwords<3>, 12),
     STORE("dwordx4", store_dwords<4>, 16),

@@ -26,6 +26,8 @@ EXAMPLES = {
     "v_accvgpr_read_b32": ["v4, a5"], "v_accvgpr_write_b32": ["a4, v5", "a4, 1.0"], "v_accvgpr_mov_b32": ["a4, a5"],
     "v_readlane_b32": ["s4, v5, s6", "s4, v5, 63"], "v_writelane_b32": ["v4, s5, s6", "v4, 1, 63", "v4, s5, m0"],
     "v_readfirstlane_b32": ["s4, v5"], "v_swap_b32": ["v4, v5"],
+    "s_set_gpr_idx_on": ["s4, gpr_idx(SRC0)", "4, gpr_idx(SRC0,SRC1,SRC2,DST)", "m0, gpr_idx()"],
+    "s_set_gpr_idx_mode": ["gpr_idx(DST)", "gpr_idx()"],
     "v_fmamk_f32": ["v4, v5, 0x40490fdb, v6", "v4, s5, 0x40490fdb, v6"], "v_fmaak_f32": ["v4, v5, v6, 0x40490fdb"],
     "ds_bpermute_b32": ["v4, v5, v6", "v4, v5, v6 offset:8"], "ds_permute_b32": ["v4, v5, v6"],
     "ds_swizzle_b32": ["v4, v5 offset:swizzle(QUAD_PERM,0,1,2,3)", 'v4, v5 offset:swizzle(BITMASK_PERM,"01pip")',
@@ -48,6 +50,8 @@ def lines_of(entry) -> list[str]:
     name = entry.mnemonic
     if name in EXAMPLES:
         return [f"{name} {operands}".strip() for operands in EXAMPLES[name]]
+    if name.startswith("buffer_"):
+        return buffer_lines(entry)
     if name.startswith(("flat_", "global_", "scratch_")):
         return memory_lines(entry)
     if name.startswith("ds_"):
@@ -151,10 +155,21 @@ def memory_lines(entry) -> list[str]:
     for offset in ("", " offset:16", " offset:4095"):
         for cache in ("", " sc0", " nt", " sc0 sc1", " sc0 nt sc1"):
             for address, base in memory_addresses(name):
-                operands = [result, address] if is_load else [address, data]
+                operands = [address] if "_lds_" in name else [result, address] if is_load else [address, data]
                 lines.append(f"{name} {', '.join(operands + base)}{offset}{cache}")
                 if "_atomic_" in name and "sc0" in cache:
                     lines.append(f"{name} {', '.join([result, address, data, *base])}{offset}{cache}")
+    return lines
+
+
+def buffer_lines(entry) -> list[str]:
+    data = registers("v", 12, (16 if "cmpswap" in entry.mnemonic else 8) * entry.bytes)
+    lines = []
+    for address, form in (("off", ""), ("v2", " offen"), ("v2", " idxen"), ("v[2:3]", " idxen offen")):
+        for offset, base in itertools.product(("", " offset:16", " offset:4095"), ("s8", "0", "m0")):
+            for cache in ("", " sc0", " nt", " sc0 sc1", " sc0 nt sc1"):
+                lines.append(f"{entry.mnemonic} {data}, {address}, s[4:7], {base}{form}{offset}{cache}")
+                lines.append(f"{entry.mnemonic} {address}, s[4:7], {base}{form}{offset}{cache} lds")
     return lines
 
 

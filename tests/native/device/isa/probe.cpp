@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "exec/observer.h"
+#include "exec/register_indexing.h"
 #include "isa/program.h"
 
 namespace rpd {
@@ -131,7 +132,7 @@ class Runner {
       if (++result.executed > kInstructionLimit) throw std::runtime_error("a case does not end");
       op = wave.pc;
       wave.pc = op->next;
-      op->execute(*op, wave);
+      rpd::execute(*op, wave);
       if (wave.state == WaveState::AtBarrier) wave.state = WaveState::Running;  // this wave is its whole workgroup
     }
     if (wave.state != WaveState::Faulted) return;
@@ -169,8 +170,8 @@ void list_all() {
   for (const auto family :
        {scalar_alu_semantics(), control_semantics(), scalar_memory_semantics(), vector_integer_semantics(),
         vector_float_semantics(), vector_half_semantics(), vector_conversion_semantics(), vector_packed_semantics(),
-        vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(), lds_semantics(),
-        matrix_semantics()}) {
+        vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(),
+        vector_buffer_semantics(), lds_semantics(), matrix_semantics()}) {
     for (const Semantics& entry : family) {
       std::cout << entry.mnemonic << ' ' << static_cast<int>(entry.unit) << ' ' << int{entry.destinations} << ' '
                 << int{entry.bytes} << ' ' << entry.accumulates << ' ' << entry.packed << ' ' << name_of(entry.destination_type);

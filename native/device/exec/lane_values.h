@@ -1,0 +1,35 @@
+// One lane's value of a type in the one or two registers that hold it: [register][lane] words.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "exec/floating_point.h"
+#include "isa/op.h"
+
+namespace rpd {
+
+template <class T>
+T lane_value(const uint32_t* reg, int lane) {
+  if constexpr (sizeof(T) == 8) return std::bit_cast<T>(reg[lane] | static_cast<uint64_t>(reg[kLanes + lane]) << 32);
+  else return std::bit_cast<T>(reg[lane]);
+}
+
+template <class T>
+void set_lane(uint32_t* reg, int lane, T value) {
+  const auto bits = std::bit_cast<BitsFor<sizeof(T)>>(value);
+  reg[lane] = static_cast<uint32_t>(bits);
+  if constexpr (sizeof(T) == 8) reg[kLanes + lane] = static_cast<uint32_t>(bits >> 32);
+}
+
+// Where a narrow value goes: all 32 bits, or one half (d16) with the other kept.
+enum class Half16 { Whole, Low, High };
+
+template <Half16 Where>
+constexpr uint32_t place_narrow(uint32_t old, uint32_t wide) {
+  if constexpr (Where == Half16::Low) return (old & 0xffff0000u) | (wide & 0xffff);
+  if constexpr (Where == Half16::High) return (old & 0xffff) | wide << 16;
+  return wide;
+}
+
+}  // namespace rpd

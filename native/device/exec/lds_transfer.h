@@ -1,0 +1,37 @@
+// Loads from memory straight into the LDS: each lane has a dword of its own, in the order of lanes.
+#pragma once
+
+#include <cstring>
+
+#include "exec/observer.h"
+
+namespace rpd {
+
+// Lane l's dword is at M0[15:0] + the instruction's offset + 4 * l (CDNA3 ISA, "Memory Buffer Load to LDS").
+class LdsTransfer {
+ public:
+  LdsTransfer(const Op& op, Wave& wave)
+      : op_(op), wave_(wave), begin_(static_cast<int64_t>(wave.scalar[kM0] & 0xffff) + op.offset) {}
+
+  void store(int lane, uint32_t value) {
+    address_[lane] = static_cast<uint64_t>(begin_ + 4 * lane);
+    if (address_[lane] + sizeof value > wave_.lds_bytes) {
+      return wave_.raise("LDS access out of range", address_[lane], FaultKind::ApertureViolation, lane);
+    }
+    std::memcpy(wave_.lds + address_[lane], &value, sizeof value);
+    lanes_ |= uint64_t{1} << lane;
+  }
+
+  void finish() {
+    if (lanes_) wave_.observer->vector_access(wave_, op_, {AccessKind::Store, Space::Lds, sizeof(uint32_t), lanes_, address_});
+  }
+
+ private:
+  const Op& op_;
+  Wave& wave_;
+  int64_t begin_;
+  uint64_t lanes_ = 0;
+  uint64_t address_[kLanes] = {};
+};
+
+}  // namespace rpd

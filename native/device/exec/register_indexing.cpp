@@ -1,0 +1,38 @@
+#include "exec/register_indexing.h"
+
+#include <algorithm>
+
+#include "isa/semantics.h"
+
+namespace rpd {
+namespace {
+
+constexpr int kDestinationEnable = 3;
+
+// A destination that is also the last source moves with the destination.
+int enable_of(const Semantics& semantics, int source) {
+  const auto count = std::count_if(semantics.source_types.begin(), semantics.source_types.end(),
+                                   [](Type type) { return type != Type::None; });
+  return semantics.accumulates && source + 1 == count ? kDestinationEnable : source;
+}
+
+}  // namespace
+
+void execute_indexed(const Op& op, Wave& wave) {
+  if (!op.semantics || op.semantics->unit != Unit::Valu) return op.execute(op, wave);
+  const uint32_t m0 = wave.scalar[kM0];
+  const auto registers = static_cast<uint32_t>((wave.accumulator - wave.vector) / kLanes);
+  bool inside = true;
+  const auto move = [&](Operand& operand, int enable) {
+    if (operand.kind != Operand::Kind::Vector || !(m0 >> (kGprIndexEnables + enable) & 1)) return;
+    operand.reg = static_cast<uint16_t>(operand.reg + (m0 & kGprIndexMask));
+    inside &= operand.reg + operand.dwords <= registers;
+  };
+  Op moved = op;
+  for (int i = 0; i < 3; ++i) move(moved.source[i], enable_of(*op.semantics, i));
+  move(moved.destination, kDestinationEnable);
+  if (!inside) return wave.raise("a register that the kernel was not given, by the index in m0", op.address);
+  moved.execute(moved, wave);
+}
+
+}  // namespace rpd

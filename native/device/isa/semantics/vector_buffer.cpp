@@ -1,0 +1,222 @@
+// MUBUF: loads, stores and atomics through a buffer resource descriptor, with its range check.
+//
+// A lane's byte offset is offset + stride * index, offset being the instruction's plus the register's (offen). It counts
+// from base + soffset. What lies out of range reads 0 and is not written (CDNA3 ISA, "Buffer addressing"):
+//   raw         stride 0, or no index: the byte offset from num_records - soffset on
+//   structured  with an index and a stride: an index from num_records on, or an offset from the stride on
+// Dwords of a load or store are checked one by one, atomics and narrow accesses as a whole.
+#include <algorithm>
+#include <array>
+
+#include "exec/atomics.h"
+#include "exec/lane_values.h"
+#include "exec/lds_transfer.h"
+#include "exec/observer.h"
+#include "exec/operands.h"
+
+namespace rpd {
+namespace {
+
+struct Descriptor {
+  uint64_t base;
+  uint32_t stride;   // bytes
+  uint32_t records;  // bytes where raw, else strides
+  bool swizzled;
+  bool adds_lane;    // to the index
+
+  Descriptor(const Wave& wave, const Operand& operand) {
+    const uint32_t* word = &wave.scalar[operand.reg];
+    base = word[0] | static_cast<uint64_t>(word[1] & 0xffff) << 32;
+    stride = word[1] >> 16 & 0x3fff;
+    records = word[2];
+    swizzled = word[1] >> 31;
+    adds_lane = word[3] >> 23 & 1;
+    if (adds_lane) stride |= (word[3] >> 15 & 0xf) << 14;  // the data format's bits are the stride's upper ones then
+  }
+};
+
+struct Located {
+  uint64_t address[kLanes];
+  uint64_t available[kLanes];  // bytes from there that are in range
+};
+
+void locate(const Op& op, const Wave& wave, const Descriptor& buffer, Located& out) {
+  const uint64_t scalar_offset = read_scalar<uint32_t>(op.source[2], wave);
+  const uint32_t* index = op.indexed ? wave.registers(op.source[0]) : nullptr;
+  const uint32_t* offset = op.offset_in_register ? wave.registers(op.source[0]) + (op.indexed ? kLanes : 0) : nullptr;
+  const bool structured = buffer.stride != 0 && (op.indexed || buffer.adds_lane);
+  const uint64_t raw_size = buffer.records > scalar_offset ? buffer.records - scalar_offset : 0;
+  for (int l = 0; l < kLanes; ++l) {
+    const uint64_t at = static_cast<uint32_t>(op.offset) + uint64_t{offset ? offset[l] : 0};
+    const uint64_t element = uint64_t{index ? index[l] : 0} + (buffer.adds_lane ? l : 0);
+    const uint64_t byte = at + element * buffer.stride;
+    const uint64_t end = structured ? (element < buffer.records ? buffer.stride : 0) : raw_size;
+    const uint64_t checked = structured ? at : byte;
+    out.address[l] = buffer.base + scalar_offset + byte;
+    out.available[l] = end > checked ? end - checked : 0;
+  }
+}
+
+// Runs `access(lane, host pointer, bytes in range)` for each enabled lane, and tells the observer. `unit`: the bytes
+// that are in range together or not at all. The pointer is null where no byte is.
+template <class Access>
+void for_each_lane(const Op& op, Wave& wave, AccessKind kind, uint32_t unit, Access access) {
+  const Descriptor buffer(wave, op.source[1]);
+  if (buffer.swizzled) return wave.raise("a swizzled buffer, which the device does not model", op.address);
+  Located located;
+  locate(op, wave, buffer, located);
+  const uint64_t misaligned = kind == AccessKind::Atomic ? op.semantics->bytes - 1 : 0;
+  uint64_t touched = 0;
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    const uint64_t address = located.address[l];
+    const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(op.semantics->bytes, located.available[l] / unit * unit));
+    if (bytes == 0) {
+      access(l, static_cast<uint8_t*>(nullptr), 0u);
+      continue;
+    }
+    if (address & misaligned) return wave.raise("misaligned atomic", address, FaultKind::ApertureViolation, l);
+    if (!wave.may_access(op, address, bytes, kind != AccessKind::Load, l)) return;
+    access(l, wave.memory->at<uint8_t>(address), bytes);
+    touched |= uint64_t{1} << l;
+  }
+  if (touched) wave.observer->vector_access(wave, op, {kind, Space::Global, op.semantics->bytes, touched, located.address});
+}
+
+// ---- loads ----
+
+template <class T>
+T read_or_zero(const uint8_t* at, uint32_t bytes) {
+  T value{};
+  if (at) std::memcpy(&value, at, bytes);
+  return value;
+}
+
+template <class T>
+void load_to_lds(const Op& op, Wave& wave) {
+  LdsTransfer to_lds(op, wave);
+  for_each_lane(op, wave, AccessKind::Load, sizeof(T), [&to_lds](int l, const uint8_t* at, uint32_t bytes) {
+    to_lds.store(l, static_cast<uint32_t>(static_cast<int32_t>(read_or_zero<T>(at, bytes))));
+  });
+  to_lds.finish();
+}
+
+template <int Dwords>
+void load_dwords(const Op& op, Wave& wave) {
+  if constexpr (Dwords == 1) {
+    if (op.to_lds) return load_to_lds<uint32_t>(op, wave);
+  }
+  uint32_t* reg = wave.registers(op.destination);
+  for_each_lane(op, wave, AccessKind::Load, sizeof(uint32_t), [reg](int l, const uint8_t* at, uint32_t bytes) {
+    const auto values = read_or_zero<std::array<uint32_t, Dwords>>(at, bytes);
+    for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
+  });
+}
+
+template <class T, Half16 Where>
+void load_narrow(const Op& op, Wave& wave) {
+  if constexpr (Where == Half16::Whole) {
+    if (op.to_lds) return load_to_lds<T>(op, wave);
+  }
+  uint32_t* reg = wave.registers(op.destination);
+  for_each_lane(op, wave, AccessKind::Load, sizeof(T), [reg](int l, const uint8_t* at, uint32_t bytes) {
+    reg[l] = place_narrow<Where>(reg[l], static_cast<uint32_t>(static_cast<int32_t>(read_or_zero<T>(at, bytes))));
+  });
+}
+
+// ---- stores ----
+
+template <int Dwords>
+void store_dwords(const Op& op, Wave& wave) {
+  const uint32_t* reg = wave.registers(op.source[3]);
+  for_each_lane(op, wave, AccessKind::Store, sizeof(uint32_t), [reg](int l, uint8_t* at, uint32_t bytes) {
+    uint32_t values[Dwords];
+    for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
+    if (at) std::memcpy(at, values, bytes);
+  });
+}
+
+template <class T, int Shift>
+void store_narrow(const Op& op, Wave& wave) {
+  const uint32_t* reg = wave.registers(op.source[3]);
+  for_each_lane(op, wave, AccessKind::Store, sizeof(T), [reg](int l, uint8_t* at, uint32_t) {
+    const T value = static_cast<T>(reg[l] >> Shift);
+    if (at) std::memcpy(at, &value, sizeof value);
+  });
+}
+
+// ---- atomics: the data register is also the destination ----
+
+template <class T, auto F>
+void update(const Op& op, Wave& wave) {
+  uint32_t* data = wave.registers(op.source[3]);
+  for_each_lane(op, wave, AccessKind::Atomic, sizeof(T), [&op, data](int l, uint8_t* at, uint32_t) {
+    const T old = at ? atomic_update<T, F>(reinterpret_cast<T*>(at), lane_value<T>(data, l)) : T{};
+    if (op.returns) set_lane(data, l, old);
+  });
+}
+
+// Data holds the new value, then the value to compare with.
+template <class T>
+void compare_swap(const Op& op, Wave& wave) {
+  uint32_t* data = wave.registers(op.source[3]);
+  for_each_lane(op, wave, AccessKind::Atomic, sizeof(T), [&op, data](int l, uint8_t* at, uint32_t) {
+    const T compare = lane_value<T>(data + sizeof(T) / 4 * kLanes, l);
+    const T old = at ? atomic_compare_swap(reinterpret_cast<T*>(at), compare, lane_value<T>(data, l)) : T{};
+    if (op.returns) set_lane(data, l, old);
+  });
+}
+
+// ---- the table ----
+
+constexpr Semantics buffer(const char* name, Execute execute, Unit unit, int bytes) {
+  return {.mnemonic = name,
+          .execute = execute,
+          .unit = unit,
+          .destinations = static_cast<uint8_t>(unit == Unit::VectorLoad ? 1 : 0),
+          .destination_type = Type::B32,
+          .source_types = {Type::B32, Type::B32, Type::B32, Type::B32},
+          .space = Space::Buffer,
+          .bytes = static_cast<uint8_t>(bytes)};
+}
+
+#define LOAD(NAME, EXECUTE, BYTES) buffer("buffer_load_" NAME, EXECUTE, Unit::VectorLoad, BYTES)
+#define STORE(NAME, EXECUTE, BYTES) buffer("buffer_store_" NAME, EXECUTE, Unit::VectorStore, BYTES)
+#define ATOMIC_ONE(NAME, EXECUTE, BYTES) buffer("buffer_atomic_" NAME, EXECUTE, Unit::VectorAtomic, BYTES)
+#define ATOMIC(NAME, FUNCTION, T32, T64)                      \
+  ATOMIC_ONE(NAME, (update<T32, atomic::FUNCTION<T32>>), 4),   \
+      ATOMIC_ONE(NAME "_x2", (update<T64, atomic::FUNCTION<T64>>), 8)
+
+const Semantics kTable[] = {
+    LOAD("dword", load_dwords<1>, 4), LOAD("dwordx2", load_dwords<2>, 8), LOAD("dwordx3", load_dwords<3>, 12),
+    LOAD("dwordx4", load_dwords<4>, 16),
+    LOAD("ubyte", (load_narrow<uint8_t, Half16::Whole>), 1), LOAD("sbyte", (load_narrow<int8_t, Half16::Whole>), 1),
+    LOAD("ushort", (load_narrow<uint16_t, Half16::Whole>), 2), LOAD("sshort", (load_narrow<int16_t, Half16::Whole>), 2),
+    LOAD("ubyte_d16", (load_narrow<uint8_t, Half16::Low>), 1), LOAD("ubyte_d16_hi", (load_narrow<uint8_t, Half16::High>), 1),
+    LOAD("sbyte_d16", (load_narrow<int8_t, Half16::Low>), 1), LOAD("sbyte_d16_hi", (load_narrow<int8_t, Half16::High>), 1),
+    LOAD("short_d16", (load_narrow<int16_t, Half16::Low>), 2), LOAD("short_d16_hi", (load_narrow<int16_t, Half16::High>), 2),
+
+    STORE("dword", store_dwords<1>, 4), STORE("dwordx2", store_dwords<2>, 8), STORE("dwordx3", store_dwords<3>, 12),
+    STORE("dwordx4", store_dwords<4>, 16),
+    STORE("byte", (store_narrow<uint8_t, 0>), 1), STORE("byte_d16_hi", (store_narrow<uint8_t, 16>), 1),
+    STORE("short", (store_narrow<uint16_t, 0>), 2), STORE("short_d16_hi", (store_narrow<uint16_t, 16>), 2),
+
+    ATOMIC("add", add, uint32_t, uint64_t), ATOMIC("sub", subtract, uint32_t, uint64_t),
+    ATOMIC("smin", smaller, int32_t, int64_t), ATOMIC("umin", smaller, uint32_t, uint64_t),
+    ATOMIC("smax", larger, int32_t, int64_t), ATOMIC("umax", larger, uint32_t, uint64_t),
+    ATOMIC("and", bit_and, uint32_t, uint64_t), ATOMIC("or", bit_or, uint32_t, uint64_t),
+    ATOMIC("xor", bit_xor, uint32_t, uint64_t), ATOMIC("swap", swap, uint32_t, uint64_t),
+    ATOMIC("inc", increment, uint32_t, uint64_t), ATOMIC("dec", decrement, uint32_t, uint64_t),
+    ATOMIC_ONE("cmpswap", compare_swap<uint32_t>, 4), ATOMIC_ONE("cmpswap_x2", compare_swap<uint64_t>, 8),
+    ATOMIC_ONE("add_f32", (update<float, atomic::float_add<float>>), 4),
+    ATOMIC_ONE("add_f64", (update<double, atomic::float_add<double>>), 8),
+    ATOMIC_ONE("min_f64", (update<double, atomic::float_min<double>>), 8),
+    ATOMIC_ONE("max_f64", (update<double, atomic::float_max<double>>), 8),
+    ATOMIC_ONE("pk_add_f16", (update<uint32_t, atomic::packed_half_add>), 4),
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_buffer_semantics() { return kTable; }
+
+}  // namespace rpd

@@ -54,14 +54,15 @@ struct DispatchResult {
   DispatchError error_kind = DispatchError::None;
   uint64_t fault_address = 0;
   std::vector<std::string> races;  // a line each, of those not reported before; only with a race check
+  const char* fixed_order = nullptr;  // why the XCDs ran in turns on one host thread, if they had to
   uint64_t duration_ns = 0;
   std::vector<double> counters;
   // If asked for; its Ops live until forget_code().
   std::shared_ptr<const Timeline> timeline = nullptr;
 };
 
-// Executes dispatches one at a time (the caller serialises), on `host_threads` threads. Results, counters
-// and durations do not depend on the number of threads.
+// Executes dispatches one at a time (the caller serialises), on up to `host_threads` threads. Results, counters and
+// durations do not depend on the number of threads: kernels for which they could run on one (see ExecutionOrder).
 class Engine {
  public:
   Engine(AddressSpace& memory, unsigned host_threads, const EngineOptions& options = {});

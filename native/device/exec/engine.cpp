@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "exec/dispatch.h"
+#include "exec/execution_order.h"
 #include "exec/occupancy.h"
 #include "exec/xcd.h"
 #include "isa/program.h"
@@ -62,6 +63,7 @@ struct Engine::State {
   EngineOptions options;
   unsigned threads;
   Program program;
+  ExecutionOrder order{program, memory};
   std::vector<std::unique_ptr<Xcd>> xcds;
   Mall mall{parameter::mall_bytes, parameter::mall_ways};
 
@@ -188,11 +190,17 @@ DispatchResult Engine::run(const DispatchRequest& request) {
   if (race_check) race_check->begin(kernel);
   for (auto& xcd : state_->xcds) xcd->begin(kernel, resident, race_check);
   const bool small = kernel.group_count() * kernel.waves_per_group < kWavesWorthAThread;
-  state_->execute(small || race_check ? 1 : state_->threads);
-  return state_->collect(kernel);
+  const char* order = small || race_check ? nullptr : state_->order.why_it_matters(kernel.entry);
+  state_->execute(small || race_check || order ? 1 : state_->threads);
+  DispatchResult result = state_->collect(kernel);
+  if (order) result.fixed_order = order;
+  return result;
 }
 
-void Engine::forget_code(uint64_t begin, uint64_t size) { state_->program.forget(begin, size); }
+void Engine::forget_code(uint64_t begin, uint64_t size) {
+  state_->program.forget(begin, size);
+  state_->order.forget();
+}
 
 void Engine::forget_caches() {
   for (auto& xcd : state_->xcds) xcd->forget_caches();

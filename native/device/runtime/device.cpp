@@ -96,6 +96,7 @@ DispatchResult Device::run(const DispatchRequest& request) {
     traced.traced_cu = thread_trace_wanted(request);
     DispatchResult result = engine_->run(traced);
     if (result.timeline) write_thread_trace(request, *result.timeline, memory_);
+    if (result.fixed_order) log_line("%s: the XCDs take turns, for %s", kernel_name(request.kernel_object).c_str(), result.fixed_order);
     for (const std::string& race : result.races) report_race(kernel_name(request.kernel_object) + ": " + race);
     return result;
   } catch (const std::exception& failure) {

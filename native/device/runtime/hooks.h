@@ -24,10 +24,14 @@ OriginalTables& original();
 
 void hook_signals(CoreApiTable& core, AmdExtTable& amd);  // waits, loads, stores, async handlers
 void hook_queues(CoreApiTable& core, AmdExtTable& amd);   // creation and destruction
+void hook_cooperative_launches(CoreApiTable& core);
 void hook_copies(AmdExtTable& amd);
 void hook_memory(AmdExtTable& amd);  // names of allocations, handlers of faults
 void hook_times(AmdExtTable& amd);
 void hook_executables(CoreApiTable& core);  // names of kernels
+
+// The type of queue to create where a program asks for `type`.
+hsa_queue_type32_t without_global_wave_sync(hsa_queue_type32_t type);
 
 // A program's store to a signal that may be a doorbell: stamps and releases the packets that it submits. False if
 // it is no doorbell that we know, and then nothing happened.

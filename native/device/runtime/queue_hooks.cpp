@@ -29,7 +29,7 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
                           void* data, uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
   queue_registry().take_last_created();
   const hsa_status_t status =
-      original().core.hsa_queue_create_fn(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+      original().core.hsa_queue_create_fn(agent, size, without_global_wave_sync(type), callback, data, private_bytes, group_bytes, queue);
   if (status == HSA_STATUS_SUCCESS) remember(*queue, callback, data);
   return status;
 }
@@ -38,8 +38,8 @@ hsa_status_t queue_intercept_create(hsa_agent_t agent, uint32_t size, hsa_queue_
                                     QueueErrorCallback callback, void* data, uint32_t private_bytes,
                                     uint32_t group_bytes, hsa_queue_t** queue) {
   queue_registry().take_last_created();
-  const hsa_status_t status = original().amd.hsa_amd_queue_intercept_create_fn(agent, size, type, callback, data,
-                                                                               private_bytes, group_bytes, queue);
+  const hsa_status_t status = original().amd.hsa_amd_queue_intercept_create_fn(
+      agent, size, without_global_wave_sync(type), callback, data, private_bytes, group_bytes, queue);
   if (status == HSA_STATUS_SUCCESS) remember(*queue, callback, data);
   return status;
 }

@@ -168,7 +168,9 @@ def test_a_swizzled_buffer_is_refused(assembler, probe) -> None:
 SIZES = {"dword": ("<u4", 4), "ubyte": ("<u1", 1), "sbyte": ("<i1", 1), "ushort": ("<u2", 2), "sshort": ("<i2", 2)}
 
 
-@pytest.mark.parametrize("form", ["buffer_load_{} v2, s[4:7], s8 offen offset:16 lds", "global_load_lds_{} v[2:3], off offset:16"])
+@pytest.mark.parametrize(
+    "form", ["buffer_load_{} v2, s[4:7], s8 offen offset:16 lds", "global_load_lds_{} v[2:3], off offset:16"]
+)
 @pytest.mark.parametrize("unit", SIZES)
 def test_loads_into_the_lds(assembler, probe, random, form: str, unit: str) -> None:
     kind, size = SIZES[unit]

@@ -341,7 +341,7 @@ def test_vector_instructions_at_length(probe, assembler, library, known, random,
 
 # ---- scalar instructions ----
 
-STATEFUL_SCALAR = ("s_getpc", "s_setpc", "s_swappc", "s_call", "s_getreg", "s_setreg", "s_cbranch")
+STATEFUL_SCALAR = ("s_set_gpr", "s_movrel", "s_getpc", "s_setpc", "s_swappc", "s_call", "s_getreg", "s_setreg", "s_cbranch")
 
 
 def check_scalar(library: Library, form: Form, before: np.void, after: np.void) -> str | None:

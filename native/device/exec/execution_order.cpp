@@ -1,0 +1,168 @@
+#include "exec/execution_order.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "isa/semantics.h"
+
+namespace rpd {
+namespace {
+
+constexpr uint16_t kReturnAddress = 30;  // s[30:31], by the calling convention (LLVM AMDGPUUsage, "Non-Kernel Functions")
+
+std::string_view name_of(const Op& op) { return op.semantics->mnemonic; }
+bool is_constant(const Operand& operand) { return operand.kind == Operand::Kind::Constant; }
+bool is_scalar(const Operand& operand) { return operand.kind == Operand::Kind::Scalar; }
+
+// "global_atomic_umin_x2" -> "umin": updates of one kind commute. Subtracting is adding.
+std::string_view kind_of_update(std::string_view name) {
+  constexpr std::string_view marker = "_atomic_";
+  name.remove_prefix(name.find(marker) + marker.size());
+  if (name.ends_with("_x2")) name.remove_suffix(3);
+  return name == "sub" ? "add" : name;
+}
+
+bool is_float_update(std::string_view kind) { return kind.find("_f") != kind.npos || kind.find("_bf") != kind.npos; }
+
+// What one instruction does that makes the order matter, or null. `updates` collects the kinds of atomics seen.
+const char* order_dependence(const Op& op, std::set<std::string_view>& updates) {
+  switch (op.semantics->unit) {
+    case Unit::VectorAtomic: {
+      const std::string_view kind = kind_of_update(name_of(op));
+      if (op.returns) return "atomics that return the old value";
+      if (is_float_update(kind)) return "floating-point atomics";
+      if (kind == "swap" || kind == "cmpswap") return "atomic exchanges";
+      updates.insert(kind);
+      return updates.size() > 1 ? "atomics of several kinds, which do not commute" : nullptr;
+    }
+    case Unit::VectorLoad: return op.sc1 ? "loads at agent or system scope" : nullptr;
+    case Unit::CacheControl:
+      return op.sc1 && name_of(op) == "buffer_inv" ? "acquires at agent or system scope" : nullptr;
+    default: return nullptr;
+  }
+}
+
+// The constants in scalar registers along straight-line code: enough to see where a call goes.
+class Constants {
+ public:
+  explicit Constants(const AddressSpace& memory) : memory_(memory) {}
+
+  void forget() { value_ = {}; }
+
+  std::optional<uint64_t> pair(const Operand& operand) const {
+    if (!is_scalar(operand) || operand.reg + 2 > kScalarRegisters || !value_[operand.reg] || !value_[operand.reg + 1]) return {};
+    return *value_[operand.reg] | static_cast<uint64_t>(*value_[operand.reg + 1]) << 32;
+  }
+
+  void execute(const Op& op) {
+    const std::string_view name = name_of(op);
+    if (name == "s_getpc_b64") return set_pair(op.destination.reg, op.address + op.size);
+    if (name == "s_add_u32") return add(op, false);
+    if (name == "s_addc_u32" && carry_) return add(op, *carry_);
+    if (name == "s_mov_b32") return set(op.destination.reg, word(op.source[0]));
+    if (name == "s_mov_b64") return move_pair(op);
+    if (name == "s_load_dwordx2") return load_pair(op);
+    if (op.semantics->unit == Unit::Branch) return forget();  // a call may change them all
+    overwrite(op.destination);
+    overwrite(op.scalar_destination);
+  }
+
+ private:
+  std::optional<uint32_t> word(const Operand& operand) const {
+    if (is_constant(operand)) return static_cast<uint32_t>(operand.constant);
+    return is_scalar(operand) ? value_[operand.reg] : std::nullopt;
+  }
+  void set(uint16_t reg, std::optional<uint32_t> value) { value_[reg] = value; }
+  void set_pair(uint16_t reg, std::optional<uint64_t> value) {
+    set(reg, value ? std::optional(static_cast<uint32_t>(*value)) : std::nullopt);
+    set(static_cast<uint16_t>(reg + 1), value ? std::optional(static_cast<uint32_t>(*value >> 32)) : std::nullopt);
+  }
+  void add(const Op& op, bool carry) {
+    const auto a = word(op.source[0]), b = word(op.source[1]);
+    const uint64_t sum = uint64_t{a.value_or(0)} + b.value_or(0) + carry;
+    const bool known = a && b;
+    carry_ = known ? std::optional(sum >> 32 != 0) : std::nullopt;
+    set(op.destination.reg, known ? std::optional(static_cast<uint32_t>(sum)) : std::nullopt);
+  }
+  void move_pair(const Op& op) {
+    if (is_constant(op.source[0])) return set_pair(op.destination.reg, op.source[0].constant);
+    set_pair(op.destination.reg, pair(op.source[0]));
+  }
+  // A function's address comes from the code object's global offset table, which does not change.
+  void load_pair(const Op& op) {
+    const auto base = pair(op.source[0]);
+    if (!base || !is_constant(op.source[1])) return set_pair(op.destination.reg, std::nullopt);
+    const uint64_t address = *base + static_cast<int64_t>(static_cast<int32_t>(op.source[1].constant)) + op.offset;
+    const bool readable = address % 4 == 0 && memory_.allows(address, sizeof(uint64_t), false);
+    set_pair(op.destination.reg, readable ? std::optional(*memory_.at<uint64_t>(address)) : std::nullopt);
+  }
+  void overwrite(const Operand& operand) {
+    if (!is_scalar(operand)) return;
+    for (int i = 0; i < operand.dwords && operand.reg + i < kScalarRegisters; ++i) value_[operand.reg + i].reset();
+  }
+
+  const AddressSpace& memory_;
+  std::array<std::optional<uint32_t>, kScalarRegisters> value_{};
+  std::optional<bool> carry_;
+};
+
+// The instructions of one function: those in reach without a call, in the order of addresses.
+std::map<uint64_t, const Op*> body_of(const Op* entry, std::set<const Op*>& joins) {
+  std::map<uint64_t, const Op*> body;
+  std::vector<const Op*> todo{entry};
+  while (!todo.empty()) {
+    const Op* op = todo.back();
+    todo.pop_back();
+    while (op && body.emplace(op->address, op).second) {
+      if (op->target) {
+        joins.insert(op->target);
+        todo.push_back(op->target);
+      }
+      op = op->next;
+    }
+  }
+  return body;
+}
+
+bool jumps_to_register(const Op& op) { return name_of(op) == "s_swappc_b64" || name_of(op) == "s_setpc_b64"; }
+bool returns_to_caller(const Op& op) { return name_of(op) == "s_setpc_b64" && op.source[0].reg == kReturnAddress; }
+
+}  // namespace
+
+const char* ExecutionOrder::why_it_matters(uint64_t entry) {
+  if (const auto found = known_.find(entry); found != known_.end()) return found->second;
+  std::set<uint64_t> functions{entry};
+  std::vector<uint64_t> todo{entry};
+  std::set<std::string_view> updates;
+  const char* why = nullptr;
+  while (!todo.empty() && !why) {
+    const Op* begin = program_.at(todo.back());
+    todo.pop_back();
+    std::set<const Op*> joins;
+    Constants constants(memory_);
+    const Op* before = nullptr;
+    for (const auto& [address, op] : body_of(begin, joins)) {
+      if (!op->semantics) continue;
+      if (!before || before->next != op || joins.contains(op)) constants.forget();
+      before = op;
+      if ((why = order_dependence(*op, updates))) break;
+      if (jumps_to_register(*op) && !returns_to_caller(*op)) {
+        const auto target = constants.pair(op->source[0]);
+        if (!target) {
+          why = "a jump to a computed address, behind which anything may be";
+          break;
+        }
+        if (functions.insert(*target).second) todo.push_back(*target);
+      }
+      constants.execute(*op);
+    }
+  }
+  return known_[entry] = why;
+}
+
+}  // namespace rpd

@@ -1,0 +1,29 @@
+// Whether a kernel's results can depend on the order in which workgroups of different XCDs run.
+#pragma once
+
+#include <unordered_map>
+
+#include "isa/program.h"
+
+namespace rpd {
+
+// XCDs run on several host threads. Atomics that add integers give the same memory in any order; a floating-point
+// atomic, or one whose old value the kernel reads, does not. Kernels with such instructions in reach must run in one
+// order, or their results, counters and times would depend on how the host schedules its threads.
+class ExecutionOrder {
+ public:
+  ExecutionOrder(Program& program, const AddressSpace& memory) : program_(program), memory_(memory) {}
+
+  // Why the order matters for the kernel that begins at `entry`; null if it does not. Follows calls whose targets are
+  // constants in the code; any other computed jump is taken to lead anywhere.
+  const char* why_it_matters(uint64_t entry);
+
+  void forget() { known_.clear(); }
+
+ private:
+  Program& program_;
+  const AddressSpace& memory_;
+  std::unordered_map<uint64_t, const char*> known_;  // [entry]
+};
+
+}  // namespace rpd

@@ -68,7 +68,7 @@ def test_totals_are_those_of_plain_sql(recording):
     own = sum(total for name, (_, total) in expected.items() if not name.startswith(RUNTIME_KERNELS))
     assert documents.profile.runtime_ms == (own / 1e6 if has_times else None)
     ((dispatches, copies),) = sql("SELECT (SELECT COUNT(*) FROM {kernel_dispatch}), (SELECT COUNT(*) FROM {memory_copy})")
-    assert documents.dag.nodes == dispatches + copies == documents.dispatches.num_rows
+    assert documents.dag.nodes == dispatches + copies == len(documents.dispatches)
     ((span,),) = sql(
         """SELECT MAX("end") - MIN(start) FROM (SELECT start, "end" FROM {kernel_dispatch}
            UNION ALL SELECT start, "end" FROM {memory_copy})"""
@@ -88,7 +88,7 @@ def test_copies_are_those_of_plain_sql(recording):
     found = {copy.kernel: (copy.dispatches, copy.total_ms) for copy in copies}
     if documents.dag.critical_path_ns is not None:
         assert found == {name: (count, total / 1e6) for name, count, total, _ in rows}
-    table = documents.dispatches.to_pydict()
+    table = documents.dispatches.table().to_pydict()
     of_copies = [i for i, kind in enumerate(table["kind"]) if kind == "copy"]
     assert sum(table["bytes"][i] for i in of_copies) == sum(size for *_, size in rows)
 

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -39,6 +40,27 @@ __global__ void jump_away(uint64_t to, int* out) {
   asm volatile("s_setpc_b64 %0" ::"s"(to));
   out[0] = 1;
 }
+__global__ void trap(int* out, int lane) {
+  if (threadIdx.x == lane) __builtin_trap();
+  out[threadIdx.x] = 1;
+}
+__global__ void fails_assertion(int* out, int lane) {
+  assert(threadIdx.x != lane);
+  out[threadIdx.x] = 1;
+}
+__global__ void calls_abort(int* out, int lane) {
+  if (threadIdx.x == lane) abort();
+  out[threadIdx.x] = 1;
+}
+__global__ void breakpoint(int* out) {
+  __builtin_debugtrap();
+  out[threadIdx.x] = 1;
+}
+// 256 VGPRs a work-item: two waves a SIMD, eight a CU.
+__global__ void __launch_bounds__(64) many_registers(int* out) {
+  asm volatile("v_mov_b32 v255, 1" ::: "v255");
+  out[threadIdx.x] = 1;
+}
 __global__ void __launch_bounds__(1024) large(int* out) { out[threadIdx.x] = 1; }
 
 int main(int, char** arguments) {
@@ -62,12 +84,18 @@ int main(int, char** arguments) {
       {"lds", [&] { lds_overrun<<<1, 64>>>(out, 1 << 20); }},
       {"stack", [&] { stack_overflow<<<1, 64>>>(out, 1 << 20); }},
       {"jump", [&] { jump_away<<<1, 64>>>(uint64_t{1} << 37, out); }},
+      {"trap", [&] { trap<<<1, 64>>>(out, 5); }},
+      {"assertion", [&] { fails_assertion<<<1, 64>>>(out, 5); }},
+      {"abort_in_kernel", [&] { calls_abort<<<1, 64>>>(out, 5); }},
+      {"breakpoint", [&] { breakpoint<<<1, 64>>>(out); }},
+      {"too_many_registers", [&] { many_registers<<<1, 1024>>>(out); }},
       {"too_much_lds", [&] { large<<<1, 1024, 128 << 10>>>(out); }},
       {"too_many_threads", [&] { large<<<1, 2048>>>(out); }},
       {"raise", [] { raise(SIGSEGV); }},
       {"host_segfault", [] { *static_cast<volatile int*>(nullptr) = 1; }},
       {"abort", [&] { endless<<<1, 64>>>(out + 1024); std::abort(); }},
       {"exit", [&] { endless<<<1, 64>>>(out + 1024); std::_Exit(3); }},
+      {"leave", [&] { endless<<<1, 64>>>(out + 1024); std::exit(3); }},
       {"kill", [&] { endless<<<1, 64>>>(out + 1024); kill(getpid(), SIGKILL); }},
       {"wait_for_ever", [&] { endless<<<1, 64>>>(out + 1024); }},
   };

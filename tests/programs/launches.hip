@@ -1,6 +1,8 @@
-// launches <count>: launches tiny kernels, synchronising now and then; prints its resident memory in KiB after the
-// first fifth and at the end. launches <count> unsynchronized: returns from main with all of them in flight.
+// launches <count>: launches tiny kernels, synchronising now and then; after a warm-up in which HIP's rings of packets and
+// kernel arguments wrap, prints how many KiB of resident memory and how many bytes of the heap in use <count> more
+// launches have added. launches <count> unsynchronized: returns from main with all of them in flight.
 #include <hip/hip_runtime.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -16,25 +18,38 @@ static long resident_kib() {
   return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+static long heap_in_use() {
+  const struct mallinfo2 info = mallinfo2();
+  return long(info.uordblks + info.hblkhd);
+}
+
+static void launch(int count, int* value) {
+  for (int i = 1; i <= count; ++i) {
+    add_one<<<1, 1>>>(value);
+    if (i % 100 == 0 && hipDeviceSynchronize() != hipSuccess) std::exit(2);
+  }
+}
+
+static void launch_unsynchronized(int count, int* value) {
+  hipStream_t stream;
+  if (hipStreamCreate(&stream) != hipSuccess) std::exit(2);
+  for (int i = 0; i < count; ++i) {
+    add_one<<<1, 1, 0, stream>>>(value);
+    if (i % 100 == 0 && hipMemcpyAsync(value, value, 0, hipMemcpyDeviceToDevice, stream) != hipSuccess) std::exit(2);
+  }
+}
+
 int main(int count, char** arguments) {
+  constexpr int kWarmUp = 60000;
   const int launches = std::atoi(arguments[1]);
-  const bool synchronise = count < 3;
   int* value;
   if (hipMalloc(&value, sizeof *value) != hipSuccess || hipMemset(value, 0, sizeof *value) != hipSuccess) return 2;
-  hipStream_t stream;
-  if (hipStreamCreate(&stream) != hipSuccess) return 2;
-  for (int i = 0; i < launches; ++i) {
-    add_one<<<1, 1, 0, synchronise ? 0 : stream>>>(value);
-    if (!synchronise) {
-      if (i % 100 == 0 && hipMemcpyAsync(value + 0, value, 0, hipMemcpyDeviceToDevice, stream) != hipSuccess) return 2;
-      continue;
-    }
-    if (i % 100 == 99 && hipDeviceSynchronize() != hipSuccess) return 2;
-    if (i == launches / 5) std::printf("%ld ", resident_kib());
-  }
-  if (!synchronise) return 0;
+  if (count > 2) return launch_unsynchronized(launches, value), 0;
+  launch(kWarmUp, value);
+  const long resident = resident_kib(), heap = heap_in_use();
+  launch(launches, value);
+  std::printf("%ld %ld\n", resident_kib() - resident, heap_in_use() - heap);
   int result = 0;
   if (hipMemcpy(&result, value, sizeof result, hipMemcpyDeviceToHost) != hipSuccess) return 2;
-  std::printf("%ld\n", resident_kib());
-  return result == launches ? 0 : 1;
+  return result == kWarmUp + launches ? 0 : 1;
 }

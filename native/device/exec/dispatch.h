@@ -38,7 +38,7 @@ enum class DispatchError : uint8_t {
   IllegalInstruction,
   MemoryFault,         // an address that is not mapped: fault_address
   ApertureViolation,   // outside of LDS or private memory, misaligned atomic
-  Exception,           // the instruction limit, or a failure of the engine itself
+  Exception,           // s_trap, the instruction limit, or a failure of the engine itself
 };
 
 struct EngineOptions {

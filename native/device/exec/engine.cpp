@@ -23,6 +23,7 @@ DispatchError error_of(FaultKind kind) {
   switch (kind) {
     case FaultKind::MemoryFault: return DispatchError::MemoryFault;
     case FaultKind::ApertureViolation: return DispatchError::ApertureViolation;
+    case FaultKind::Trap:
     case FaultKind::LimitReached: return DispatchError::Exception;
     default: return DispatchError::IllegalInstruction;
   }
@@ -30,8 +31,10 @@ DispatchError error_of(FaultKind kind) {
 
 std::string describe(const Fault& fault, const Kernel& kernel) {
   char text[768];
-  int length = std::snprintf(text, sizeof text, "pc 0x%lx (entry + 0x%lx): %s: %s; ", fault.op->address,
-                             fault.op->address - kernel.entry, fault.why, fault.op->text);
+  const bool before = fault.op->address < kernel.entry;  // in a function that the kernel called
+  const uint64_t distance = before ? kernel.entry - fault.op->address : fault.op->address - kernel.entry;
+  int length = std::snprintf(text, sizeof text, "pc 0x%lx (entry %c 0x%lx): %s: %s; ", fault.op->address,
+                             before ? '-' : '+', distance, fault.why, fault.op->text);
   const auto add = [&](const char* format, auto... values) {
     if (length < static_cast<int>(sizeof text)) length += std::snprintf(text + length, sizeof text - length, format, values...);
   };

@@ -33,6 +33,7 @@ enum class FaultKind : uint8_t {
   IllegalInstruction,
   MemoryFault,        // an address that is not mapped
   ApertureViolation,  // outside of the LDS or of private memory, or a misaligned atomic
+  Trap,               // the program's own doing: __builtin_trap, abort or a failed assertion
   LimitReached,       // more instructions than the kernel may execute
 };
 

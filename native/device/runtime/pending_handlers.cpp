@@ -73,6 +73,11 @@ void remove(const void* handler) {
   pending().erase(handler);
 }
 
+void forget_all() {
+  const std::lock_guard lock(mutex);
+  pending().clear();
+}
+
 bool begin() {
   ++running;
   if (!closed.load()) return true;

@@ -17,6 +17,9 @@ void remove(const void* handler);
 bool begin();
 void end();
 
+// The runtime shuts down: handlers that have not run by now never will, and their signals go.
+void forget_all();
+
 // From now on exit() waits as described, before everything that was registered with atexit up to now.
 void settle_at_exit();
 

@@ -21,7 +21,7 @@ hsa_status_t status_of(int64_t error_code) {
     case queue_error::kInvalidDimension: return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
     case queue_error::kInvalidGroupMemory: return HSA_STATUS_ERROR_INVALID_ALLOCATION;
     case queue_error::kGroupTooLarge: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    case queue_error::kOutOfRegisters: return HSA_STATUS_ERROR_INVALID_ISA;
+    case queue_error::kOutOfRegisters: return static_cast<hsa_status_t>(HSA_STATUS_ERROR_OUT_OF_REGISTERS);
     case queue_error::kApertureViolation: return static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
     case queue_error::kException: return HSA_STATUS_ERROR_EXCEPTION;
     case queue_error::kInvalidCode: return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;

@@ -3,19 +3,17 @@
 #include "runtime/aql_queue.h"
 
 namespace rpd {
-namespace {
 
 // ROCr creates the hardware queue on the thread that called hsa_queue_create.
-thread_local std::weak_ptr<AqlQueue> last_created;
-
-}  // namespace
-
-void QueueRegistry::created(const std::shared_ptr<AqlQueue>& queue) { last_created = queue; }
+void QueueRegistry::created(const std::shared_ptr<AqlQueue>& queue) {
+  std::lock_guard lock(mutex_);
+  last_created_[std::this_thread::get_id()] = queue;
+}
 
 std::shared_ptr<AqlQueue> QueueRegistry::take_last_created() {
-  auto queue = last_created.lock();
-  last_created.reset();
-  return queue;
+  std::lock_guard lock(mutex_);
+  const auto entry = last_created_.extract(std::this_thread::get_id());
+  return entry ? entry.mapped().lock() : nullptr;
 }
 
 void QueueRegistry::add(const std::shared_ptr<ProgramQueue>& queue) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <unordered_map>
 
 #include <hsa/hsa.h>
@@ -46,6 +47,8 @@ class QueueRegistry {
  private:
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<ProgramQueue>> by_doorbell_;
+  // Not thread_local: a thread's objects are destroyed before HIP's own, which may create queues to the last.
+  std::unordered_map<std::thread::id, std::weak_ptr<AqlQueue>> last_created_;
 };
 
 // Never destroyed: threads outlive static destructors.

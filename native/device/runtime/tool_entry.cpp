@@ -7,6 +7,7 @@
 #include "runtime/device.h"
 #include "runtime/hooks.h"
 #include "runtime/log.h"
+#include "runtime/pending_handlers.h"
 #include "runtime/signals.h"
 #include "runtime/virtual_clock.h"
 
@@ -50,7 +51,10 @@ hsa_status_t init() {
 
 // OnUnload comes too late to destroy a signal: the runtime counts as shut down by then, and reports a leak.
 hsa_status_t shut_down() {
-  if (--initialisations == 0) stop_rebroadcasts();
+  if (--initialisations == 0) {
+    stop_rebroadcasts();
+    pending_handlers::forget_all();
+  }
   return original().core.hsa_shut_down_fn();
 }
 

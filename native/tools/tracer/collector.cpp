@@ -44,12 +44,9 @@ void Lane::take_completed(std::vector<InFlight>& into) {
   // Silent ones first: who sees a forwarded signal may rely on all that was before it.
   move_completed(silent_, into, kWindow);
   move_completed(forwarded_, into, forwarded_.size());
-  for (size_t i = before; i < into.size(); ++i) last_completed_ = std::max(last_completed_, into[i].packet);
-}
-
-uint64_t Lane::last_completed() {
-  std::lock_guard lock(mutex_);
-  return last_completed_;
+  uint64_t last = last_completed_.load(std::memory_order_relaxed);
+  for (size_t i = before; i < into.size(); ++i) last = std::max(last, into[i].packet);
+  last_completed_.store(last, std::memory_order_relaxed);
 }
 
 bool Lane::empty() {

@@ -35,13 +35,13 @@ class Lane {
   bool empty();
 
   // The latest packet known to be complete. Its queue has read all that lie before it.
-  uint64_t last_completed();
+  uint64_t last_completed() const { return last_completed_.load(std::memory_order_relaxed); }
 
  private:
   std::mutex mutex_;
   std::vector<InFlight> silent_;     // in submission order; nobody waits for these signals
   std::vector<InFlight> forwarded_;  // somebody may wait for each of them
-  uint64_t last_completed_ = 0;
+  std::atomic<uint64_t> last_completed_{0};
 };
 
 class Collector {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "tracer/counter_sampling.h"
 #include "tracer/host_context.h"
 #include "tracer/host_waits.h"
+#include "tracer/places.h"
 #include "tracer/recorder.h"
 #include "tracer/submitters.h"
 #include "tracer/wrappers.h"
@@ -21,15 +23,6 @@ namespace {
 using spool::Kind;
 using spool::Waits;
 
-struct TracedQueue {
-  uint32_t id;
-  hsa_agent_t agent;
-  Lane* lane;
-  uint64_t most_in_flight;  // packets
-  Submitters submitters;
-  uint64_t submitted = 0;  // packets; ROCr lets one thread at a time submit to a queue
-};
-
 // All AQL packets are 64 bytes, with the header first and the completion signal last.
 union Packet {
   hsa_kernel_dispatch_packet_t dispatch;
@@ -38,6 +31,19 @@ union Packet {
   hsa_amd_barrier_value_packet_t barrier_value;
 };
 static_assert(sizeof(Packet) == 64);
+
+struct TracedQueue {
+  uint32_t id;
+  hsa_agent_t agent;
+  Lane* lane;
+  uint64_t most_in_flight;  // packets
+  Submitters submitters;
+  Places places;
+  // ROCr lets one thread at a time submit to a queue. The buffer is not the thread's: HIP still submits packets while
+  // the main thread's thread_local objects, hence such a buffer, have been destroyed.
+  uint64_t submitted = 0;  // packets
+  std::vector<Packet> rewritten{};
+};
 
 std::atomic<uint64_t> dispatches{0};
 std::atomic<uint32_t> queues{0};
@@ -117,11 +123,14 @@ void record_barrier(const Packet& packet, const spool::Origin& origin, const Tra
   signal_will_complete(packet.barrier.completion_signal);
 }
 
-// An intercepting queue must never be fuller than the ring behind it: ROCr up to 7.2 then overruns a buffer of 256
-// packets. So where a program without a tracer waits for a free slot, it waits here, at half the ring: a read index
-// may lag behind what has completed.
-void wait_for_room(TracedQueue& queue) {
-  while (queue.submitted - queue.lane->last_completed() > queue.most_in_flight) {
+// Where a program without a tracer waits for a free slot in the ring of the device, it waits here, at half that ring: a
+// read index may lag behind what has completed, and ROCr's own way to put packets off would be untried ground.
+bool has_room(const TracedQueue& queue) {
+  return queue.submitted - queue.lane->last_completed() < queue.most_in_flight;
+}
+
+void wait_for_room(const TracedQueue& queue) {
+  while (!has_room(queue)) {
     the_collector().collect();
     if (queue.lane->empty()) return;  // what is in the ring are barrier packets only
     const timespec pause{0, 20'000};
@@ -129,23 +138,31 @@ void wait_for_room(TracedQueue& queue) {
   }
 }
 
+void rewrite(Packet& packet, const spool::Origin& origin, TracedQueue& queue) {
+  ++queue.submitted;
+  if (type_of(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH)
+    submit_dispatch(packet.dispatch, barrier_bit_of(packet), origin, queue);
+  else
+    record_barrier(packet, origin, queue);
+}
+
 void on_submit(const void* packets, uint64_t count, uint64_t first, void* data,
                hsa_amd_queue_intercept_packet_writer write) {
   if (!recording.load(std::memory_order_relaxed)) return write(packets, count);
   auto& queue = *static_cast<TracedQueue*>(data);
-  static thread_local std::vector<Packet> ours;
-  const auto* theirs = static_cast<const Packet*>(packets);
-  ours.assign(theirs, theirs + count);
-  for (Packet& packet : ours) {
-    ++queue.submitted;
-    wait_for_room(queue);
-    const spool::Origin origin = queue.submitters.of(first++);
-    if (type_of(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH)
-      submit_dispatch(packet.dispatch, barrier_bit_of(packet), origin, queue);
-    else
-      record_barrier(packet, origin, queue);
+  auto& ours = queue.rewritten;
+  const auto hand_on = [&] {
+    if (!ours.empty()) write(ours.data(), ours.size());
+    ours.clear();
+  };
+  for (const Packet& packet : std::span(static_cast<const Packet*>(packets), count)) {
+    if (!has_room(queue)) {
+      hand_on();  // what it waits for may be among them
+      wait_for_room(queue);
+    }
+    rewrite(ours.emplace_back(packet), queue.submitters.of(first++), queue);
   }
-  write(ours.data(), count);
+  hand_on();
 }
 
 hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
@@ -158,7 +175,7 @@ hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   if (status != HSA_STATUS_SUCCESS) return status;
   // Lives as long as the process: packets may still pass while others destroy the queue.
   auto* traced = new TracedQueue{++queues, agent, &the_collector().add_lane(), (*queue)->size / 2,
-                                 Submitters((*queue)->size)};
+                                 Submitters((*queue)->size), Places(*queue)};
   open_queues().opened(*queue, *traced);
   spool::Queue created{};
   created.queue_id = traced->id;
@@ -174,12 +191,26 @@ hsa_status_t destroy_queue(hsa_queue_t* queue) {
   return hsa.core.hsa_queue_destroy_fn(queue);
 }
 
-template <auto Next>
 uint64_t add_write_index(const hsa_queue_t* handle, uint64_t count) {
-  const uint64_t first = (hsa.core.*Next)(handle, count);
-  if (recording.load(std::memory_order_relaxed))
-    if (TracedQueue* queue = open_queues().find(handle)) queue->submitters.reserved(first, count);
+  TracedQueue* const queue = recording.load(std::memory_order_relaxed) ? open_queues().find(handle) : nullptr;
+  if (queue == nullptr) return hsa.core.hsa_queue_add_write_index_scacq_screl_fn(handle, count);
+  const uint64_t first = queue->places.reserve(count);
+  queue->submitters.reserved(first, count);
   return first;
+}
+
+uint64_t cas_write_index(const hsa_queue_t* handle, uint64_t expected, uint64_t value) {
+  TracedQueue* const queue = recording.load(std::memory_order_relaxed) ? open_queues().find(handle) : nullptr;
+  if (queue != nullptr) queue->places.await(value);
+  const uint64_t found = hsa.core.hsa_queue_cas_write_index_scacq_screl_fn(handle, expected, value);
+  if (queue != nullptr && found == expected) queue->submitters.reserved(expected, value - expected);
+  return found;
+}
+
+void store_write_index(const hsa_queue_t* handle, uint64_t value) {
+  if (recording.load(std::memory_order_relaxed))
+    if (TracedQueue* const queue = open_queues().find(handle)) queue->places.await(value);
+  hsa.core.hsa_queue_store_write_index_screlease_fn(handle, value);
 }
 
 // HIP switches timestamps off where it does not need them; the tracer does.
@@ -192,13 +223,17 @@ hsa_status_t set_profiler_enabled(hsa_queue_t* queue, int enable) {
 void wrap_queues(HsaApiTable* table) {
   table->core_->hsa_queue_create_fn = create_queue;
   table->core_->hsa_queue_destroy_fn = destroy_queue;
-  table->core_->hsa_queue_add_write_index_relaxed_fn = add_write_index<&CoreApiTable::hsa_queue_add_write_index_relaxed_fn>;
-  table->core_->hsa_queue_add_write_index_scacquire_fn =
-      add_write_index<&CoreApiTable::hsa_queue_add_write_index_scacquire_fn>;
-  table->core_->hsa_queue_add_write_index_screlease_fn =
-      add_write_index<&CoreApiTable::hsa_queue_add_write_index_screlease_fn>;
-  table->core_->hsa_queue_add_write_index_scacq_screl_fn =
-      add_write_index<&CoreApiTable::hsa_queue_add_write_index_scacq_screl_fn>;
+  // The strongest order serves all.
+  table->core_->hsa_queue_add_write_index_relaxed_fn = add_write_index;
+  table->core_->hsa_queue_add_write_index_scacquire_fn = add_write_index;
+  table->core_->hsa_queue_add_write_index_screlease_fn = add_write_index;
+  table->core_->hsa_queue_add_write_index_scacq_screl_fn = add_write_index;
+  table->core_->hsa_queue_cas_write_index_relaxed_fn = cas_write_index;
+  table->core_->hsa_queue_cas_write_index_scacquire_fn = cas_write_index;
+  table->core_->hsa_queue_cas_write_index_screlease_fn = cas_write_index;
+  table->core_->hsa_queue_cas_write_index_scacq_screl_fn = cas_write_index;
+  table->core_->hsa_queue_store_write_index_relaxed_fn = store_write_index;
+  table->core_->hsa_queue_store_write_index_screlease_fn = store_write_index;
   table->amd_ext_->hsa_amd_profiling_set_profiler_enabled_fn = set_profiler_enabled;
 }
 

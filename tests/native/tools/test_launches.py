@@ -60,11 +60,7 @@ def test_kernels_of_a_graph_belong_to_its_launch(how, traced, compile_hip, tmp_p
     ("flags", "function", "stream"),
     [
         ((), "hipLaunchKernel", 0),
-        # Known defect: at exit the device's list of pending handlers is found corrupt, in about half of the runs.
-        pytest.param(
-            ("-fgpu-default-stream=per-thread",), "hipLaunchKernel_spt", 3,
-            marks=pytest.mark.xfail(reason="a traced program with a per-thread default stream can crash at exit", strict=False),
-        ),
+        (("-fgpu-default-stream=per-thread",), "hipLaunchKernel_spt", 3),
     ],
 )
 def test_the_null_stream_is_the_threads_own_where_the_program_was_compiled_so(

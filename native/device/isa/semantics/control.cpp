@@ -1,4 +1,6 @@
 // SOPP and the scalar instructions that move the program counter or read the wave's own state.
+#include <bit>
+
 #include "exec/observer.h"
 #include "exec/operands.h"
 #include "exec/register_indexing.h"
@@ -41,7 +43,14 @@ void wait_count(const Op& op, Wave& wave) {
   wave.observer->wait(wave, vector_left, op.immediate >> 8 & 0xf);
 }
 
-void trap(const Op& op, Wave& wave) { wave.raise("s_trap", op.address); }
+// Without a debugger ROCr's trap handler goes on after trap 3 (__builtin_debugtrap) and reports all others
+// [LLVM AMDGPUUsage, "Trap Handler ABI"].
+void trap(const Op& op, Wave& wave) {
+  constexpr uint32_t kDebugTrap = 3;
+  if (op.immediate == kDebugTrap) return;
+  const int lane = wave.exec() ? std::countr_zero(wave.exec()) : -1;
+  wave.raise("the kernel ended itself (__builtin_trap, abort or a failed assertion)", op.address, FaultKind::Trap, lane);
+}
 
 enum HardwareRegister : unsigned { kMode = 1, kStatus = 2, kHardwareId = 4, kXccId = 20 };
 

@@ -14,6 +14,7 @@ import pytest
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 KERNEL_LIMIT = "kernel-limit=100000"
+NO_LIMIT = {"ROCM_PERF_DEVICE_OPTIONS": "kernel-limit=1000000000000"}
 
 # name -> what HIP says afterwards, the complaint's kernel and words (None: HIP refuses before the device sees it)
 FAULTS = {
@@ -34,7 +35,14 @@ FAULTS = {
     "too_many_threads": ("hipErrorInvalidConfiguration", None, None),
 }  # fmt: skip
 
-ENDS = {"raise": -signal.SIGSEGV, "host_segfault": -signal.SIGSEGV, "abort": -signal.SIGABRT, "exit": 3, "leave": 3, "kill": -signal.SIGKILL}
+ENDS = {
+    "raise": -signal.SIGSEGV,
+    "host_segfault": -signal.SIGSEGV,
+    "abort": -signal.SIGABRT,
+    "exit": 3,
+    "leave": 3,
+    "kill": -signal.SIGKILL,
+}
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +75,8 @@ def run(program: Path, *arguments: str, environment: dict[str, str]) -> subproce
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_ends_as_hip_ends_it_and_says_where(compiled, environment, name: str) -> None:
     error, kernel, words = FAULTS[name]
+    if name == "assertion":
+        environment = environment | NO_LIMIT  # the kernel waits for the host to print it
     done = run(compiled("faults"), name, environment=environment)
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("before: hipSuccess\n") and error in done.stdout
@@ -79,7 +89,7 @@ def test_a_fault_ends_as_hip_ends_it_and_says_where(compiled, environment, name:
 
 
 def test_a_failed_assertion_is_printed_as_hip_prints_it(compiled, environment) -> None:
-    done = run(compiled("faults"), "assertion", environment=environment)
+    done = run(compiled("faults"), "assertion", environment=environment | NO_LIMIT)
     assert "fails_assertion(int *, int): Device-side assertion `threadIdx.x != lane' failed." in done.stderr + done.stdout
 
 
@@ -96,8 +106,9 @@ def test_a_program_ends_its_own_way_with_the_device_loaded(compiled, environment
 
 
 def test_a_killed_program_leaves_nothing(compiled, environment, process_is_gone) -> None:
-    patient = environment | {"ROCM_PERF_DEVICE_OPTIONS": "kernel-limit=1000000000000"}
-    process = subprocess.Popen([compiled("faults"), "wait_for_ever"], env=patient, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [compiled("faults"), "wait_for_ever"], env=environment | NO_LIMIT, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout.readline() == "before: hipSuccess\n"
     time.sleep(0.2)  # the kernel runs
     process.kill()

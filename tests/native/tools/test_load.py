@@ -23,8 +23,6 @@ TRACER_BYTES = 48 << 20
 WRITER_BYTES = 48 << 20
 
 
-
-
 def peak_of_writer(database: Path, stop: threading.Event, peaks: list[int]) -> None:
     """Samples the high-water mark of the process that is writing `database`: the mark itself misses no peak."""
     while not stop.wait(0.02):

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "tracer/hsa.h"
+#include "common/hsa.h"
 
 namespace rpd::tracer {
 

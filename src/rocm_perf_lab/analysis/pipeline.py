@@ -13,6 +13,7 @@ from rocm_perf_lab.analysis.kernel import study
 from rocm_perf_lab.analysis.selection import select
 from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
+from rocm_perf_lab.analysis.thread_trace.kernels import NOT_MADE, TracedKernels, traced_kernels
 from rocm_perf_lab.errors import NoKernelsError, TraceError
 from rocm_perf_lab.report.assemble import Findings, assemble
 from rocm_perf_lab.report.documents import Documents
@@ -27,7 +28,9 @@ def analyse(
     base: Path,
     repeats: Sequence[Path] = (),
     counters: Sequence[Path] = (),
+    thread_trace: Path | None = None,
     *,
+    no_thread_trace: str = NOT_MADE,
     clock_mhz: float | None = None,
     memory_bandwidth_gbps: float | None = None,
 ) -> Documents:
@@ -36,6 +39,7 @@ def analyse(
     base: the trace that runtimes and the critical path come from; counters in it are used too.
     repeats: further runs without counters, for the stability of the runtime.
     counters: counter passes, for everything else.
+    thread_trace: a folder with the files of one, as rocprofv3 writes them; no_thread_trace: why there is none.
     clock_mhz, memory_bandwidth_gbps: take the place of the device's known peak figures.
 
     Raises TraceError for a trace that cannot be read, NoKernelsError if the base run dispatched no kernel.
@@ -54,6 +58,8 @@ def analyse(
     on_path = {found.name: found for found in path.symbols} if path else {}
     sums = counters_by_symbol(trace, passes)
     devices = _devices(trace, clock_mhz, memory_bandwidth_gbps)
+    family = devices[int(trace.dispatches.agent_id[selection.row])].family
+    traced = traced_kernels(thread_trace, family) if thread_trace else TracedKernels(reason=no_thread_trace)
     kernels = [
         study(trace, symbol, _device_of_symbol(trace, symbol, devices), sums[symbol.kernel.symbol], on_path.get(symbol.name))
         for symbol in symbols
@@ -66,6 +72,7 @@ def analyse(
         kernels=kernels,
         dag=dag,
         path=path,
+        traced=traced,
     )
     return assemble(findings)
 

@@ -15,7 +15,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect import rocm, run_directory
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.counter_passes import counter_passes
-from rocm_perf_lab.collect.passes import COUNTERS, Pass, ThreadTraceTarget
+from rocm_perf_lab.collect.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
 from rocm_perf_lab.collect.rocprofv3 import Rocprofv3
 from rocm_perf_lab.collect.tracer import BuiltinTracer
 
@@ -70,6 +70,16 @@ class Traces:
     @property
     def counters(self) -> list[Path]:
         return [found.output for found in self.passes if found.kind == COUNTERS and found.output is not None]
+
+    @property
+    def thread_trace(self) -> Path | None:
+        return next((found.output for found in self.passes if found.kind == THREAD_TRACE), None)
+
+    def no_thread_trace(self, wanted: bool) -> str:
+        """Why there is none."""
+        if not wanted:
+            return "switched off by --no-deep-analysis"
+        return next((found.reason for found in self.passes if found.kind == THREAD_TRACE and found.reason), "none was made")
 
 
 def profile(request: Request, program_output: IO | int | None, note: Note) -> tuple[Documents, Path]:
@@ -149,6 +159,8 @@ def _analyse_and_write(traces: Traces, directory: Path, request: Request) -> Doc
         traces.base,
         traces.repeats,
         traces.counters,
+        traces.thread_trace,
+        no_thread_trace=traces.no_thread_trace(request.deep_analysis),
         clock_mhz=request.clock_mhz,
         memory_bandwidth_gbps=request.memory_bandwidth_gbps,
     )

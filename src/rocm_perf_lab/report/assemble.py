@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
@@ -17,10 +17,12 @@ from rocm_perf_lab.analysis.roofline import NO_TIME
 from rocm_perf_lab.analysis.selection import Selection
 from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.analysis.symbols import is_runtime_kernel
+from rocm_perf_lab.analysis.thread_trace.kernels import TracedKernels
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.report import schema, sections
 from rocm_perf_lab.report.dispatch_table import DispatchTable
 from rocm_perf_lab.report.documents import Documents
+from rocm_perf_lab.report.thread_trace import thread_trace_section
 from rocm_perf_lab.rocpd.tables import Edges, Trace
 
 INFERRED_NOTE = (
@@ -41,6 +43,7 @@ class Findings:
     kernels: list[KernelFindings]
     dag: Dag
     path: CriticalPath | None
+    traced: TracedKernels = field(default_factory=TracedKernels)
 
 
 def assemble(findings: Findings) -> Documents:
@@ -250,6 +253,9 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
     position = roof.position if roof else None
     if position is None:
         fields["reasons"]["roofline_position"] = sections.no_position(roof)
+    traced = findings.traced.found.get(kernel.symbol.kernel.symbol)
+    if traced is None:
+        fields["reasons"]["thread_trace"] = findings.traced.reason
     return schema.KernelAnalysis(
         kernel=kernel.symbol.name,
         dispatches=len(kernel.symbol.rows),
@@ -259,6 +265,7 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         resources=sections.resources(kernel.symbol.kernel, findings.trace.dispatches, kernel.row),
         occupancy=sections.occupancy(kernel.occupancy, findings.device.cu.reason),
         evidence=sections.evidence(kernel.evidence),
+        thread_trace=thread_trace_section(traced) if traced else None,
         notes=list(kernel.notes),
         **fields,
     )

@@ -263,6 +263,77 @@ class HeadroomSection(Section):
     assumption: str
 
 
+class TracedInstruction(Section):
+    isa: str
+    source: str | None = Field(description="file:line; of inlined code the innermost, then ' -> ' and the place it went to")
+    vaddr: int = Field(description="in the code object")
+    hits: int = Field(description="executions by traced waves")
+    latency_cycles: int = Field(description="sum; stalls included")
+    stall_cycles: int
+    idle_cycles: int = Field(description="between what ran before and it")
+    share: float = Field(description="of the waves' cycles")
+
+
+class TracedLine(Section):
+    source: str = Field(description="file:line")
+    hits: int
+    latency_cycles: int
+    stall_cycles: int
+    idle_cycles: int
+    share: float = Field(description="of the waves' cycles that its instructions took")
+    waited_cycles: int = Field(description="that waves stalled, here or elsewhere, until an access of this line was done")
+
+
+class WaitedAccess(Section):
+    isa: str
+    source: str | None
+    times: int = Field(description="in how many waits it was waited for")
+    ended: int = Field(description="how many of those it ended, being the last")
+    waited_cycles: int = Field(description="that the waits which it ended took")
+
+
+class WaitChainSection(Section):
+    wait: TracedInstruction
+    accesses: list[WaitedAccess] = Field(description="what it waited for, the most cycles first")
+    unexplained_cycles: int = Field(description="of waits for which it is open what ended them, or that found nothing")
+
+
+class WavesOverTime(Section):
+    start_cycle: int
+    cycles_per_bin: float
+    waves: list[float] = Field(description="mean number on the CU, a bin each")
+    mean: float
+    peak: int
+
+
+class ThreadTraceSection(Section):
+    """One dispatch's waves on one CU, instruction by instruction."""
+
+    dispatch: int | None = Field(description="number in the name of the trace's files")
+    clock_mhz: float | None = Field(description="of the shader during the trace")
+    latency_is: Literal["stall + issue", "stall + execution"] | None = Field(description="gfx9, later: never compare the two")
+    waves: int | None
+    truncated_waves: int = Field(description="of which the trace lost instructions")
+    instructions: int
+    mix: dict[str, int] = Field(description="kind -> instructions executed")
+    issue_fraction: float | None = Field(description="of the waves' cycles; adds up to 1 with stall and idle")
+    stall_fraction: float | None
+    idle_fraction: float | None = Field(description="between two instructions: nothing to issue")
+    wait_fraction: float | None = Field(description="the part of the stalls at s_waitcnt, s_barrier and s_nop")
+    ipc: float | None = Field(description="instructions a cycle in which a SIMD had a wave")
+    valu_fraction: float | None = Field(description="of those cycles, in which a vector instruction issues")
+    mfma_fraction: float | None = Field(description="of those cycles, in which the matrix unit is busy")
+    vector_memory_latency_cycles: float | None = Field(description="mean, from issue to the end of the wait it ended")
+    scalar_memory_latency_cycles: float | None
+    lds_latency_cycles: float | None
+    waited_for: TracedLine | None = Field(description="the source line whose accesses waves wait longest for")
+    hot_instructions: list[TracedInstruction] = Field(description="the ten with the most cycles")
+    hot_lines: list[TracedLine] = Field(description="the ten with the most cycles; empty without line numbers")
+    wait_chains: list[WaitChainSection] = Field(description="the ten wait instructions with the longest stalls")
+    occupancy: WavesOverTime | None
+    notes: list[str]
+
+
 class KernelAnalysis(Section):
     kernel: str
     dispatches: int
@@ -275,6 +346,7 @@ class KernelAnalysis(Section):
     resources: Resources = Field(description="of the symbol's longest dispatch")
     occupancy: OccupancySection = Field(description="of the symbol's longest dispatch")
     evidence: list[EvidenceItem] = Field(description="every number that a rule can use")
+    thread_trace: ThreadTraceSection | None = Field(description="what its waves did; of one dispatch")
     notes: list[str] = Field(description="known biases and what had to be assumed")
 
 

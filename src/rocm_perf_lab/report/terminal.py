@@ -19,6 +19,7 @@ from rocm_perf_lab.report.schema import (
     RooflineSection,
     StabilitySection,
 )
+from rocm_perf_lab.report.thread_trace import describe
 
 _MOST_SYMBOLS = 8
 
@@ -125,6 +126,8 @@ def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, co
     if roof is not None:
         _roofline(roof, console)
     _occupancy(kernel, console)
+    if kernel.thread_trace is not None:
+        describe(kernel.thread_trace, lambda text: _say(console, text))
 
 
 def _undecided(undecided: dict[str, str], console: Console) -> None:

@@ -21,7 +21,7 @@ _MEMORY = ("vector", "scalar", "lds")
 MIX = {
     Category.SMEM: "scalar memory", Category.SALU: "scalar ALU", Category.VMEM: "vector memory", Category.FLAT: "vector memory",
     Category.LDS: "LDS", Category.VALU: "vector ALU", Category.JUMP: "branch", Category.NEXT: "branch",
-    Category.IMMEDIATE: "wait, barrier, nop", Category.CONTEXT: "other", Category.MESSAGE: "message, end", Category.BVH: "other",
+    Category.IMMEDIATE: "wait, barrier, nop", Category.MESSAGE: "message, end",
 }  # fmt: skip
 
 
@@ -148,8 +148,8 @@ def findings(trace: ThreadTrace, family: Family | None = None) -> Findings:
         else Value(float(code.hits.sum()), "instructions")
     )
     return Findings(
-        trace=trace, kernel=(name[1] or name[0]) if name else None, symbol=name[0] if name else None, reason=missing.get("code"),
-        instructions=count,
+        trace=trace, kernel=(name[1] or name[0]) if name else None, symbol=name[0].removesuffix(".kd") if name else None,
+        reason=missing.get("code"), instructions=count,
         waves=Value.missing("waves", no_waves) if trace.waves is None else Value(float(len(trace.waves)), "waves"),
         truncated_waves=sum(wave.truncated > 0 for wave in trace.waves or []),
         mix=_mix(trace.waves or []),
@@ -381,4 +381,4 @@ def _occupancy(trace: ThreadTrace) -> tuple[OccupancyOverTime | None, str | None
     edges = start + width * np.arange(_BINS + 1)
     means = np.diff(np.interp(edges, time, wave_cycles)) / width
     mean = float(wave_cycles[-1]) / float(time[-1] - time[0])
-    return OccupancyOverTime(start, width, tuple(means.tolist()), mean, int(count.max())), None
+    return OccupancyOverTime(start, width, tuple(means.round(6).tolist()), mean, int(count.max())), None

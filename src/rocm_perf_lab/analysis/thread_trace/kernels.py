@@ -1,0 +1,43 @@
+"""The thread traces of a program, by kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocm_perf_lab.analysis.thread_trace.findings import Findings, findings
+from rocm_perf_lab.analysis.thread_trace.read import read_all
+from rocm_perf_lab.arch.family import Family
+
+NOT_MADE = "no thread trace was made"
+OTHER_KERNEL = "the thread trace is of another kernel"
+
+
+@dataclass(frozen=True)
+class TracedKernels:
+    """found: mangled symbol -> what the trace says of it. reason: why any other kernel has none."""
+
+    found: dict[str, Findings] = field(default_factory=dict)
+    reason: str = NOT_MADE
+
+
+def traced_kernels(folder: Path, family: Family | None) -> TracedKernels:
+    """Of all traces in or below `folder`; of several of a kernel, the one with the most instructions."""
+    found: dict[str, Findings] = {}
+    reasons = []
+    for trace in read_all(folder):
+        if trace.code is None:
+            reasons.append(trace.missing["code"])
+            continue
+        said = findings(trace, family)
+        if said.symbol is None:
+            reasons.append(f"{trace.folder.name} does not name its kernel")
+        elif said.symbol not in found or _more(said, found[said.symbol]):
+            found[said.symbol] = said
+    if found:
+        return TracedKernels(found, OTHER_KERNEL)
+    return TracedKernels({}, "; ".join(dict.fromkeys(reasons)) or f"{folder} has no thread trace")
+
+
+def _more(one: Findings, other: Findings) -> bool:
+    return (one.instructions.value or 0) > (other.instructions.value or 0)

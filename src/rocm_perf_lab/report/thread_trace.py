@@ -1,0 +1,145 @@
+"""The section of analysis.json on a thread trace, and its part of the terminal report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rocm_perf_lab.analysis.thread_trace.findings import Cost, Findings, Instruction, SourceLine, WaitChain
+from rocm_perf_lab.report import schema, words
+from rocm_perf_lab.report.sections import nullable
+
+_MOST = 10
+NO_LINE = "the code has no line number here: compile with -g"
+_MEANING = {True: "stall + issue", False: "stall + execution"}
+
+
+def thread_trace_section(found: Findings) -> schema.ThreadTraceSection:
+    """Of a trace whose code could be read."""
+    trace = found.trace
+    fields = nullable(
+        waves=found.waves,
+        issue_fraction=found.issue_fraction,
+        stall_fraction=found.stall_fraction,
+        idle_fraction=found.idle_fraction,
+        wait_fraction=found.wait_fraction,
+        ipc=found.ipc,
+        valu_fraction=found.valu_fraction,
+        mfma_fraction=found.mfma_fraction,
+        vector_memory_latency_cycles=found.memory_latency["vector"],
+        scalar_memory_latency_cycles=found.memory_latency["scalar"],
+        lds_latency_cycles=found.memory_latency["lds"],
+    )
+    reasons = fields["reasons"]
+    if fields["waves"] is not None:
+        fields["waves"] = int(fields["waves"])
+    if trace.dispatch is None:
+        reasons["dispatch"] = "the name of the trace's files has none"
+    if trace.clock_mhz is None:
+        reasons["clock_mhz"] = trace.missing["clock_mhz"]
+    if trace.gfxip is None:
+        reasons["latency_is"] = trace.missing["gfxip"]
+    if found.waited_for is None:
+        reasons["waited_for"] = found.no_lines or found.no_chains or "no wave waited for memory that a line accessed"
+    if found.occupancy is None:
+        reasons["occupancy"] = found.no_occupancy or "not known"
+    return schema.ThreadTraceSection(
+        dispatch=trace.dispatch,
+        clock_mhz=trace.clock_mhz,
+        latency_is=None if trace.gfxip is None else _MEANING[trace.gfxip == 9],
+        truncated_waves=found.truncated_waves,
+        instructions=int(found.instructions.value or 0),
+        mix=found.mix,
+        waited_for=_line(found.waited_for) if found.waited_for else None,
+        hot_instructions=[_instruction(one) for one in found.hot_instructions[:_MOST]],
+        hot_lines=[_line(line) for line in found.hot_lines[:_MOST]],
+        wait_chains=[_chain(chain) for chain in found.chains[:_MOST]],
+        occupancy=_occupancy(found),
+        notes=_notes(found),
+        **fields,
+    )
+
+
+def _cost(cost: Cost) -> dict[str, int | float]:
+    return {
+        "hits": cost.hits,
+        "latency_cycles": cost.latency,
+        "stall_cycles": cost.stall,
+        "idle_cycles": cost.idle,
+        "share": cost.share,
+    }
+
+
+def _place(one: Instruction) -> dict:
+    if one.source:
+        return {"isa": one.text, "source": one.source}
+    return {"isa": one.text, "source": None, "reasons": {"source": NO_LINE}}
+
+
+def _instruction(one: Instruction) -> schema.TracedInstruction:
+    return schema.TracedInstruction(vaddr=one.vaddr, **_place(one), **_cost(one.cost))
+
+
+def _line(line: SourceLine) -> schema.TracedLine:
+    return schema.TracedLine(source=line.source, waited_cycles=line.waited, **_cost(line.cost))
+
+
+def _chain(chain: WaitChain) -> schema.WaitChainSection:
+    return schema.WaitChainSection(
+        wait=_instruction(chain.wait),
+        accesses=[
+            schema.WaitedAccess(times=one.times, ended=one.ended, waited_cycles=one.waited, **_place(one.instruction))
+            for one in chain.accesses[:_MOST]
+        ],
+        unexplained_cycles=chain.unexplained,
+    )
+
+
+def _occupancy(found: Findings) -> schema.WavesOverTime | None:
+    over = found.occupancy
+    if over is None:
+        return None
+    return schema.WavesOverTime(
+        start_cycle=over.start, cycles_per_bin=over.width, waves=list(over.waves), mean=over.mean, peak=over.peak
+    )
+
+
+def _notes(found: Findings) -> list[str]:
+    notes = []
+    if found.truncated_waves:
+        notes.append(f"the trace lost instructions of {found.truncated_waves} waves: what they did later is not in the sums")
+    if found.no_lines:
+        notes.append(f"no source lines: {found.no_lines}")
+    if found.no_chains:
+        notes.append(f"what waits waited for is not known: {found.no_chains}")
+    return notes
+
+
+def describe(section: schema.ThreadTraceSection, say: Callable[[str], None]) -> None:
+    """The lines of the terminal report; `say` takes a paragraph."""
+    shares = [f"{words.percent(section.issue_fraction)} issuing", f"{words.percent(section.stall_fraction)} stalled"]
+    if section.wait_fraction is not None:
+        shares[-1] += f" ({words.percent(section.wait_fraction)} in waits and barriers)"
+    shares.append(f"{words.percent(section.idle_fraction)} idle")
+    traced = f"{section.waves} waves" if section.waves is not None else "waves"
+    say(f"Thread trace: {traced}, {section.instructions:,} instructions on one CU: {', '.join(shares)}.")
+    busy = [f"{section.ipc:.3f} instructions a cycle and SIMD"] if section.ipc is not None else []
+    if section.valu_fraction is not None:
+        busy.append(f"VALU issuing {words.percent(section.valu_fraction)} of the time")
+    if section.mfma_fraction:
+        busy.append(f"matrix units busy {words.percent(section.mfma_fraction)}")
+    if section.vector_memory_latency_cycles is not None:
+        busy.append(f"{section.vector_memory_latency_cycles:,.0f} cycles a waited-for vector memory access")
+    if busy:
+        say(f"{'; '.join(busy)}.")
+    if section.waited_for is not None:
+        say(
+            f"Waves wait longest for the accesses of {section.waited_for.source} ({section.waited_for.waited_cycles:,} cycles)."
+        )
+    elif section.wait_chains and (first := section.wait_chains[0]).accesses:
+        say(f"Waves wait longest at `{first.wait.isa}`, for `{first.accesses[0].isa}`; line numbers need -g.")
+    if section.hot_lines:
+        first = section.hot_lines[0]
+        say(f"Most cycles: {first.source} ({words.percent(first.share)}).")
+    elif section.hot_instructions:
+        top = section.hot_instructions[0]
+        say(f"Most cycles: `{top.isa}` ({words.percent(top.share)}).")

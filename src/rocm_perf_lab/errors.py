@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import signal
 
+_LONGEST_WHAT = 1000  # It can quote what a file says: its head and tail are kept.
+
 
 class RocmPerfError(Exception):
     """Anything that ends a command with one clear line. Raise a subclass.
@@ -26,8 +28,10 @@ class RocmPerfError(Exception):
         self.mend = mend
 
     def __str__(self) -> str:
-        text = f"{self.what}; {self.mend}" if self.mend else self.what
-        return " ".join(text.split())
+        half = _LONGEST_WHAT // 2
+        what = self.what if len(self.what) <= _LONGEST_WHAT else f"{self.what[:half]} ... {self.what[-half:]}"
+        text = " ".join((f"{what}; {self.mend}" if self.mend else what).split())
+        return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 class UsageError(RocmPerfError):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.rocpd import check
 
 SCHEMA_VERSION = "3"
 _SQLITE_MAGIC = b"SQLite format 3\0"
@@ -31,10 +33,13 @@ def connect(path: Path) -> Iterator[sqlite3.Connection]:
         # immutable: SQLite takes no locks and looks for no journal, so a read-only directory works too.
         mode = "mode=ro&immutable=1" if readable is path else "mode=rw"
         connection = sqlite3.connect(f"{readable.resolve().as_uri()}?{mode}", uri=True)
+        # rocprofv3 writes UTF-8; what is not shall not keep the rest from being read.
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")
         try:
+            check.intact(connection, readable)
             _check_schema(connection, path)
             yield connection
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite quotes what it found: that may be no text.
             raise TraceError(f"{path} is damaged ({error})", "profile the program again") from error
         finally:
             connection.close()
@@ -59,6 +64,8 @@ def _copy_with_journal(path: Path, scratch: Path) -> Path:
 
 def _check_is_sqlite(path: Path) -> None:
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # To open a pipe would wait for a writer.
+            raise TraceError(f"cannot read the trace {path} (it is no file)", "give the path of a rocpd .db file")
         with path.open("rb") as file:
             head = file.read(len(_SQLITE_MAGIC))
     except OSError as error:
@@ -76,7 +83,7 @@ def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
     except MissingTable as error:
         raise TraceError(f"{path} is not a rocpd database ({error})", "give the .db file that rocprofv3 wrote") from error
     if versions != [SCHEMA_VERSION]:
-        found = ", ".join(map(str, versions)) or "none"
+        found = ", ".join(map(str, versions))[:40] or "none"
         raise TraceError(f"{path} has rocpd schema version {found}", f"write it with a profiler of schema {SCHEMA_VERSION}")
 
 

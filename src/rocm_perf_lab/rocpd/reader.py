@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.rocpd import check
 from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.columns import integer_columns
 from rocm_perf_lab.rocpd.connect import MissingTable, connect, table, was_interrupted
@@ -56,21 +57,22 @@ def _process(connection: sqlite3.Connection, path: Path) -> Process:
         mend = "profile again; a ROCTx message with a quote or semicolon in it makes rocprofv3 fail like this"
         raise TraceError(f"the trace {path} is unfinished: {why}", mend)
     pid, command, host, extdata = rows[0]
-    return Process(int(pid), command or "", host or "", _json_object(extdata))
+    return Process(check.integer(pid, "pid"), check.text(command), check.text(host), _json_object(extdata))
 
 
 def _agents(connection: sqlite3.Connection) -> dict[int, Agent]:
     rows = connection.execute(
         f'SELECT id, type, name, product_name, uuid, extdata FROM "{table(connection, "info_agent")}" ORDER BY id'
     )
-    return {row[0]: _agent(*row) for row in rows}
+    return {check.integer(row[0], "an agent's id"): _agent(*row) for row in rows}
 
 
 def _agent(id: int, type: str, name: str, product: str, uuid: Any, extdata: str) -> Agent:
     properties = _json_object(extdata)
     # rocprofv3 writes the PCI device id into the column uuid.
     pci_id = properties.get("device_id") or uuid
-    return Agent(id, type, name or "", product or "", pci_id if isinstance(pci_id, int) and pci_id else None, properties)
+    pci_id = pci_id if isinstance(pci_id, int) and 0 < pci_id < 2**32 else None
+    return Agent(id, check.text(type), check.text(name), check.text(product), pci_id, properties)
 
 
 def _kernels(connection: sqlite3.Connection) -> dict[int, Kernel]:
@@ -82,8 +84,9 @@ def _kernels(connection: sqlite3.Connection) -> dict[int, Kernel]:
 
 
 def _kernel(id: int, symbol: str, name: str | None, *numbers: int | None) -> Kernel:
-    symbol = (symbol or name or f"kernel {id}").removesuffix(".kd")
-    return Kernel(id, symbol, (name or symbol).removesuffix(".kd"), *(number or 0 for number in numbers))
+    symbol = (check.text(symbol) or check.text(name) or f"kernel {id}").removesuffix(".kd")
+    name = (check.text(name) or symbol).removesuffix(".kd")
+    return Kernel(id, symbol, name, *(check.integer(number, "a kernel's resources") for number in numbers))
 
 
 _DISPATCH_COLUMNS = (
@@ -97,7 +100,10 @@ def _dispatches(connection: sqlite3.Connection) -> Dispatches:
     columns = integer_columns(connection, _DISPATCH_COLUMNS, f'"{table(connection, "kernel_dispatch")}"', "id")
     grid = _side_by_side(columns, 13)
     workgroup = _side_by_side(columns, 10)
-    return Dispatches(*columns[:10], workgroup=workgroup, grid=grid)
+    dispatches = Dispatches(*columns[:10], workgroup=workgroup, grid=grid)
+    check.rows("dispatches", dispatches.id, dispatches.start, dispatches.end)
+    check.sizes("dispatches", workgroup, grid, dispatches.lds_bytes, dispatches.scratch_bytes)
+    return dispatches
 
 
 def _side_by_side(columns: list[np.ndarray], first: int) -> np.ndarray:
@@ -111,6 +117,7 @@ def _copies(connection: sqlite3.Connection, agents: dict[int, Agent]) -> Copies:
     names = ("id", "event_id", "stream_id", "start", '"end"', "size", "name_id", *_optional(connection))
     columns = integer_columns(connection, names, f'"{table(connection, "memory_copy")}"', "id")
     id, event, stream, start, end, size, name_id = columns[:7]
+    check.rows("copies", id, start, end)
     texts = _strings(connection, name_id)
     ids, index = codes(name_id)
     gpus = [agent.id for agent in agents.values() if agent.type == "GPU"]
@@ -157,14 +164,19 @@ def _edges(connection: sqlite3.Connection, process: Process, dispatches: Dispatc
 def _counters(connection: sqlite3.Connection, dispatches: Dispatches) -> dict[str, np.ndarray]:
     """Counter values per dispatch, summed over the hardware instances (rocprofv3 stores one row for each)."""
     rows = connection.execute(
-        f"""SELECT p.name, e.event_id, SUM(e.value) FROM "{table(connection, "pmc_event")}" e
+        f"""SELECT p.name, e.event_id, SUM(e.value), MIN(typeof(e.value) IN ('real', 'integer'))
+            FROM "{table(connection, "pmc_event")}" e
             JOIN "{table(connection, "info_pmc")}" p ON p.id = e.pmc_id GROUP BY p.name, e.event_id ORDER BY p.name"""
     ).fetchall()
+    # A sum with an instance missing from it would look like a smaller count.
+    rows = [row for row in rows if isinstance(row[1], int) and row[3] and check.finite(row[2])]
+    if rows:
+        check.unique_events(dispatches.event_id)
     counters: dict[str, np.ndarray] = {}
     rows_of_events = node_of(dispatches.event_id, np.array([row[1] for row in rows], np.int64))
-    for (name, _, value), row in zip(rows, rows_of_events.tolist(), strict=True):
-        if row >= 0 and value is not None:
-            column = counters.setdefault(name, np.full(len(dispatches), np.nan))
+    for (name, _, value, _), row in zip(rows, rows_of_events.tolist(), strict=True):
+        if row >= 0:
+            column = counters.setdefault(check.text(name), np.full(len(dispatches), np.nan))
             column[row] = value
     return counters
 
@@ -172,7 +184,7 @@ def _counters(connection: sqlite3.Connection, dispatches: Dispatches) -> dict[st
 def _json_object(text: str | None) -> dict[str, Any]:
     """A JSON column's object. Anything else in it is treated as absent: the column is a free-form extension."""
     try:
-        value = json.loads(text or "{}")
-    except ValueError:
+        value = json.loads(text or "{}") if isinstance(text, str | None) else None
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -1,0 +1,79 @@
+"""Refuses what no profiler writes. SQLite enforces neither types nor sense, and files rot: a number must not come of it.
+
+Everything here raises Nonsense, a sqlite3.DatabaseError, which rocpd.connect turns into an error that names the file.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_CHECKED_BYTES = 64 << 20  # SQLite's own check reads the file once more: a second or less up to here
+_LONGEST_NS = 366 * 24 * 3600 * 10**9
+_INT32_MAX = 2**31 - 1
+
+
+class Nonsense(sqlite3.DatabaseError):
+    """The file is a sound database, but what it says cannot be."""
+
+
+def intact(connection: sqlite3.Connection, path: Path) -> None:
+    """SQLite's integrity check. Larger files are read without: damage that SQLite meets on its way is still found."""
+    if path.stat().st_size <= _CHECKED_BYTES:
+        (state,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if state != "ok":
+            raise Nonsense(" ".join(str(state).split())[:100])
+
+
+def rows(what: str, id: np.ndarray, start: np.ndarray, end: np.ndarray) -> None:
+    """Rows in ascending order of id: ids are unique, and every row has times, which a clock can have given, in ns."""
+    if np.any(np.diff(id.astype(np.int64)) <= 0):
+        raise Nonsense(f"two {what} have the same id")
+    if not len(start):
+        return
+    if start.min() < 0 or end.min() < 0:
+        raise Nonsense(f"some {what} have no times")
+    if np.any(end < start):
+        raise Nonsense(f"{int(np.count_nonzero(end < start))} {what} end before they start")
+    if int(end.max()) - int(start.min()) > _LONGEST_NS:
+        raise Nonsense(f"the {what} span more than a year")
+
+
+def sizes(what: str, *columns: np.ndarray) -> None:
+    """Each is a size that a dispatch can have: 0 to 2^31 - 1."""
+    for column in columns:
+        if column.size and not 0 <= int(column.min()) <= int(column.max()) <= _INT32_MAX:
+            raise Nonsense(f"some {what} have a size that cannot be")
+
+
+def unique_events(event_id: np.ndarray) -> None:
+    """Counters belong to events: two dispatches with one event would share them."""
+    known = np.sort(event_id[event_id >= 0])
+    if np.any(known[1:] == known[:-1]):
+        raise Nonsense("two dispatches have the same event")
+
+
+def text(value: Any) -> str:
+    """A text column's value; '' for none."""
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value)
+
+
+def integer(value: Any, name: str, least: int = 0, most: int = _INT32_MAX) -> int:
+    """An integer column's value; 0 for none."""
+    if value is None:
+        return 0
+    if not isinstance(value, int) or not least <= value <= most:
+        raise Nonsense(f"{name} holds something that it cannot be")
+    return value
+
+
+def finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

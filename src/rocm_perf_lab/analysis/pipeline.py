@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rocm_perf_lab.analysis.counters import counters_by_symbol
@@ -14,25 +16,29 @@ from rocm_perf_lab.analysis.selection import select
 from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
 from rocm_perf_lab.analysis.thread_trace.kernels import NOT_MADE, TracedKernels, traced_kernels
-from rocm_perf_lab.errors import NoKernelsError, TraceError
+from rocm_perf_lab.errors import NoKernelsError, TraceError, UsageError
 from rocm_perf_lab.report.assemble import Findings, assemble
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
+from rocm_perf_lab.rocpd.restrict import WHOLE, Part
 from rocm_perf_lab.rocpd.tables import Trace
 
 __all__ = ["Documents", "analyse"]
 
 
 def analyse(
-    base: Path,
-    repeats: Sequence[Path] = (),
-    counters: Sequence[Path] = (),
+    base: Path | Origin,
+    repeats: Sequence[Path | Origin] = (),
+    counters: Sequence[Path | Origin] = (),
     thread_trace: Path | None = None,
     *,
     no_thread_trace: str = NOT_MADE,
     clock_mhz: float | None = None,
     memory_bandwidth_gbps: float | None = None,
+    part: Part = WHOLE,
+    kernel: str | None = None,
 ) -> Documents:
     """Analyses the runs of one program.
 
@@ -41,17 +47,19 @@ def analyse(
     counters: counter passes, for everything else.
     thread_trace: a folder with the files of one, as rocprofv3 writes them; no_thread_trace: why there is none.
     clock_mhz, memory_bandwidth_gbps: take the place of the device's known peak figures.
+    part: what of the traces to analyse; a window of time is not looked for in counter passes, which run slower.
+    kernel: a regular expression for the kernels to report on, out of the whole path; None for all.
 
     Raises TraceError for a trace that cannot be read, NoKernelsError if the base run dispatched no kernel.
     """
-    trace = read_trace(base)
+    trace = _read(base, part)
     if not len(trace.dispatches):
         raise NoKernelsError(
             f"{trace.process.command or base} launched no GPU kernel",
             "check that it is a HIP program and that it reaches its kernels",
         )
-    passes = [read_trace(path) for path in counters]
-    symbols = symbols_of(trace)
+    passes = [_read(source, replace(part, window=None)) for source in counters]
+    symbols = _wanted(symbols_of(trace), kernel)
     selection = select(trace, symbols)
     dag = build_dag(trace)
     path = critical_path(dag) if trace.has_times else None
@@ -68,7 +76,7 @@ def analyse(
         trace=trace,
         selection=selection,
         device=devices[int(trace.dispatches.agent_id[selection.row])],
-        stability=_stability(trace, repeats),
+        stability=_stability(trace, [_read(source, part) for source in repeats]),
         kernels=kernels,
         dag=dag,
         path=path,
@@ -77,11 +85,27 @@ def analyse(
     return assemble(findings)
 
 
-def _stability(trace: Trace, repeats: Sequence[Path]) -> Stability | None:
+def _read(source: Path | Origin, part: Part) -> Trace:
+    if isinstance(source, Origin):
+        return read_trace(source.path, source.suffix, part)
+    return read_trace(source, None, part)
+
+
+def _wanted(symbols: list[Symbol], kernel: str | None) -> list[Symbol]:
+    if kernel is None:
+        return symbols
+    wanted = [symbol for symbol in symbols if re.search(kernel, symbol.name)]
+    if not wanted:
+        some = ", ".join(symbol.name for symbol in symbols[:3])
+        raise UsageError(f"no kernel matches {kernel}", f"the trace has {len(symbols)} kernels, such as {some}")
+    return wanted
+
+
+def _stability(trace: Trace, repeats: Sequence[Trace]) -> Stability | None:
     """None if the base run has no times; repeats without times are left out."""
     if not trace.has_times:
         return None
-    runs = [trace, *(run for run in map(read_trace, repeats) if run.has_times)]
+    runs = [trace, *(run for run in repeats if run.has_times)]
     return stability([runtime_ms(run) for run in runs])
 
 

@@ -17,6 +17,7 @@ from rocm_perf_lab.errors import INTERRUPTED, RocmPerfError, UsageError, exit_co
 
 COMMANDS = {
     "profile": "profile",
+    "analyze": "analyze",
     "run": "run",
     "doctor": "doctor",
     "counters": "counters",

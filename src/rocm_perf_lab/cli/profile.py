@@ -50,7 +50,10 @@ class _Integer(click.ParamType):
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop a run that takes longer.")
 @click.option("--clock-mhz", type=click.FloatRange(min=0, min_open=True), metavar="MHZ", help="GPU clock for the ceilings.")
 @click.option(
-    "--memory-bandwidth-gbps", type=click.FloatRange(min=0, min_open=True), metavar="GB/S", help="Memory bandwidth for the ceilings."
+    "--memory-bandwidth-gbps",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="GB/S",
+    help="Memory bandwidth for the ceilings.",
 )
 @click.option(
     "--roofline/--no-roofline", default=True, show_default=True, help="Collect counters and place kernels under the roofs."

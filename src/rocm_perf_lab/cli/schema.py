@@ -1,4 +1,4 @@
-"""`rocm-perf schema`: the JSON Schema of what `profile` writes and prints."""
+"""`rocm-perf schema`: the JSON Schema of what `profile` and `analyze` write and print."""
 
 from __future__ import annotations
 
@@ -7,28 +7,43 @@ from typing import Any
 
 import click
 
-_DOCUMENTS = ("profile", "roofline", "dag", "analysis")
+_OF_A_RUN = ("profile", "roofline", "dag", "analysis")
+_DOCUMENTS = (*_OF_A_RUN, "summary")
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 @click.command()
-@click.argument("document", type=click.Choice(_DOCUMENTS), required=False)
+@click.argument("document", type=click.Choice((*_DOCUMENTS, "analyze")), required=False)
 def command(document: str | None) -> None:
-    """Print the JSON Schema of DOCUMENT.json in a run directory, or of all that `profile --json` prints."""
+    """Print the JSON Schema of DOCUMENT.json in a run directory, of all that `analyze --json` prints, or of all that
+    `profile --json` prints."""
     from rocm_perf_lab.report.schema import json_schema
 
     schemas = json_schema()
-    click.echo(json.dumps(schemas[document] if document else _of_json_output(schemas), indent=2))
+    if document == "analyze":
+        found = _of_analyze(schemas)
+    else:
+        found = schemas[document] if document else _of_profile(schemas)
+    click.echo(json.dumps(found, indent=2))
 
 
-def _of_json_output(schemas: dict[str, Any]) -> dict[str, Any]:
+def _of_profile(schemas: dict[str, Any]) -> dict[str, Any]:
+    parts = _named(schemas, _OF_A_RUN) | {"run_directory": {"type": "string"}}
+    return {"$schema": _DIALECT, "title": "What `rocm-perf profile --json` prints", **_object(parts)}
+
+
+def _of_analyze(schemas: dict[str, Any]) -> dict[str, Any]:
+    one = _object(_named(schemas, _OF_A_RUN) | {"run_directory": {"type": "string"}})
+    references = {name: {"$ref": f"urn:rocm-perf-lab:{name}"} for name in _OF_A_RUN}
+    ranks = {"type": "array", "items": _object(references)}
+    several = _object(_named(schemas, ("summary",)) | {"ranks": ranks, "run_directory": {"type": "string"}})
+    return {"$schema": _DIALECT, "title": "What `rocm-perf analyze --json` prints", "oneOf": [one, several]}
+
+
+def _named(schemas: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     # An $id of its own makes the references inside an embedded schema look in that schema, not in the whole.
-    parts = {name: {"$id": f"urn:rocm-perf-lab:{name}", **schemas[name]} for name in _DOCUMENTS}
-    properties = parts | {"run_directory": {"type": "string"}}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "What `rocm-perf profile --json` prints",
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {name: {"$id": f"urn:rocm-perf-lab:{name}", **schemas[name]} for name in names}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

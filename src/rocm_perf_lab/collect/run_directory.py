@@ -21,7 +21,7 @@ from rocm_perf_lab.errors import OutputError
 
 TRACE_FOLDER = ".rocpd_profile"
 _REMOVE_SECONDS = 5.0
-_SIGNATURE = "profile.json"  # What a directory must hold to be taken for an earlier run, which may be replaced.
+_SIGNATURES = ("profile.json", "summary.json")  # One of these makes a directory an earlier run, which may be replaced.
 
 # Other operating system errors while a run directory grows are defects of this program, not of its surroundings.
 _OUTPUT_TROUBLE = {
@@ -88,7 +88,7 @@ def _check_replaceable(destination: Path) -> None:
         raise OutputError(f"{destination} is the folder you are in", "name another with -o; it becomes the run directory")
     if not destination.is_dir():
         raise OutputError(f"{destination} exists and is no directory", "name another with -o")
-    if any(destination.iterdir()) and not (destination / _SIGNATURE).is_file():
+    if any(destination.iterdir()) and not any((destination / name).is_file() for name in _SIGNATURES):
         raise OutputError(f"{destination} exists and holds something else than a run", "name another with -o")
 
 

@@ -9,15 +9,21 @@ from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, Document,
 
 
 @dataclass(frozen=True)
-class Documents:
-    """dispatches: one row per dispatch or copy."""
+class Reports:
+    """The documents that are small, however long the trace is."""
 
     profile: ProfileDocument
     roofline: RooflineDocument
     dag: DagDocument
     analysis: AnalysisDocument
-    dispatches: DispatchTable
 
     def by_name(self) -> dict[str, Document]:
         """File stem -> document."""
         return {"profile": self.profile, "roofline": self.roofline, "dag": self.dag, "analysis": self.analysis}
+
+
+@dataclass(frozen=True)
+class Documents(Reports):
+    """dispatches: one row per dispatch or copy."""
+
+    dispatches: DispatchTable

@@ -356,6 +356,43 @@ class AnalysisDocument(Document):
     kernels: list[KernelAnalysis]
 
 
+class RankSummary(Section):
+    rank: int | None = Field(description="as the launcher numbered it")
+    directory: str = Field(description="its documents, in the run directory")
+    database: str
+    command: str
+    host: str
+    pid: int
+    gpu: str = Field(description="product")
+    timing: Literal["measured", "modelled"]
+    dispatches: int
+    kernel_time_ms: float | None = Field(description="time in the program's own kernels")
+    span_ms: float | None = Field(description="from the first start to the last end on its GPUs")
+    dominant_symbol: str | None
+    fraction: float | None = Field(description="the dominant symbol's, of the rank's critical path")
+
+
+class KernelOverRanks(Section):
+    kernel: str
+    ranks: int = Field(description="how many launched it")
+    dispatches: int
+    total_ms: float | None
+    min_ms: float | None = Field(description="of the ranks that launched it")
+    max_ms: float | None
+    imbalance: float | None = Field(description="max / mean over all ranks; 1 is balanced")
+
+
+class SummaryDocument(Section):
+    """summary.json: several ranks side by side."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    tool: Tool
+    ranks: list[RankSummary]
+    slowest_rank: int | None = Field(description="place in `ranks` of the longest span")
+    kernels: list[KernelOverRanks] = Field(description="most total time first")
+    notes: list[str]
+
+
 DOCUMENTS: dict[str, type[Document]] = {
     "profile": ProfileDocument,
     "roofline": RooflineDocument,
@@ -366,4 +403,4 @@ DOCUMENTS: dict[str, type[Document]] = {
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schemas of all documents: file stem -> schema."""
-    return {name: model.model_json_schema() for name, model in DOCUMENTS.items()}
+    return {name: model.model_json_schema() for name, model in (DOCUMENTS | {"summary": SummaryDocument}).items()}

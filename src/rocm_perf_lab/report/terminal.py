@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from rocm_perf_lab.report import words
-from rocm_perf_lab.report.documents import Documents
+from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.layout import heading as _heading
+from rocm_perf_lab.report.layout import say as _say
+from rocm_perf_lab.report.layout import text_table as _table
 from rocm_perf_lab.report.schema import (
     DagDocument,
     Document,
@@ -24,7 +25,7 @@ from rocm_perf_lab.report.thread_trace import describe
 _MOST_SYMBOLS = 8
 
 
-def render(documents: Documents, console: Console) -> None:
+def render(documents: Reports, console: Console) -> None:
     """Prints the report, on the kernel that dominates the critical path. Without a terminal it is plain text."""
     profile, dag = documents.profile, documents.dag
     kernel = _kernel_of_interest(documents)
@@ -42,7 +43,7 @@ def render(documents: Documents, console: Console) -> None:
     _notes([*kernel.notes, *kernel.occupancy.notes], console)
 
 
-def _kernel_of_interest(documents: Documents) -> KernelAnalysis:
+def _kernel_of_interest(documents: Reports) -> KernelAnalysis:
     """The dominant kernel; where the path is not known, the profile's."""
     by_name = {kernel.kernel: kernel for kernel in documents.analysis.kernels}
     return by_name.get(documents.dag.dominant_symbol or "") or by_name[documents.profile.kernel.name]
@@ -227,25 +228,3 @@ def _notes(notes: list[str], console: Console) -> None:
 
 def _shorten(text: str, width: int = 160) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
-
-
-def _heading(console: Console, text: str) -> None:
-    console.print()
-    _say(console, text, style="bold cyan", indent=0)
-
-
-def _say(console: Console, text: str, style: str = "", indent: int = 2) -> None:
-    """A paragraph, wrapped with a hanging indent if it is a list item."""
-    # Text, not markup: kernel names can hold square brackets.
-    hanging = indent + 2 if text.startswith("- ") else indent
-    for number, line in enumerate(Text(text, style=style).wrap(console, console.width - hanging)):
-        line.rstrip()
-        console.print(Text(" " * (hanging if number else indent)) + line, no_wrap=True, crop=False, overflow="ignore")
-
-
-def _table(first: str, *rest: str) -> Table:
-    table = Table(box=None, padding=(0, 0, 0, 2), header_style="dim")
-    table.add_column(first, no_wrap=True)
-    for name in rest:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.report.documents import Documents
-from rocm_perf_lab.report.schema import Document
+from rocm_perf_lab.report.schema import Document, Section, SummaryDocument
 
 
-def to_json(document: Document) -> str:
+def to_json(document: Section) -> str:
     """The document as JSON text: the schema's order of fields, two spaces, one newline at the end."""
     return json.dumps(document.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -21,12 +23,24 @@ def write_documents(directory: Path, documents: Documents) -> None:
 
     The same documents give the same bytes. OutputError if a file cannot be written.
     """
+    write_json(directory, documents.by_name())
+    with _output_errors(directory):
+        _replace(Path(directory) / "dispatches.parquet", documents.dispatches.write)
+
+
+def write_json(directory: Path, documents: Mapping[str, Document | SummaryDocument]) -> None:
+    """Writes <name>.json for each document; otherwise as write_documents."""
     directory = Path(directory)
-    try:
+    with _output_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        for name, document in documents.by_name().items():
+        for name, document in documents.items():
             _replace(directory / f"{name}.json", lambda file, of=document: file.write_text(to_json(of), "utf-8"))
-        _replace(directory / "dispatches.parquet", documents.dispatches.write)
+
+
+@contextmanager
+def _output_errors(directory: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise OutputError(f"cannot write {error.filename or directory} ({error.strerror})", "choose another -o DIR") from error
 

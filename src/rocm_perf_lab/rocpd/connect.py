@@ -17,9 +17,17 @@ SCHEMA_VERSION = "3"
 _SQLITE_MAGIC = b"SQLite format 3\0"
 
 
+class Connection(sqlite3.Connection):
+    """suffix: of the tables of the process that is read, '' for tables without one; None for the views over all."""
+
+    suffix: str | None = None
+
+
 @contextmanager
-def connect(path: Path) -> Iterator[sqlite3.Connection]:
+def connect(path: Path, suffix: str | None = None) -> Iterator[Connection]:
     """A connection to the rocpd database at `path`, checked to be one of schema 3.
+
+    suffix: which process of a merged database to read, one of suffixes().
 
     A database with a journal beside it was left by a writer that died. Reading such a file rolls the journal back, which
     changes both: a copy is opened instead.
@@ -32,7 +40,8 @@ def connect(path: Path) -> Iterator[sqlite3.Connection]:
         readable = _copy_with_journal(path, Path(scratch)) if _sidecars(path) else path
         # immutable: SQLite takes no locks and looks for no journal, so a read-only directory works too.
         mode = "mode=ro&immutable=1" if readable is path else "mode=rw"
-        connection = sqlite3.connect(f"{readable.resolve().as_uri()}?{mode}", uri=True)
+        connection = sqlite3.connect(f"{readable.resolve().as_uri()}?{mode}", uri=True, factory=Connection)
+        connection.suffix = suffix
         # rocprofv3 writes UTF-8; what is not shall not keep the rest from being read.
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
         try:
@@ -76,24 +85,38 @@ def _check_is_sqlite(path: Path) -> None:
         raise TraceError(f"{path} is not a SQLite database", "give the .db file that rocprofv3 or rocm-perf wrote")
 
 
-def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+def _check_schema(connection: Connection, path: Path) -> None:
     try:
         rows = connection.execute(f'SELECT value FROM "{table(connection, "metadata")}" WHERE tag = ?', ("schema_version",))
         versions = [row[0] for row in rows]
     except MissingTable as error:
         raise TraceError(f"{path} is not a rocpd database ({error})", "give the .db file that rocprofv3 wrote") from error
-    if versions != [SCHEMA_VERSION]:
+    if not versions or set(versions) != {SCHEMA_VERSION}:
         found = ", ".join(map(str, versions))[:40] or "none"
         raise TraceError(f"{path} has rocpd schema version {found}", f"write it with a profiler of schema {SCHEMA_VERSION}")
+
+
+def suffixes(connection: Connection) -> list[str]:
+    """The suffixes of the tables, one for each process whose trace is in the file; [''] for tables without.
+
+    rocprofv3 writes one process a file; AMD's `rocpd merge` puts several into one, with views over all of them.
+    """
+    prefix = "rocpd_kernel_dispatch"
+    rows = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB ?", (prefix + "_" + "[0-9a-f]" * 8 + "_*",)
+    )
+    return sorted(row[0].removeprefix(prefix) for row in rows) or [""]
 
 
 class MissingTable(Exception):
     """The database has neither the view rocpd_<name> nor exactly one table rocpd_<name>_<uuid>."""
 
 
-def table(connection: sqlite3.Connection, name: str) -> str:
+def table(connection: Connection, name: str) -> str:
     """The table or view that holds rocpd_<name>: the plain view where there is one, else the table with the uuid suffix."""
     plain = f"rocpd_{name}"
+    if connection.suffix is not None:
+        return plain + connection.suffix
     # '_' is a wildcard of LIKE; GLOB takes it literally. A uuid suffix starts with 8 hexadecimal digits.
     suffixed = plain + "_" + "[0-9a-f]" * 8 + "_*"
     rows = connection.execute("SELECT name FROM sqlite_master WHERE name = ? OR name GLOB ?", (plain, suffixed))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +12,32 @@ from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd import check
 from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.columns import integer_columns
-from rocm_perf_lab.rocpd.connect import MissingTable, connect, table, was_interrupted
+from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table, was_interrupted
 from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges, node_of
+from rocm_perf_lab.rocpd.restrict import WHOLE, Part, restrict
 from rocm_perf_lab.rocpd.tables import NO_ID, Agent, Copies, Dispatches, Edges, Kernel, Process, Trace
 
 _ROWS_AT_ONCE = 100_000  # bounds the Python objects alive at a time; the arrays themselves are compact
 
 
-def read_trace(path: Path) -> Trace:
-    """The whole trace at `path`, a rocpd database of schema 3 by rocprofv3 or by the built-in tracer.
+def read_trace(path: Path, suffix: str | None = None, part: Part = WHOLE) -> Trace:
+    """The trace at `path`, a rocpd database of schema 3 by rocprofv3 or by the built-in tracer, or a part of it.
+
+    suffix: of the tables to read, where the file holds several processes.
 
     Raises TraceError for a file that cannot be read or that holds no process (its writer died before writing records).
     A trace without dispatches is a valid one.
     """
     path = Path(path)
-    with connect(path) as connection:
+    with connect(path, suffix) as connection:
         try:
+            if suffix is None and (count := len(suffixes(connection))) > 1:
+                raise TraceError(f"{path} holds the traces of {count} processes", "read it with `rocm-perf analyze`")
             process = _process(connection, path)
             agents = _agents(connection)
             dispatches = _dispatches(connection)
             copies = _copies(connection, agents)
+            dispatches, copies = restrict(part, agents, dispatches, copies)
             return Trace(
                 path=path,
                 process=process,
@@ -47,7 +52,7 @@ def read_trace(path: Path) -> Trace:
             raise TraceError(f"{path} is not a complete rocpd database ({error})", "profile the program again") from error
 
 
-def _process(connection: sqlite3.Connection, path: Path) -> Process:
+def _process(connection: Connection, path: Path) -> Process:
     rows = connection.execute(
         f"""SELECT p.pid, p.command, n.hostname, p.extdata FROM "{table(connection, "info_process")}" p
             LEFT JOIN "{table(connection, "info_node")}" n ON n.id = p.nid ORDER BY p.id LIMIT 1"""
@@ -60,7 +65,7 @@ def _process(connection: sqlite3.Connection, path: Path) -> Process:
     return Process(check.integer(pid, "pid"), check.text(command), check.text(host), _json_object(extdata))
 
 
-def _agents(connection: sqlite3.Connection) -> dict[int, Agent]:
+def _agents(connection: Connection) -> dict[int, Agent]:
     rows = connection.execute(
         f'SELECT id, type, name, product_name, uuid, extdata FROM "{table(connection, "info_agent")}" ORDER BY id'
     )
@@ -75,7 +80,7 @@ def _agent(id: int, type: str, name: str, product: str, uuid: Any, extdata: str)
     return Agent(id, check.text(type), check.text(name), check.text(product), pci_id, properties)
 
 
-def _kernels(connection: sqlite3.Connection) -> dict[int, Kernel]:
+def _kernels(connection: Connection) -> dict[int, Kernel]:
     rows = connection.execute(
         f"""SELECT id, kernel_name, display_name, arch_vgpr_count, accum_vgpr_count, sgpr_count, group_segment_size,
             private_segment_size FROM "{table(connection, "info_kernel_symbol")}" ORDER BY id"""
@@ -96,7 +101,7 @@ _DISPATCH_COLUMNS = (
 )  # fmt: skip
 
 
-def _dispatches(connection: sqlite3.Connection) -> Dispatches:
+def _dispatches(connection: Connection) -> Dispatches:
     columns = integer_columns(connection, _DISPATCH_COLUMNS, f'"{table(connection, "kernel_dispatch")}"', "id")
     grid = _side_by_side(columns, 13)
     workgroup = _side_by_side(columns, 10)
@@ -113,7 +118,7 @@ def _side_by_side(columns: list[np.ndarray], first: int) -> np.ndarray:
     return three
 
 
-def _copies(connection: sqlite3.Connection, agents: dict[int, Agent]) -> Copies:
+def _copies(connection: Connection, agents: dict[int, Agent]) -> Copies:
     names = ("id", "event_id", "stream_id", "start", '"end"', "size", "name_id", *_optional(connection))
     columns = integer_columns(connection, names, f'"{table(connection, "memory_copy")}"', "id")
     id, event, stream, start, end, size, name_id = columns[:7]
@@ -128,13 +133,13 @@ def _copies(connection: sqlite3.Connection, agents: dict[int, Agent]) -> Copies:
     return Copies(id, event, agent, stream, start, end, size, index, labels)
 
 
-def _optional(connection: sqlite3.Connection) -> list[str]:
+def _optional(connection: Connection) -> list[str]:
     """The columns of the copy table that say between which agents, as far as this database has them."""
     there = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "memory_copy")}")')}
     return [name for name in ("src_agent_id", "dst_agent_id") if name in there]
 
 
-def _strings(connection: sqlite3.Connection, ids: np.ndarray) -> dict[int, str]:
+def _strings(connection: Connection, ids: np.ndarray) -> dict[int, str]:
     """The texts behind the ids that occur in a column."""
     strings = table(connection, "string")
     found = {}
@@ -145,7 +150,7 @@ def _strings(connection: sqlite3.Connection, ids: np.ndarray) -> dict[int, str]:
     return found
 
 
-def _edges(connection: sqlite3.Connection, process: Process, dispatches: Dispatches, copies: Copies) -> Edges:
+def _edges(connection: Connection, process: Process, dispatches: Dispatches, copies: Copies) -> Edges:
     """The dependencies that the collector recorded; where it records none, those that order in time suggests."""
     if not process.has_exact_dependencies:
         return inferred_edges(dispatches, copies)
@@ -161,7 +166,7 @@ def _edges(connection: sqlite3.Connection, process: Process, dispatches: Dispatc
     return exact_edges(np.concatenate(chunks), dispatches, copies)
 
 
-def _counters(connection: sqlite3.Connection, dispatches: Dispatches) -> dict[str, np.ndarray]:
+def _counters(connection: Connection, dispatches: Dispatches) -> dict[str, np.ndarray]:
     """Counter values per dispatch, summed over the hardware instances (rocprofv3 stores one row for each)."""
     rows = connection.execute(
         f"""SELECT p.name, e.event_id, SUM(e.value), MIN(typeof(e.value) IN ('real', 'integer'))

@@ -1,0 +1,125 @@
+"""The analysis of many ranks, each in a process of its own, here or on the workers of a Dask cluster.
+
+What travels back are the JSON documents, some 100 KB a rank, however long the trace is. The table of dispatches is written
+by the process that made it, if it sees the run directory (this machine does, and the workers where it is on a shared file
+system).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.analysis.ranks import Rank
+from rocm_perf_lab.errors import UnavailableError
+from rocm_perf_lab.rocpd.restrict import EmptyPartError, Part
+
+MARK = ".rocpd_profile"  # stands in every run directory while it grows: who sees it sees the directory
+
+
+@dataclass(frozen=True)
+class Request:
+    """How to analyse each rank; see pipeline.analyse."""
+
+    part: Part
+    kernel: str | None
+    clock_mhz: float | None
+    memory_bandwidth_gbps: float | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """documents: file stem -> JSON object; None where the part that was asked for is empty, as `empty` says.
+
+    has_table: whether the table of dispatches was written.
+    """
+
+    documents: dict[str, Any] | None
+    has_table: bool = False
+    empty: EmptyPartError | None = None
+
+
+def analyse_rank(rank: Rank, request: Request, directory: Path, folder: str) -> Result:
+    """Analyses one rank and writes its table of dispatches into directory/folder, if that directory can be seen here."""
+    from rocm_perf_lab.analysis.pipeline import analyse
+
+    try:
+        documents = analyse(
+            rank.base,
+            rank.repeats,
+            rank.counters,
+            clock_mhz=request.clock_mhz,
+            memory_bandwidth_gbps=request.memory_bandwidth_gbps,
+            part=request.part,
+            kernel=request.kernel,
+        )
+    except EmptyPartError as error:
+        return Result(None, empty=error)
+    sees = (directory / MARK).is_dir()
+    if sees:
+        (directory / folder).mkdir(exist_ok=True)
+        documents.dispatches.write(directory / folder / "dispatches.parquet")
+    return Result({name: document.model_dump(mode="json") for name, document in documents.by_name().items()}, sees)
+
+
+def analyse_ranks(
+    ranks: Sequence[Rank],
+    folders: Sequence[str],
+    request: Request,
+    directory: Path,
+    scheduler: str | None,
+    done: Callable[[int], None],
+) -> list[Result]:
+    """The results in the order of `ranks`. done: told after each how many there are. scheduler: of Dask, or None.
+
+    Raises what the analysis of a rank raises; UnavailableError if Dask is missing, its scheduler cannot be reached, or a
+    process that analyses is killed.
+    """
+    directory = directory.resolve()
+    if len(ranks) == 1 and scheduler is None:
+        return [analyse_rank(ranks[0], request, directory, folders[0])]
+    results = []
+    with _executor(len(ranks), scheduler) as pool:
+        work = zip(ranks, folders, strict=True)
+        futures = [pool.submit(analyse_rank, rank, request, directory, folder) for rank, folder in work]
+        try:
+            for future in futures:
+                results.append(future.result())
+                done(len(results))
+        except BrokenProcessPool as error:
+            mend = "analyse fewer databases at a time, or give them to more machines with --scheduler"
+            raise UnavailableError("a process that analysed a rank was killed, perhaps for want of memory", mend) from error
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
+    return results
+
+
+@contextmanager
+def _executor(tasks: int, scheduler: str | None) -> Iterator[Executor]:
+    if scheduler is None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        # Not forked: reading uses threads, and a fork copies their locks in whatever state they are.
+        with ProcessPoolExecutor(min(tasks, cores), mp_context=get_context("spawn")) as pool:
+            yield pool
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        mend = "run `pip install 'rocm-perf-lab[dask]'`"
+        raise UnavailableError("--scheduler needs Dask, which is not installed", mend) from error
+    try:
+        client = Client(scheduler, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        mend = "start one with `dask scheduler`, or check the address"
+        raise UnavailableError(f"no Dask scheduler answers at {scheduler}", mend) from error
+    with client, client.get_executor(pure=False, retries=1) as pool:
+        yield pool

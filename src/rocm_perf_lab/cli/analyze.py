@@ -1,0 +1,123 @@
+"""`rocm-perf analyze`: the analysis of databases that exist already, wherever they were collected."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.errors import MissingInputError, UsageError
+
+_PLAIN_WIDTH = 120
+_NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+class _Window(click.ParamType):
+    """'10ms:1.5s' -> (10000000, 1500000000); either side can be left out; without a unit, milliseconds."""
+
+    name = "window"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        begin, colon, end = value.partition(":")
+        if not colon:
+            self.fail(f"{value!r} is not START:END", param, ctx)
+        window = tuple(self._ns(text, param, ctx) if text else None for text in (begin, end))
+        if None not in window and window[0] >= window[1]:
+            self.fail(f"{value!r} ends before it starts", param, ctx)
+        return window
+
+    def _ns(self, text: str, param, ctx) -> int:
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?", text.strip())
+        if not found:
+            self.fail(f"{text!r} is not a time such as 250us, 10ms or 1.5s", param, ctx)
+        return round(float(found[1]) * _NS[found[2] or "ms"])
+
+
+class _Regex(click.ParamType):
+    name = "regex"
+
+    def convert(self, value, param, ctx):
+        try:
+            re.compile(value)
+        except re.error as error:
+            self.fail(f"{value!r} is not a regular expression ({error})", param, ctx)
+        return value
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TRACE...")
+@click.option(
+    "--kernel", type=_Regex(), metavar="REGEX", help="Report on the kernels that match; the critical path is still that of all."
+)
+@click.option("--gpu", type=click.IntRange(min=0), metavar="N", help="Only this GPU, counted from 0 as HIP does.")
+@click.option("--time-window", "window", type=_Window(), metavar="START:END",
+              help="Only what starts in it, from the first dispatch or copy: 10ms:1.5s, 250us:, :2s.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",
+              help="The run directory to write.  [default: ./<first trace>.rocm-perf]")  # fmt: skip
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Analyse the ranks on the workers of this Dask scheduler.  [default: processes here]"
+)
+@click.option("--clock-mhz", type=click.FloatRange(min=0, min_open=True), metavar="MHZ", help="GPU clock for the ceilings.")
+@click.option("--memory-bandwidth-gbps", type=click.FloatRange(min=0, min_open=True), metavar="GB/S",
+              help="Memory bandwidth for the ceilings.")  # fmt: skip
+@debug_option
+def command(
+    traces: tuple[Path, ...],
+    kernel: str | None,
+    gpu: int | None,
+    window: tuple[int | None, int | None] | None,
+    as_json: bool,
+    destination: Path | None,
+    scheduler: str | None,
+    clock_mhz: float | None,
+    memory_bandwidth_gbps: float | None,
+) -> None:
+    """Analyse rocpd databases: those of rocprofv3 or of this tool, of one run or of several.
+
+    A folder stands for all .db files in it. Databases of different ranks are analysed side by side; repeated runs and
+    counter passes are put to the rank that they belong to. Neither a GPU nor ROCm is needed, and the databases stay as
+    they are.
+    """
+    databases = [path for trace in traces for path in _databases(trace)]
+    if len({path.resolve() for path in databases}) < len(databases):
+        raise UsageError("a trace is named twice", "name each database once")
+    from rocm_perf_lab.analysis.spread import Request
+    from rocm_perf_lab.report.existing import analyse_existing
+    from rocm_perf_lab.rocpd.restrict import Part
+
+    destination = destination or Path(f"{databases[0].stem.removesuffix('_results')}.rocm-perf")
+    request = Request(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps)
+    found = analyse_existing(databases, request, destination, scheduler, note)
+    if as_json:
+        click.echo(json.dumps(found.as_json() | {"run_directory": str(destination)}, indent=2, allow_nan=False))
+        return
+    from rich.console import Console
+
+    from rocm_perf_lab.report.terminal import render
+    from rocm_perf_lab.report.terminal_ranks import render_ranks
+
+    console = Console(width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
+    if found.summary is not None:
+        render_ranks(found.summary, console)
+    render(found.of_interest(), console)
+    console.print(f"\nRun directory: {destination}", highlight=False, soft_wrap=True)
+
+
+def _databases(trace: Path) -> list[Path]:
+    """The database itself, or those in the folder and its subfolders (rocprofv3 makes one for each host)."""
+    if not trace.exists():
+        raise MissingInputError(f"there is no trace {trace}", "give the path of a rocpd .db file, or of a folder with some")
+    if not trace.is_dir():
+        return [trace]
+    found = sorted(trace.rglob("*.db"))
+    if not found:
+        raise MissingInputError(f"the folder {trace} holds no .db file", "profile with `rocprofv3 --output-format rocpd`")
+    return found

@@ -1,0 +1,97 @@
+"""From existing databases to a run directory: one rank's documents in it, or several ranks' in folders and a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.analysis.ranks import Rank, ranks
+from rocm_perf_lab.analysis.spread import Request, Result, analyse_ranks
+from rocm_perf_lab.collect import run_directory
+from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.schema import DOCUMENTS, SummaryDocument
+from rocm_perf_lab.report.summary import RankReports, summary
+from rocm_perf_lab.report.write import write_json
+from rocm_perf_lab.rocpd.origin import origins
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Found:
+    """reports: of each rank. summary: None for a single rank."""
+
+    reports: list[Reports]
+    summary: SummaryDocument | None
+
+    def as_json(self) -> dict[str, Any]:
+        """What --json prints: one rank's documents by name, or the summary and all ranks' documents."""
+        as_json = [{name: found.model_dump(mode="json") for name, found in of.by_name().items()} for of in self.reports]
+        return as_json[0] if self.summary is None else {"summary": self.summary.model_dump(mode="json"), "ranks": as_json}
+
+    def of_interest(self) -> Reports:
+        """Of the only rank, or of the slowest."""
+        return self.reports[self.summary.slowest_rank or 0 if self.summary is not None else 0]
+
+
+def analyse_existing(paths: Sequence[Path], request: Request, destination: Path, scheduler: str | None, note: Note) -> Found:
+    """Analyses the databases and writes the run directory, which appears complete or not at all.
+
+    note: told in one line about what goes on and what had to be assumed. Raises a RocmPerfError.
+    """
+    found, notes = ranks([origin for path in paths for origin in origins(path)])
+    for text in notes:
+        note(text)
+    if len(paths) > 1:
+        for text in _what_is_what(found):
+            note(text)
+    with run_directory.growing(destination) as directory:
+        folders = [""] if len(found) == 1 else [_name(rank, place).replace(" ", "_") for place, rank in enumerate(found)]
+        results = analyse_ranks(found, folders, request, directory, scheduler, _progress(len(found), note))
+        together = _with_content(found, folders, results, notes, note)
+        for one in together:
+            write_json(directory / one.folder, one.reports.by_name())
+        if lacking := sum(not result.has_table and result.empty is None for result in results):
+            notes.append(f"{lacking} ranks have no dispatches.parquet: their workers do not see {destination}")
+            note(notes[-1])
+        overview = summary(together, notes) if len(found) > 1 else None
+        if overview is not None:
+            write_json(directory, {"summary": overview})
+        (directory / run_directory.TRACE_FOLDER).rmdir()
+    return Found([one.reports for one in together], overview)
+
+
+def _progress(total: int, note: Note) -> Callable[[int], None]:
+    return lambda count: note(f"{count} of {total} ranks analysed")
+
+
+def _with_content(
+    found: Sequence[Rank], folders: Sequence[str], results: Sequence[Result], notes: list[str], note: Note
+) -> list[RankReports]:
+    """Without the ranks that have nothing in the part that was asked for. If none has, that is the error."""
+    kept = []
+    for place, (rank, folder, result) in enumerate(zip(found, folders, results, strict=True)):
+        if result.documents is None:
+            notes.append(f"{_name(rank, place)} is left out: {result.empty.what}")
+            note(notes[-1])
+        else:
+            documents = {name: DOCUMENTS[name].model_validate(value) for name, value in result.documents.items()}
+            kept.append(RankReports(rank, folder, Reports(**documents)))
+    if not kept:
+        raise results[0].empty
+    return kept
+
+
+def _name(rank: Rank, place: int) -> str:
+    return f"rank {rank.number if rank.number is not None else place}"
+
+
+def _what_is_what(found: Sequence[Rank]) -> list[str]:
+    lines = []
+    for place, rank in enumerate(found):
+        further = [f"{origin.path.name} (repeat)" for origin in rank.repeats]
+        further += [f"{origin.path.name} (counters)" for origin in rank.counters]
+        lines.append(f"{_name(rank, place)}: {', '.join([rank.base.path.name, *further])}")
+    return lines

@@ -1,0 +1,95 @@
+"""Where a database comes from: what can be told of it without reading its dispatches one by one."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table
+
+# Environment variables in which launchers tell a process its rank: Open MPI, PMI (MPICH, Intel), PMIx, Slurm, torchrun.
+RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """One process in a database. suffix: of its tables, None where the file holds one process only.
+
+    rank: from its environment, None where that does not say. span: first start and last end of its dispatches, None if
+    there are none. has_counters: whether counters were collected in this run.
+    """
+
+    path: Path
+    suffix: str | None
+    host: str
+    pid: int
+    command: str
+    rank: int | None
+    span: tuple[int, int] | None
+    has_counters: bool
+
+    def overlaps(self, other: Origin) -> bool:
+        """Whether both ran kernels at one time, by the clock of one machine."""
+        if self.span is None or other.span is None or self.host != other.host:
+            return False
+        return self.span[0] < other.span[1] and other.span[0] < self.span[1]
+
+
+def origins(path: Path) -> list[Origin]:
+    """Every process in the database at `path`. TraceError for a file that cannot be read or holds none."""
+    path = Path(path)
+    with connect(path) as connection:
+        several = suffixes(connection)
+        found = []
+        for suffix in several:
+            connection.suffix = suffix if len(several) > 1 else None
+            try:
+                found += _of_process(connection, path)
+            except MissingTable as error:
+                raise TraceError(f"{path} is not a complete rocpd database ({error})", "profile the program again") from error
+    return found
+
+
+def _of_process(connection: Connection, path: Path) -> list[Origin]:
+    """At most one; none where the writer died before it wrote any record (reading it will say so)."""
+    dispatches = table(connection, "kernel_dispatch")
+    process = connection.execute(
+        f"""SELECT p.pid, p.command, n.hostname, {_environment(connection)} FROM "{table(connection, "info_process")}" p
+            LEFT JOIN "{table(connection, "info_node")}" n ON n.id = p.nid ORDER BY p.id LIMIT 1"""
+    ).fetchone()
+    if process is None:
+        return [Origin(path, connection.suffix, "", 0, "", None, None, False)]
+    pid, command, host, environment = process
+    # The first and the last in order of ids: near enough to tell runs apart, without reading ten million rows.
+    ends = connection.execute(
+        f"""SELECT MIN(start), MAX("end") FROM (SELECT * FROM (SELECT start, "end" FROM "{dispatches}" ORDER BY id LIMIT 1000)
+            UNION ALL SELECT * FROM (SELECT start, "end" FROM "{dispatches}" ORDER BY id DESC LIMIT 1000))"""
+    ).fetchone()
+    span = ends if isinstance(ends[0], int) and isinstance(ends[1], int) else None
+    counters = connection.execute(f'SELECT 1 FROM "{table(connection, "pmc_event")}" LIMIT 1').fetchone() is not None
+    return [
+        Origin(path, connection.suffix, str(host or ""), _number(pid), str(command or ""), _rank(environment), span, counters)
+    ]
+
+
+def _environment(connection: sqlite3.Connection) -> str:
+    columns = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "info_process")}")')}
+    return "p.environment" if "environment" in columns else "NULL"
+
+
+def _rank(environment: object) -> int | None:
+    try:
+        variables = json.loads(environment) if isinstance(environment, str) else {}
+    except ValueError:
+        return None
+    for name in RANK_VARIABLES if isinstance(variables, dict) else ():
+        if str(variables.get(name, "")).isdigit():
+            return int(variables[name])
+    return None
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,60 @@
+"""Reading a part of a trace: one GPU, a window of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.rocpd.tables import Agent, Columns, Copies, Dispatches
+
+
+@dataclass(frozen=True)
+class Part:
+    """gpu: 0-based place among the trace's GPUs, as HIP numbers them; None for all.
+
+    window: ns from the first start of a dispatch or copy, (from, to), either None for open. What starts in it belongs to it.
+    """
+
+    gpu: int | None = None
+    window: tuple[int | None, int | None] | None = None
+
+
+WHOLE = Part()
+
+
+class EmptyPartError(UsageError):
+    """The part that was asked for holds no dispatch of this trace."""
+
+
+def restrict(part: Part, agents: dict[int, Agent], dispatches: Dispatches, copies: Copies) -> tuple[Dispatches, Copies]:
+    """The rows that belong to the part. EmptyPartError if the trace has no such GPU, or no dispatch is in the part."""
+    if part.window is not None and len(dispatches) + len(copies):
+        origin = min(int(rows.start.min()) for rows in (dispatches, copies) if len(rows))
+        dispatches, copies = _in_window(dispatches, part.window, origin), _in_window(copies, part.window, origin)
+        if not len(dispatches):
+            mend = "widen --time-window, which counts from the first dispatch or copy"
+            raise EmptyPartError("no dispatch starts in the time window", mend)
+    if part.gpu is not None:
+        gpus = [agent.id for agent in agents.values() if agent.type == "GPU"]
+        if part.gpu >= len(gpus):
+            raise EmptyPartError(f"there is no GPU {part.gpu} in the trace", f"it has {len(gpus)}, counted from 0")
+        dispatches, copies = (_rows(rows, rows.agent_id == gpus[part.gpu]) for rows in (dispatches, copies))
+        if not len(dispatches):
+            raise EmptyPartError(f"GPU {part.gpu} has no dispatch in the trace", "choose another --gpu, or leave it out")
+    return dispatches, copies
+
+
+def _in_window(rows: Columns, window: tuple[int | None, int | None], origin: int) -> Columns:
+    begin, end = window
+    mask = np.ones(len(rows), bool)
+    if begin is not None:
+        mask &= rows.start >= origin + begin
+    if end is not None:
+        mask &= rows.start < origin + end
+    return _rows(rows, mask)
+
+
+def _rows(rows: Columns, mask: np.ndarray) -> Columns:
+    return replace(rows, **{name: value[mask] for name, value in vars(rows).items() if isinstance(value, np.ndarray)})

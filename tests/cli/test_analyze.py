@@ -1,0 +1,252 @@
+"""`rocm-perf analyze` on databases that exist: of other collectors, of several ranks and passes, of part of a trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from pyarrow import parquet
+
+import rocpd_database
+from rocm_perf_lab.__main__ import main
+from rocpd_database import Copy, Dispatch
+
+_SHARED = Path(os.environ.get("RPL_SHARED") or Path(__file__).resolve().parents[3] / "shared") / "data"
+BROKEN = "rocprofv3/ms_marker_quote/q_results.db"
+RECORDINGS = [name for path in sorted(_SHARED.rglob("*.db")) if (name := str(path.relative_to(_SHARED))) != BROKEN]
+
+
+@pytest.fixture
+def analyze(tmp_path, monkeypatch, capsys):
+    """analyze("t.db", "--json") runs the command in tmp_path, in this process: (exit code, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["rocm-perf", "analyze", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exit:
+            main()
+        return exit.value.code or 0, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def analyzed(analyze):
+    """As `analyze`, with --json, expecting success: the printed object."""
+
+    def run(*arguments: object) -> dict:
+        code, out, err = analyze(*arguments, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return run
+
+
+def sql(path: Path, query: str) -> list[tuple]:
+    """On the plain views, which both recorded databases and those of the tests have."""
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+    return connection.execute(query).fetchall()
+
+
+OF_KERNELS = """SELECT REPLACE(s.display_name, '.kd', ''), COUNT(*), SUM(d."end" - d.start) FROM rocpd_kernel_dispatch d
+                JOIN rocpd_info_kernel_symbol s ON s.id = d.kernel_id {where} GROUP BY s.kernel_name"""
+
+
+def totals(found: dict) -> dict[str, tuple[int, int]]:
+    return {k["kernel"]: (k["dispatches"], round((k["time_ms"] or 0) * 1e6)) for k in found["analysis"]["kernels"]}
+
+
+@pytest.mark.parametrize("name", RECORDINGS or ["(no recordings)"])
+def test_every_recording_with_the_totals_of_sql(analyzed, shared_data, tmp_path, name):
+    path = shared_data / name
+    found = analyzed(path, "-o", "out")
+    assert totals(found) == {name: tuple(rest) for name, *rest in sql(path, OF_KERNELS.format(where=""))}
+    table = parquet.read_table(tmp_path / "out" / "dispatches.parquet")
+    ((dispatches, copies),) = sql(path, "SELECT (SELECT COUNT(*) FROM rocpd_kernel_dispatch), COUNT(*) FROM rocpd_memory_copy")
+    assert table["kind"].to_pylist() == ["dispatch"] * dispatches + ["copy"] * copies
+    for name in ("profile", "roofline", "dag", "analysis"):
+        assert json.loads((tmp_path / "out" / f"{name}.json").read_text()) == found[name]
+
+
+def test_the_broken_one_says_what_broke_it(analyze, shared_data, tmp_path):
+    before = {path.name: path.read_bytes() for path in (shared_data / BROKEN).parent.iterdir()}
+    code, out, err = analyze(shared_data / BROKEN, "--json")
+    assert (code, out) == (65, "") and "its writer was interrupted" in err and "ROCTx" in err
+    assert {path.name: path.read_bytes() for path in (shared_data / BROKEN).parent.iterdir()} == before
+    assert not list(tmp_path.iterdir())
+
+
+# ---- a part of a trace ----
+
+
+def two_gpus(path: Path) -> Path:
+    rocpd_database.write(
+        path, [Copy(0, 500), Dispatch("a", 1000, 2000), Dispatch("b<int>", 3000, 5000), Dispatch("a", 6000, 6500)]
+    )
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "INSERT INTO rocpd_info_agent SELECT 2, type, name, product_name, uuid, extdata FROM rocpd_info_agent"
+        )
+        connection.execute("UPDATE rocpd_kernel_dispatch SET agent_id = 2, queue_id = 2, stream_id = 2 WHERE start = 3000")
+    return path
+
+
+@pytest.mark.parametrize(
+    "options, where, span",
+    [
+        (["--gpu", "0"], "WHERE agent_id = 1", 6500),
+        (["--gpu", "1"], "WHERE agent_id = 2", 2000),
+        (["--time-window", "1us:6us"], "WHERE start >= 1000 AND start < 6000", 4000),
+        (["--time-window", "0.003ms:"], "WHERE start >= 3000", 3500),
+        (["--time-window", ":3000ns", "--gpu", "0"], "WHERE start < 3000 AND agent_id = 1", 2000),
+    ],
+)
+def test_a_part_has_the_totals_of_sql(analyzed, tmp_path, options, where, span):
+    path = two_gpus(tmp_path / "t.db")
+    found = analyzed(path, *options)
+    assert totals(found) == {name: tuple(rest) for name, *rest in sql(path, OF_KERNELS.format(where=where))}
+    assert found["dag"]["critical_path_ns"] == span
+
+
+def test_kernels_that_match_are_reported_on_the_path_of_all(analyzed, tmp_path):
+    two_gpus(tmp_path / "t.db")
+    whole, part = analyzed("t.db"), analyzed("t.db", "--kernel", "^b<")
+    assert part["dag"] == whole["dag"]
+    assert [kernel["kernel"] for kernel in part["analysis"]["kernels"]] == [part["profile"]["kernel"]["name"]] == ["b<int>"]
+    score = next(k["critical_path_score"] for k in whole["analysis"]["kernels"] if k["kernel"] == "b<int>")
+    assert part["analysis"]["kernels"][0]["critical_path_score"] == score
+
+
+@pytest.mark.parametrize(
+    "options, code, words",
+    [
+        (["--gpu", "5"], 2, "there is no GPU 5 in the trace; it has 2"),
+        (["--time-window", "1s:2s"], 2, "no dispatch starts in the time window"),
+        (["--time-window", "2ms:1ms"], 2, "ends before it starts"),
+        (["--time-window", "soon"], 2, "not START:END"),
+        (["--kernel", "nothing"], 2, "no kernel matches nothing; the trace has 2 kernels"),
+        (["--kernel", "("], 2, "not a regular expression"),
+        (["t.db"], 2, "a trace is named twice"),
+        (["no.db"], 66, "there is no trace no.db"),
+        (["empty"], 66, "holds no .db file"),
+        (["text.db"], 65, "not a SQLite database"),
+        (["-o", "empty/in/here"], 73, "does not exist"),
+        (["--scheduler", "nothing://127.0.0.1:1"], 69, "Dask"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_line_and_leaves_nothing(analyze, tmp_path, options, code, words):
+    two_gpus(tmp_path / "t.db")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.db").write_text("text, not a database")
+    before = sorted(tmp_path.rglob("*"))
+    found, out, err = analyze("t.db", *options, "--json")
+    assert (found, out) == (code, "") and words in err.splitlines()[-1], err
+    assert err.splitlines()[-1].startswith("rocm-perf: error: ")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+# ---- several databases ----
+
+
+def rank(path: Path, number: int | None, work: list, start: int = 0) -> Path:
+    """A database of one rank, of a run that began at `start`."""
+    for item in work:
+        item.start, item.end = item.start + start, item.end + start
+    rocpd_database.write(path, work)
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE rocpd_info_process ADD environment TEXT")
+        environment = {"HOME": "/"} | ({} if number is None else {"OMPI_COMM_WORLD_RANK": str(number)})
+        connection.execute("UPDATE rocpd_info_process SET environment = ?", (json.dumps(environment),))
+    return path
+
+
+def test_ranks_side_by_side(analyzed, analyze, tmp_path):
+    """Two ranks, the second with twice the work, given in the wrong order, and a counter pass of the first."""
+    rank(tmp_path / "late.db", 1, [Dispatch("k", 0, 2000), Dispatch("only", 2100, 2400)])
+    rank(tmp_path / "early.db", 0, [Dispatch("k", 0, 1000)])
+    rank(tmp_path / "pass.db", 0, [Dispatch("k", 0, 9000, counters={"SQ_WAVES": [4.0, 3.0]})], start=10**6)
+    found = analyzed("late.db", "early.db", "pass.db", "-o", "out")
+    summary, (first, second) = found["summary"], found["ranks"]
+    assert [(one["rank"], one["database"], one["span_ms"]) for one in summary["ranks"]] == [
+        (0, "early.db", 1e-3), (1, "late.db", 2.4e-3),
+    ]  # fmt: skip
+    assert summary["slowest_rank"] == 1
+    kernels = {kernel["kernel"]: kernel for kernel in summary["kernels"]}
+    assert (kernels["k"]["total_ms"], kernels["k"]["min_ms"], kernels["k"]["max_ms"]) == (3e-3, 1e-3, 2e-3)
+    assert kernels["k"]["imbalance"] == pytest.approx(2 / 1.5) and kernels["only"]["imbalance"] == pytest.approx(2)
+    waves = [
+        item["value"] for of in (first, second) for item in of["analysis"]["kernels"][0]["evidence"] if item["name"] == "waves"
+    ]
+    assert waves == [7, None] and first["profile"]["runtime_ms"] == 1e-3
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"summary.json", "rank_0", "rank_1"}
+    assert parquet.read_table(tmp_path / "out" / "rank_1" / "dispatches.parquet").num_rows == 2
+    assert json.loads((tmp_path / "out" / "rank_1" / "dag.json").read_text()) == second["dag"]
+    code, text, _ = analyze("late.db", "early.db", "-o", "out")
+    assert code == 0 and "2 ranks" in text and "The slowest rank" in text
+
+
+def test_runs_of_one_rank_are_repeats_not_ranks(analyzed, tmp_path):
+    rank(tmp_path / "one.db", None, [Dispatch("k", 0, 1000)])
+    rank(tmp_path / "two.db", None, [Dispatch("k", 0, 3000)], start=10**6)
+    found = analyzed(tmp_path, "-o", "out")
+    assert found["profile"]["stability"]["runs"] == 2 and found["profile"]["runtime_ms"] == 2e-3
+
+
+def test_a_gpu_that_only_one_rank_uses(analyzed, tmp_path):
+    rank(tmp_path / "one.db", 0, [Dispatch("k", 0, 1000)])
+    two = two_gpus(tmp_path / "two.db")
+    with sqlite3.connect(two) as connection:
+        connection.execute("""ALTER TABLE rocpd_info_process ADD environment TEXT DEFAULT '{"PMI_RANK": "1"}'""")
+    found = analyzed("one.db", "two.db", "--gpu", "1")
+    assert [one["rank"] for one in found["summary"]["ranks"]] == [1]
+    assert any("rank 0 is left out: there is no GPU 1" in note for note in found["summary"]["notes"])
+
+
+def suffixed(path: Path, suffixes: list[str]) -> Path:
+    """The database at `path` as rocprofv3 names its tables; with several suffixes, merged: each process once, in views."""
+    with sqlite3.connect(path) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for name in tables:
+            for suffix in suffixes:
+                connection.execute(f'CREATE TABLE "{name}{suffix}" AS SELECT * FROM {name}')
+            connection.execute(f"DROP TABLE {name}")
+            union = " UNION ALL ".join(f'SELECT * FROM "{name}{suffix}"' for suffix in suffixes)
+            connection.execute(f"CREATE VIEW {name} AS {union}")
+    return path
+
+
+def test_a_merged_database_holds_several_ranks(analyzed, tmp_path):
+    path = rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 0, 1000)])
+    names = ["_00000039_4581_7581_85b4_43b5ab82ab50", "_0000003a_4581_7581_85b4_43b5ab82ab51"]
+    suffixed(path, names)
+    with sqlite3.connect(path) as connection:
+        connection.execute(f'UPDATE "rocpd_kernel_dispatch{names[1]}" SET "end" = 4000')
+    found = analyzed("t.db")
+    assert [one["span_ms"] for one in found["summary"]["ranks"]] == [1e-3, 4e-3]
+
+
+def test_suffixed_tables_without_views(analyzed, tmp_path):
+    path = rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 0, 1000)])
+    suffixed(path, ["_00000039_4581_7581_85b4_43b5ab82ab50"])
+    with sqlite3.connect(path) as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():
+            connection.execute(f"DROP VIEW {name}")
+    assert totals(analyzed("t.db")) == {"k": (1, 1000)}
+
+
+def test_what_is_printed_keeps_to_the_schema(analyzed, rocm_perf, tmp_path):
+    schema = json.loads(rocm_perf("schema", "analyze").stdout)
+    rank(tmp_path / "one.db", 0, [Dispatch("k", 0, 1000)])
+    rank(tmp_path / "two.db", 1, [Dispatch("k", 0, 1000)])
+    validator = jsonschema.Draft202012Validator(schema)
+    for databases in (["one.db"], ["one.db", "two.db"]):
+        validator.validate(analyzed(*databases))
+    broken = analyzed("one.db", "two.db")
+    broken["ranks"][0]["dag"]["nodes"] = "many"
+    assert not validator.is_valid(broken)

@@ -20,6 +20,7 @@ COMMANDS = {
     "analyze": "analyze",
     "run": "run",
     "doctor": "doctor",
+    "ceilings": "ceilings",
     "counters": "counters",
     "schema": "schema",
     "completion": "completion",

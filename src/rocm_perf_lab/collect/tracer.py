@@ -40,13 +40,20 @@ class BuiltinTracer:
     def on(cls, device: Device, scratch: Path, timeout: float | None) -> BuiltinTracer:
         return cls(device, loadable(native.tracer_library(), scratch), native.rocpd_writer(), timeout)
 
-    def trace(self, command: Command, environment: Mapping[str, str], database: Path, output: IO | int | None) -> None:
-        """Run `command` once and leave its trace in `database`; its standard output goes to `output`.
+    def trace(
+        self,
+        command: Command,
+        environment: Mapping[str, str],
+        database: Path,
+        output: IO | int | None,
+        errors: IO | None = None,
+    ) -> None:
+        """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 
         Raises what execute() raises, NoKernelsError, CollectionError.
         """
         try:
-            execute(command, self._environment(environment, database), stdout=output, timeout=self.timeout)
+            execute(command, self._environment(environment, database), stdout=output, stderr=errors, timeout=self.timeout)
         except BaseException:
             # The writers are at work even so. Left alone, they would complain when the run directory goes.
             _await_writers(database.parent, _ABANDON_SECONDS, at_most=_ABANDON_SECONDS)

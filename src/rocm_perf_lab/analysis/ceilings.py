@@ -1,0 +1,139 @@
+"""What microbenchmarks reached on a device: roofs that a real kernel was seen to touch, below the peaks of data sheets.
+
+Two formats: roofline.csv of rocprof-compute, one row a device (GB/s and GFLOP/s; columns HBMBw, L2Bw, L1Bw, LDSBw, MALLBw,
+FP32Flops, MFMAF16Flops, MFMAI8Ops and so on, each with Low and High beside it), and ceilings.json of `rocm-perf ceilings`,
+which also knows what device it is about.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.arch.family import Pipe
+from rocm_perf_lab.errors import MissingInputError, TraceError
+
+LEVELS = ("HBM", "MALL", "L2", "L1", "LDS")
+_MEND = "give a roofline.csv of rocprof-compute or a ceilings.json of `rocm-perf ceilings`"
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """GB/s or GFLOP/s: median of the repetitions, the least and the most of them."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """source: the file. target, timing: None where the file does not say; timing is 'measured' or 'modelled'."""
+
+    source: str
+    target: str | None
+    timing: str | None
+    bandwidth: Mapping[str, Ceiling]  # by level
+    arithmetic: Mapping[Pipe, Ceiling]
+
+
+def read_ceilings(path: Path, device: int = 0) -> Ceilings:
+    """The ceilings of a file. device: which row of a roofline.csv.
+
+    Raises MissingInputError for a file that cannot be opened, TraceError for one that holds no ceilings.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise MissingInputError(f"cannot read {path} ({error.strerror})", _MEND) from error
+    except UnicodeDecodeError as error:
+        raise TraceError(f"{path} is not text", _MEND) from error
+    ceilings = _from_json(path, text) if text.lstrip().startswith("{") else _from_csv(path, text, device)
+    if not ceilings.bandwidth and not ceilings.arithmetic:
+        raise TraceError(f"{path} holds no ceilings", _MEND)
+    return ceilings
+
+
+# ---- roofline.csv ----
+
+
+def column(key: str | Pipe) -> str:
+    """The column of a level or pipe: 'L2' -> L2Bw, ('f32', 'valu') -> FP32Flops, ('i8', 'mfma') -> MFMAI8Ops."""
+    if isinstance(key, str):
+        return f"{key}Bw"
+    precision, pipe = key
+    if pipe == "valu":
+        return f"FP{precision[1:]}Flops"
+    return f"MFMA{precision.upper()}{'Ops' if precision.startswith('i') else 'Flops'}"
+
+
+def to_csv(ceilings: Ceilings) -> str:
+    """One row in rocprof-compute's format, for device 0. What is not known has no column."""
+    names, row = ["device"], ["0"]
+    for key, ceiling in [*ceilings.bandwidth.items(), *ceilings.arithmetic.items()]:
+        name = column(key)
+        names += [name, f"{name}Low", f"{name}High"]
+        row += [f"{number:.8g}" for number in (ceiling.value, ceiling.low, ceiling.high)]
+    return ",".join(names) + "\n" + ",".join(row) + "\n"
+
+
+def _from_csv(path: Path, text: str, device: int) -> Ceilings:
+    rows = list(csv.DictReader(io.StringIO(text)))
+    row = next((row for row in rows if row.get("device") == str(device)), None)
+    if row is None:
+        raise TraceError(f"{path} has no row for device {device}", _MEND)
+    # rocprof-compute writes hbmBwHigh and MFMAFI8OpsLow where HBMBwHigh and MFMAI8OpsLow are meant.
+    fields = {str(name).lower().replace("mfmafi8", "mfmai8"): value for name, value in row.items()}
+    bandwidth = {level: _ceiling(path, fields, column(level)) for level in LEVELS if column(level).lower() in fields}
+    pipes = filter(None, map(_pipe, row))
+    return Ceilings(str(path), None, None, bandwidth, {pipe: _ceiling(path, fields, column(pipe)) for pipe in pipes})
+
+
+def _pipe(name: str | None) -> Pipe | None:
+    found = re.fullmatch(r"FP(16|32|64)Flops|MFMA(X?B?F\d+|I8)(?:Flops|Ops)", name or "")
+    if not found:
+        return None
+    return (f"f{found[1]}", "valu") if found[1] else (found[2].lower(), "mfma")
+
+
+def _ceiling(path: Path, fields: Mapping[str, str | None], name: str) -> Ceiling:
+    value = _number(path, fields, name)
+    spread = [_number(path, fields, f"{name}{end}") if f"{name}{end}".lower() in fields else value for end in ("Low", "High")]
+    return Ceiling(value, *spread)
+
+
+def _number(path: Path, fields: Mapping[str, str | None], name: str) -> float:
+    try:
+        number = float(fields[name.lower()] or "")
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise TraceError(f"{path}: {name} is {fields[name.lower()]!r}, not a rate", _MEND)
+    return number
+
+
+# ---- ceilings.json ----
+
+
+def _from_json(path: Path, text: str) -> Ceilings:
+    try:
+        document = json.loads(text)
+        entries = [(entry, _entry(entry)) for entry in document["ceilings"] if entry["value"] is not None]
+        bandwidth = {entry["level"]: ceiling for entry, ceiling in entries if "level" in entry}
+        arithmetic = {(entry["precision"], entry["pipe"]): ceiling for entry, ceiling in entries if "level" not in entry}
+        return Ceilings(str(path), document["target"], document["timing"], bandwidth, arithmetic)
+    except (ValueError, KeyError, TypeError) as error:
+        raise TraceError(f"{path} is no ceilings.json ({type(error).__name__}: {error})", _MEND) from error
+
+
+def _entry(entry: Mapping) -> Ceiling:
+    numbers = [float(entry[name]) for name in ("value", "low", "high")]
+    if not all(0 < number < math.inf for number in numbers):
+        raise ValueError(f"{numbers} is no rate")
+    return Ceiling(*numbers)

@@ -1,0 +1,73 @@
+"""`rocm-perf ceilings`: what this device's units really reach, measured by microbenchmarks."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.program_arguments import device_option
+from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.errors import OutputError, UsageError
+
+
+@click.command()
+@device_option
+@click.option("--only", "only", multiple=True, metavar="NAME", help="Only this benchmark, such as HBM or mfma_f16. Repeatable.")
+@click.option("--repeats", type=click.IntRange(min=1), help="How often to measure each.  [default: 5; software device 1]")
+@click.option(
+    "--output", "-o", "destination", type=click.Path(path_type=Path, file_okay=False), default=Path("ceilings"),
+    show_default=True, metavar="DIR", help="The folder for ceilings.json and roofline.csv.",
+)  # fmt: skip
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up one that takes longer."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print ceilings.json instead of a table.")
+@debug_option
+def command(
+    device: str, only: tuple[str, ...], repeats: int | None, destination: Path, timeout: float | None, as_json: bool
+) -> None:
+    """Measure the device's ceilings: bandwidth of every memory level, rate of every pipe and precision.
+
+    On the software device they are modelled.
+    """
+    from rocm_perf_lab.collect import ceilings as benchmarks
+    from rocm_perf_lab.collect import device as devices
+    from rocm_perf_lab.report import ceilings as report
+
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
+        chosen = devices.select(device, Path(scratch))
+        names = _chosen(benchmarks.benchmarks_of(chosen.target), only)
+        note(f"device: {chosen.description}")
+        count = repeats or (5 if chosen.is_hardware else 1)
+        outcomes = list(benchmarks.measure(chosen, Path(scratch), count, names, note, timeout))
+    document = report.document(chosen, count, outcomes)
+    _write(destination, report.files(document, outcomes))
+    if as_json:
+        click.echo(json.dumps(document, indent=2, allow_nan=False))
+    else:
+        report.render(document)
+        click.echo(f"\nWritten to {destination}")
+
+
+def _chosen(every: tuple[str, ...], only: tuple[str, ...]) -> tuple[str, ...]:
+    unknown = [name for name in only if name not in every]
+    if unknown:
+        raise UsageError(f"--only {unknown[0]}: this device has no such benchmark", f"use one of {', '.join(every)}")
+    return tuple(name for name in every if not only or name in only)
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    """Each file whole or not at all."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            temporary = folder / f".{name}.{os.getpid()}"
+            temporary.write_text(text, "utf-8")
+            os.replace(temporary, folder / name)
+    except OSError as error:
+        raise OutputError(f"cannot write {folder} ({error.strerror})", "choose another -o DIR") from error

@@ -1,0 +1,232 @@
+// Microbenchmarks of a GPU's units, one a run:
+//   ceilings NAME REPEATS
+// Every benchmark is a pair of launches of one kernel, a short and a long one. What the long one does more, over the time it
+// takes more, is a rate that neither launch nor drain enters. The first pair warms up. On stdout: work of the short launch,
+// work of the long one (bytes or operations).
+//
+// Plain instructions are written as assembly, so that the compiler cannot pack, fuse or leave out any: an operation counts
+// as what rocm-perf's rooflines count it as.
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define CHECK(call)                                                      \
+  do {                                                                   \
+    const hipError_t error = (call);                                     \
+    if (error != hipSuccess) {                                           \
+      std::fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(error)); \
+      std::exit(2);                                                      \
+    }                                                                    \
+  } while (0)
+
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kInFlight = 8;  // loads before the first is used
+using Line = float __attribute__((ext_vector_type(4)));
+
+__device__ void use(Line value) { asm volatile("" ::"v"(value)); }
+
+}  // namespace
+
+// Lane i of the grid reads elements i, i + stride, i + 2 stride ... of a region that is a power of two.
+extern "C" __global__ __launch_bounds__(kThreads) void ceiling_read(const Line* from, size_t elements, int steps) {
+  const size_t stride = static_cast<size_t>(gridDim.x) * kThreads;
+  size_t at = static_cast<size_t>(blockIdx.x) * kThreads + threadIdx.x;
+  for (int step = 0; step < steps; step += kInFlight) {
+    Line values[kInFlight];
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i, at += stride) values[i] = from[at & (elements - 1)];
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) use(values[i]);
+  }
+}
+
+extern "C" __global__ __launch_bounds__(kThreads) void ceiling_lds(int steps) {
+  __shared__ Line data[kThreads];
+  data[threadIdx.x] = Line{1, 2, 3, 4};
+  __syncthreads();
+  const volatile Line* mine = data + threadIdx.x;
+  for (int step = 0; step < steps; step += kInFlight) {
+    Line values[kInFlight];
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) values[i] = *mine;
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) use(values[i]);
+  }
+}
+
+// Eight independent chains, so that no multiply-add waits for the one before it.
+#define MULTIPLY_ADDS(name, type, instruction)                                             \
+  extern "C" __global__ __launch_bounds__(kThreads) void name(int steps) {                 \
+    type x[8] = {}, a = {}, b = {};                                                        \
+    for (int step = 0; step < steps; step += 8) {                                          \
+      _Pragma("unroll") for (int i = 0; i < 8; ++i)                                        \
+          asm volatile(instruction " %0, %1, %2, %0" : "+v"(x[i]) : "v"(a), "v"(b));       \
+    }                                                                                      \
+  }
+using Half2 = _Float16 __attribute__((ext_vector_type(2)));
+MULTIPLY_ADDS(ceiling_valu_f16, Half2, "v_pk_fma_f16")
+MULTIPLY_ADDS(ceiling_valu_f32, float, "v_fma_f32")
+MULTIPLY_ADDS(ceiling_valu_f64, double, "v_fma_f64")
+
+// Four independent accumulators of a matrix instruction. Targets without it get an empty kernel, which is never launched.
+#define MATRIX_PRODUCTS(name, operand, accumulator, ...)                                   \
+  extern "C" __global__ __launch_bounds__(kThreads) void name(int steps) {                 \
+    operand a = {}, b = {};                                                                \
+    accumulator c[4] = {};                                                                 \
+    for (int step = 0; step < steps; step += 4) {                                          \
+      _Pragma("unroll") for (int i = 0; i < 4; ++i) c[i] = __VA_ARGS__(a, b, c[i], 0, 0, 0); \
+    }                                                                                      \
+    for (int i = 0; i < 4; ++i) asm volatile("" ::"v"(c[i]));                              \
+  }
+#define NO_PRODUCTS(name) \
+  extern "C" __global__ void name(int) {}
+
+using F32x16 = float __attribute__((ext_vector_type(16)));
+using F64x4 = double __attribute__((ext_vector_type(4)));
+using I32x16 = int __attribute__((ext_vector_type(16)));
+using Half4 = _Float16 __attribute__((ext_vector_type(4)));
+using Short4 = short __attribute__((ext_vector_type(4)));
+using F32x2 = float __attribute__((ext_vector_type(2)));
+
+#if defined(__gfx90a__) || defined(__gfx942__)
+MATRIX_PRODUCTS(ceiling_mfma_f16, Half4, F32x16, __builtin_amdgcn_mfma_f32_32x32x8f16)
+MATRIX_PRODUCTS(ceiling_mfma_bf16, Short4, F32x16, __builtin_amdgcn_mfma_f32_32x32x8bf16_1k)
+MATRIX_PRODUCTS(ceiling_mfma_f32, float, F32x16, __builtin_amdgcn_mfma_f32_32x32x2f32)
+MATRIX_PRODUCTS(ceiling_mfma_f64, double, F64x4, __builtin_amdgcn_mfma_f64_16x16x4f64)
+#else
+NO_PRODUCTS(ceiling_mfma_f16)
+NO_PRODUCTS(ceiling_mfma_bf16)
+NO_PRODUCTS(ceiling_mfma_f32)
+NO_PRODUCTS(ceiling_mfma_f64)
+#endif
+#if defined(__gfx942__)
+MATRIX_PRODUCTS(ceiling_mfma_i8, long, I32x16, __builtin_amdgcn_mfma_i32_32x32x16_i8)
+MATRIX_PRODUCTS(ceiling_mfma_f8, long, F32x16, __builtin_amdgcn_mfma_f32_32x32x16_fp8_fp8)
+MATRIX_PRODUCTS(ceiling_mfma_xf32, F32x2, F32x16, __builtin_amdgcn_mfma_f32_32x32x4_xf32)
+#elif defined(__gfx90a__)
+MATRIX_PRODUCTS(ceiling_mfma_i8, int, I32x16, __builtin_amdgcn_mfma_i32_32x32x8i8)
+NO_PRODUCTS(ceiling_mfma_f8)
+NO_PRODUCTS(ceiling_mfma_xf32)
+#else
+NO_PRODUCTS(ceiling_mfma_i8)
+NO_PRODUCTS(ceiling_mfma_f8)
+NO_PRODUCTS(ceiling_mfma_xf32)
+#endif
+
+namespace {
+
+struct Arithmetic {
+  const char* name;
+  void (*kernel)(int);
+  double operations_per_step;  // of a wave of 64 lanes, or of a matrix instruction
+  int short_steps, long_steps;
+};
+
+// CEILING_I8_DEPTH: 16 on gfx942, 8 on gfx90a, as the instruction is.
+#ifndef CEILING_I8_DEPTH
+#define CEILING_I8_DEPTH 16
+#endif
+constexpr double kSquare = 2.0 * 32 * 32;
+const Arithmetic kArithmetic[] = {
+    {"valu_f16", ceiling_valu_f16, 64 * 4, 512, 2048},
+    {"valu_f32", ceiling_valu_f32, 64 * 2, 512, 2048},
+    {"valu_f64", ceiling_valu_f64, 64 * 2, 512, 2048},
+    {"mfma_f16", ceiling_mfma_f16, kSquare * 8, 64, 256},
+    {"mfma_bf16", ceiling_mfma_bf16, kSquare * 8, 64, 256},
+    {"mfma_f32", ceiling_mfma_f32, kSquare * 2, 64, 256},
+    {"mfma_f64", ceiling_mfma_f64, 2.0 * 16 * 16 * 4, 64, 256},
+    {"mfma_i8", ceiling_mfma_i8, kSquare * CEILING_I8_DEPTH, 64, 256},
+    {"mfma_f8", ceiling_mfma_f8, kSquare * 16, 64, 256},
+    {"mfma_xf32", ceiling_mfma_xf32, kSquare * 4, 64, 256},
+};
+
+struct Device {
+  int groups;     // four workgroups of four waves for each compute unit
+  int wave_size;
+};
+
+void report(double short_work, double long_work) { std::printf("%.17g %.17g\n", short_work, long_work); }
+
+bool arithmetic(const char* name, int repeats, const Device& device) {
+  for (const Arithmetic& benchmark : kArithmetic) {
+    if (std::strcmp(name, benchmark.name) != 0) continue;
+    for (int i = 0; i <= repeats; ++i) {
+      benchmark.kernel<<<device.groups, kThreads>>>(benchmark.short_steps);
+      benchmark.kernel<<<device.groups, kThreads>>>(benchmark.long_steps);
+      CHECK(hipDeviceSynchronize());
+    }
+    const bool matrix = name[0] == 'm';
+    const double per_group = benchmark.operations_per_step * kThreads / (matrix ? device.wave_size : 64);
+    report(per_group * device.groups * benchmark.short_steps, per_group * device.groups * benchmark.long_steps);
+    return true;
+  }
+  return false;
+}
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+// The short launch reads `short_bytes` from the start of the buffer, the long one `long_bytes` from `long_from` on; both
+// wrap around within `region` bytes.
+struct Read {
+  size_t region, short_bytes, long_bytes, long_from;
+};
+
+void read(const Read& plan, int repeats, const Device& device) {
+  char* buffer = nullptr;
+  CHECK(hipMalloc(&buffer, plan.long_from + plan.region));
+  const size_t per_step = static_cast<size_t>(device.groups) * kThreads * sizeof(Line);
+  const auto steps = [&](size_t bytes) { return static_cast<int>((bytes / per_step + kInFlight - 1) / kInFlight * kInFlight); };
+  const int few = steps(plan.short_bytes), many = steps(plan.long_bytes);
+  const auto at = [&](size_t offset) { return reinterpret_cast<const Line*>(buffer + offset); };
+  for (int i = 0; i <= repeats; ++i) {
+    ceiling_read<<<device.groups, kThreads>>>(at(0), plan.region / sizeof(Line), few);
+    ceiling_read<<<device.groups, kThreads>>>(at(plan.long_from), plan.region / sizeof(Line), many);
+    CHECK(hipDeviceSynchronize());
+  }
+  report(static_cast<double>(per_step) * few, static_cast<double>(per_step) * many);
+  CHECK(hipFree(buffer));
+}
+
+bool memory(const char* name, int repeats, const Device& device) {
+  const size_t all = static_cast<size_t>(device.groups) * kThreads * sizeof(Line);
+  if (!std::strcmp(name, "HBM")) {
+    // Each launch reads what the other has pushed out of a cache of 256 MiB.
+    read({512 * kMiB, 256 * kMiB, 512 * kMiB, 256 * kMiB}, repeats, device);
+  } else if (!std::strcmp(name, "MALL")) {
+    read({64 * kMiB, 64 * kMiB, 192 * kMiB, 0}, repeats, device);  // Beyond every L2, and again and again.
+  } else if (!std::strcmp(name, "L2")) {
+    read({2 * kMiB, 64 * all, 256 * all, 0}, repeats, device);
+  } else if (!std::strcmp(name, "L1")) {
+    read({8 * 1024, 64 * all, 256 * all, 0}, repeats, device);
+  } else if (!std::strcmp(name, "LDS")) {
+    for (int i = 0; i <= repeats; ++i) {
+      ceiling_lds<<<device.groups, kThreads>>>(64);
+      ceiling_lds<<<device.groups, kThreads>>>(512);
+      CHECK(hipDeviceSynchronize());
+    }
+    report(64.0 * all, 512.0 * all);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: ceilings NAME REPEATS\n");
+    return 64;
+  }
+  hipDeviceProp_t properties;
+  CHECK(hipGetDeviceProperties(&properties, 0));
+  const Device device{4 * properties.multiProcessorCount, properties.warpSize};
+  const int repeats = std::atoi(argv[2]);
+  if (arithmetic(argv[1], repeats, device) || memory(argv[1], repeats, device)) return 0;
+  std::fprintf(stderr, "%s: no such benchmark\n", argv[1]);
+  return 64;
+}

@@ -1,0 +1,120 @@
+"""Measures a device's ceilings: compiles the microbenchmarks of ceilings.hip, runs them traced, and takes rates from times.
+
+The times are those that a profile has, of the same tracer, so that a kernel and its roof are measured alike.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from rocm_perf_lab.analysis.ceilings import Ceiling
+from rocm_perf_lab.arch.family import Pipe
+from rocm_perf_lab.collect import rocm
+from rocm_perf_lab.collect.command import Command
+from rocm_perf_lab.collect.device import Device
+from rocm_perf_lab.collect.tracer import BuiltinTracer
+from rocm_perf_lab.errors import RocmPerfError, UnavailableError
+
+_MEMORY = ("HBM", "MALL", "L2", "L1", "LDS")
+_VALU = ("valu_f16", "valu_f32", "valu_f64")
+_MFMA = ("mfma_f16", "mfma_bf16", "mfma_f32", "mfma_f64", "mfma_i8")
+
+# What a target has. gfx90a has no MALL; gfx1030 has no matrix units.
+BENCHMARKS = {
+    "gfx942": (*_MEMORY, *_VALU, *_MFMA, "mfma_f8", "mfma_xf32"),
+    "gfx90a": (*(name for name in _MEMORY if name != "MALL"), *_VALU, *_MFMA),
+    "gfx1030": (*_MEMORY, *_VALU),
+}
+_I8_DEPTH = {"gfx942": 16, "gfx90a": 8}
+_KERNEL_PREFIX = "ceiling_"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """key: a level, or precision and pipe. ceiling: None with the reason."""
+
+    key: str | Pipe
+    ceiling: Ceiling | None
+    reason: str | None
+
+
+def measure(
+    device: Device, scratch: Path, repeats: int, names: tuple[str, ...], note: Callable[[str], None], timeout: float | None
+) -> Iterator[Outcome]:
+    """Each named benchmark's outcome, as it is had. One that fails does not stop the others.
+
+    Raises UnavailableError without a compiler or for a target that has no benchmarks.
+    """
+    program = _compiled(device.target, scratch)
+    tracer = BuiltinTracer.on(device, scratch, timeout)
+    for number, name in enumerate(names, start=1):
+        note(f"ceiling {number} of {len(names)}: {name}")
+        try:
+            yield Outcome(_key(name), _rate(tracer, program, name, repeats, scratch), None)
+        except RocmPerfError as error:
+            yield Outcome(_key(name), None, _reason(scratch / f"{name}.log") or error.what)
+
+
+def benchmarks_of(target: str) -> tuple[str, ...]:
+    """Raises UnavailableError for a target without any."""
+    if target not in BENCHMARKS:
+        raise UnavailableError(f"there are no microbenchmarks for {target}", f"use one of {', '.join(BENCHMARKS)}")
+    return BENCHMARKS[target]
+
+
+def _key(name: str) -> str | Pipe:
+    pipe, _, precision = name.partition("_")
+    return (precision, pipe) if precision else name
+
+
+def _compiled(target: str, scratch: Path) -> Path:
+    benchmarks_of(target)
+    compiler = rocm.find_program("hipcc")
+    if compiler is None:
+        raise UnavailableError("hipcc was not found: the microbenchmarks are compiled for the device at hand", "install it")
+    program = scratch / "ceilings"
+    with as_file(files("rocm_perf_lab.collect").joinpath("ceilings.hip")) as source:
+        flags = ["-O3", "-std=c++20", f"--offload-arch={target}", f"-DCEILING_I8_DEPTH={_I8_DEPTH.get(target, 16)}"]
+        made = subprocess.run([compiler, *flags, "-o", program, source], capture_output=True, text=True)
+    if made.returncode:
+        raise UnavailableError(f"hipcc cannot compile the microbenchmarks: {made.stderr.strip()}", "check it with --version")
+    return program
+
+
+def _rate(tracer: BuiltinTracer, program: Path, name: str, repeats: int, scratch: Path) -> Ceiling:
+    """Units of work a nanosecond: GB/s or GFLOP/s."""
+    database, said = scratch / f"{name}.db", scratch / f"{name}.txt"
+    command = Command((str(program), name, str(repeats)), program, f"ceilings {name}")
+    with said.open("wb") as output, (scratch / f"{name}.log").open("wb") as errors:
+        tracer.trace(command, dict(os.environ), database, output, errors)
+    short_work, long_work = map(float, said.read_text().split())
+    durations = _durations(database)
+    if len(durations) != 2 * (repeats + 1):
+        raise RocmPerfError(f"{name}: {len(durations)} launches in the trace of {2 * (repeats + 1)}")
+    pairs = list(zip(durations[2::2], durations[3::2], strict=True))  # the first pair warmed up
+    if any(long <= short for short, long in pairs):
+        raise RocmPerfError(f"{name}: more work took no more time: the launches are too short to measure")
+    rates = [(long_work - short_work) / (long - short) for short, long in pairs]
+    return Ceiling(statistics.median(rates), min(rates), max(rates))
+
+
+def _durations(database: Path) -> list[int]:
+    """Of the benchmark's own launches, in their order, ns."""
+    from rocm_perf_lab.rocpd.reader import read_trace
+
+    trace = read_trace(database)
+    own = [kernel.id for kernel in trace.kernels.values() if kernel.name.startswith(_KERNEL_PREFIX)]
+    dispatches = trace.dispatches
+    return [int(ns) for ns, kernel in zip(dispatches.duration, dispatches.kernel_id, strict=True) if kernel in own]
+
+
+def _reason(log: Path) -> str | None:
+    """What the device said of the kernel, if it said anything."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return next((line for line in lines if line.startswith("rocm-perf-device:")), None)

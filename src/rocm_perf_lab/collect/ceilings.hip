@@ -1,13 +1,14 @@
 // Microbenchmarks of a GPU's units, one a run:
-//   ceilings NAME REPEATS
+//   ceilings NAME REPEATS full|brief
 // Every benchmark is a pair of launches of one kernel, a short and a long one. What the long one does more, over the time it
 // takes more, is a rate that neither launch nor drain enters. The first pair warms up. On stdout: work of the short launch,
-// work of the long one (bytes or operations).
+// work of the long one (bytes or operations). A brief run does a quarter of the work: enough where time does not vary.
 //
 // Plain instructions are written as assembly, so that the compiler cannot pack, fuse or leave out any: an operation counts
 // as what rocm-perf's rooflines count it as.
 #include <hip/hip_runtime.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -145,8 +146,9 @@ const Arithmetic kArithmetic[] = {
 };
 
 struct Device {
-  int groups;     // four workgroups of four waves for each compute unit
+  int groups;  // four workgroups of four waves for each compute unit
   int wave_size;
+  int divisor;  // of the work
 };
 
 void report(double short_work, double long_work) { std::printf("%.17g %.17g\n", short_work, long_work); }
@@ -154,14 +156,15 @@ void report(double short_work, double long_work) { std::printf("%.17g %.17g\n", 
 bool arithmetic(const char* name, int repeats, const Device& device) {
   for (const Arithmetic& benchmark : kArithmetic) {
     if (std::strcmp(name, benchmark.name) != 0) continue;
+    const int few = benchmark.short_steps / device.divisor, many = benchmark.long_steps / device.divisor;
     for (int i = 0; i <= repeats; ++i) {
-      benchmark.kernel<<<device.groups, kThreads>>>(benchmark.short_steps);
-      benchmark.kernel<<<device.groups, kThreads>>>(benchmark.long_steps);
+      benchmark.kernel<<<device.groups, kThreads>>>(few);
+      benchmark.kernel<<<device.groups, kThreads>>>(many);
       CHECK(hipDeviceSynchronize());
     }
     const bool matrix = name[0] == 'm';
     const double per_group = benchmark.operations_per_step * kThreads / (matrix ? device.wave_size : 64);
-    report(per_group * device.groups * benchmark.short_steps, per_group * device.groups * benchmark.long_steps);
+    report(per_group * device.groups * few, per_group * device.groups * many);
     return true;
   }
   return false;
@@ -169,22 +172,28 @@ bool arithmetic(const char* name, int repeats, const Device& device) {
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-// The short launch reads `short_bytes` from the start of the buffer, the long one `long_bytes` from `long_from` on; both
-// wrap around within `region` bytes.
+// Every launch reads `short_bytes` or `long_bytes` and wraps around within `region` bytes: of the same memory each time, or
+// of memory that no launch before it has read, which no cache can hold.
 struct Read {
-  size_t region, short_bytes, long_bytes, long_from;
+  size_t region, short_bytes, long_bytes;
+  bool fresh;
 };
 
 void read(const Read& plan, int repeats, const Device& device) {
-  char* buffer = nullptr;
-  CHECK(hipMalloc(&buffer, plan.long_from + plan.region));
   const size_t per_step = static_cast<size_t>(device.groups) * kThreads * sizeof(Line);
-  const auto steps = [&](size_t bytes) { return static_cast<int>((bytes / per_step + kInFlight - 1) / kInFlight * kInFlight); };
+  const auto steps = [&](size_t bytes) { return std::max(1, static_cast<int>(bytes / per_step / kInFlight)) * kInFlight; };
   const int few = steps(plan.short_bytes), many = steps(plan.long_bytes);
-  const auto at = [&](size_t offset) { return reinterpret_cast<const Line*>(buffer + offset); };
+  const int regions = plan.fresh ? 2 * (repeats + 1) : 1;
+  char* buffer = nullptr;
+  CHECK(hipMalloc(&buffer, plan.region * regions));
+  int launches = 0;
+  const auto launch = [&](int count) {
+    const auto* from = reinterpret_cast<const Line*>(buffer + plan.region * (launches++ % regions));
+    ceiling_read<<<device.groups, kThreads>>>(from, plan.region / sizeof(Line), count);
+  };
   for (int i = 0; i <= repeats; ++i) {
-    ceiling_read<<<device.groups, kThreads>>>(at(0), plan.region / sizeof(Line), few);
-    ceiling_read<<<device.groups, kThreads>>>(at(plan.long_from), plan.region / sizeof(Line), many);
+    launch(few);
+    launch(many);
     CHECK(hipDeviceSynchronize());
   }
   report(static_cast<double>(per_step) * few, static_cast<double>(per_step) * many);
@@ -193,22 +202,23 @@ void read(const Read& plan, int repeats, const Device& device) {
 
 bool memory(const char* name, int repeats, const Device& device) {
   const size_t all = static_cast<size_t>(device.groups) * kThreads * sizeof(Line);
+  const size_t few = 64 / device.divisor * all, many = 256 / device.divisor * all;
+  const size_t half = device.divisor > 1 ? 2 : 1;
   if (!std::strcmp(name, "HBM")) {
-    // Each launch reads what the other has pushed out of a cache of 256 MiB.
-    read({512 * kMiB, 256 * kMiB, 512 * kMiB, 256 * kMiB}, repeats, device);
+    read({512 * kMiB / half, 128 * kMiB / half, 512 * kMiB / half, true}, repeats, device);
   } else if (!std::strcmp(name, "MALL")) {
-    read({64 * kMiB, 64 * kMiB, 192 * kMiB, 0}, repeats, device);  // Beyond every L2, and again and again.
+    read({64 * kMiB, 64 * kMiB, 192 * kMiB / half, false}, repeats, device);  // Beyond every L2, and again and again.
   } else if (!std::strcmp(name, "L2")) {
-    read({2 * kMiB, 64 * all, 256 * all, 0}, repeats, device);
+    read({2 * kMiB, few, many, false}, repeats, device);
   } else if (!std::strcmp(name, "L1")) {
-    read({8 * 1024, 64 * all, 256 * all, 0}, repeats, device);
+    read({8 * 1024, few, many, false}, repeats, device);
   } else if (!std::strcmp(name, "LDS")) {
     for (int i = 0; i <= repeats; ++i) {
-      ceiling_lds<<<device.groups, kThreads>>>(64);
-      ceiling_lds<<<device.groups, kThreads>>>(512);
+      ceiling_lds<<<device.groups, kThreads>>>(static_cast<int>(few / all));
+      ceiling_lds<<<device.groups, kThreads>>>(static_cast<int>(many / all));
       CHECK(hipDeviceSynchronize());
     }
-    report(64.0 * all, 512.0 * all);
+    report(static_cast<double>(few), static_cast<double>(many));
   } else {
     return false;
   }
@@ -218,13 +228,14 @@ bool memory(const char* name, int repeats, const Device& device) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: ceilings NAME REPEATS\n");
+  const bool brief = argc == 4 && !std::strcmp(argv[3], "brief");
+  if (argc != 4 || !(brief || !std::strcmp(argv[3], "full"))) {
+    std::fprintf(stderr, "usage: ceilings NAME REPEATS full|brief\n");
     return 64;
   }
   hipDeviceProp_t properties;
   CHECK(hipGetDeviceProperties(&properties, 0));
-  const Device device{4 * properties.multiProcessorCount, properties.warpSize};
+  const Device device{4 * properties.multiProcessorCount, properties.warpSize, brief ? 4 : 1};
   const int repeats = std::atoi(argv[2]);
   if (arithmetic(argv[1], repeats, device) || memory(argv[1], repeats, device)) return 0;
   std::fprintf(stderr, "%s: no such benchmark\n", argv[1]);

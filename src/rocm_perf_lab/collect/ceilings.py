@@ -52,13 +52,19 @@ def measure(
     Raises UnavailableError without a compiler or for a target that has no benchmarks.
     """
     program = _compiled(device.target, scratch)
+    size = effort(device)
     tracer = BuiltinTracer.on(device, scratch, timeout)
     for number, name in enumerate(names, start=1):
         note(f"ceiling {number} of {len(names)}: {name}")
         try:
-            yield Outcome(_key(name), _rate(tracer, program, name, repeats, scratch), None)
+            yield Outcome(_key(name), _rate(tracer, program, (name, str(repeats), size), scratch), None)
         except RocmPerfError as error:
             yield Outcome(_key(name), None, _reason(scratch / f"{name}.log") or error.what)
+
+
+def effort(device: Device) -> str:
+    """'full' or 'brief': modelled times do not vary, so that a quarter of the work gives the same rates."""
+    return "full" if device.is_hardware else "brief"
 
 
 def benchmarks_of(target: str) -> tuple[str, ...]:
@@ -87,10 +93,11 @@ def _compiled(target: str, scratch: Path) -> Path:
     return program
 
 
-def _rate(tracer: BuiltinTracer, program: Path, name: str, repeats: int, scratch: Path) -> Ceiling:
+def _rate(tracer: BuiltinTracer, program: Path, arguments: tuple[str, ...], scratch: Path) -> Ceiling:
     """Units of work a nanosecond: GB/s or GFLOP/s."""
+    name, repeats = arguments[0], int(arguments[1])
     database, said = scratch / f"{name}.db", scratch / f"{name}.txt"
-    command = Command((str(program), name, str(repeats)), program, f"ceilings {name}")
+    command = Command((str(program), *arguments), program, f"ceilings {name}")
     with said.open("wb") as output, (scratch / f"{name}.log").open("wb") as errors:
         tracer.trace(command, dict(os.environ), database, output, errors)
     short_work, long_work = map(float, said.read_text().split())

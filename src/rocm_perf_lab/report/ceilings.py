@@ -8,7 +8,7 @@ from typing import Any
 
 from rocm_perf_lab import __version__
 from rocm_perf_lab.analysis.ceilings import Ceilings, to_csv
-from rocm_perf_lab.collect.ceilings import Outcome
+from rocm_perf_lab.collect.ceilings import Outcome, effort
 from rocm_perf_lab.collect.device import Device
 
 
@@ -20,6 +20,7 @@ def document(device: Device, repeats: int, outcomes: Sequence[Outcome]) -> dict[
         "target": device.target,
         "device": device.description,
         "timing": "measured" if device.is_hardware else "modelled",
+        "effort": effort(device),
         "repeats": repeats,
         "ceilings": [_entry(outcome) for outcome in outcomes],
     }

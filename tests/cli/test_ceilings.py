@@ -1,0 +1,67 @@
+"""`rocm-perf ceilings` on the software device: the rates that come out are those that the timing model was given."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from rocm_perf_lab.analysis.ceilings import read_ceilings
+from rocm_perf_lab.arch.products import tomllib
+
+CHOSEN = ("HBM", "L1", "valu_f64", "mfma_bf16", "mfma_xf32")
+
+
+@pytest.fixture(scope="module")
+def measured(native_dir, tmp_path_factory, rocm_perf_in):
+    """The printed document, and the folder of the files."""
+    if shutil.which("hipcc") is None:
+        pytest.skip("no hipcc: the microbenchmarks are compiled")
+    folder = tmp_path_factory.mktemp("ceilings")
+    only = [argument for name in CHOSEN for argument in ("--only", name)]
+    run = rocm_perf_in(folder, "ceilings", "--device", "gfx942", "--json", "-o", folder / "out", *only)
+    return json.loads(run.stdout), folder / "out"
+
+
+@pytest.fixture(scope="module")
+def model(repository):
+    table = tomllib.loads((repository / "src/rocm_perf_lab/arch/timing_gfx942.toml").read_text())
+    return {name: entry["value"] for name, entry in table.items()}
+
+
+def test_each_rate_is_near_what_the_model_was_given(measured, model):
+    """Below it by what loops and scheduling cost; above it never."""
+    rate = {entry.get("level") or (entry["precision"], entry["pipe"]): entry["value"] for entry in measured[0]["ceilings"]}
+    cus = model["xcds"] * model["cus_per_xcd"]
+    cu_clocks = cus * model["clock_mhz"] / 1e3  # a nanosecond
+    roofs = {
+        "HBM": model["hbm_gbps"] * model["hbm_efficiency"],
+        "L1": model["l1_bytes_per_cycle"] * cu_clocks,
+        ("f64", "valu"): 2 * 64 * model["simds_per_cu"] / model["valu_cycles"] * cu_clocks,
+        ("bf16", "mfma"): model["matrix_16bit_per_cycle"] * cu_clocks,
+    }
+    for key, roof in roofs.items():
+        assert 0.75 * roof < rate[key] < 1.03 * roof, key
+
+
+def test_what_cannot_run_is_null_with_the_instruction_named(measured):
+    xf32 = next(entry for entry in measured[0]["ceilings"] if entry.get("precision") == "xf32")
+    assert xf32["value"] is None and "xf32" in xf32["reasons"]["value"]
+
+
+def test_both_files_say_the_same_and_are_labelled(measured):
+    document, folder = measured
+    assert document["timing"] == "modelled" and document["effort"] == "brief"
+    assert json.loads((folder / "ceilings.json").read_text()) == document
+    of_json, of_csv = read_ceilings(folder / "ceilings.json"), read_ceilings(folder / "roofline.csv")
+    assert (of_json.target, of_json.timing) == ("gfx942", "modelled")
+    for name, found in (("bandwidth", of_csv.bandwidth), ("arithmetic", of_csv.arithmetic)):
+        wanted = getattr(of_json, name)
+        assert set(found) == set(wanted)
+        assert all(found[key].value == pytest.approx(wanted[key].value, rel=1e-7) for key in wanted)
+
+
+def test_an_unknown_benchmark_is_one_clear_error(rocm_perf, native_dir):
+    run = rocm_perf("ceilings", "--device", "gfx942", "--only", "L9")
+    assert run.returncode == 2 and "L9" in run.stderr and "mfma_f16" in run.stderr

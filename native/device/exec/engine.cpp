@@ -68,8 +68,7 @@ struct Engine::State {
   Program program;
   ExecutionOrder order{program, memory};
   std::vector<std::unique_ptr<Xcd>> xcds;
-  Mall mall{parameter::mall_bytes, parameter::mall_ways};
-
+  WarmCaches warm;
   std::unique_ptr<RaceCheck> race_check;
 
   DispatchResult prepare(const DispatchRequest& request, Kernel& kernel);
@@ -142,10 +141,10 @@ void Engine::State::execute(unsigned thread_count) {
 
 WorkDone Engine::State::timed(const Kernel& kernel, const std::vector<XcdWork>& done, DispatchResult& result) {
   const Xcd& first = *xcds[0];
-  if (!kernel.request.traced_cu) return time_dispatch(done, first.trace(), first.resident_groups(), mall);
+  if (!kernel.request.traced_cu) return time_dispatch(done, first.trace(), first.resident_groups(), warm);
   const auto timeline = std::make_shared<Timeline>();
   const WatchedCu watched{first.thread_trace(), *timeline};
-  const WorkDone work = time_dispatch(done, first.trace(), first.resident_groups(), mall, &watched);
+  const WorkDone work = time_dispatch(done, first.trace(), first.resident_groups(), warm, &watched);
   timeline->note_losses(first.thread_trace());
   result.timeline = timeline;
   return work;
@@ -167,7 +166,7 @@ DispatchResult Engine::State::collect(const Kernel& kernel) {
     waves.add(xcd->waves());
     for (const CuWork& cu : xcd->work()) waves.active_cus += cu.waves > 0;
     for (size_t i = 0; i < xcd->executed().size(); ++i) executed[i] += xcd->executed()[i];
-    done.push_back({&xcd->work(), &xcd->memory(), &xcd->beyond_l2()});
+    done.push_back({&xcd->work(), &xcd->memory(), &xcd->lines_read(), &xcd->lines_written()});
   }
   if (race_check) result.races = race_check->end();
   if (!result.error.empty()) return result;
@@ -203,11 +202,13 @@ DispatchResult Engine::run(const DispatchRequest& request) {
 void Engine::forget_code(uint64_t begin, uint64_t size) {
   state_->program.forget(begin, size);
   state_->order.forget();
+  state_->warm.instructions.invalidate();
 }
 
 void Engine::forget_caches() {
   for (auto& xcd : state_->xcds) xcd->forget_caches();
-  state_->mall.clear();
+  state_->warm.mall.clear();
+  state_->warm.instructions.invalidate();
 }
 
 }  // namespace rpd

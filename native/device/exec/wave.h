@@ -25,7 +25,11 @@ struct AccessCost {
   uint8_t l2_reads = 0;      // 128-byte requests that missed the L1
   uint8_t l2_writes = 0;     // 64-byte requests, atomics included
   uint8_t memory_reads = 0;  // of the reads and atomics, those that missed the L2
-  uint16_t lds_cycles = 0;
+  uint8_t host_reads = 0;    // of the reads, those that went to the host's memory
+  union {
+    uint16_t lds_cycles = 0;
+    uint16_t scalar_line;    // of a scalar load: low bits of the number of the last line it touched
+  };
 };
 
 // What a wave that cannot go on has run into; decides how the program learns of it.

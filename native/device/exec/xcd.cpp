@@ -30,7 +30,7 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
   thread_trace_.begin(resident_groups);
   std::fill(work_.begin(), work_.end(), CuWork{});
   waves_ = {};
-  memory_.begin(kernel.request.acquires);
+  memory_.begin(kernel.request.acquires, kernel.memory->map());
   const uint64_t total = kernel.group_count();
   const uint64_t mine = total > index_ ? (total - index_ - 1) / parameter::xcds + 1 : 0;
   const size_t room = std::min<uint64_t>(mine, static_cast<uint64_t>(resident_groups) * parameter::cus_per_xcd);

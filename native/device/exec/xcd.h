@@ -45,7 +45,8 @@ class Xcd {
   const CuTrace& thread_trace() const { return kernel_->request.traced_cu == 0u ? trace_ : thread_trace_; }
   const WaveCounts& waves() const { return waves_; }
   const MemoryCounts& memory() const { return memory_.counts(); }
-  const std::vector<uint64_t>& beyond_l2() const { return memory_.beyond_l2(); }
+  const std::vector<uint64_t>& lines_read() const { return memory_.lines_read(); }
+  const std::vector<uint64_t>& lines_written() const { return memory_.lines_written(); }
   uint32_t resident_groups() const { return resident_groups_; }
 
  private:

@@ -43,6 +43,17 @@ bool AllocationMap::overlaps(uint64_t begin, uint64_t size) const {
   return last->first + last->second.size > begin;
 }
 
+Placement AllocationMap::placement(uint64_t address) const {
+  const std::lock_guard lock(mutex_);
+  const auto below = entry_before(ranges_, address);
+  if (below != ranges_.end() && address - below->first < below->second.size) {
+    return {below->first, below->second.size, below->second.local};
+  }
+  const uint64_t begin = below == ranges_.end() ? 0 : below->first + below->second.size;
+  const auto above = ranges_.upper_bound(address);
+  return {begin, (above == ranges_.end() ? ~uint64_t{0} : above->first) - begin, false};
+}
+
 void AllocationMap::name(uint64_t begin, uint64_t size) {
   const std::lock_guard lock(mutex_);
   named_[begin] = size;

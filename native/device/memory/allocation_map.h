@@ -15,6 +15,14 @@ struct AccessWindow {
   bool holds(uint64_t address, uint64_t bytes) const { return bytes <= size && address - begin <= size - bytes; }
 };
 
+// Addresses that are all in device memory, or all not.
+struct Placement {
+  uint64_t begin = 0;
+  uint64_t size = 0;
+  bool local = true;
+  bool holds(uint64_t address) const { return address - begin < size; }
+};
+
 class AllocationMap {
  public:
   // Memory as the kernel driver hands it out, in whole pages. This alone decides what may be accessed.
@@ -22,6 +30,8 @@ class AllocationMap {
   void remove(uint64_t begin);
   bool is_local(uint64_t address) const;
   bool overlaps(uint64_t begin, uint64_t size) const;
+  // The allocation around `address`, if it is device memory, or the gap or host allocation around it, if it is not.
+  Placement placement(uint64_t address) const;
 
   // Allocations as the program asked for them, several of which may share pages. For messages only.
   void name(uint64_t begin, uint64_t size);

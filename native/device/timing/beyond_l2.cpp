@@ -10,33 +10,48 @@ namespace {
 
 constexpr size_t kTurn = 64;  // lines of one XCD before the next one's
 
-}  // namespace
-
-double mall_hit_share(Mall& mall, const std::vector<XcdWork>& xcds) {
-  size_t longest = 0;
+// How often a kind of request was found there.
+struct Asked {
   uint64_t requests = 0;
-  for (const XcdWork& xcd : xcds) {
-    longest = std::max(longest, xcd.beyond_l2->size());
-    requests += xcd.memory->memory_requests();
-  }
   uint64_t distinct = 0;
   uint64_t hits = 0;
-  uint64_t fetched = 0;
-  for (size_t begin = 0; begin < longest; begin += kTurn) {
-    for (const XcdWork& xcd : xcds) {
-      const auto& lines = *xcd.beyond_l2;
-      for (size_t i = begin; i < std::min(begin + kTurn, lines.size()); ++i) {
-        ++distinct;
-        mall.touch(lines[i]) ? ++hits : ++fetched;
-      }
+
+  void ask(Mall& mall, const std::vector<uint64_t>& lines, size_t begin) {
+    for (size_t i = begin; i < std::min(begin + kTurn, lines.size()); ++i) {
+      ++distinct;
+      hits += mall.touch(lines[i]);
     }
   }
-  if (requests == 0 || distinct == 0) return 0;
-  // A line asked for again by the same XCD is still there as far as what this dispatch touches fits.
-  const uint64_t again = requests > distinct ? requests - distinct : 0;
-  const double footprint = static_cast<double>(fetched) * kLineBytes;
+  // A line asked for again by the same XCD is still there as far as what this dispatch brings fits.
+  double answered(double kept) const {
+    const uint64_t again = requests > distinct ? requests - distinct : 0;
+    return static_cast<double>(hits) + kept * static_cast<double>(again);
+  }
+  uint64_t total() const { return std::max(requests, distinct); }
+};
+
+double share(double part, uint64_t whole) { return whole == 0 ? 0 : std::min(1.0, part / static_cast<double>(whole)); }
+
+}  // namespace
+
+MallHits mall_hits(Mall& mall, const std::vector<XcdWork>& xcds) {
+  size_t longest = 0;
+  Asked reads, writes;
+  for (const XcdWork& xcd : xcds) {
+    longest = std::max({longest, xcd.lines_read->size(), xcd.lines_written->size()});
+    reads.requests += xcd.memory->memory_reads128;
+    writes.requests += xcd.memory->l2_writebacks;
+  }
+  for (size_t begin = 0; begin < longest; begin += kTurn) {
+    for (const XcdWork& xcd : xcds) {
+      reads.ask(mall, *xcd.lines_read, begin);
+      writes.ask(mall, *xcd.lines_written, begin);
+    }
+  }
+  const auto footprint = static_cast<double>(reads.distinct - reads.hits + writes.distinct - writes.hits) * kLineBytes;
   const double kept = footprint <= static_cast<double>(parameter::mall_bytes) ? 1.0 : parameter::mall_bytes / footprint;
-  return std::min(1.0, (static_cast<double>(hits) + kept * static_cast<double>(again)) / static_cast<double>(std::max(requests, distinct)));
+  return {.reads = share(reads.answered(kept), reads.total()),
+          .all = share(reads.answered(kept) + writes.answered(kept), reads.total() + writes.total())};
 }
 
 }  // namespace rpd

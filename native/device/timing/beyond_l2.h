@@ -8,7 +8,13 @@
 
 namespace rpd {
 
-// Share of the requests, 0 to 1, that `mall` answered; updates it.
-double mall_hit_share(Mall& mall, const std::vector<XcdWork>& xcds);
+// Shares, 0 to 1.
+struct MallHits {
+  double reads;
+  double all;
+};
+
+// The share of the requests that `mall` answered; updates it.
+MallHits mall_hits(Mall& mall, const std::vector<XcdWork>& xcds);
 
 }  // namespace rpd

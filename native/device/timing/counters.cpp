@@ -77,7 +77,7 @@ struct Definition {
   double (*value)(const Dispatch&);   // ... this
 };
 
-constexpr int kShaderEngines = 32;
+constexpr int kShaderEngines = parameter::shader_engines_per_xcd * parameter::xcds;
 constexpr int kQuad = 4;
 
 #define INSTRUCTIONS(NAME, TEST) \
@@ -152,14 +152,14 @@ const Definition kDefinitions[] = {
     INSTRUCTIONS(SQ_INST_CYCLES_SALU, has(op, Unit::Salu)),
     INSTRUCTIONS(SQ_VALU_MFMA_BUSY_CYCLES, has(op, Unit::Matrix) ? op.busy_cycles : 0),
 
-    VALUE(SQ_CYCLES, d.work.busy_cycles * kShaderEngines),
+    VALUE(SQ_CYCLES, (d.work.busy_cycles + d.work.release_cycles) * kShaderEngines),
     VALUE(SQ_BUSY_CYCLES, d.work.busy_cycles * kShaderEngines),
     VALUE(SQ_BUSY_CU_CYCLES, d.work.busy_cycles * d.waves.active_cus),
     VALUE(SQ_WAVE_CYCLES, d.work.wave_cycles / kQuad),
     VALUE(SQ_WAIT_ANY, d.work.wait_cycles / kQuad),
     VALUE(SQ_WAIT_INST_ANY, d.work.issue_wait_cycles / kQuad),
-    VALUE(GRBM_COUNT, d.work.busy_cycles * parameter::xcds),
-    VALUE(GRBM_GUI_ACTIVE, d.work.busy_cycles * parameter::xcds),
+    VALUE(GRBM_COUNT, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
+    VALUE(GRBM_GUI_ACTIVE, (d.work.busy_cycles + d.work.release_cycles) * parameter::xcds),
 
     VALUE(SQ_LDS_IDX_ACTIVE, d.memory.lds_active_cycles),
     VALUE(SQ_LDS_BANK_CONFLICT, d.memory.lds_conflict_cycles),
@@ -217,6 +217,8 @@ const Definition kDefinitions[] = {
     VALUE(TCC_ALL_TC_OP_WB_WRITEBACK_sum, d.memory.l2_writebacks - d.memory.l2_eviction_writebacks),
     VALUE(TCC_NORMAL_EVICT_sum, d.memory.l2_evictions),
     VALUE(TCC_EA0_RDREQ_sum, d.memory.memory_reads128 + d.memory.memory_reads64),
+    VALUE(TCC_EA0_RDREQ_DRAM_sum, d.memory.memory_reads128 + d.memory.memory_reads64 - d.memory.host_reads64),
+    VALUE(TCC_EA0_RDREQ_LEVEL_sum, d.work.memory_read_cycles),
     VALUE(TCC_BUBBLE_sum, d.memory.memory_reads128),
     ALWAYS_ZERO(TCC_EA0_RDREQ_32B_sum),
     VALUE(TCC_EA0_WRREQ_sum, d.memory.memory_writes64 + d.memory.memory_writes32),

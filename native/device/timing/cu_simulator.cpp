@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 #include <queue>
-#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "isa/semantics.h"
@@ -15,6 +15,8 @@ namespace rpd {
 namespace {
 
 constexpr uint64_t kSlot = parameter::issue_cycles;  // between two turns of a SIMD
+constexpr uint64_t kHostLatencyCycles = parameter::host_latency_ns * parameter::clock_mhz / 1000;
+constexpr uint64_t kInstructionLineBytes = 64;
 
 // When outstanding accesses of one kind complete, in the order of their issue: none before an earlier one.
 class Outstanding {
@@ -31,6 +33,19 @@ class Outstanding {
   std::array<uint64_t, kMost> done_{};
   uint64_t last_ = 0;
   unsigned count_ = 0;
+};
+
+// When lines that are on their way to a cache will be there.
+class Fills {
+ public:
+  void expect(uint64_t line, uint64_t when) { there_[line] = when; }
+  uint64_t when(uint64_t line) const {
+    const auto found = there_.find(line);
+    return found == there_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::unordered_map<uint64_t, uint64_t> there_;
 };
 
 // Registers that a matrix instruction will have written.
@@ -52,6 +67,7 @@ struct ReplayedWave {
   uint64_t arrived = 0;     // when its next instruction became next
   uint64_t issued = 0;      // the one at the barrier
   uint64_t ready = 0;       // when its next instruction could issue, but for units
+  uint64_t code_line = 0;   // that its instructions came from last
   Outstanding vector;
   Outstanding scalar;       // scalar memory and LDS
   std::vector<PendingResult> results;
@@ -76,10 +92,12 @@ struct Simd {
 
 class Replay {
  public:
-  Replay(const CuTrace& trace, const CuSurroundings& surroundings, CuObserver* observer)
-      : trace_(trace), around_(surroundings), observer_(observer) {}
+  Replay(const CuTrace& trace, const CuSurroundings& surroundings, Cache& instructions, CuObserver* observer)
+      : trace_(trace), around_(surroundings), instructions_(instructions), observer_(observer) {}
 
   CuOutcome run() {
+    // The dispatcher serves the CUs in turn, this one last.
+    if (!trace_.groups().empty()) dispatcher_free_ = (around_.sharers_of_dispatcher - 1) * launch_cycles(trace_.groups().front());
     for (uint32_t i = 0; i < around_.resident_groups; ++i) launch_next(0);
     while (!queue_.empty()) {
       const Turn turn = queue_.top();
@@ -102,25 +120,31 @@ class Replay {
     if (next_group_ >= trace_.groups().size()) return;
     const auto& recorded = trace_.groups()[next_group_++];
     Group& group = groups_.emplace_back();
-    const uint64_t start = time + parameter::workgroup_launch_cycles;
+    uint64_t launched = std::max(time, dispatcher_free_);
+    dispatcher_free_ = launched + around_.sharers_of_dispatcher * launch_cycles(recorded);
     for (const auto& wave : recorded) {
+      launched += parameter::wave_launch_cycles;
+      const uint64_t start = launched + parameter::workgroup_launch_cycles;
       auto& replayed = waves_.emplace_back();
       replayed.entries = &wave->entries();
       replayed.group = &group;
       replayed.age = waves_.size();
       replayed.simd = static_cast<uint32_t>(waves_.size() % parameter::simds_per_cu);
-      replayed.started = replayed.ready = replayed.arrived = start;
-      if (observer_) observer_->launched(replayed.number(), replayed.simd, start);
+      replayed.started = launched;
+      replayed.ready = replayed.arrived = start;
+      if (observer_) observer_->launched(replayed.number(), replayed.simd, launched);
       ++group.running;
       queue_.push({start, &replayed});
     }
   }
 
+  static uint64_t launch_cycles(const CuTrace::Group& group) { return group.size() * parameter::wave_launch_cycles; }
+
   // Issues the wave's next instruction at `time` or finds out when that can be.
   void advance(ReplayedWave& wave, uint64_t time) {
     if (wave.position == wave.entries->size()) return finish(wave, time);  // the recording ends here
     const TraceEntry& entry = (*wave.entries)[wave.position];
-    const uint64_t needed = dependencies(wave, entry);
+    const uint64_t needed = std::max(fetched(wave, *entry.op, time), dependencies(wave, entry));
     if (needed > time) {
       outcome_.wait_cycles += needed - time;
       wave.ready = needed;
@@ -135,6 +159,20 @@ class Replay {
   }
 
   static uint64_t slot(uint64_t time, uint32_t simd) { return (time + kSlot - 1 - simd) / kSlot * kSlot + simd; }
+
+  // When the instruction is there. Straight code is fetched ahead; what a wave starts with or jumps to may not be.
+  uint64_t fetched(ReplayedWave& wave, const Op& op, uint64_t time) {
+    const uint64_t line = op.address / kInstructionLineBytes;
+    if (line == wave.code_line) return 0;
+    const bool ahead = line == wave.code_line + 1;
+    wave.code_line = line;
+    if (!instructions_.find(line)) {
+      Cache::Line evicted;
+      instructions_.allocate(line, evicted);
+      if (!ahead) code_fills_.expect(line, time + static_cast<uint64_t>(around_.memory_latency_cycles));
+    }
+    return code_fills_.when(line);
+  }
 
   uint64_t dependencies(ReplayedWave& wave, const TraceEntry& entry) {
     const Semantics& semantics = *entry.op->semantics;
@@ -188,9 +226,10 @@ class Replay {
         break;
       case Unit::Smem:
         simd.scalar_free = time + kSlot;
-        wave.scalar.issue(time + parameter::scalar_latency_cycles);
+        wave.scalar.issue(scalar_access(entry.cost, time));
         break;
       case Unit::Lds:
+        next = time + op.busy_cycles;
         lds_free_ = time + std::max<uint64_t>(parameter::lds_issue_cycles, entry.cost.lds_cycles);
         wave.scalar.issue(lds_free_ + parameter::lds_latency_cycles);
         break;
@@ -200,10 +239,12 @@ class Replay {
         break;
       case Unit::Barrier: return wait_at_barrier(wave, next);
       case Unit::End:
+        next = time + parameter::wave_end_cycles;
         go_on(wave, next);
         return finish(wave, next);
       default: break;
     }
+    if (jumps(wave, op)) next = std::max<uint64_t>(next, time + parameter::taken_branch_cycles);
     wave.ready = next;
     go_on(wave, next);
     queue_.push({next, &wave});
@@ -213,6 +254,22 @@ class Replay {
   void go_on(ReplayedWave& wave, uint64_t time) {
     if (observer_) observer_->executed(wave.number(), *(*wave.entries)[wave.position - 1].op, wave.arrived, wave.issued, time);
     wave.arrived = time;
+  }
+
+  // Whether the wave, which has just issued `op`, goes on elsewhere than behind it.
+  static bool jumps(const ReplayedWave& wave, const Op& op) {
+    return wave.position < wave.entries->size() && (*wave.entries)[wave.position].op->address != op.address + op.size;
+  }
+
+  // Returns when a scalar load is complete. A hit on a line that another wave has asked for waits for that.
+  uint64_t scalar_access(const AccessCost& cost, uint64_t time) {
+    if (cost.l2_reads) {
+      const double latency = cost.host_reads     ? static_cast<double>(kHostLatencyCycles)
+                             : cost.memory_reads ? around_.memory_latency_cycles
+                                                 : static_cast<double>(parameter::l2_latency_cycles);
+      scalar_fills_.expect(cost.scalar_line, time + static_cast<uint64_t>(latency));
+    }
+    return std::max(time + parameter::scalar_latency_cycles, scalar_fills_.when(cost.scalar_line));
   }
 
   // Returns when the access is complete.
@@ -225,11 +282,20 @@ class Replay {
       l2_free_ = std::max(l2_free_, static_cast<double>(address_free_)) + l2_bytes / around_.l2_bytes_per_cycle;
       done = l2_free_ + parameter::l2_latency_cycles;
     }
-    // What a store leaves dirty in the L2 goes to memory later, but on the same channels.
-    const double memory_bytes = 128.0 * cost.memory_reads + 64.0 * cost.l2_writes;
+    // What a store leaves dirty in the L2 goes to memory later, but on the same channels, unless the end is soon enough.
+    const double memory_bytes = 128.0 * cost.memory_reads + 64.0 * cost.l2_writes * around_.early_write_share;
     if (memory_bytes > 0) {
       memory_free_ = std::max(memory_free_, static_cast<double>(address_free_)) + memory_bytes / around_.memory_bytes_per_cycle;
-      if (cost.memory_reads) done = std::max(done, memory_free_ + around_.memory_latency_cycles);
+      if (cost.memory_reads) {
+        const double read = memory_free_ + around_.memory_latency_cycles;
+        done = std::max(done, read);
+        outcome_.memory_reads += cost.memory_reads;
+        outcome_.memory_read_cycles += cost.memory_reads * (read - static_cast<double>(address_free_) - parameter::l2_latency_cycles);
+      }
+    }
+    if (cost.host_reads) {
+      host_free_ = std::max(host_free_, static_cast<double>(address_free_)) + 64.0 * cost.host_reads / around_.host_bytes_per_cycle;
+      done = std::max(done, host_free_ + static_cast<double>(kHostLatencyCycles));
     }
     return static_cast<uint64_t>(std::ceil(done));
   }
@@ -262,7 +328,10 @@ class Replay {
 
   const CuTrace& trace_;
   const CuSurroundings& around_;
+  Cache& instructions_;
   CuObserver* observer_;
+  Fills code_fills_;    // [line of code]
+  Fills scalar_fills_;  // [low bits of the line's number]
   std::deque<Group> groups_;
   std::deque<ReplayedWave> waves_;
   std::priority_queue<Turn> queue_;
@@ -272,14 +341,16 @@ class Replay {
   uint64_t lds_free_ = 0;
   double l2_free_ = 0;
   double memory_free_ = 0;
+  double host_free_ = 0;
+  uint64_t dispatcher_free_ = 0;
   uint64_t now_ = 0;
   CuOutcome outcome_;
 };
 
 }  // namespace
 
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, CuObserver* observer) {
-  return Replay(trace, surroundings, observer).run();
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, Cache& instructions, CuObserver* observer) {
+  return Replay(trace, surroundings, instructions, observer).run();
 }
 
 }  // namespace rpd

@@ -2,11 +2,13 @@
 //
 // In order within a wave; the four SIMDs take turns, each issuing in every fourth cycle at most one instruction a
 // wave and one a kind of unit. A wave waits for a busy unit, at s_waitcnt for what it has outstanding, at s_barrier
-// for its workgroup, and for the result of a matrix instruction that it reads too early.
+// for its workgroup, for the result of a matrix instruction that it reads too early, and for instructions that are not in
+// the instruction cache.
 #pragma once
 
 #include <cstdint>
 
+#include "memory/cache.h"
 #include "timing/cu_observer.h"
 #include "timing/wave_trace.h"
 
@@ -18,6 +20,9 @@ struct CuSurroundings {
   double l2_bytes_per_cycle;
   double memory_bytes_per_cycle;
   double memory_latency_cycles;      // load to use, beyond the L2
+  double early_write_share;          // of what is written: goes to memory while waves run, because the L2 is full
+  double host_bytes_per_cycle;
+  uint32_t sharers_of_dispatcher;    // CUs at work that get their workgroups from the same shader engine
 };
 
 struct CuOutcome {
@@ -26,9 +31,11 @@ struct CuOutcome {
   uint64_t wave_cycles = 0;          // sum over waves of their time on the CU
   uint64_t wait_cycles = 0;          // of it, at s_waitcnt, s_barrier, or for a matrix result
   uint64_t issue_wait_cycles = 0;    // of it, ready but for a busy unit
+  uint64_t memory_reads = 0;         // of 128 bytes, beyond the L2
+  double memory_read_cycles = 0;     // sum over them of the time from the L2 and back
 };
 
-// `observer` sees every wave and instruction, if it is there.
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, CuObserver* observer = nullptr);
+// `instructions` is what the instruction cache holds; kept from dispatch to dispatch. `observer` may be null.
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, Cache& instructions, CuObserver* observer = nullptr);
 
 }  // namespace rpd

@@ -1,6 +1,7 @@
 #include "timing/duration.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "timing/beyond_l2.h"
 #include "timing/cu_simulator.h"
@@ -25,14 +26,27 @@ uint64_t active_cus(const std::vector<CuWork>& cus) {
   return static_cast<uint64_t>(std::count_if(cus.begin(), cus.end(), [](const CuWork& cu) { return cu.waves > 0; }));
 }
 
-CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, uint32_t resident_groups, double mall_hits) {
+MemoryCounts counts_of(const std::vector<XcdWork>& xcds) {
+  MemoryCounts device;
+  for (const XcdWork& xcd : xcds) device.add(*xcd.memory);
+  return device;
+}
+
+CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, uint32_t resident_groups, const MallHits& hits) {
   uint64_t active = 0;
   for (const XcdWork& xcd : xcds) active += active_cus(*xcd.cus);
   const auto fair_share = [](double total, uint64_t sharers) {
     return std::min<double>(parameter::l1_bytes_per_cycle, total / static_cast<double>(std::max<uint64_t>(1, sharers)));
   };
-  return {resident_groups, fair_share(parameter::l2_bytes_per_cycle, active_cus(*xcds[0].cus)),
-          fair_share(memory_bytes_per_cycle(mall_hits), active), memory_latency_cycles(mall_hits)};
+  const uint64_t neighbours = active_cus(*xcds[0].cus);
+  return {.resident_groups = resident_groups,
+          .l2_bytes_per_cycle = fair_share(parameter::l2_bytes_per_cycle, neighbours),
+          .memory_bytes_per_cycle = fair_share(memory_bytes_per_cycle(hits.reads), active),
+          .memory_latency_cycles = memory_latency_cycles(hits.reads),
+          .early_write_share = counts_of(xcds).early_write_share(),
+          .host_bytes_per_cycle = fair_share(per_cycle(parameter::host_link_gbps), active),
+          .sharers_of_dispatcher = static_cast<uint32_t>(
+              std::max<uint64_t>(1, (neighbours + parameter::shader_engines_per_xcd - 1) / parameter::shader_engines_per_xcd))};
 }
 
 // How much longer the busiest CU takes than the sampled one. Up to what is resident, waves run side by side and the
@@ -48,28 +62,48 @@ double imbalance(const std::vector<XcdWork>& xcds, const CuWork& sampled, bool s
   return worst;
 }
 
+uint64_t cycles_for(uint64_t bytes, double bytes_per_cycle) {
+  return static_cast<uint64_t>(std::ceil(static_cast<double>(bytes) / bytes_per_cycle));
+}
+
 // No dispatch is faster than its traffic at full bandwidth, or than its longest wave alone on the device.
-uint64_t least_cycles(const std::vector<XcdWork>& xcds, double mall_hits) {
-  uint64_t least = 0;
-  MemoryCounts device;
+uint64_t least_cycles(const std::vector<XcdWork>& xcds, const MallHits& hits) {
+  const MemoryCounts device = counts_of(xcds);
+  uint64_t least = cycles_for(device.host_bytes(), per_cycle(parameter::host_link_gbps));
   for (const XcdWork& xcd : xcds) {
-    device.add(*xcd.memory);
     least = std::max(least, xcd.memory->l2_bytes() / parameter::l2_bytes_per_cycle);
     for (const CuWork& cu : *xcd.cus) least = std::max(least, cu.longest_wave);
   }
-  return std::max(least, static_cast<uint64_t>(static_cast<double>(device.memory_bytes()) / memory_bytes_per_cycle(mall_hits)));
+  return std::max(least, cycles_for(device.memory_bytes() - device.release_bytes, memory_bytes_per_cycle(hits.all)));
+}
+
+// Of all reads beyond the L2s: what the replayed ones took on average, and the latency alone for those of other kinds.
+double memory_read_cycles(const std::vector<XcdWork>& xcds, const CuOutcome& outcome, const MallHits& hits) {
+  const MemoryCounts device = counts_of(xcds);
+  const double alone = memory_latency_cycles(hits.reads) - parameter::l2_latency_cycles;
+  const double mean = outcome.memory_reads ? outcome.memory_read_cycles / static_cast<double>(outcome.memory_reads) : alone;
+  const double host = static_cast<double>(parameter::host_latency_ns) * parameter::clock_mhz / 1000 - parameter::l2_latency_cycles;
+  return mean * static_cast<double>(device.memory_reads128) + host * static_cast<double>(device.host_reads64) +
+         alone * static_cast<double>(device.memory_reads64 - device.host_reads64);
 }
 
 uint64_t scaled(uint64_t cycles, double factor) { return static_cast<uint64_t>(static_cast<double>(cycles) * factor); }
 
 }  // namespace
 
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups, Mall& mall,
+WarmCaches::WarmCaches()
+    : mall(parameter::mall_bytes, parameter::mall_ways),
+      instructions(parameter::instruction_cache_bytes, parameter::instruction_cache_ways, 64) {}
+
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups, WarmCaches& warm,
                        const WatchedCu* watched) {
-  const double mall_hits = mall_hit_share(mall, xcds);
-  const CuSurroundings surroundings = surroundings_of(xcds, resident_groups, mall_hits);
-  const CuOutcome outcome = simulate_cu(sample, surroundings);
-  if (watched) simulate_cu(watched->trace, surroundings, &watched->observer);
+  const MallHits hits = mall_hits(warm.mall, xcds);
+  const CuSurroundings surroundings = surroundings_of(xcds, resident_groups, hits);
+  if (watched) {
+    Cache instructions = warm.instructions;
+    simulate_cu(watched->trace, surroundings, instructions, &watched->observer);
+  }
+  const CuOutcome outcome = simulate_cu(sample, surroundings, warm.instructions);
   WorkDone work;
   uint64_t instructions = 0;
   for (const XcdWork& xcd : xcds) {
@@ -83,11 +117,13 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, 
   const double rest_of_cu = static_cast<double>(sampled.instructions) / replayed;
   const double rest_of_device = static_cast<double>(instructions) / replayed;
   const bool side_by_side = sample.groups().size() <= resident_groups;
-  work.busy_cycles = std::max(scaled(outcome.cycles, rest_of_cu * imbalance(xcds, sampled, side_by_side)), least_cycles(xcds, mall_hits));
+  work.busy_cycles = std::max(scaled(outcome.cycles, rest_of_cu * imbalance(xcds, sampled, side_by_side)), least_cycles(xcds, hits));
   work.wave_cycles = scaled(outcome.wave_cycles, rest_of_device);
   work.wait_cycles = scaled(outcome.wait_cycles, rest_of_device);
   work.issue_wait_cycles = scaled(outcome.issue_wait_cycles, rest_of_device);
-  work.duration_ns = parameter::launch_overhead_ns + work.busy_cycles * 1000 / parameter::clock_mhz;
+  work.memory_read_cycles = static_cast<uint64_t>(memory_read_cycles(xcds, outcome, hits));
+  work.release_cycles = cycles_for(counts_of(xcds).release_bytes, memory_bytes_per_cycle(hits.all));
+  work.duration_ns = parameter::launch_overhead_ns + (work.busy_cycles + work.release_cycles) * 1000 / parameter::clock_mhz;
   return work;
 }
 

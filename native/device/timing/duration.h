@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "memory/cache.h"
 #include "memory/mall.h"
 #include "timing/memory_counts.h"
 #include "timing/cu_observer.h"
@@ -22,17 +23,27 @@ struct CuWork {
 struct XcdWork {
   const std::vector<CuWork>* cus;
   const MemoryCounts* memory;
-  const std::vector<uint64_t>* beyond_l2;  // distinct lines that left the L2
+  const std::vector<uint64_t>* lines_read;     // distinct lines that the L2 read from memory
+  const std::vector<uint64_t>* lines_written;  // and that it wrote there
 };
 
 // The whole device, with its waves in each other's way.
 struct WorkDone {
   uint64_t waves = 0;
-  uint64_t busy_cycles = 0;         // of the dispatch
+  uint64_t busy_cycles = 0;         // from the first wave's start to the last one's end
+  uint64_t release_cycles = 0;      // from then until what it has written is in memory
   uint64_t wave_cycles = 0;         // sum over waves of their time on a CU
   uint64_t wait_cycles = 0;         // of it, for memory, LDS, a barrier or a matrix result
   uint64_t issue_wait_cycles = 0;   // of it, ready but for a busy unit
+  uint64_t memory_read_cycles = 0;  // sum over the L2s' reads from memory of the time that they take
   uint64_t duration_ns = 0;         // launch overhead included
+};
+
+// What is left from dispatch to dispatch and decides how long the next one takes.
+struct WarmCaches {
+  WarmCaches();
+  Mall mall;
+  Cache instructions;  // of the CU that is replayed
 };
 
 // A CU whose replay someone watches.
@@ -43,7 +54,7 @@ struct WatchedCu {
 
 // `sample` recorded the first CU of the first XCD, on which `resident_groups` workgroups fit at a time. What is watched
 // has no influence on the result.
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups, Mall& mall,
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups, WarmCaches& warm,
                        const WatchedCu* watched = nullptr);
 
 }  // namespace rpd

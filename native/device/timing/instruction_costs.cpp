@@ -27,8 +27,17 @@ long matrix_cycles(const Semantics& semantics) {
   return std::max(4l, static_cast<long>(matrix_operations(semantics)) * parameter::simds_per_cu / rate);
 }
 
+// The SIMD sends 64 lanes' data to the LDS before its wave can go on; addresses alone need no more than the issue.
+long lds_store_cycles(const Semantics& semantics) {
+  const long bytes_a_lane = std::max(4l, static_cast<long>(semantics.bytes));
+  return parameter::issue_cycles + 64 * bytes_a_lane / parameter::lds_store_bytes_per_cycle;
+}
+
 long busy_cycles(const Semantics& semantics) {
   if (semantics.unit == Unit::Matrix) return matrix_cycles(semantics);
+  if (semantics.unit == Unit::Lds) {
+    return std::string_view(semantics.mnemonic).starts_with("ds_write") ? lds_store_cycles(semantics) : parameter::issue_cycles;
+  }
   return is_transcendental(semantics.mnemonic) ? parameter::transcendental_cycles : parameter::valu_cycles;
 }
 
@@ -46,7 +55,8 @@ void annotate_cost(Op& op) {
   // A matrix instruction issues in four cycles and then runs on a unit of its own.
   if (op.semantics->unit == Unit::Matrix) op.valu_quads = 1;
   op.busy_cycles = static_cast<uint16_t>(busy_cycles(*op.semantics));
-  op.wave_cycles = op.semantics->unit == Unit::Valu ? op.busy_cycles : static_cast<uint16_t>(parameter::issue_cycles);
+  const bool holds_the_wave = op.semantics->unit == Unit::Valu || op.semantics->unit == Unit::Lds;
+  op.wave_cycles = holds_the_wave ? op.busy_cycles : static_cast<uint16_t>(parameter::issue_cycles);
   op.single_precision = computes_single_precision(*op.semantics);
 }
 

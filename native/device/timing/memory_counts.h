@@ -1,6 +1,7 @@
 // What the memory system of one XCD did during a dispatch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace rpd {
@@ -29,7 +30,10 @@ struct MemoryCounts {
   uint64_t memory_writes32 = 0;
   uint64_t l2_evictions = 0;        // lines that made room for another
   uint64_t l2_eviction_writebacks = 0;  // of them, dirty
+  uint64_t release_bytes = 0;           // dirty ones that the release at the end wrote to the device's memory
   uint64_t memory_reads64 = 0;
+  uint64_t host_reads64 = 0;        // of them, those from the host's memory
+  uint64_t host_write_bytes = 0;
   // SQC: scalar data cache, shared by two CUs
   uint64_t scalar_requests = 0;     // lines looked up
   uint64_t scalar_misses = 0;       // 64-byte requests to the L2
@@ -43,8 +47,17 @@ struct MemoryCounts {
   void add(const MemoryCounts& other);
   // Lines' worth of requests: two half lines written count as one.
   uint64_t memory_requests() const { return memory_reads128 + l2_writebacks; }
-  uint64_t memory_bytes() const { return 128 * memory_reads128 + 64 * memory_reads64 + 64 * memory_writes64 + 32 * memory_writes32; }
-  uint64_t l2_bytes() const { return 128 * l2_reads + 64 * (l2_writes + l2_atomics); }
+  // Of lines that were written: the share that had to leave the L2 while waves were still running.
+  double early_write_share() const {
+    return l2_writebacks ? static_cast<double>(l2_eviction_writebacks) / static_cast<double>(l2_writebacks) : 0;
+  }
+  // Of the device's own memory.
+  uint64_t memory_bytes() const {
+    return 128 * memory_reads128 + 64 * (memory_reads64 - host_reads64) + 64 * memory_writes64 + 32 * memory_writes32 - host_write_bytes;
+  }
+  uint64_t l2_bytes() const { return 128 * l1_read_requests + 64 * (scalar_misses + l2_writes + l2_atomics); }
+  // Across the link to the host, which carries both directions at a time: the busier one.
+  uint64_t host_bytes() const { return std::max(64 * host_reads64, host_write_bytes); }
 };
 
 }  // namespace rpd

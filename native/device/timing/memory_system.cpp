@@ -11,6 +11,7 @@
 namespace rpd {
 namespace {
 
+constexpr uint64_t kHostLatencyCycles = parameter::host_latency_ns * parameter::clock_mhz / 1000;
 constexpr uint32_t kRequestBytes = 64;  // a write or atomic request from the L1
 constexpr uint32_t kScalarLineBytes = 64;
 
@@ -99,12 +100,13 @@ class CostOf {
  public:
   CostOf(const MemoryCounts& counts, AccessCost& cost)
       : counts_(counts), cost_(cost), look_ups_(counts.l1_accesses), reads_(counts.l1_read_requests), writes_(writes()),
-        memory_(counts.memory_reads128), lds_(counts.lds_active_cycles) {}
+        memory_(counts.memory_reads128), host_(counts.host_reads64), lds_(counts.lds_active_cycles) {}
   ~CostOf() {
     add(cost_.look_ups, counts_.l1_accesses - look_ups_);
     add(cost_.l2_reads, counts_.l1_read_requests - reads_);
     add(cost_.l2_writes, writes() - writes_);
     add(cost_.memory_reads, counts_.memory_reads128 - memory_);
+    add(cost_.host_reads, counts_.host_reads64 - host_);
     add(cost_.lds_cycles, counts_.lds_active_cycles - lds_);
   }
 
@@ -115,7 +117,7 @@ class CostOf {
 
   const MemoryCounts& counts_;
   AccessCost& cost_;
-  uint64_t look_ups_, reads_, writes_, memory_, lds_;
+  uint64_t look_ups_, reads_, writes_, memory_, host_, lds_;
 };
 
 }  // namespace
@@ -126,9 +128,12 @@ MemorySystem::MemorySystem() : l2_(parameter::l2_bytes, parameter::l2_ways) {
   for (uint32_t i = 0; i < kScalarCaches; ++i) scalar_.emplace_back(parameter::scalar_cache_bytes, parameter::scalar_cache_ways, kScalarLineBytes);
 }
 
-void MemorySystem::begin(bool acquires) {
+void MemorySystem::begin(bool acquires, const AllocationMap* map) {
   counts_ = {};
-  beyond_l2_.clear();
+  map_ = map;
+  placements_.fill({});
+  lines_read_.clear();
+  lines_written_.clear();
   for (Cache& cache : l1_) cache.invalidate();
   for (Cache& cache : scalar_) cache.invalidate();
   counts_.l1_invalidations = l1_.size();
@@ -142,17 +147,41 @@ void MemorySystem::forget() {
 
 void MemorySystem::end(bool releases) {
   if (!releases) return;
+  const uint64_t before = counts_.memory_bytes();
   l2_.write_back([this](Cache::Line& line) { write_to_memory(line); });
+  counts_.release_bytes += counts_.memory_bytes() - before;
+}
+
+// Allocations are at least a page, so a line is in one memory or the other.
+bool MemorySystem::in_host_memory(uint64_t line) {
+  const uint64_t address = line * kLineBytes;
+  if (!map_ || address >= kScratchRegion) return false;
+  constexpr uint64_t spread = 1 << 21;
+  Placement& known = placements_[address / spread % placements_.size()];
+  if (!known.holds(address)) known = map_->placement(address);
+  return !known.local;
+}
+
+// The host's memory is not cached in the L2: the recorded scalar caches each fetched their kernel arguments from there.
+void MemorySystem::read_from_host(uint32_t requests) {
+  ++counts_.l2_reads;
+  ++counts_.l2_misses;
+  counts_.memory_reads64 += requests;
+  counts_.host_reads64 += requests;
 }
 
 void MemorySystem::read_from_memory(uint64_t line) {
   ++counts_.memory_reads128;
-  beyond_l2_.insert(line);
+  lines_read_.insert(line);
 }
 
 void MemorySystem::write_to_memory(const Cache::Line& line) {
-  beyond_l2_.insert(line.tag);
   const WriteRequests requests = write_requests(line.dirty);
+  if (in_host_memory(line.tag)) {
+    counts_.host_write_bytes += 64 * requests.bytes64 + 32 * requests.bytes32;
+  } else {
+    lines_written_.insert(line.tag);
+  }
   counts_.memory_writes64 += requests.bytes64;
   counts_.memory_writes32 += requests.bytes32;
   ++counts_.l2_writebacks;
@@ -202,6 +231,10 @@ uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
   Cache::Line evicted;
   l1.allocate(line, evicted);
   ++counts_.l1_read_requests;
+  if (in_host_memory(line)) {
+    read_from_host(kLineBytes / kRequestBytes);
+    return kHostLatencyCycles;
+  }
   return l2_read(line) ? parameter::l2_latency_cycles : parameter::hbm_latency_cycles;
 }
 
@@ -254,6 +287,13 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
     ++(op.returns ? counts_.l1_atomics_with_return : counts_.l1_atomics_without_return);
     ++counts_.l2_atomics;
     const uint64_t number = request.block / 2;
+    if (in_host_memory(number)) {
+      ++counts_.l2_misses;
+      ++counts_.memory_reads64;
+      ++counts_.host_reads64;
+      latency = std::max(latency, kHostLatencyCycles);
+      return;
+    }
     Cache::Line* line = l2_.find(number);
     const bool hit = line && line->valid.covers(in_line(request));
     if (hit) {
@@ -337,38 +377,49 @@ void MemorySystem::vector_access(Wave& wave, const Op& op, const VectorAccess& a
   complete_vector(wave, access.space == Space::Scratch ? scratch(wave, op, access) : global(wave, op, access));
 }
 
-// A miss of the scalar cache asks the L2 for 64 bytes, and that, if need be, memory.
-void MemorySystem::scalar_read(uint64_t scalar_line) {
+// A miss of the scalar cache asks the L2 for 64 bytes, and that, if need be, memory. Returns the latency.
+uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
   const uint64_t address = scalar_line * kScalarLineBytes;
   const ByteMask bytes = ByteMask::range(address % kLineBytes, kScalarLineBytes);
   ++counts_.scalar_misses;
+  if (in_host_memory(address / kLineBytes)) {
+    read_from_host(1);
+    return kHostLatencyCycles;
+  }
   ++counts_.l2_reads;
   Cache::Line* line = l2_.find(address / kLineBytes);
   if (line && line->valid.covers(bytes)) {
     ++counts_.l2_hits;
-    return;
+    return parameter::l2_latency_cycles;
   }
   ++counts_.l2_misses;
   ++counts_.memory_reads64;
-  beyond_l2_.insert(address / kLineBytes);
+  lines_read_.insert(address / kLineBytes);
   (line ? *line : l2_allocate(address / kLineBytes)).valid.add(bytes);
+  return parameter::hbm_latency_cycles;
 }
 
 void MemorySystem::scalar_access(Wave& wave, uint64_t address, uint32_t bytes) {
   Cache& cache = scalar_[scalar_cache_of(wave.cu)];
+  const uint64_t misses = counts_.scalar_misses, from_memory = counts_.memory_reads64, from_host = counts_.host_reads64;
+  uint64_t latency = parameter::scalar_latency_cycles;
   for (uint64_t line = address / kScalarLineBytes; line <= (address + bytes - 1) / kScalarLineBytes; ++line) {
     ++counts_.scalar_requests;
+    wave.access.scalar_line = static_cast<uint16_t>(line);
     if (cache.find(line)) continue;
     Cache::Line evicted;
     cache.allocate(line, evicted);
-    scalar_read(line);
+    latency = std::max(latency, scalar_read(line));
   }
+  wave.access.l2_reads = static_cast<uint8_t>(counts_.scalar_misses - misses);
+  wave.access.host_reads = static_cast<uint8_t>(counts_.host_reads64 - from_host);
+  wave.access.memory_reads = static_cast<uint8_t>(counts_.memory_reads64 - from_memory - wave.access.host_reads);
   counts_.scalar_loads1 += bytes == 4;
   counts_.scalar_loads2 += bytes == 8;
   counts_.scalar_loads4 += bytes == 16;
   counts_.scalar_loads8 += bytes == 32;
   counts_.scalar_loads16 += bytes == 64;
-  wave.scalar_done = std::max(wave.scalar_done, wave.clock + parameter::scalar_latency_cycles);
+  wave.scalar_done = std::max(wave.scalar_done, wave.clock + latency);
 }
 
 void MemorySystem::wait(Wave& wave, unsigned vector_left, unsigned scalar_left) {

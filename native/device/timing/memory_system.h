@@ -3,6 +3,7 @@
 // each access would have had.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "exec/observer.h"
@@ -20,16 +21,18 @@ class MemorySystem : public Observer {
   void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) override;
   void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) override;
 
-  // A dispatch begins: what the L1s hold is stale, and (acquire) what the L2 holds too.
-  void begin(bool acquires);
+  // A dispatch begins: what the L1s hold is stale, and (acquire) what the L2 holds too. `map` says which addresses are
+  // the device's own memory; without one all are.
+  void begin(bool acquires, const AllocationMap* map);
   // It ends: with a release, dirty L2 lines go to memory.
   void end(bool releases);
   // Between dispatches: nothing is cached any more.
   void forget();
 
   const MemoryCounts& counts() const { return counts_; }
-  // The distinct lines of the requests that left the L2.
-  const std::vector<uint64_t>& beyond_l2() const { return beyond_l2_.lines(); }
+  // The distinct lines that the L2 read from memory, and that it wrote there.
+  const std::vector<uint64_t>& lines_read() const { return lines_read_.lines(); }
+  const std::vector<uint64_t>& lines_written() const { return lines_written_.lines(); }
 
  private:
   uint64_t read_line(uint32_t cu, uint64_t line);
@@ -39,7 +42,9 @@ class MemorySystem : public Observer {
   uint64_t global(Wave& wave, const Op& op, const VectorAccess& access);
   uint64_t scratch(Wave& wave, const Op& op, const VectorAccess& access);
   void lds(Wave& wave, const Op& op, const VectorAccess& access);
-  void scalar_read(uint64_t scalar_line);
+  uint64_t scalar_read(uint64_t scalar_line);
+  bool in_host_memory(uint64_t line);
+  void read_from_host(uint32_t requests);
   bool l2_read(uint64_t line);
   bool l2_write(uint64_t line, const ByteMask& bytes);
   Cache::Line& l2_allocate(uint64_t line);
@@ -50,7 +55,10 @@ class MemorySystem : public Observer {
   std::vector<Cache> scalar_;  // [two CUs, or one where the other is disabled]
   Cache l2_;
   MemoryCounts counts_;
-  LineLog beyond_l2_;
+  LineLog lines_read_;
+  LineLog lines_written_;
+  const AllocationMap* map_ = nullptr;
+  std::array<Placement, 8> placements_;  // found lately
 };
 
 }  // namespace rpd

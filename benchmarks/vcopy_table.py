@@ -2,7 +2,8 @@
 
     python benchmarks/vcopy_table.py VCOPY_PROGRAM RECORDED_FOLDER
 
-VCOPY_PROGRAM: the testbed's vcopy. RECORDED_FOLDER: rocprofiler-compute's vcopy workload on MI200 (timestamps.csv, sysinfo.csv).
+VCOPY_PROGRAM: the testbed's vcopy. RECORDED_FOLDER: rocprofiler-compute's vcopy workload on MI200, with timestamps.csv and
+sysinfo.csv.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def modelled(program: Path) -> list[int]:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         command = [sys.executable, "-m", "rocm_perf_lab", "profile", "--runs", "1", "-o", run]
-        subprocess.run([*command, program, "-n", str(ELEMENTS), "-b", "256", "-i", "3"], check=True, capture_output=True, cwd=folder)
+        command += [program, "-n", str(ELEMENTS), "-b", "256", "-i", "3"]
+        subprocess.run(command, check=True, capture_output=True, cwd=folder)
         with sqlite3.connect(run / ".rocpd_profile" / "base_results.db") as database:
             return [ns for (ns,) in database.execute("select duration from kernels where name like 'vecCopy%' order by start")]
 
@@ -50,7 +52,7 @@ def table(program: Path, folder: Path) -> list[tuple[str, int, float]]:
 
 
 def main() -> None:
-    for what, ns, gbps in table(*map(Path, sys.argv[1:3])):
+    for what, ns, gbps in table(*(Path(argument).resolve() for argument in sys.argv[1:3])):
         print(f"{what:32} {ns:>8} ns {gbps:>8.0f} GB/s")
 
 

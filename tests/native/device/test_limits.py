@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
 import sqlite3
 import subprocess
-import sys
 
 import pytest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 CUS = 304
 CLOCK = 2.1  # GHz; MI300X data sheet, as are the peaks below
@@ -40,7 +35,8 @@ def profiled(program, folder, rocm_perf_in) -> dict[str, tuple[int, float]]:
     rocm_perf_in(folder, "profile", "--runs", 1, "-o", folder / "run", program)
     with sqlite3.connect(folder / "run" / ".rocpd_profile" / "base_results.db") as database:
         rows = database.execute(
-            "select k.name, k.duration, sum(p.counter_value) / 32 from kernels k join pmc_events p on p.dispatch_id = k.dispatch_id"
+            "select k.name, k.duration, sum(p.counter_value) / 32 from kernels k"
+            " join pmc_events p on p.dispatch_id = k.dispatch_id"
             " where p.counter_name = 'SQ_BUSY_CYCLES' group by k.dispatch_id"
         ).fetchall()
     found = {re.sub(r"^void |\(.*", "", name): (ns, busy) for name, ns, busy in rows}
@@ -84,7 +80,7 @@ CURVES = [
 @pytest.mark.parametrize("family, members, least, most", CURVES)
 def test_each_step_of_a_family_costs_what_it_should(family, members, least, most, run):
     busy = [run[family.format(member)][1] for member in members]
-    steps = [after / before for before, after in zip(busy, busy[1:])]
+    steps = [after / before for before, after in itertools.pairwise(busy)]
     print(family, [f"{cycles:.0f}" for cycles in busy])
     assert all(least <= step <= most for step in steps), steps
 
@@ -98,6 +94,7 @@ def test_the_ends_of_the_curves_are_far_apart(run):
     assert ratio("banks<{}>", 32, 1) > 1.4
 
 
+@pytest.mark.slow
 def test_times_do_not_depend_on_host_threads_or_on_the_run(program, run, tmp_path, rocm_perf_in, monkeypatch):
     monkeypatch.setenv("ROCM_PERF_DEVICE_THREADS", "1" if (os.cpu_count() or 1) > 1 else "2")
     again = profiled(program, tmp_path, rocm_perf_in)

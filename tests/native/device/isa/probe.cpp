@@ -4,6 +4,7 @@
 //   rpd_isa_probe decode  < code     > lines      one line an instruction from the start of the code:
 //                                                 "<offset> ok|refused <text as the device has it>"
 //   rpd_isa_probe list               > lines      every entry of the table, see list_all
+//   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least>"
 //
 // A run's input: Header, the code, then header.cases times a case: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
 // ([register][lane]), header.agprs * 64 AGPRs, LDS bytes, scratch bytes of each of the 64 lanes, memory bytes.
@@ -23,6 +24,7 @@
 #include "exec/observer.h"
 #include "exec/register_indexing.h"
 #include "isa/program.h"
+#include "timing/instruction_costs.h"
 
 namespace rpd {
 namespace {
@@ -166,19 +168,33 @@ const char* name_of(Type type) {
 }
 
 // "<mnemonic> <unit number> <destinations> <bytes> <accumulates> <packed> <destination type> <source types, none...>"
-void list_all() {
+template <class F>
+void for_each_entry(F f) {
   for (const auto family :
        {scalar_alu_semantics(), control_semantics(), scalar_memory_semantics(), vector_integer_semantics(),
         vector_float_semantics(), vector_half_semantics(), vector_conversion_semantics(), vector_packed_semantics(),
         vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(),
         vector_buffer_semantics(), lds_semantics(), matrix_semantics()}) {
-    for (const Semantics& entry : family) {
-      std::cout << entry.mnemonic << ' ' << static_cast<int>(entry.unit) << ' ' << int{entry.destinations} << ' '
-                << int{entry.bytes} << ' ' << entry.accumulates << ' ' << entry.packed << ' ' << name_of(entry.destination_type);
-      for (const Type type : entry.source_types) std::cout << ' ' << name_of(type);
-      std::cout << '\n';
-    }
+    for (const Semantics& entry : family) f(entry);
   }
+}
+
+void list_all() {
+  for_each_entry([](const Semantics& entry) {
+    std::cout << entry.mnemonic << ' ' << static_cast<int>(entry.unit) << ' ' << int{entry.destinations} << ' '
+              << int{entry.bytes} << ' ' << entry.accumulates << ' ' << entry.packed << ' ' << name_of(entry.destination_type);
+    for (const Type type : entry.source_types) std::cout << ' ' << name_of(type);
+    std::cout << '\n';
+  });
+}
+
+void list_costs() {
+  for_each_entry([](const Semantics& entry) {
+    Op op;
+    op.semantics = &entry;
+    annotate_cost(op);
+    std::cout << entry.mnemonic << ' ' << op.wave_cycles << '\n';
+  });
 }
 
 }  // namespace
@@ -190,7 +206,8 @@ int main(int count, char** arguments) {
     if (command == "run") rpd::Runner().run();
     else if (command == "decode") rpd::decode_all();
     else if (command == "list") rpd::list_all();
-    else throw std::runtime_error("usage: rpd_isa_probe run|decode|list");
+    else if (command == "costs") rpd::list_costs();
+    else throw std::runtime_error("usage: rpd_isa_probe run|decode|list|costs");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rpd_isa_probe: %s\n", error.what());
     return 1;

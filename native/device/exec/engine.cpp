@@ -202,7 +202,7 @@ DispatchResult Engine::run(const DispatchRequest& request) {
 void Engine::forget_code(uint64_t begin, uint64_t size) {
   state_->program.forget(begin, size);
   state_->order.forget();
-  state_->warm.instructions.invalidate();
+  // Not the instruction cache: when the host frees memory, in real time, must not decide modelled times.
 }
 
 void Engine::forget_caches() {

@@ -83,7 +83,8 @@ def test_vcopy_executes_what_the_disassembly_lists(vcopy_counters, testbed, repo
 def test_vcopy_moves_its_bytes_once(vcopy_counters):
     for counters in vcopy_counters:
         read = 128 * counters["TCC_BUBBLE_sum"] + 64 * (counters["TCC_EA0_RDREQ_sum"] - counters["TCC_BUBBLE_sum"])
-        written = 64 * counters["TCC_EA0_WRREQ_64B_sum"] + 32 * (counters["TCC_EA0_WRREQ_sum"] - counters["TCC_EA0_WRREQ_64B_sum"])
+        whole = counters["TCC_EA0_WRREQ_64B_sum"]
+        written = 64 * whole + 32 * (counters["TCC_EA0_WRREQ_sum"] - whole)
         kernel_arguments = SCALAR_CACHES * 64  # a line for each: host memory is not cached in the L2
         assert (read, written) == (8 * ELEMENTS + kernel_arguments, 8 * ELEMENTS)
 

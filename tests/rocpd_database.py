@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ CREATE TABLE rocpd_info_agent(id INTEGER PRIMARY KEY, type TEXT, name TEXT, prod
 CREATE TABLE rocpd_info_kernel_symbol(id INTEGER PRIMARY KEY, kernel_name TEXT, display_name TEXT, arch_vgpr_count INTEGER,
   accum_vgpr_count INTEGER, sgpr_count INTEGER, group_segment_size INTEGER, private_segment_size INTEGER);
 CREATE TABLE rocpd_info_pmc(id INTEGER PRIMARY KEY, name TEXT);
-CREATE TABLE rocpd_event(id INTEGER PRIMARY KEY, extdata TEXT);
+CREATE TABLE rocpd_event(id INTEGER PRIMARY KEY, extdata TEXT, stack_id INTEGER DEFAULT 0);
+CREATE TABLE rocpd_region(id INTEGER PRIMARY KEY, tid INTEGER, start INTEGER, "end" INTEGER, name_id INTEGER, event_id INTEGER);
+CREATE TABLE rocpd_arg(id INTEGER PRIMARY KEY, event_id INTEGER, position INTEGER, name TEXT, value TEXT);
 CREATE TABLE rocpd_pmc_event(id INTEGER PRIMARY KEY, event_id INTEGER, pmc_id INTEGER, value REAL);
 CREATE TABLE rocpd_kernel_dispatch(id INTEGER PRIMARY KEY, agent_id INTEGER, kernel_id INTEGER, queue_id INTEGER,
   stream_id INTEGER, start INTEGER, "end" INTEGER, private_segment_size INTEGER, group_segment_size INTEGER,
@@ -52,6 +55,8 @@ class Dispatch:
     lds: int = 0
     depends_on: list[tuple[int, str]] = field(default_factory=list)
     counters: dict[str, list[float]] = field(default_factory=dict)  # one value per hardware instance
+    call: int | None = None  # index into `calls` of the one that launched it
+    agent: int = 1
 
 
 @dataclass
@@ -61,9 +66,28 @@ class Copy:
     size: int = 4096
     stream: int = 1
     depends_on: list[tuple[int, str]] = field(default_factory=list)
+    call: int | None = None
 
 
-def write(path: Path, work: list[Dispatch | Copy], own: dict[str, Any] | None = None, pci_id: int = 0x74A1) -> Path:
+@dataclass
+class Call:
+    """A HIP call. stream, event: handles that it was given."""
+
+    name: str
+    start: int
+    end: int
+    thread: int = 7
+    stream: str | None = None
+    event: str | None = None
+
+
+def write(
+    path: Path,
+    work: list[Dispatch | Copy],
+    own: dict[str, Any] | None = None,
+    pci_id: int = 0x74A1,
+    calls: Sequence[Call] = (),
+) -> Path:
     """A trace of `work` on an MI300X; `own` becomes process.extdata.rocm_perf_lab. Event ids are index + 1."""
     connection = sqlite3.connect(path)
     connection.executescript(_TABLES)
@@ -81,7 +105,8 @@ def write(path: Path, work: list[Dispatch | Copy], own: dict[str, Any] | None = 
     connection.executemany("INSERT INTO rocpd_info_pmc VALUES (?, ?)", list(enumerate(counters, start=1)))
     for event, item in enumerate(work, start=1):
         depends = [[index + 1, kind] for index, kind in item.depends_on]
-        execute("INSERT INTO rocpd_event VALUES (?, ?)", (event, json.dumps({"depends_on": depends} if own else {})))
+        extdata = json.dumps({"depends_on": depends} if own else {})
+        execute("INSERT INTO rocpd_event VALUES (?, ?, ?)", (event, extdata, 0 if item.call is None else item.call + 1))
         if isinstance(item, Copy):
             execute(
                 "INSERT INTO rocpd_memory_copy VALUES (?, 1, ?, ?, ?, ?, ?)",
@@ -90,12 +115,26 @@ def write(path: Path, work: list[Dispatch | Copy], own: dict[str, Any] | None = 
             continue
         shape = (item.workgroup, 1, 1, item.grid, 1, 1)
         execute(
-            "INSERT INTO rocpd_kernel_dispatch VALUES (?,1,?,?,?,?,?,0,?,?,?,?,?,?,?,?)",
-            (event, kernels.index(item.kernel) + 1, item.queue, item.stream, item.start, item.end, item.lds, *shape, event),
+            "INSERT INTO rocpd_kernel_dispatch VALUES (?,?,?,?,?,?,?,0,?,?,?,?,?,?,?,?)",
+            (event, item.agent, kernels.index(item.kernel) + 1, item.queue, item.stream, item.start, item.end, item.lds)
+            + (*shape, event),
         )
         for name, instances in item.counters.items():
             rows = [(event, counters.index(name) + 1, value) for value in instances]
             connection.executemany("INSERT INTO rocpd_pmc_event(event_id, pmc_id, value) VALUES (?, ?, ?)", rows)
+    _write_calls(connection, calls, len(work))
     connection.commit()
     connection.close()
     return path
+
+
+def _write_calls(connection: sqlite3.Connection, calls: Sequence[Call], events: int) -> None:
+    names = sorted({call.name for call in calls})
+    connection.executemany("INSERT INTO rocpd_string VALUES (?, ?)", list(enumerate(names, start=2)))
+    for id, call in enumerate(calls, start=1):
+        event = events + id
+        connection.execute("INSERT INTO rocpd_event VALUES (?, '{}', ?)", (event, id))
+        row = (id, call.thread, call.start, call.end, names.index(call.name) + 2, event)
+        connection.execute("INSERT INTO rocpd_region VALUES (?,?,?,?,?,?)", row)
+        handles = [(event, name, value) for name in ("stream", "event") if (value := getattr(call, name)) is not None]
+        connection.executemany("INSERT INTO rocpd_arg(event_id, name, value) VALUES (?, ?, ?)", handles)

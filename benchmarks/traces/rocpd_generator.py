@@ -169,7 +169,7 @@ class Database:
         stream = agent * 6 + 1 + np.arange(QUEUES)[:, None] + 4 * ((np.arange(LAUNCHES) % 2) & (np.arange(QUEUES)[:, None] > 1))
         stream = np.minimum(stream, agent * 6 + 6)
         event = self.regions + 1 + index
-        self._event(ordered(event), ordered(call + 1), "KERNEL_DISPATCH")
+        self._event(ordered(event), ordered(call), "KERNEL_DISPATCH")
         waves = part.kernel % 7 + 1
         values = (
             index + 1, 1, PID, PID + agent, agent + 1, part.kernel + 1, index + 1, queue, stream, part.start, part.end,

@@ -68,7 +68,7 @@ def test_totals_are_those_of_plain_sql(recording):
     own = sum(total for name, (_, total) in expected.items() if not name.startswith(RUNTIME_KERNELS))
     assert documents.profile.runtime_ms == (own / 1e6 if has_times else None)
     ((dispatches, copies),) = sql("SELECT (SELECT COUNT(*) FROM {kernel_dispatch}), (SELECT COUNT(*) FROM {memory_copy})")
-    assert documents.dag.nodes == dispatches + copies == len(documents.dispatches)
+    assert documents.dag.nodes >= dispatches + copies == len(documents.dispatches)
     ((span,),) = sql(
         """SELECT MAX("end") - MIN(start) FROM (SELECT start, "end" FROM {kernel_dispatch}
            UNION ALL SELECT start, "end" FROM {memory_copy})"""

@@ -38,7 +38,7 @@ def test_a_journal_restores_what_was_committed(tmp_path):
     connection.executescript("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN")
     connection.execute('UPDATE rocpd_kernel_dispatch SET "end" = 99')
     for number in range(2000):
-        connection.execute("INSERT INTO rocpd_event VALUES (?, ?)", (100 + number, "x" * 500))
+        connection.execute("INSERT INTO rocpd_event(id, extdata) VALUES (?, ?)", (100 + number, "x" * 500))
     crashed = tmp_path / "crashed"
     crashed.mkdir()
     for file in tmp_path.glob("a.db*"):

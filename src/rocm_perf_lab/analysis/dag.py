@@ -10,9 +10,11 @@ from rocm_perf_lab.compiled import loop
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.edges import inverse, time_order
-from rocm_perf_lab.rocpd.tables import Edges, Trace
+from rocm_perf_lab.rocpd.tables import Calls, Edges, Trace
 
 KERNEL, COPY, CALL = "kernel", "copy", "call"
+
+NO_CALLS = Calls(*(np.empty(0, np.int32) for _ in range(4)), names=())
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,10 @@ class Dag:
 
 def build_dag(trace: Trace) -> Dag:
     """The graph of a trace. TraceError if its dependencies form a circle."""
-    dispatches, copies, calls, edges = trace.dispatches, trace.copies, trace.calls, trace.edges
+    dispatches, copies, calls, edges = trace.dispatches, trace.copies, trace.calls or NO_CALLS, trace.edges
     start = np.concatenate([dispatches.start, copies.start, calls.start]).astype(np.int64)
     end = np.concatenate([dispatches.end, copies.end, calls.end]).astype(np.int64)
-    symbol, names, kinds = _symbols(trace)
+    symbol, names, kinds = _symbols(trace, calls)
     source, first, kind = by_target(edges, len(start))
     order = _topological_order(start, end, edges, source, first)
     if order is None:
@@ -65,7 +67,7 @@ def build_dag(trace: Trace) -> Dag:
     return Dag(start, end, symbol, names, kinds, len(dispatches), gpu_nodes, source, first, kind, order, exact)
 
 
-def _symbols(trace: Trace) -> tuple[np.ndarray, tuple[str, ...], tuple[str, ...]]:
+def _symbols(trace: Trace, calls: Calls) -> tuple[np.ndarray, tuple[str, ...], tuple[str, ...]]:
     """The symbol of each node; names and kinds of symbols: kernels, kinds of copies, calls, each in alphabetical order."""
     ids, of_dispatch = codes(trace.dispatches.kernel_id)
     kernel_names = [trace.kernels[int(id)].name if int(id) in trace.kernels else f"kernel {id}" for id in ids]
@@ -73,7 +75,7 @@ def _symbols(trace: Trace) -> tuple[np.ndarray, tuple[str, ...], tuple[str, ...]
     for kind, labels, index in (
         (KERNEL, kernel_names, of_dispatch),
         (COPY, trace.copies.names, trace.copies.name_index),
-        (CALL, trace.calls.names, trace.calls.name_index),
+        (CALL, calls.names, calls.name_index),
     ):
         different = sorted(set(labels))
         place = {name: len(names) + number for number, name in enumerate(different)}

@@ -29,6 +29,11 @@ INFERRED_NOTE = (
     "dependencies are inferred from order within queues and streams: events between streams and waits of the host are not in "
     "the trace, so the path can be longer and slack smaller than shown"
 )
+INFERRED_WITH_CALLS_NOTE = (
+    "dependencies are inferred from order within queues and streams, and from the HIP calls: waits of host threads for each "
+    "other are not in the trace"
+)
+_OF_CALLS = ("launch", "event", "wait", "program")
 ONE_RUN = "one run: a spread needs at least two"
 
 
@@ -149,26 +154,27 @@ def _run(trace: Trace) -> schema.Run:
 def _dag(findings: Findings, head: dict[str, Any]) -> schema.DagDocument:
     dag, path = findings.dag, findings.path
     exact = findings.trace.has_exact_dependencies
-    counts = np.bincount(dag.kind, minlength=len(Edges.KINDS)).tolist()
     dominant = dominant_symbol(path) if path else None
     names = ("critical_path_ns", "work_ns", "host_ns", "delay_ns", "lead_ns", "dominant_symbol", "fraction", "speedup_ceiling")
-    reasons = _head_reasons(findings) | ({} if path else dict.fromkeys(names, NO_TIME))
+    no_calls = findings.trace.no_calls
+    reasons = _head_reasons(findings) | ({"host_ns": no_calls} if no_calls else {})
+    reasons |= {} if path else dict.fromkeys(names, NO_TIME)
     if dominant and dominant.speedup_ceiling is None:
         reasons["speedup_ceiling"] = WHOLE_PATH
     return schema.DagDocument(
         dependencies="exact" if exact else "inferred",
         nodes=len(dag),
-        edges=schema.EdgeCounts(exact=dag.exact_edges, **dict(zip(Edges.KINDS, counts, strict=True))),
+        edges=_edges(dag, no_calls),
         critical_path_ns=path.length_ns if path else None,
         work_ns=path.work_ns if path else None,
-        host_ns=path.host_ns if path else None,
+        host_ns=path.host_ns if path and not no_calls else None,
         delay_ns=path.delay_ns if path else None,
         lead_ns=path.lead_ns if path else None,
         dominant_symbol=dominant.name if dominant else None,
         fraction=dominant.fraction if dominant else None,
         speedup_ceiling=dominant.speedup_ceiling if dominant else None,
         symbols=[_symbol_on_path(found) for found in path.symbols] if path else _symbols_without_times(findings),
-        notes=_dag_notes(path, dominant, exact),
+        notes=_dag_notes(path, dominant, exact, not no_calls),
         reasons=reasons,
         **head,
     )
@@ -183,8 +189,14 @@ def dominant_symbol(path: CriticalPath) -> SymbolOnPath:
     return next(own, path.symbols[0])
 
 
-def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: bool) -> list[str]:
-    notes = [] if exact else [INFERRED_NOTE]
+def _edges(dag: Dag, no_calls: str) -> schema.EdgeCounts:
+    counts = dict(zip(Edges.KINDS, np.bincount(dag.kind, minlength=len(Edges.KINDS)).tolist(), strict=True))
+    nulls = dict.fromkeys(_OF_CALLS) if no_calls else {}
+    return schema.EdgeCounts(exact=dag.exact_edges, reasons=dict.fromkeys(nulls, no_calls), **counts | nulls)
+
+
+def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: bool, has_calls: bool) -> list[str]:
+    notes = [] if exact else [INFERRED_WITH_CALLS_NOTE if has_calls else INFERRED_NOTE]
     if path is None or dominant is None:
         return notes
     copies = sum(found.fraction for found in path.symbols if found.kind == COPY)

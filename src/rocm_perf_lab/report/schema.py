@@ -208,10 +208,10 @@ class EdgeCounts(Section):
     signal: int = Field(description="through a signal, e.g. an event that another stream waits for")
     host: int = Field(description="the submitting thread had waited")
     stream: int = Field(description="order within a HIP stream, or with the null stream")
-    launch: int = Field(description="a host call launched it")
-    event: int = Field(description="a stream waits for an event that another recorded")
-    wait: int = Field(description="a host call waits for it")
-    program: int = Field(description="order within a host thread")
+    launch: int | None = Field(description="a host call launched it")
+    event: int | None = Field(description="a stream waits for an event that another recorded")
+    wait: int | None = Field(description="a host call waits for it")
+    program: int | None = Field(description="order within a host thread")
     exact: int = Field(description="of all kinds: how many the trace has; the rest is inferred from order in time")
 
 
@@ -219,13 +219,13 @@ class DagDocument(Document):
     """dag.json: what the GPU's span is made of. Per-dispatch results are in dispatches.parquet."""
 
     dependencies: Literal["exact", "inferred"] = Field(
-        description="exact: seen by the collector; inferred: order within queues and streams, waits between them unseen"
+        description="exact: seen by the collector; inferred: order within queues and streams, and what host calls tell"
     )
     nodes: int = Field(description="dispatches, copies and, where traced, host calls")
     edges: EdgeCounts
     critical_path_ns: int | None = Field(description="from the first start to the last end: work + host + delay + lead")
     work_ns: int | None = Field(description="kernels and copies on the path")
-    host_ns: int | None = Field(description="host calls on the path and the host's code between them; 0 if none were traced")
+    host_ns: int | None = Field(description="host calls on the path and the host's code between them")
     delay_ns: int | None = Field(description="between other nodes of the path: launch overhead, unseen host work")
     lead_ns: int | None = Field(description="before the path's first node")
     dominant_symbol: str | None = Field(description="the program's kernel with the most time on the path")

@@ -98,8 +98,8 @@ def _which_kernel(dag: DagDocument, console: Console) -> None:
     )
     _say(
         console,
-        f"The path: {words.duration(dag.work_ns)} of kernels and copies, {words.duration(dag.delay_ns)} between them, "
-        f"{words.duration(dag.lead_ns)} before its first; dependencies are {dag.dependencies}.",
+        f"The path: {words.duration(dag.work_ns)} of kernels and copies{_host(dag)}, {words.duration(dag.delay_ns)} between "
+        f"them, {words.duration(dag.lead_ns)} before its first; dependencies are {dag.dependencies}.",
     )
     table = _table("kernel or copy", "on path", "of path", "total", "dispatches", "least slack", "could overlap")
     for symbol in dag.symbols[:_MOST_SYMBOLS]:
@@ -115,6 +115,10 @@ def _which_kernel(dag: DagDocument, console: Console) -> None:
     console.print(table)
     if (left := len(dag.symbols) - _MOST_SYMBOLS) > 0:
         _say(console, f"{left} more in dag.json.")
+
+
+def _host(dag: DagDocument) -> str:
+    return "" if dag.host_ns is None else f", {words.duration(dag.host_ns)} of the host's calls and code"
 
 
 def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, console: Console) -> None:

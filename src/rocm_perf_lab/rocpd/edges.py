@@ -14,14 +14,14 @@ _KIND = {name: index for index, name in enumerate(Edges.KINDS)}
 _QUEUE, _STREAM = _KIND["queue"], _KIND["stream"]
 
 
-def edge_table(source: np.ndarray, target: np.ndarray, kind: np.ndarray | int, exact: bool) -> Edges:
+def edge_table(source: np.ndarray, target: np.ndarray, kind: np.ndarray | int, exact: np.ndarray | bool) -> Edges:
     """Edges of one origin in the columns' own types."""
     count = len(source)
     return Edges(
         np.asarray(source, np.int32),
         np.asarray(target, np.int32),
         np.full(count, kind, np.int8) if np.isscalar(kind) else np.asarray(kind, np.int8),
-        np.full(count, exact, bool),
+        np.full(count, exact, bool) if np.isscalar(exact) else np.asarray(exact, bool),
     )
 
 
@@ -120,6 +120,19 @@ def _streams(dispatches: Dispatches, copies: Copies) -> tuple[np.ndarray, np.nda
     for place in np.flatnonzero((keys < NO_ID) & orders):
         null_of_gpu[-2 - keys[place]] = place
     return np.where(orders[code], code, NO_ID).astype(np.int32), gpu[first].astype(np.int32), null_of_gpu
+
+
+def lanes(dispatches: Dispatches, copies: Copies) -> tuple[np.ndarray, dict[int, int]]:
+    """What runs in order: for each dispatch, then copy, the code of its stream, or of its queue where streams say nothing.
+
+    Also of each GPU (agent id) the lane of its null stream, where that is one. Copies in no stream share a lane.
+    """
+    stream, _, null_of_gpu = _streams(dispatches, copies)
+    queues, queue = codes(np.r_[dispatches.queue_id, np.full(len(copies), NO_ID, np.int32)])
+    streams = int(stream.max()) + 1 if len(stream) else 0
+    gpus = codes(np.r_[dispatches.agent_id, copies.agent_id])[0]
+    null_lane = {int(gpu): int(lane) for gpu, lane in zip(gpus, null_of_gpu, strict=True) if lane != NO_ID}
+    return np.where(stream >= 0, stream, streams + queue).astype(np.int64), null_lane
 
 
 @loop

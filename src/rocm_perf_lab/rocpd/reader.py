@@ -13,9 +13,11 @@ from rocm_perf_lab.rocpd import check
 from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.columns import integer_columns
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table, was_interrupted
-from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges, node_of
+from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges, joined, node_of
+from rocm_perf_lab.rocpd.hip_calls import read_hip_calls
+from rocm_perf_lab.rocpd.host_edges import host_graph, share_a_clock
 from rocm_perf_lab.rocpd.restrict import WHOLE, Part, restrict
-from rocm_perf_lab.rocpd.tables import NO_ID, Agent, Copies, Dispatches, Edges, Kernel, Process, Trace
+from rocm_perf_lab.rocpd.tables import NO_ID, Agent, Calls, Copies, Dispatches, Edges, Kernel, Process, Trace
 
 _ROWS_AT_ONCE = 100_000  # bounds the Python objects alive at a time; the arrays themselves are compact
 
@@ -38,6 +40,7 @@ def read_trace(path: Path, suffix: str | None = None, part: Part = WHOLE) -> Tra
             dispatches = _dispatches(connection)
             copies = _copies(connection, agents)
             dispatches, copies = restrict(part, agents, dispatches, copies)
+            calls, why_none, edges = _dependencies(connection, process, dispatches, copies)
             return Trace(
                 path=path,
                 process=process,
@@ -45,8 +48,10 @@ def read_trace(path: Path, suffix: str | None = None, part: Part = WHOLE) -> Tra
                 kernels=_kernels(connection),
                 dispatches=dispatches,
                 copies=copies,
-                edges=_edges(connection, process, dispatches, copies),
+                edges=edges,
                 counters=_counters(connection, dispatches),
+                calls=calls,
+                no_calls=why_none,
             )
         except MissingTable as error:
             raise TraceError(f"{path} is not a complete rocpd database ({error})", "profile the program again") from error
@@ -148,6 +153,22 @@ def _strings(connection: Connection, ids: np.ndarray) -> dict[int, str]:
         if row and isinstance(row[0], str):
             found[id] = row[0]
     return found
+
+
+def _dependencies(
+    connection: Connection, process: Process, dispatches: Dispatches, copies: Copies
+) -> tuple[Calls | None, str, Edges]:
+    """Host calls, or None and why; and all edges."""
+    edges = _edges(connection, process, dispatches, copies)
+    if process.is_modelled:
+        return None, "the host's time is not modelled", edges
+    calls = read_hip_calls(connection, np.r_[dispatches.event_id, copies.event_id]) if len(dispatches) else None
+    if calls is None:
+        return None, "the trace has no HIP calls: collect with `rocprofv3 --hip-trace`", edges
+    if not share_a_clock(calls, dispatches, copies):
+        return None, "the HIP calls are not on the clock of the GPU's times: most launches come after what they launched", edges
+    rows, of_host = host_graph(calls, dispatches, copies)
+    return rows, "", joined(edges, of_host)
 
 
 def _edges(connection: Connection, process: Process, dispatches: Dispatches, copies: Copies) -> Edges:

@@ -83,9 +83,6 @@ class Calls(Columns):
     names: tuple[str, ...]
 
 
-NO_CALLS = Calls(*(np.empty(0, np.int32) for _ in range(4)), names=())
-
-
 @dataclass(frozen=True)
 class Edges(Columns):
     """Dependencies: node `target` could not start before node `source` had ended; of a launch, before it had started.
@@ -153,6 +150,11 @@ class Process:
     def has_exact_dependencies(self) -> bool:
         return self.own.get("dependencies") == "exact"
 
+    @property
+    def is_modelled(self) -> bool:
+        """Whether GPU times are those of a model. Only this project's collector can do that, and it says so."""
+        return self.own.get("timing") == "modelled"
+
 
 @dataclass(frozen=True, eq=False)
 class Trace:
@@ -166,12 +168,13 @@ class Trace:
     copies: Copies
     edges: Edges
     counters: dict[str, np.ndarray]  # name -> (n,) float64 aligned with dispatches; NaN where not collected
-    calls: Calls = NO_CALLS
+    calls: Calls | None = None  # None: see no_calls
+    no_calls: str = ""
 
     @property
     def timing(self) -> str:
-        """'measured' or 'modelled'. Only this project's collector can model time, and it says so."""
-        return "modelled" if self.process.own.get("timing") == "modelled" else "measured"
+        """'measured' or 'modelled'."""
+        return "modelled" if self.process.is_modelled else "measured"
 
     @property
     def timing_parameters(self) -> str | None:

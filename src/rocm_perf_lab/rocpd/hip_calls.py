@@ -1,0 +1,144 @@
+"""Reads the HIP calls of a trace, and which of them launched what.
+
+Where HSA calls were traced, too, a dispatch names the HSA call that rang the doorbell: that lies within the HIP call. In a
+program that uses HSA alone, it stands for itself.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+import numpy as np
+
+from rocm_perf_lab.rocpd import check
+from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.rocpd.columns import integer_columns
+from rocm_perf_lab.rocpd.connect import Connection, MissingTable, table
+
+# Handles are texts without an index over them: of longer traces, which stream a call waits for is left to order in time.
+_MOST_ARGUMENTS = 3_000_000
+
+
+@dataclass(frozen=True)
+class HipCalls:
+    """Outermost calls of HIP, or of HSA if they launched something, by thread and start; (c,).
+
+    start, end: ns. name_index: into `names`. launcher: of every dispatch, then every copy, the place of the call that
+    launched it, or -1; (n,).
+    streams, events: place of a call -> the handle that it was given, as text; only for calls with such an argument.
+    """
+
+    thread: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    name_index: np.ndarray
+    names: tuple[str, ...]
+    launcher: np.ndarray
+    streams: dict[int, str]
+    events: dict[int, str]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+def read_hip_calls(connection: Connection, event_id: np.ndarray) -> HipCalls | None:
+    """event_id: of every dispatch, then every copy, (n,). None if the trace has no HIP calls, or not what launched what."""
+    try:
+        regions, events = table(connection, "region"), table(connection, "event")
+    except MissingTable:
+        return None
+    if "stack_id" not in _columns(connection, events):
+        return None
+    columns = integer_columns(connection, ("id", "tid", "start", '"end"', "name_id", "event_id"), f'"{regions}"', "id")
+    check.rows("host calls", columns[0], columns[2], columns[3])
+    stack = _stack_ids(connection, events, event_id)
+    wanted = np.isin(columns[4], _hip_names(connection))
+    launching = _place(columns[0], stack)
+    wanted[launching[launching >= 0]] = True
+    if not np.any(wanted):
+        return None
+    columns = [column[wanted] for column in columns]
+    id, thread, start, end, name_id, event_of_call = columns
+    order = np.lexsort((-end, start, thread))
+    outermost, outer = _outermost(thread[order], start[order].astype(np.int64), end[order].astype(np.int64))
+    kept = order[outermost]
+    row = _place(id, stack)
+    outer_of_row = np.empty(len(id), np.int64)
+    outer_of_row[order] = outer
+    launcher = np.where(row >= 0, outer_of_row[np.maximum(row, 0)], -1)
+    ids, index = codes(name_id[kept])
+    arguments = _arguments(connection, event_of_call[kept])
+    return HipCalls(
+        thread=thread[kept],
+        start=start[kept].astype(np.int64),
+        end=end[kept].astype(np.int64),
+        name_index=index,
+        names=tuple(_text(connection, int(id)) for id in ids),
+        launcher=launcher,
+        streams=arguments.get("stream", {}),
+        events=arguments.get("event", {}),
+    )
+
+
+def _columns(connection: Connection, name: str) -> set[str]:
+    return {row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')}
+
+
+def _hip_names(connection: Connection) -> np.ndarray:
+    """The ids of texts that name a call of HIP's runtime; '__hipPushCallConfiguration' and the like launch nothing."""
+    rows = connection.execute(f"""SELECT id FROM "{table(connection, "string")}" WHERE string GLOB 'hip[A-Z]*'""")
+    return np.array([id for (id,) in rows if isinstance(id, int)], np.int64)
+
+
+def _text(connection: Connection, id: int) -> str:
+    row = connection.execute(f'SELECT string FROM "{table(connection, "string")}" WHERE id = ?', (id,)).fetchone()
+    return check.text(row[0]) if row else f"call {id}"
+
+
+def _outermost(thread: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of calls by thread and start: the places of those within no other, and for each call which of those it is within."""
+    span = int(end.max()) - int(start.min()) + 1
+    number = np.cumsum(np.r_[0, thread[1:] != thread[:-1]])
+    latest = np.maximum.accumulate(end - int(start.min()) + number * span)
+    begins = start - int(start.min()) + number * span
+    is_outer = np.r_[True, (begins[1:] >= latest[:-1]) | (number[1:] != number[:-1])]
+    return np.flatnonzero(is_outer), np.cumsum(is_outer) - 1
+
+
+def _stack_ids(connection: Connection, events: str, wanted: np.ndarray) -> np.ndarray:
+    """The launching call's id for each of the events `wanted`; -1 for none."""
+    id, stack = integer_columns(connection, ("id", "stack_id"), f'"{events}"', "id")
+    place = _place(id, wanted)
+    return np.where(place >= 0, stack[np.maximum(place, 0)] if len(stack) else -1, -1)
+
+
+def _place(ascending: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The place of each wanted id among ids in ascending order, or -1."""
+    if not len(ascending):
+        return np.full(len(wanted), -1, np.int64)
+    if int(ascending[-1]) - int(ascending[0]) + 1 == len(ascending):  # no gaps: as collectors number
+        place = wanted.astype(np.int64) - int(ascending[0])
+        return np.where((place >= 0) & (place < len(ascending)), place, -1)
+    place = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return np.where(ascending[place] == wanted, place, -1)
+
+
+def _arguments(connection: Connection, event_of_call: np.ndarray) -> dict[str, dict[int, str]]:
+    """'stream' and 'event' -> place of the call -> handle. Empty where calls have no recorded arguments, or too many."""
+    try:
+        arguments = table(connection, "arg")
+        (last,) = connection.execute(f'SELECT MAX(id) FROM "{arguments}"').fetchone()
+    except (MissingTable, sqlite3.OperationalError):
+        return {}
+    if not isinstance(last, int) or last > _MOST_ARGUMENTS:
+        return {}
+    place_of = dict(zip(event_of_call.tolist(), range(len(event_of_call)), strict=True))
+    found: dict[str, dict[int, str]] = {"stream": {}, "event": {}}
+    for event, name, value in connection.execute(
+        f"""SELECT event_id, name, value FROM "{arguments}" WHERE name IN ('stream', 'event')"""
+    ):
+        place = place_of.get(event)
+        if place is not None and value is not None:
+            found[check.text(name)][place] = check.text(value)
+    return found

@@ -1,0 +1,251 @@
+"""What the traced HIP calls tell of dependencies: launches, synchronisations, events between streams, order in threads."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from rocm_perf_lab.rocpd.edges import edge_table, joined, lanes
+from rocm_perf_lab.rocpd.hip_calls import HipCalls
+from rocm_perf_lab.rocpd.tables import Calls, Copies, Dispatches, Edges
+
+_OF_DEVICE = {"hipDeviceSynchronize", "hipCtxSynchronize", "hipDeviceReset", "hipFree", "hipHostFree", "hipFreeHost"}
+_OF_STREAM = {"hipStreamSynchronize", "hipStreamSynchronize_spt"}
+_OF_EVENT = {"hipEventSynchronize"}
+_RECORD = {"hipEventRecord", "hipEventRecord_spt", "hipEventRecordWithFlags"}
+_STREAM_WAIT = {"hipStreamWaitEvent", "hipStreamWaitEvent_spt"}
+_NULL_STREAM = {"0", "0x0", "(nil)", "nullptr"}
+
+_LAUNCH, _EVENT, _WAIT, _PROGRAM = (Edges.KINDS.index(kind) for kind in ("launch", "event", "wait", "program"))
+_UNKNOWN = -1
+
+
+def host_graph(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> tuple[Calls, Edges]:
+    """The calls that launch GPU work or wait for it, cut to the GPU's span, and the edges from and to them.
+
+    Launches are exact: the trace has them. So are a thread's order, the waits of copies that block, and waits for a stream or
+    an event whose handle was recorded with the calls that used it. What else a call waited for is inferred: of each stream
+    the work that was submitted before the call, if it had ended when the call returned. An edge that contradicts the recorded
+    times is left out.
+    """
+    work = _Work.of(calls, dispatches, copies)
+    named = np.array(calls.names, object)[calls.name_index] if len(calls) else np.empty(0, object)
+    launches = np.zeros(len(calls), bool)
+    launches[work.launcher[work.launcher >= 0]] = True
+    streams = _Streams(calls, work, named)
+    waits = _own_waits(calls, work, named) + _synchronisations(calls, work, streams, named)
+    node = np.concatenate([wait.node for wait in waits])
+    call = np.concatenate([wait.call for wait in waits])
+    exact = np.concatenate([wait.exact for wait in waits])
+    ready = calls.start.copy()
+    np.maximum.at(ready, call, work.end[node])
+    is_relevant = launches | np.isin(named, list(_OF_DEVICE | _OF_STREAM | _OF_EVENT))
+    rows = _Rows.of(calls, is_relevant, ready, work)
+    first_node = len(dispatches) + len(copies)
+    return rows.calls, joined(
+        _launches(calls, work, rows, first_node),
+        edge_table(node, first_node + rows.last[call], _WAIT, exact),
+        rows.program_order(first_node),
+        _events(calls, work, streams, named),
+    )
+
+
+def share_a_clock(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> bool:
+    """Whether launches come before what they launch, as a rule: some profilers convert the GPU's times a little off."""
+    start = np.r_[dispatches.start, copies.start]
+    launched = calls.launcher >= 0
+    before = calls.start[calls.launcher[launched]] <= start[launched]
+    return 2 * int(np.count_nonzero(before)) >= len(before)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Of every dispatch, then copy, (n,): times, launching call, when it was submitted (at the latest), lane and GPU.
+
+    A lane is a stream, or a queue where streams say nothing. order: nodes by lane, then by submission; lane l has
+    order[first[l]:first[l + 1]]; submitted: in that order.
+    """
+
+    start: np.ndarray
+    end: np.ndarray
+    launcher: np.ndarray
+    submit: np.ndarray
+    lane: np.ndarray
+    gpu: np.ndarray
+    order: np.ndarray
+    first: np.ndarray
+    submitted: np.ndarray
+    null_lane: dict[int, int]
+
+    @classmethod
+    def of(cls, calls: HipCalls, dispatches: Dispatches, copies: Copies) -> _Work:
+        start = np.r_[dispatches.start, copies.start].astype(np.int64)
+        end = np.r_[dispatches.end, copies.end].astype(np.int64)
+        gpu = np.r_[dispatches.agent_id, copies.agent_id].astype(np.int64)
+        launched = calls.launcher >= 0
+        submit = np.where(launched, np.minimum(calls.start[np.maximum(calls.launcher, 0)], start), start)
+        lane, null_lane = lanes(dispatches, copies)
+        order = np.lexsort((submit, lane))
+        first = np.r_[0, np.cumsum(np.bincount(lane))]
+        return cls(start, end, calls.launcher, submit, lane, gpu, order, first, submit[order], null_lane)
+
+    def last_before(self, lane: int, time: np.ndarray) -> np.ndarray:
+        """Of one lane the node that was submitted last before each time, or -1."""
+        begin, end = int(self.first[lane]), int(self.first[lane + 1])
+        place = np.searchsorted(self.submitted[begin:end], time) + begin - 1
+        return np.where(place >= begin, self.order[np.maximum(place, begin)], -1)
+
+    def first_after(self, lane: int, time: int) -> int:
+        begin, end = int(self.first[lane]), int(self.first[lane + 1])
+        place = int(np.searchsorted(self.submitted[begin:end], time)) + begin
+        return int(self.order[place]) if place < end else -1
+
+
+class _Streams:
+    """Which lane a stream handle means, what an event was recorded after, and which GPU a thread works with."""
+
+    def __init__(self, calls: HipCalls, work: _Work, named: np.ndarray):
+        self._calls, self._work = calls, work
+        self.gpu = _gpu_of_calls(calls, work)
+        self._lanes: dict[str, set[int]] = defaultdict(set)
+        launched = np.flatnonzero(work.launcher >= 0) if calls.streams else ()
+        for node in launched:
+            handle = calls.streams.get(int(work.launcher[node]))
+            if handle is not None:
+                self._lanes[handle].add(int(work.lane[node]))
+        self._records: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for call in np.flatnonzero(np.isin(named, list(_RECORD))).tolist() if calls.events else ():
+            if call in calls.events:
+                self._records[calls.events[call]].append((int(calls.start[call]), call))
+        for records in self._records.values():
+            records.sort()
+
+    def lane(self, call: int) -> int:
+        """Of the stream that a call names. A handle that meant several streams in turn is as good as none."""
+        handle = self._calls.streams.get(call)
+        if handle in _NULL_STREAM:
+            return self._work.null_lane.get(int(self.gpu[call]), _UNKNOWN)
+        known = self._lanes.get(handle or "", ())
+        return next(iter(known)) if len(known) == 1 else _UNKNOWN
+
+    def record(self, call: int) -> int:
+        """The call that last recorded the event which `call` names, or -1."""
+        records = self._records.get(self._calls.events.get(call, ""), [])
+        place = bisect_right(records, (int(self._calls.start[call]), call)) - 1
+        return records[place][1] if place >= 0 else _UNKNOWN
+
+
+def _gpu_of_calls(calls: HipCalls, work: _Work) -> np.ndarray:
+    """The GPU that the calling thread last launched something on, (c,); -1 before it has."""
+    gpu = np.full(len(calls), _UNKNOWN, np.int64)
+    launched = work.launcher >= 0
+    gpu[work.launcher[launched]] = work.gpu[launched]
+    place = np.where(gpu >= 0, np.arange(len(calls)), -1)
+    starts = np.r_[True, calls.thread[1:] != calls.thread[:-1]]
+    place[starts & (place < 0)] = -1
+    latest = np.maximum.accumulate(place)
+    thread_start = np.maximum.accumulate(np.where(starts, np.arange(len(calls)), 0))
+    return np.where(latest >= thread_start, gpu[np.maximum(latest, 0)], _UNKNOWN)
+
+
+@dataclass(frozen=True)
+class _Waits:
+    """call[i] waits for node[i]."""
+
+    node: np.ndarray
+    call: np.ndarray
+    exact: np.ndarray
+
+
+def _own_waits(calls: HipCalls, work: _Work, named: np.ndarray) -> list[_Waits]:
+    """Copies that block until what they started is done. hipMemset blocks or does not, as time tells."""
+    blocks = np.array([not ("Async" in name or "Launch" in name) for name in calls.names], bool)
+    node = np.flatnonzero(work.launcher >= 0)
+    call = work.launcher[node]
+    waited = blocks[calls.name_index[call]] & (work.end[node] <= calls.end[call])
+    node, call = node[waited], call[waited]
+    sure = np.array([name.startswith("hipMemcpy") for name in calls.names], bool)
+    return [_Waits(node, call, sure[calls.name_index[call]])]
+
+
+def _synchronisations(calls: HipCalls, work: _Work, streams: _Streams, named: np.ndarray) -> list[_Waits]:
+    """For each call that synchronises, of each lane that it waits for the work submitted last before it."""
+    call = np.flatnonzero(np.isin(named, list(_OF_DEVICE | _OF_STREAM | _OF_EVENT)))
+    lane, as_of = np.full(len(call), _UNKNOWN, np.int64), calls.start[call].copy()
+    if calls.streams or calls.events:
+        for at, number in enumerate(call.tolist()):
+            if named[number] in _OF_STREAM:
+                lane[at] = streams.lane(number)
+            elif named[number] in _OF_EVENT and (record := streams.record(number)) >= 0:
+                lane[at], as_of[at] = streams.lane(record), calls.start[record]
+    gpu = streams.gpu[call]
+    found = []
+    for number in range(len(work.first) - 1):
+        if work.first[number] == work.first[number + 1]:
+            continue
+        gpu_of_lane = work.gpu[work.order[work.first[number]]]
+        mine = np.flatnonzero((lane == number) | ((lane == _UNKNOWN) & ((gpu == gpu_of_lane) | (gpu == _UNKNOWN))))
+        node = work.last_before(number, as_of[mine])
+        waited = (node >= 0) & (work.end[node] <= calls.end[call[mine]])
+        mine, node = mine[waited], node[waited]
+        # What a thread has waited for it need not wait for again.
+        fresh = np.r_[True, (node[1:] != node[:-1]) | (calls.thread[call[mine[1:]]] != calls.thread[call[mine[:-1]]])]
+        mine, node = mine[fresh[: len(mine)]], node[fresh[: len(node)]]
+        found.append(_Waits(node, call[mine], lane[mine] != _UNKNOWN))
+    return found
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """calls: the rows of the table. first, last: of each HIP call its row, or first and last of its two; -1 for none."""
+
+    calls: Calls
+    first: np.ndarray
+    last: np.ndarray
+    call: np.ndarray
+
+    @classmethod
+    def of(cls, calls: HipCalls, is_relevant: np.ndarray, ready: np.ndarray, work: _Work) -> _Rows:
+        """ready: when what a call waits for was done, or its start."""
+        waits = ready > calls.start
+        count = np.where(is_relevant, 1 + waits, 0)
+        last = np.where(is_relevant, np.cumsum(count) - 1, -1)
+        first = np.where(is_relevant, last - waits, -1)
+        call = np.repeat(np.arange(len(calls)), count)
+        is_entry = first[call] == np.arange(len(call))
+        start = np.where(is_entry, calls.start[call], ready[call])
+        end = np.where(is_entry & waits[call], start, calls.end[call])
+        begin, stop = int(work.start.min()), int(work.end.max())
+        names = calls.names
+        rows = Calls(calls.thread[call], np.clip(start, begin, stop), np.clip(end, begin, stop), calls.name_index[call], names)
+        return cls(rows, first, last, call)
+
+    def program_order(self, first_node: int) -> Edges:
+        thread = self.calls.thread
+        source = np.flatnonzero(thread[1:] == thread[:-1])
+        return edge_table(first_node + source, first_node + source + 1, _PROGRAM, True)
+
+
+def _launches(calls: HipCalls, work: _Work, rows: _Rows, first_node: int) -> Edges:
+    node = np.flatnonzero(work.launcher >= 0)
+    node = node[work.start[node] >= calls.start[work.launcher[node]]]
+    return edge_table(first_node + rows.first[work.launcher[node]], node, _LAUNCH, True)
+
+
+def _events(calls: HipCalls, work: _Work, streams: _Streams, named: np.ndarray) -> Edges:
+    """What a stream was told to wait for: the next work in it follows the last work before the event was recorded."""
+    pairs = []
+    for call in np.flatnonzero(np.isin(named, list(_STREAM_WAIT))).tolist() if calls.events else ():
+        record = streams.record(call)
+        lane, other = streams.lane(call), streams.lane(record) if record >= 0 else _UNKNOWN
+        if _UNKNOWN in (lane, other) or lane == other:
+            continue
+        source = int(work.last_before(other, calls.start[[record]])[0])
+        target = work.first_after(lane, int(calls.start[call]))
+        if source >= 0 and target >= 0 and work.end[source] <= work.start[target]:
+            pairs.append((source, target))
+    rows = np.array(sorted(set(pairs)), np.int64).reshape(-1, 2)
+    return edge_table(rows[:, 0], rows[:, 1], _EVENT, True)

@@ -1,0 +1,227 @@
+"""Dependencies from HIP calls: cases with a known answer, a definition written out, and a recording."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import rocpd_database
+from rocm_perf_lab.analysis.critical_path import critical_path
+from rocm_perf_lab.analysis.dag import build_dag
+from rocm_perf_lab.rocpd.hip_calls import HipCalls
+from rocm_perf_lab.rocpd.host_edges import host_graph
+from rocm_perf_lab.rocpd.reader import read_trace
+from rocm_perf_lab.rocpd.tables import Copies, Dispatches, Edges
+from rocpd_database import Call, Copy, Dispatch
+
+OF_HOST = ("launch", "event", "wait", "program")
+
+
+def edges_of(trace, *kinds):
+    """(source, target, kind, exact), where work is its number and calls are (name, start, end) of their rows."""
+    first = len(trace.dispatches) + len(trace.copies)
+    calls = trace.calls
+    rows = [(calls.names[n], int(s), int(e)) for n, s, e in zip(calls.name_index, calls.start, calls.end, strict=True)]
+
+    def node(number):
+        return number if number < first else rows[number - first]
+
+    edges = trace.edges
+    return {
+        (node(s), node(t), Edges.KINDS[k], bool(e))
+        for s, t, k, e in zip(edges.source.tolist(), edges.target.tolist(), edges.kind, edges.exact, strict=True)
+        if Edges.KINDS[k] in kinds
+    }
+
+
+def test_launch_synchronise_launch(tmp_path):
+    """The second kernel is late because the host waited for the first and then did something else."""
+    calls = [Call("hipLaunchKernel", 0, 20), Call("hipDeviceSynchronize", 25, 230), Call("hipLaunchKernel", 300, 320)]
+    work = [Dispatch("a", 100, 200, call=0), Dispatch("b", 340, 400, call=2)]
+    trace = read_trace(rocpd_database.write(tmp_path / "t.db", work, calls=calls))
+    # The span begins at 100: the first launch and the wait's entry lie before it.
+    launch, enter, wake = ("hipLaunchKernel", 100, 100), ("hipDeviceSynchronize", 100, 100), ("hipDeviceSynchronize", 200, 230)
+    again = ("hipLaunchKernel", 300, 320)
+    assert edges_of(trace, *OF_HOST) == {
+        (launch, enter, "program", True), (enter, wake, "program", True), (wake, again, "program", True),
+        (launch, 0, "launch", True), (0, wake, "wait", False), (again, 1, "launch", True),
+    }  # fmt: skip
+    found = critical_path(build_dag(trace))
+    # a runs 100, the host wakes and works for 100, the launch takes 40 until b starts, b runs 60.
+    assert (found.length_ns, found.work_ns, found.host_ns, found.delay_ns) == (300, 160, 100, 40)
+
+
+def test_a_stream_waits_for_an_event_of_another(tmp_path):
+    a, b = "0xaaa", "0xbbb"
+    calls = [
+        Call("hipLaunchKernel", 0, 5, stream=a),
+        Call("hipLaunchKernel", 5, 10, stream=b),
+        Call("hipEventRecord", 10, 12, stream=a, event="0xe"),
+        Call("hipLaunchKernel", 12, 15, stream=a),
+        Call("hipStreamWaitEvent", 15, 17, stream=b, event="0xe"),
+        Call("hipLaunchKernel", 17, 20, stream=b),
+        Call("hipStreamSynchronize", 20, 95, stream=a),
+        Call("hipEventSynchronize", 95, 96, event="0xe"),
+    ]
+    work = [
+        Dispatch("a0", 10, 50, queue=1, stream=1, call=0),
+        Dispatch("b0", 12, 30, queue=2, stream=2, call=1),
+        Dispatch("a1", 50, 90, queue=1, stream=1, call=3),
+        Dispatch("b1", 60, 200, queue=2, stream=2, call=5),
+    ]
+    trace = read_trace(rocpd_database.write(tmp_path / "t.db", work, calls=calls))
+    assert edges_of(trace, "event") == {(0, 3, "event", True)}
+    assert edges_of(trace, "wait") == {
+        (2, ("hipStreamSynchronize", 90, 95), "wait", True),
+        (0, ("hipEventSynchronize", 95, 96), "wait", True),
+    }
+
+
+def test_copies_that_block_and_copies_that_do_not(tmp_path):
+    calls = [Call("hipMemcpy", 0, 110), Call("hipMemcpyAsync", 120, 300), Call("hipMemcpy", 310, 320)]
+    work = [Copy(10, 100, call=0), Copy(130, 200, call=1), Copy(330, 400, call=2)]
+    trace = read_trace(rocpd_database.write(tmp_path / "t.db", [*work, Dispatch("k", 500, 501)], calls=calls))
+    # Copies follow the one dispatch in number. The last returned before it had begun, so it did not wait.
+    assert edges_of(trace, "wait") == {(1, ("hipMemcpy", 100, 110), "wait", True)}
+    assert {target for _, target, _, _ in edges_of(trace, "launch")} == {1, 2, 3}
+
+
+def test_a_thread_waits_for_the_gpu_that_it_uses(tmp_path):
+    calls = [
+        Call("hipLaunchKernel", 0, 5, thread=1),
+        Call("hipLaunchKernel", 0, 5, thread=2),
+        Call("hipDeviceSynchronize", 6, 95, thread=1),
+    ]
+    work = [Dispatch("a", 10, 50, call=0), Dispatch("b", 10, 90, queue=2, stream=2, call=1, agent=2)]
+    trace = read_trace(rocpd_database.write(tmp_path / "t.db", work, calls=calls))
+    assert edges_of(trace, "wait") == {(0, ("hipDeviceSynchronize", 50, 90), "wait", False)}
+
+
+def test_a_handle_that_was_used_for_two_streams_names_none(tmp_path):
+    calls = [
+        Call("hipLaunchKernel", 0, 5, stream="0xa"), Call("hipLaunchKernel", 5, 9, stream="0xa"),
+        Call("hipStreamSynchronize", 10, 90, stream="0xa"),
+    ]  # fmt: skip
+    work = [Dispatch("a", 10, 50, call=0), Dispatch("b", 10, 60, queue=2, stream=2, call=1)]
+    trace = read_trace(rocpd_database.write(tmp_path / "t.db", work, calls=calls))
+    assert {(source, exact) for source, _, _, exact in edges_of(trace, "wait")} == {(0, False), (1, False)}
+
+
+def test_nested_calls_count_once(tmp_path):
+    calls = [Call("hipGraphLaunch", 0, 50), Call("hipLaunchKernel", 10, 20), Call("hipDeviceSynchronize", 60, 210)]
+    trace = read_trace(rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 100, 200, call=1)], calls=calls))
+    assert edges_of(trace, "launch") == {(("hipGraphLaunch", 100, 100), 0, "launch", True)} or not edges_of(trace, "launch")
+    assert sorted(trace.calls.names) == ["hipDeviceSynchronize", "hipGraphLaunch"]
+
+
+def test_modelled_times_have_no_host(tmp_path):
+    calls = [Call("hipLaunchKernel", 0, 5)]
+    path = rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 100, 200, call=0)], rocpd_database.MODELLED, calls=calls)
+    assert read_trace(path).calls is None
+
+
+# ---- against the definition ----
+
+NAMES = ("hipLaunchKernel", "hipDeviceSynchronize", "hipMemcpy", "hipSetDevice")
+
+
+@st.composite
+def host_traces(draw):
+    """Calls of two threads that follow each other, and work of two streams that some of them launched."""
+    thread, start, end, name = [], [], [], []
+    for number in range(2):
+        now = draw(st.integers(0, 5))
+        for _ in range(draw(st.integers(0, 6))):
+            begin = now + draw(st.integers(0, 4))
+            now = begin + draw(st.integers(0, 12))
+            thread.append(number), start.append(begin), end.append(now), name.append(draw(st.integers(0, 3)))
+    launching = [c for c in range(len(start)) if name[c] in (0, 2)]
+    work, clock = [], {1: 0, 2: 0}
+    for _ in range(draw(st.integers(1, 8))):
+        call = draw(st.sampled_from([-1, *launching]))
+        stream = draw(st.integers(1, 2))
+        begin = max(clock[stream], start[call] if call >= 0 else 0) + draw(st.integers(0, 4))
+        clock[stream] = begin + draw(st.integers(0, 9))
+        work.append((begin, clock[stream], stream, call))
+    return (thread, start, end, name), work
+
+
+def tables(drawn):
+    (thread, start, end, name), work = drawn
+    column = lambda values: np.array(values, np.int64)  # noqa: E731
+    n, zeros = len(work), np.zeros(len(work), np.int64)
+    stream = column([w[2] for w in work])
+    dispatches = Dispatches(np.arange(n), np.arange(n), zeros, zeros + 1, stream, stream, column([w[0] for w in work]),
+                            column([w[1] for w in work]), zeros, zeros, np.ones((n, 3)), np.ones((n, 3)))  # fmt: skip
+    none = np.empty(0, np.int64)
+    copies = Copies(none, none, none, none, none, none, none, none, ())
+    calls = HipCalls(column(thread), column(start), column(end), column(name), NAMES, column([w[3] for w in work]), {}, {})
+    return calls, dispatches, copies
+
+
+@given(host_traces())
+def test_calls_wait_for_what_was_submitted_before_and_ended_in_time(drawn):
+    (thread, start, end, name), work = drawn
+    assume(start)
+    calls, edges = host_graph(*tables(drawn))
+    n = len(work)
+    begins = [w[0] for w in work] + calls.start.tolist()
+    ends = [w[1] for w in work] + calls.end.tolist()
+    found = {kind: set() for kind in Edges.KINDS}
+    for s, t, k in zip(edges.source.tolist(), edges.target.tolist(), edges.kind, strict=True):
+        kind = Edges.KINDS[k]
+        found[kind].add((s, t))
+        assert begins[t] >= (begins[s] if kind == "launch" else ends[s]), "an edge contradicts the times"
+    assert sum(map(len, found.values())) == len(edges), "an edge is there twice"
+    assert {t for _, t in found["launch"]} == {v for v in range(n) if work[v][3] >= 0}
+    assert all(calls.thread[s - n] == calls.thread[t - n] for s, t in found["program"])
+    assert len(found["program"]) == len(calls) - len(set(calls.thread.tolist()))
+
+    launched = {call: [v for v in range(n) if work[v][3] == call] for call in range(len(start))}
+    submitted = [start[w[3]] if w[3] >= 0 else w[0] for w in work]
+    expected = set()
+    for call in range(len(start)):
+        if name[call] == 2:
+            expected |= {(v, call) for v in launched[call] if work[v][1] <= end[call]}
+        if name[call] == 1:
+            for stream in (1, 2):
+                before = [v for v in range(n) if work[v][2] == stream and submitted[v] < start[call]]
+                last = max(before, key=lambda v: (submitted[v], v), default=None)
+                if last is not None and work[last][1] <= end[call]:
+                    earlier = [c for c in range(call) if name[c] == 1 and thread[c] == thread[call] and (last, c) in expected]
+                    if not earlier:
+                        expected.add((last, call))
+    span = min(begins[:n]), max(ends[:n])
+    wakes = {}
+    for v, call in expected:
+        wakes.setdefault(call, []).append(v)
+    rows = {(int(t), int(s), int(e)) for t, s, e in zip(calls.thread, calls.start, calls.end, strict=True)}
+    for call, nodes in wakes.items():
+        ready = max(start[call], *(work[v][1] for v in nodes))
+        assert (thread[call], *np.clip([ready, end[call]], *span).tolist()) in rows
+    assert len(found["wait"]) == len(expected)
+    assert sorted(v for v, _ in found["wait"]) == sorted(v for v, _ in expected)
+
+
+# ---- a recording ----
+
+
+def test_a_recorded_program_with_streams_and_events(shared_data):
+    """Two streams, an event between them, three synchronisations: what ms.hip of the recordings does."""
+    trace = read_trace(shared_data / "rocprofv3" / "ms_trace" / "ms_results.db")
+    names = [trace.kernels[int(id)].name.split("(")[0] for id in trace.dispatches.kernel_id]
+    ((source, target, _, exact),) = edges_of(trace, "event")
+    # The record follows the last vadd of stream 1; the wait precedes the first reduce_sum of stream 2.
+    assert (names[source], names[target], exact) == ("vadd", "ns::reduce_sum", True)
+    assert len(edges_of(trace, "launch")) == len(trace.dispatches) + len(trace.copies)
+    waits = {(target[0], exact) for _, target, _, exact in edges_of(trace, "wait")}
+    # The event's work was waited for before, with its stream.
+    assert {("hipMemcpy", True), ("hipStreamSynchronize", True)} <= waits and "hipEventSynchronize" not in dict(waits)
+
+
+def test_calls_on_another_clock_are_left_out(tmp_path):
+    calls = [Call("hipLaunchKernel", 9000, 9005), Call("hipLaunchKernel", 9010, 9020)]
+    work = [Dispatch("a", 100, 200, call=0), Dispatch("b", 300, 400, call=1)]
+    trace = read_trace(rocpd_database.write(tmp_path / "t.db", work, calls=calls))
+    assert trace.calls is None and "clock" in trace.no_calls

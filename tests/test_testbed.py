@@ -21,6 +21,7 @@ COMPILERS = 2  # at a time
 # Sizes that leave rows, tiles and waves partly filled wherever the program allows it.
 SMALL = {
     "testbed/attention.cu": ["--length", "37", "--dim", "20"],
+    "testbed/bottlenecks.hip": ["--groups", "3"],
     "testbed/copies.hip": ["--max-bytes", "20000"],
     "testbed/gemm.hip": ["-n", "48"],
     "testbed/histogram.hip": ["-n", "20001", "--skew", "30"],

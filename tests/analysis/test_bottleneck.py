@@ -1,27 +1,46 @@
-"""The classes: each from evidence that shows it, through the whole chain from counters to the verdict."""
+"""The classes: each from evidence that shows it, through the whole chain from counters to the verdict, whole and in part."""
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rocpd_database
-from rocm_perf_lab.analysis.bottleneck import CLASSES, UNKNOWN
+from rocm_perf_lab.analysis.bottleneck import CLASSES, SIGNALS_OF, UNKNOWN, classify
+from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.pipeline import analyse
+from rocm_perf_lab.analysis.score import HOLDS
+from rocm_perf_lab.analysis.signals import factors, signals
 from rocm_perf_lab.arch import family_of
+from rocm_perf_lab.arch.metric import Value
 from rocpd_database import Dispatch
 
-NOTHING = dict.fromkeys(family_of("gfx942").counters(), 0.0)
-GRID = 304 * 4 * 8 * 64  # a full device: 8 waves on each SIMD
+WAVES = 304 * 4 * 8  # a full device: 8 waves on each SIMD
 MS = 1_000_000
 CU_CYCLES = 304 * 2100e6 * 1e-3  # of all CUs in 1 ms
-WAITING = dict(SQ_WAVE_CYCLES=100.0, SQ_WAIT_ANY=80.0, SQ_INSTS_VMEM=1000.0, TCC_EA0_WRREQ_sum=10.0)
+# Counters of waves that live as long as the kernel, with all lanes, and do nothing else.
+NOTHING = dict.fromkeys(family_of("gfx942").counters(), 0.0) | dict(
+    SQ_WAVES=float(WAVES),
+    SQ_ITEMS=64.0 * WAVES,
+    SQ_WAVE_CYCLES=8 * CU_CYCLES,
+    SQ_ACTIVE_INST_VALU=1e4,
+    SQ_THREAD_CYCLES_VALU=64e4,
+)
+WAITING = dict(SQ_WAIT_ANY=0.8 * 8 * CU_CYCLES, SQ_INSTS_VMEM=100.0 * WAVES, TCC_EA0_WRREQ_sum=10.0)
+
+
+def kernel(tmp_path, counters, **dispatch):
+    given = {name: [value] for name, value in counters.items()}
+    work = [Dispatch("k", 0, dispatch.pop("duration", MS), **({"grid": 64 * WAVES} | dispatch), counters=given)]
+    path = rocpd_database.write(tmp_path / f"{len(list(tmp_path.iterdir()))}.db", work, rocpd_database.MODELLED)
+    return analyse(path).analysis.kernels[0]
 
 
 def verdict(tmp_path, counters, **dispatch):
-    given = {name: [value] for name, value in counters.items()}
-    work = [Dispatch("k", 0, dispatch.pop("duration", MS), **({"grid": GRID} | dispatch), counters=given)]
-    path = rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED)
-    return analyse(path).analysis.kernels[0].bottleneck
+    return kernel(tmp_path, counters, **dispatch).bottleneck
 
 
 def streaming(fraction):
@@ -29,17 +48,24 @@ def streaming(fraction):
     return dict(TCC_BUBBLE_sum=requests, TCC_EA0_RDREQ_sum=requests)
 
 
+DIVERGENT = dict(SQ_INSTS_VALU=0.5 * CU_CYCLES, SQ_THREAD_CYCLES_VALU=16e4)  # a quarter of the lanes
 CASES = {
     "memory-bandwidth-bound": (streaming(0.7), {}),
-    "compute-bound": (dict(SQ_INSTS_VALU_MFMA_MOPS_BF16=0.7 * CU_CYCLES * 2048 / 512), {}),
-    "compute-bound, integer": (dict(SQ_INSTS_VALU=0.7 * CU_CYCLES), {}),
-    "lds-bound": (dict(SQ_LDS_IDX_ACTIVE=0.8 * CU_CYCLES), {}),
-    "cache-bandwidth-bound": (dict(TCP_TCC_READ_REQ_sum=0.7 * 2048 * 8 * 2100e6 * 1e-3 / 128), {}),
-    "occupancy-limited": (WAITING, dict(lds=65536)),
-    "memory-latency-bound": (WAITING, {}),
-    "memory-latency-bound, by its side of the ridge": (streaming(0.1) | dict(SQ_INSTS_VMEM=1000.0), {}),
-    "too-little-parallelism": ({}, dict(grid=64 * 100)),
-    "launch-bound": ({}, dict(duration=2000)),
+    "memory-bandwidth-bound, L2": (dict(TCP_TCC_READ_REQ_sum=0.7 * 2048 * 8 * 2100e6 * 1e-3 / 128), {}),
+    "memory-bandwidth-bound, LDS": (dict(SQ_LDS_IDX_ACTIVE=0.8 * CU_CYCLES), {}),
+    "memory-bandwidth-bound, waiting for it": (WAITING | streaming(0.7), {}),
+    "compute-throughput-limited": (dict(SQ_INSTS_VALU_MFMA_MOPS_BF16=0.7 * CU_CYCLES * 2048 / 512), {}),
+    "compute-throughput-limited, integer": (dict(SQ_INSTS_VALU=0.7 * CU_CYCLES), {}),
+    "compute-throughput-limited, matrix units": (dict(SQ_VALU_MFMA_BUSY_CYCLES=0.7 * 4 * CU_CYCLES), {}),
+    "divergence-limited": (DIVERGENT, {}),
+    "divergence-limited, busy": (DIVERGENT | dict(SQ_INSTS_VALU=0.9 * CU_CYCLES), {}),
+    "under-occupied, LDS": (WAITING, dict(lds=65536)),
+    "under-occupied, grid": (dict(SQ_WAVES=100.0, SQ_ITEMS=6400.0, SQ_WAVE_CYCLES=0.1 * CU_CYCLES), dict(grid=6400)),
+    "latency-bound": (WAITING, {}),
+    "latency-bound, a chain of few waves": (
+        WAITING | dict(SQ_WAVES=100.0, SQ_ITEMS=6400.0, SQ_WAVE_CYCLES=1e8, SQ_WAIT_ANY=0.9e8, SQ_INSTS_VMEM=1e6),
+        dict(grid=6400),
+    ),
 }
 
 
@@ -48,42 +74,120 @@ def test_each_class_from_evidence_that_shows_it(case, tmp_path):
     counters, dispatch = CASES[case]
     found = verdict(tmp_path, NOTHING | counters, **dispatch)
     assert found.name == case.split(",")[0]
-    assert found.evidence and all(item.value is not None for item in found.evidence)
+    assert found.score >= HOLDS and found.classes[0].score == found.score
+    assert all(item.value is not None and item.holds for item in found.evidence)
+    assert found.evidence and all(item.counters or "resident" in item.name for item in found.evidence)
     assert found.advice
 
 
 def test_every_class_has_a_case():
-    assert {rule.name for rule in CLASSES} == {case.split(",")[0] for case in CASES}
+    assert set(CLASSES) == {case.split(",")[0] for case in CASES}
 
 
-def test_a_saturated_memory_outranks_everything_else(tmp_path):
-    counters = NOTHING | WAITING | streaming(0.7) | dict(SQ_LDS_IDX_ACTIVE=0.8 * CU_CYCLES)
-    assert verdict(tmp_path, counters, grid=64).name == "memory-bandwidth-bound"
+def test_every_signal_is_looked_at_and_leads_somewhere():
+    used = set(itertools.chain.from_iterable(SIGNALS_OF.values()))
+    assert used == set(signals())
+    for signal in signals().values():
+        assert signal.source and signal.rationale and signal.why
+        assert (signal.none < signal.threshold < signal.full) or (signal.none > signal.threshold > signal.full)
+    for factor in factors():
+        assert (factor.above is None) != (factor.below is None) and factor.source
+
+
+def test_masked_lanes_explain_a_busy_kernel_unless_memory_is_saturated(tmp_path):
+    busy = NOTHING | DIVERGENT | dict(SQ_INSTS_VALU=0.9 * CU_CYCLES)
+    assert verdict(tmp_path, busy).name == "divergence-limited"
+    assert verdict(tmp_path, busy | streaming(0.75)).name == "memory-bandwidth-bound"
+    assert verdict(tmp_path, busy | dict(SQ_THREAD_CYCLES_VALU=64e4)).name == "compute-throughput-limited"
+
+
+def test_lanes_that_were_never_launched_are_no_divergence(tmp_path):
+    """Workgroups of 16: a quarter of each wave, all of which works."""
+    counters = NOTHING | DIVERGENT | dict(SQ_ITEMS=16.0 * WAVES, SQ_INSTS_VALU=0.7 * CU_CYCLES)
+    found = verdict(tmp_path, counters)
+    assert found.name == "compute-throughput-limited"
+    assert [factor.name for factor in found.factors] == ["partial-waves"]
 
 
 def test_a_strided_kernel_with_a_small_grid_is_latency_bound_and_its_causes_are_named(tmp_path):
     """As a naive softmax: a thread per row, each lane on its own line."""
-    counters = NOTHING | WAITING | dict(TCP_TOTAL_CACHE_ACCESSES_sum=64_000.0, TCP_TCC_READ_REQ_sum=60_000.0)
+    few = dict(SQ_WAVES=64.0, SQ_ITEMS=64.0 * 64, SQ_INSTS_VMEM=64_000.0, SQ_WAVE_CYCLES=8e6, SQ_WAIT_ANY=6e6)
+    counters = NOTHING | few | dict(TCP_TOTAL_CACHE_ACCESSES_sum=4_096_000.0, TCP_TCC_READ_REQ_sum=4_000_000.0)
     found = verdict(tmp_path, counters, grid=64 * 64)
-    assert found.name == "memory-latency-bound"
-    assert [factor.name for factor in found.factors] == ["uncoalesced-access", "over-fetch", "too-little-parallelism"]
+    assert found.name == "latency-bound"
+    assert [factor.name for factor in found.factors] == ["uncoalesced-access", "over-fetch", "small-grid"]
     assert "neighbouring lanes" in found.advice[0]
 
 
 def test_no_limit_reached_is_said_so(tmp_path):
-    found = verdict(tmp_path, NOTHING)
-    assert found.name == UNKNOWN
-    assert "SQ_WAVE_CYCLES" in found.undecided["memory-latency-bound"]  # 0 / 0
+    found = verdict(tmp_path, NOTHING | dict(TCC_EA0_WRREQ_sum=1.0, SQ_INSTS_VMEM=1.0))
+    assert found.name == UNKNOWN and found.score is None and "no limit is reached" in found.why
 
 
 def test_without_counters_nothing_is_guessed(tmp_path):
     found = verdict(tmp_path, {})
     assert found.name == UNKNOWN and "memory-bandwidth-bound" in found.why
-    assert set(found.undecided.values()) == {"no counters were collected"}
+    assert found.certainty == "low"
+    assert all("no counters were collected" in reason for name, reason in found.undecided.items() if name != "under-occupied")
 
 
-def test_a_class_that_could_not_be_judged_is_named_beside_the_verdict(tmp_path):
-    counters = {name: value for name, value in (NOTHING | WAITING).items() if name != "TCC_BUBBLE_sum"}
+def test_without_counters_a_wave_that_registers_or_lds_keep_out_is_still_seen(tmp_path):
+    found = verdict(tmp_path, {}, lds=65536)
+    assert found.name == "under-occupied" and found.certainty == "low"
+
+
+def test_a_missing_counter_lowers_the_certainty_and_is_named(tmp_path):
+    whole = verdict(tmp_path, NOTHING | WAITING)
+    part = verdict(tmp_path, {name: value for name, value in (NOTHING | WAITING).items() if name != "TCC_BUBBLE_sum"})
+    assert (whole.name, whole.certainty) == ("latency-bound", "high")
+    assert part.name == "latency-bound" and part.certainty != "high" and part.confidence < whole.confidence
+    assert part.undecided["memory-bandwidth-bound"] == "not collected: TCC_BUBBLE_sum"
+
+
+def test_waits_that_were_not_counted_are_read_off_the_roofline_with_less_certainty(tmp_path):
+    counters = {name: value for name, value in (NOTHING | streaming(0.1)).items() if name != "SQ_WAIT_ANY"}
     found = verdict(tmp_path, counters)
-    assert found.name == "memory-latency-bound"
-    assert found.undecided["memory-bandwidth-bound"] == "not collected: TCC_BUBBLE_sum"
+    assert found.name == "latency-bound" and found.certainty != "high"
+
+
+def test_priority_is_headroom_times_the_share_of_the_path(tmp_path):
+    found = kernel(tmp_path, NOTHING | streaming(0.25))
+    assert found.headroom.fraction == pytest.approx(0.75)
+    assert found.headroom.priority == pytest.approx(0.75 * found.critical_path_score)
+
+
+# ---- whatever the numbers are ----
+
+NAMES = sorted({signal.evidence for signal in signals().values()})
+numbers = st.fixed_dictionaries({name: st.floats(0, 300) | st.floats(0, 1) | st.none() for name in NAMES})
+
+
+def evidence(values):
+    missing = Value.missing("", "left out")
+    return Evidence({name: missing if value is None else Value(value, "") for name, value in values.items()})
+
+
+@given(numbers)
+def test_scores_lie_within_their_bounds_and_the_verdict_is_the_best_that_holds(values):
+    found = classify(evidence(values))
+    for scored in found.classes:
+        assert 0 <= scored.score.least <= scored.score.most <= 1
+        if scored.score.estimate is not None:
+            assert 0 <= scored.score.estimate <= 1
+    holding = [scored.name for scored in found.classes if scored.score.holds]
+    assert found.name == (holding[0] if holding else UNKNOWN)
+    assert 0 <= found.confidence <= 1
+    assert found == classify(evidence(values))
+
+
+@given(numbers, numbers)
+def test_nothing_that_is_filled_in_leaves_the_bounds(values, others):
+    """And a verdict of high certainty stays whatever the missing numbers turn out to be."""
+    part = classify(evidence(values))
+    filled = {name: value if value is not None else (others[name] or 0.0) for name, value in values.items()}
+    whole = classify(evidence(filled))
+    bounds = {scored.name: scored.score for scored in part.classes}
+    for scored in whole.classes:
+        assert bounds[scored.name].least <= scored.score.estimate <= bounds[scored.name].most
+    if part.certainty == "high":
+        assert whole.name == part.name

@@ -6,9 +6,11 @@ import pytest
 
 from rocm_perf_lab.analysis.counters import SymbolCounters
 from rocm_perf_lab.analysis.device import device_of
+from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.headroom import headroom
 from rocm_perf_lab.analysis.roofline import roofline
 from rocm_perf_lab.arch import family_of
+from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.rocpd.tables import Agent
 
 MI300X = Agent(1, "GPU", "gfx942", "MI300X", 0x74A1, {"cu_count": 304, "num_xcc": 8, "max_engine_clk_fcompute": 2100})
@@ -63,7 +65,7 @@ def test_a_copy_has_intensity_zero_and_no_ridge():
 def test_an_idle_kernel_has_no_position_and_no_headroom():
     found = roof()
     assert found.position is None
-    assert headroom(found, 0.5).kernel_speedup.value is None
+    assert headroom(found, Evidence({}), 0.5).kernel_speedup.value is None
 
 
 def test_one_missing_counter_leaves_the_rest_standing():
@@ -93,10 +95,27 @@ def test_a_partition_has_its_own_cus_and_an_unknown_product_no_bandwidth():
 
 
 def test_amdahl_bounds_the_program():
-    found = headroom(roof(TCC_BUBBLE_sum=65536.0, TCC_EA0_RDREQ_sum=65536.0), fraction_of_path=0.5)
+    found = headroom(roof(TCC_BUBBLE_sum=65536.0, TCC_EA0_RDREQ_sum=65536.0), Evidence({}), fraction_of_path=0.5)
     kernel = 1e6 / (65536 * 128 / 5300)
     assert found.kernel_speedup.value == pytest.approx(kernel)
     assert found.program_speedup.value == pytest.approx(1 / (0.5 + 0.5 / kernel))
+    assert found.fraction.value == pytest.approx(1 - 1 / kernel)
+    assert found.priority.value == pytest.approx(0.5 * (1 - 1 / kernel))
+    assert found.binding == "HBM"
+
+
+def test_headroom_counts_what_vector_instructions_take_to_issue_but_not_masked_lanes():
+    reads = dict(TCC_BUBBLE_sum=1024.0, TCC_EA0_RDREQ_sum=1024.0)
+    busy = {"valu_busy_fraction": Value(0.8, "fraction"), "divergent_lane_fraction": Value(0.0, "fraction")}
+    found = headroom(roof(**reads), Evidence(busy), 1.0)
+    assert (found.binding, found.fraction.value) == ("VALU issue", pytest.approx(0.2))
+    half = headroom(roof(**reads), Evidence(busy | {"divergent_lane_fraction": Value(0.5, "fraction")}), 1.0)
+    assert half.fraction.value == pytest.approx(0.6)
+
+
+def test_no_headroom_is_0_and_never_less():
+    found = headroom(roof(TCC_BUBBLE_sum=1e8, TCC_EA0_RDREQ_sum=1e8), Evidence({}), 0.5)  # a MALL answers: above the peak
+    assert (found.fraction.value, found.kernel_speedup.value, found.priority.value) == (0, 1, 0)
 
 
 def test_without_times_there_are_bytes_but_no_rates():

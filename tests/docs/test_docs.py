@@ -16,7 +16,8 @@ import click
 import pytest
 from pydantic import BaseModel
 
-from rocm_perf_lab.analysis.bottleneck import CLASSES, FACTORS
+from rocm_perf_lab.analysis.bottleneck import CLASSES
+from rocm_perf_lab.analysis.signals import factors, signals
 from rocm_perf_lab.arch.products import tomllib
 from rocm_perf_lab.cli import COMMANDS, cli
 from rocm_perf_lab.errors import exit_codes
@@ -198,10 +199,11 @@ def table_of_variables() -> list[str]:
     return [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
 
 
-def test_bottleneck_classes_in_their_order():
-    in_order = [name for name, _ in itertools.groupby(rule.name for rule in CLASSES)]
-    assert first_column(GUIDE, "classes") == in_order
-    assert first_column(GUIDE, "factors") == [rule.name for rule in FACTORS]
+def test_bottleneck_classes_and_their_thresholds():
+    assert first_column(GUIDE, "classes") == list(CLASSES)
+    assert first_column(GUIDE, "factors") == [factor.name for factor in factors()]
+    shown = [(spans(row[0])[0], *map(float, row[1:])) for row in table(GUIDE, "signals")]
+    assert shown == [(s.name, s.none, s.threshold, s.full) for s in signals().values()]
 
 
 def test_timing_parameters():

@@ -22,8 +22,10 @@ COUNTERS = dict.fromkeys(family_of("gfx942").counters(), [0.0]) | {
     "TCC_EA0_RDREQ_sum": [50_000.0],
     "SQ_INSTS_VMEM": [1000.0],
     "TCP_TOTAL_CACHE_ACCESSES_sum": [64_000.0],
-    "SQ_WAVE_CYCLES": [100.0],
-    "SQ_WAIT_ANY": [90.0],
+    "SQ_WAVES": [9728.0],
+    "SQ_ITEMS": [622592.0],
+    "SQ_WAVE_CYCLES": [5e8],
+    "SQ_WAIT_ANY": [4.5e8],
 }
 
 
@@ -49,7 +51,7 @@ def test_what_was_found_why_and_what_next(modelled):
     assert "MODELLED: no GPU ran this" in text and "software gfx942" in text
     assert "softmax<float, [1]>: 94.3 % of the critical path of 106 us" in text
     assert "at most 17.67x shorter" in text
-    assert "memory-latency-bound: its waves spend most of their life waiting" in text and "wait fraction 90.0 %" in text
+    assert "latency-bound: its waves spend most of their life waiting" in text and "wait fraction 90.0 %" in text
     assert "uncoalesced-access" in text and "l1 accesses per vmem instruction 64)" in text
     assert "Roofline: memory-bound at 0.02 FLOP/byte" in text
     assert "What to try next - let neighbouring lanes touch neighbouring addresses" in text

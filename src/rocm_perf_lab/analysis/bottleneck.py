@@ -1,193 +1,200 @@
-"""What holds a kernel back: the first rule of one table that its evidence meets, and the conditions that make it worse.
+"""What holds a kernel back: five classes, each with a score, and how sure the verdict is.
 
-The thresholds are conventions, kept in one place each. 0.6 of a peak is what well-tuned streaming and matrix kernels reach
-in practice and more than others do; below that, something other than the unit's throughput decides.
+    memory-bandwidth-bound       some level of the memory hierarchy is near its peak rate
+    compute-throughput-limited   a pipe is, and not because lanes are masked off
+    divergence-limited           most lanes are masked off in code that takes a considerable part of the time
+    under-occupied               too few waves: registers or LDS keep them out, or the grid does not fill the device
+    latency-bound                waves wait, although there are enough of them and no unit is near its peak
+
+A saturated unit explains a kernel whatever else is true of it, so the others are scored unless one is; latency is what
+remains. Thresholds are in bottleneck.toml, joining in score.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from rocm_perf_lab.analysis.evidence import Evidence
+from rocm_perf_lab.analysis.score import HOLDS, Score
+from rocm_perf_lab.analysis.signals import Factor, Signal, factors, signals
 from rocm_perf_lab.arch.metric import Value
 
-SATURATED = 0.60  # of a peak rate
-WAITING = 0.50  # of the waves' life in s_waitcnt or at barriers
-FEW_WAVES = 1.0  # of the grid per SIMD: less leaves SIMDs empty
-LOW_RESIDENCE = 2.0  # waves per SIMD that registers or LDS allow
-SHORT_NS = 5_000  # a launch costs about as much
-SCATTERED = 32  # L1 accesses per vector memory instruction: the widest coalesced one makes 32
-WIDEST_LOAD = 16  # bytes per lane
-CONFLICTED = 0.25  # of the LDS's busy cycles lost to bank conflicts
-
+# In the order in which equal scores are decided.
+CLASSES = (
+    "memory-bandwidth-bound",
+    "compute-throughput-limited",
+    "divergence-limited",
+    "under-occupied",
+    "latency-bound",
+)
 UNKNOWN = "unknown"
 
+LEVELS = ("hbm_fraction", "l2_fraction", "l1_fraction", "lds_busy_fraction")
+PIPES = ("flop_fraction", "valu_busy_fraction", "mfma_busy_fraction")
+CHAIN = ("wait_cycles_per_memory_instruction", "memory_instructions_per_wave")
+STAND_INS = ("memory_side", "grid_waves_per_simd")  # used where better numbers are missing
 
-@dataclass(frozen=True)
-class Rule:
-    """holds: True, False, or None if what it needs is not known. uses: names in Evidence."""
+# Which signals each class looks at.
+SIGNALS_OF = {
+    "memory-bandwidth-bound": LEVELS,
+    "compute-throughput-limited": PIPES,
+    "divergence-limited": ("divergent_lane_fraction", "valu_matters"),
+    "under-occupied": ("mean_waves_per_simd", "grid_waves_per_simd", "resident_waves_per_simd", "rounds_of_waves"),
+    "latency-bound": ("wait_fraction", "memory_side", *CHAIN),
+}
 
-    name: str
-    uses: tuple[str, ...]
-    holds: Callable[..., bool]
-    why: str
-    advice: tuple[str, ...]
-
-    def judge(self, evidence: Evidence) -> bool | None:
-        numbers = [evidence.number(name) for name in self.uses]
-        return None if None in numbers else self.holds(*numbers)
-
-
-# In order of precedence: a saturated unit explains a kernel whatever else is true of it.
-CLASSES = (
-    Rule(
-        "memory-bandwidth-bound", ("hbm_fraction",), lambda fraction: fraction >= SATURATED,
-        "it moves bytes between L2 and memory near the peak rate",
-        ("move fewer bytes: fuse with its neighbours, use narrower types, keep reused data in LDS or registers",),
-    ),
-    Rule(
-        "compute-bound", ("flop_fraction",), lambda fraction: fraction >= SATURATED,
-        "its arithmetic runs near the peak of the pipes it uses",
-        ("do less arithmetic, or do it on a faster pipe: MFMA instead of VALU, packed or lower precision",),
-    ),
-    Rule(
-        "compute-bound", ("valu_busy_fraction",), lambda fraction: fraction >= SATURATED,
-        "the SIMDs issue vector instructions most of the time, though few of them are FLOPs",
-        ("cut address arithmetic, conversions and transcendental functions; unroll; hoist what does not change",),
-    ),
-    Rule(
-        "lds-bound", ("lds_busy_fraction",), lambda fraction: fraction >= SATURATED,
-        "the LDS is busy most of the time",
-        ("keep more in registers, widen LDS accesses to 128 bits, pad arrays against bank conflicts",),
-    ),
-    Rule(
-        "cache-bandwidth-bound", ("l2_fraction",), lambda fraction: fraction >= SATURATED,
-        "L1 and L2 exchange bytes near L2's peak rate",
-        ("reuse data in LDS or registers so that fewer lines are fetched from L2",),
-    ),
-    Rule(
-        "occupancy-limited", ("wait_fraction", "resident_waves_per_simd", "grid_waves_per_simd"),
-        lambda wait, resident, grid: wait >= WAITING and resident <= LOW_RESIDENCE < grid,
-        "its waves mostly wait, and registers or LDS let too few of them reside on a SIMD to cover for one another",
-        ("use fewer registers (__launch_bounds__) or less LDS per workgroup",),
-    ),
-    Rule(
-        "memory-latency-bound", ("wait_fraction", "vmem_instructions"),
-        lambda wait, vmem: wait >= WAITING and vmem > 0,
-        "its waves spend most of their life waiting, for memory or for each other, and memory is not at its peak rate",
-        ("put more loads in flight: unroll, load ahead of use, more waves; make each load wider",),
-    ),
-    Rule(
-        "memory-latency-bound", ("memory_side", "vmem_instructions"),
-        lambda memory_side, vmem: bool(memory_side) and vmem > 0,
-        "it needs more of memory than of arithmetic, yet neither is near its peak: what it waits for is latency",
-        ("put more loads in flight: unroll, load ahead of use, more waves; make each load wider",),
-    ),
-    Rule(
-        "too-little-parallelism", ("grid_waves_per_simd",), lambda waves: waves < FEW_WAVES,
-        "the grid has fewer waves than the device has SIMDs",
-        ("launch more work at once: smaller work per thread, or batch several launches into one",),
-    ),
-    Rule(
-        "launch-bound", ("mean_duration",), lambda duration: duration < SHORT_NS,
-        "a dispatch takes no longer than launching it",
-        ("fuse short kernels, or record them in a HIP graph",),
-    ),
-    Rule(
-        "occupancy-limited", ("resident_waves_per_simd", "grid_waves_per_simd"),
-        lambda resident, grid: resident <= LOW_RESIDENCE < grid,
-        "registers or LDS let few waves reside on a SIMD",
-        ("use fewer registers (__launch_bounds__) or less LDS per workgroup",),
-    ),
-)  # fmt: skip
-
-# Conditions that do not decide the class but that explain it or make it worse.
-FACTORS = (
-    Rule(
-        "uncoalesced-access", ("l1_accesses_per_vmem_instruction",), lambda accesses: accesses > SCATTERED,
-        "the lanes of a wave touch many lines with one instruction",
-        ("let neighbouring lanes touch neighbouring addresses: swap loops, transpose through LDS",),
-    ),
-    Rule(
-        "over-fetch", ("l2_read_bytes_per_lane",), lambda bytes: bytes > WIDEST_LOAD,
-        "L1 fetches more bytes from L2 per lane than the widest load uses: lines are fetched for little of their content",
-        ("use a whole line while it is in L1: let neighbouring lanes touch neighbouring addresses",),
-    ),
-    Rule(
-        "too-little-parallelism", ("grid_waves_per_simd",), lambda waves: waves < FEW_WAVES,
-        "the grid has fewer waves than the device has SIMDs",
-        ("launch more work at once: less work per thread, several threads per row",),
-    ),
-    Rule(
-        "low-occupancy", ("resident_waves_per_simd", "grid_waves_per_simd"),
-        lambda resident, grid: resident <= LOW_RESIDENCE < grid,
-        "registers or LDS let few waves reside on a SIMD",
-        ("use fewer registers (__launch_bounds__) or less LDS per workgroup",),
-    ),
-    Rule(
-        "lds-bank-conflicts", ("lds_conflict_fraction",), lambda fraction: fraction > CONFLICTED,
-        "LDS cycles are lost to bank conflicts",
-        ("pad LDS rows by one element, or swizzle the index",),
-    ),
-    Rule(
-        "launch-bound", ("mean_duration",), lambda duration: duration < SHORT_NS,
-        "a dispatch takes no longer than launching it",
-        ("fuse short kernels, or record them in a HIP graph",),
-    ),
-)  # fmt: skip
+Ways = Mapping[str, Score]  # the signal that a class shows by -> how strongly it does
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A rule that holds, with the numbers that it looked at."""
+class ClassScore:
+    """ways: in which the class can hold, by the signal that says why. seen: the signals that show it, strongest first."""
 
     name: str
-    why: str
-    uses: tuple[str, ...]
-    advice: tuple[str, ...]
+    score: Score
+    ways: Ways
+
+    @property
+    def seen(self) -> tuple[Signal, ...]:
+        held = [name for name, score in self.ways.items() if score.holds]
+        return tuple(signals()[name] for name in sorted(held, key=lambda name: -self.ways[name].estimate))
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        return tuple(signals()[name] for name in SIGNALS_OF[self.name])
 
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """finding: the class; its name is 'unknown' if no rule holds, with the reason in `why`. factors: what adds to it.
+    """name: the class, or 'unknown' with the reason in `why`. classes: all five, the strongest first; unknown ones last.
 
-    undecided: rules of higher precedence than the class that could not be judged, each with what they lack.
+    confidence: 0 to 1, the share of the signals that are known times how far the class is ahead of the next one.
+    certainty: 'high' if moreover nothing that is missing could change the verdict, else 'medium' or 'low'.
+    undecided: classes that could still hold, were the missing numbers known -> what they lack.
     """
 
-    finding: Finding
-    factors: tuple[Finding, ...]
+    name: str
+    why: str
+    score: float | None
+    confidence: float
+    certainty: str
+    classes: tuple[ClassScore, ...]
+    factors: tuple[Factor, ...]
     undecided: dict[str, str]
+    advice: tuple[str, ...]
 
     @property
-    def advice(self) -> tuple[str, ...]:
-        """What to try, the most specific first: factors name a cause, the class only a symptom."""
-        lines = [line for factor in self.factors for line in factor.advice]
-        return tuple(dict.fromkeys([*lines, *self.finding.advice]))
+    def found(self) -> ClassScore | None:
+        return self.classes[0] if self.name != UNKNOWN else None
 
 
 def classify(evidence: Evidence) -> Bottleneck:
-    """The bottleneck that the evidence supports. Never a guess: missing evidence leaves rules undecided and is named."""
-    undecided: dict[str, str] = {}
-    for rule in CLASSES:
-        verdict = rule.judge(evidence)
-        if verdict:
-            return Bottleneck(_finding(rule), _factors(evidence, rule.name), undecided)
-        if verdict is None:
-            undecided.setdefault(rule.name, _lacking(rule, evidence))
-    why = f"the evidence does not decide: {', '.join(undecided)} could not be judged" if undecided else "no limit is reached"
-    return Bottleneck(Finding(UNKNOWN, why, (), ()), _factors(evidence, UNKNOWN), undecided)
+    """The bottleneck that the evidence supports. What is missing is left out of the estimates and kept in the bounds."""
+    scores = {name: signal.score(evidence) for name, signal in signals().items()}
+    classes = tuple(sorted(_classes(scores), key=_strongest_first))
+    first, second = classes[:2]
+    explains = tuple(factor for factor in factors() if factor.holds(evidence))
+    undecided = {c.name: _lacking(c, evidence) for c in classes if c.score.least < HOLDS <= c.score.most}
+    confidence = _coverage(scores) * (1 + _lead(first, second)) / 2
+    if not first.score.holds:
+        advice = _advice(explains, ())
+        why = _why_unknown(first, undecided)
+        return Bottleneck(
+            UNKNOWN, why, None, confidence, _certainty(confidence, not undecided), classes, explains, undecided, advice
+        )
+    settled = first.score.least >= HOLDS and all(_outranks(first, other) for other in classes[1:])
+    undecided.pop(first.name, None)
+    return Bottleneck(
+        name=first.name,
+        why="; ".join(signal.why for signal in first.seen),
+        score=first.score.estimate,
+        confidence=confidence,
+        certainty=_certainty(confidence, settled),
+        classes=classes,
+        factors=explains,
+        undecided=undecided,
+        advice=_advice(explains, first.seen),
+    )
 
 
-def _factors(evidence: Evidence, chosen: str) -> tuple[Finding, ...]:
-    return tuple(_finding(rule) for rule in FACTORS if rule.name != chosen and rule.judge(evidence))
+def _classes(s: Mapping[str, Score]) -> list[ClassScore]:
+    levels, pipes = _either(s, LEVELS), _either(s, PIPES)
+    waits = s["wait_fraction"]
+    masked = s["divergent_lane_fraction"] & s["valu_matters"]
+    divergence = masked.unless(levels)
+    saturated = levels | pipes
+    chain = reduce(lambda a, b: a & s[b], CHAIN, waits)
+    busy = saturated | divergence
+    empty = s["mean_waves_per_simd"].otherwise(s["grid_waves_per_simd"]).unless(chain).unless(busy)
+    kept_out = (s["resident_waves_per_simd"] & s["rounds_of_waves"]).provided(waits).unless(busy)
+    latency = waits.otherwise(s["memory_side"]).unless(busy | empty | kept_out)
+    counted = s["mean_waves_per_simd"].estimate is not None
+    ways: dict[str, Ways] = {
+        "memory-bandwidth-bound": {name: s[name] for name in LEVELS},
+        "compute-throughput-limited": {name: s[name].unless(masked) for name in PIPES},
+        "divergence-limited": {"divergent_lane_fraction": divergence},
+        "under-occupied": {
+            "mean_waves_per_simd" if counted else "grid_waves_per_simd": empty,
+            "resident_waves_per_simd": kept_out,
+        },
+        "latency-bound": {
+            "wait_fraction" if waits.estimate is not None else "memory_side": latency,
+            CHAIN[0]: latency & chain,
+        },
+    }
+    return [ClassScore(name, reduce(or_, ways[name].values()), ways[name]) for name in CLASSES]
 
 
-def _finding(rule: Rule) -> Finding:
-    return Finding(rule.name, rule.why, rule.uses, rule.advice)
+def _either(s: Mapping[str, Score], names: tuple[str, ...]) -> Score:
+    return reduce(or_, (s[name] for name in names))
 
 
-def _lacking(rule: Rule, evidence: Evidence) -> str:
-    missing = [name for name in rule.uses if evidence.number(name) is None]
-    known = [evidence.values[name] for name in missing if name in evidence.values]
-    return Value.missing_because("", known).reason or f"no {', '.join(missing)}"
+def _strongest_first(found: ClassScore) -> tuple[float, int]:
+    estimate = found.score.estimate
+    return (1.0 if estimate is None else -estimate, CLASSES.index(found.name))
+
+
+def _outranks(first: ClassScore, other: ClassScore) -> bool:
+    """Whatever the missing numbers are."""
+    if first.score.least == other.score.most:
+        return CLASSES.index(first.name) < CLASSES.index(other.name)
+    return first.score.least > other.score.most
+
+
+def _lead(first: ClassScore, second: ClassScore) -> float:
+    """Of the best class over the next, or over itself being none, -1 to 1."""
+    best = first.score.estimate or 0.0
+    return best - (second.score.estimate or 0.0) if first.score.holds else 2 * (HOLDS - best)
+
+
+def _coverage(scores: Mapping[str, Score]) -> float:
+    counted = [score for name, score in scores.items() if name not in STAND_INS]
+    return sum(score.estimate is not None for score in counted) / len(counted)
+
+
+def _certainty(confidence: float, settled: bool) -> str:
+    if confidence >= 0.6 and settled:
+        return "high"
+    return "medium" if confidence >= 0.4 else "low"
+
+
+def _why_unknown(nearest: ClassScore, undecided: Mapping[str, str]) -> str:
+    if undecided:
+        return f"the evidence does not decide: {', '.join(undecided)} could not be judged"
+    return f"no limit is reached; nearest is {nearest.name} with a score of {nearest.score.estimate or 0:.2f} of {HOLDS}"
+
+
+def _advice(explains: tuple[Factor, ...], seen: tuple[Signal, ...]) -> tuple[str, ...]:
+    """What to try, the most specific first: factors name a cause, the class only a symptom."""
+    return tuple(dict.fromkeys(line for part in (*explains, *seen) for line in part.advice))
+
+
+def _lacking(found: ClassScore, evidence: Evidence) -> str:
+    names = dict.fromkeys(signal.evidence for signal in found.signals)
+    values = [evidence.values[name] for name in names if name in evidence.values]
+    absent = [name for name in names if name not in evidence.values]
+    reason = Value.missing_because("", values).reason
+    return reason or (f"no {', '.join(absent)}" if absent else "other classes come first, and could not be judged")

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from rocm_perf_lab.analysis.counters import SymbolCounters
 from rocm_perf_lab.analysis.device import Device
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Roofline
-from rocm_perf_lab.arch.metric import Value
+from rocm_perf_lab.arch.family import Family
+from rocm_perf_lab.arch.metric import Metric, Value
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """values: by name, each with its unit or the reason why it is missing."""
+    """values: by name, each with its unit or the reason why it is missing. counters: what a value was computed from."""
 
     values: dict[str, Value]
+    counters: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def number(self, name: str) -> float | None:
         value = self.values.get(name)
@@ -37,10 +40,25 @@ def gather(
         values["flop_fraction"] = _compute_fraction(roofline)
         values["memory_side"] = _memory_side(roofline)
         values |= {f"{level.name.lower()}_fraction": level.fraction for level in roofline.levels}
-    if device.family is not None:
-        values |= {name: metric(counters.values) for name, metric in device.family.evidence.items()}
-        values |= _activity(values, time_ns, device)
-    return Evidence(values)
+    if device.family is None:
+        return Evidence(values)
+    values |= {name: metric(counters.values) for name, metric in device.family.evidence.items()}
+    values |= _activity(values, time_ns, device)
+    return Evidence(values, _sources(device.family))
+
+
+def _sources(family: Family) -> dict[str, tuple[str, ...]]:
+    """Name of evidence -> the counters behind it; none for what the trace itself says."""
+    of = {name: metric.counters for name, metric in family.evidence.items()}
+    of |= {f"{name.lower()}_fraction": metric.counters for name, metric in family.cache_bytes.items()}
+    of["hbm_fraction"] = _counters_of(family.hbm_bytes)
+    of["flop_fraction"] = _counters_of(family.operations.values())
+    of["memory_side"] = _counters_of([*family.hbm_bytes, *family.operations.values()])
+    return of | {name: of.get(base, ()) for name, base in _SHARES.items()}
+
+
+def _counters_of(metrics: Iterable[Metric]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(counter for metric in metrics for counter in metric.counters))
 
 
 def _compute_fraction(roofline: Roofline) -> Value:
@@ -70,34 +88,49 @@ def _parallelism(occupancy: DispatchOccupancy, device: Device) -> dict[str, Valu
             "theoretical_occupancy": Value.missing("fraction", reason),
             "resident_waves_per_simd": Value.missing("waves/SIMD", reason),
             "grid_waves_per_simd": Value.missing("waves/SIMD", reason),
+            "rounds_of_waves": Value.missing("rounds", reason),
         }
     simds = device.family.occupancy_rules.simds
     per_simd = Value.missing("waves", device.cu.reason or "")
     if device.cu.value:
         per_simd = Value(occupancy.waves / (device.cu.value * simds), "waves/SIMD")
+    rounds = Value(occupancy.fill, "rounds") if occupancy.fill else Value.missing("rounds", device.cu.reason or "no waves fit")
     return {
         "theoretical_occupancy": Value(found.fraction, "fraction"),
         "resident_waves_per_simd": Value(found.resident_waves_per_cu / simds, "waves/SIMD"),
         "grid_waves_per_simd": per_simd,
+        "rounds_of_waves": rounds,
     }
+
+
+# Shares of the device's cycles -> the sum over its SIMDs or CUs that each is made of.
+_SHARES = {
+    "valu_busy_fraction": "valu_instructions",
+    "mfma_busy_fraction": "mfma_busy_cycles",
+    "lds_busy_fraction": "lds_busy_cycles",
+    "achieved_occupancy": "wave_cycles",
+    "mean_waves_per_simd": "wave_cycles",
+}
 
 
 def _activity(values: dict[str, Value], time_ns: int, device: Device) -> dict[str, Value]:
     """Shares of the device's cycles, from counters that add up over its SIMDs or CUs."""
-    cu, clock, simds = device.cu.value, device.clock.value, device.family.occupancy_rules.simds
+    cu, clock, rules = device.cu.value, device.clock.value, device.family.occupancy_rules
     if not (cu and clock and time_ns):
         missing = Value.missing("fraction", device.cu.reason or device.clock.reason or NO_TIME)
-        return dict.fromkeys(("valu_busy_fraction", "lds_busy_fraction", "achieved_occupancy"), missing)
+        return dict.fromkeys(_SHARES, missing)
     cu_cycles = cu * clock * time_ns / 1e3
-
-    def share(name: str, per: float) -> Value:
-        value = values.get(name) or Value.missing("", f"no counters are known for {device.family.name}")
-        if value.value is None:
-            return Value.missing_because("fraction", [value])
-        return Value(value.value / per, "fraction")
-
-    return {
-        "valu_busy_fraction": share("valu_instructions", cu_cycles * simds / device.family.valu_cycles_per_instruction),
-        "lds_busy_fraction": share("lds_busy_cycles", cu_cycles),
-        "achieved_occupancy": share("wave_cycles", cu_cycles * device.family.occupancy_rules.max_waves),
+    whole = {
+        "valu_busy_fraction": cu_cycles * rules.simds / device.family.valu_cycles_per_instruction,
+        "mfma_busy_fraction": cu_cycles * rules.simds,
+        "lds_busy_fraction": cu_cycles,
+        "achieved_occupancy": cu_cycles * rules.max_waves,
+        "mean_waves_per_simd": cu_cycles * rules.simds,
     }
+
+    def share(name: str) -> Value:
+        unit = "waves/SIMD" if name == "mean_waves_per_simd" else "fraction"
+        value = values.get(_SHARES[name]) or Value.missing("", f"no such counter is known for {device.family.name}")
+        return Value.missing_because(unit, [value]) if value.value is None else Value(value.value / whole[name], unit)
+
+    return {name: share(name) for name in _SHARES}

@@ -4,34 +4,67 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.roofline import Roofline
 from rocm_perf_lab.arch.metric import Value
 
 ASSUMPTION = (
-    "the kernel keeps its present operations and bytes beyond L2: a better algorithm can do less of both, "
-    "and no kernel reaches its ceilings entirely"
+    "the kernel keeps its present operations, vector instructions and bytes at each level, less lanes that are masked off: a "
+    "better algorithm can do less of all, and no kernel reaches its ceilings entirely"
 )
+ISSUE = "VALU issue"
+ARITHMETIC = "arithmetic"
+WORK_LEVELS = ("HBM", "MALL", "L2", "LDS")  # not L1: its lookups are what uncoalesced access wastes
 
 
 @dataclass(frozen=True)
 class Headroom:
-    """ceiling_ns: the least time for the present work. kernel_speedup: time / ceiling. program_speedup: of the GPU span."""
+    """ceiling_ns: the least time for the present work; binding: what takes it. kernel_speedup: time / ceiling, from 1 on.
+
+    fraction: of the kernel's time, that it could lose. program_speedup: of the GPU span.
+    priority: fraction times the kernel's share of the critical path: how much of the program's span is to be won, at most.
+    """
 
     ceiling_ns: Value
+    binding: str | None
+    fraction: Value
     kernel_speedup: Value
     program_speedup: Value
+    priority: Value
 
 
-def headroom(roofline: Roofline | None, fraction_of_path: float) -> Headroom:
-    """fraction_of_path: the kernel's share of the critical path, 0..1; Amdahl's law gives the program's speedup from it."""
+def headroom(roofline: Roofline | None, evidence: Evidence, fraction_of_path: float | None) -> Headroom:
+    """fraction_of_path: the kernel's share of the critical path, 0 to 1, which Amdahl's law takes; None without times."""
     if roofline is None:
-        missing = Value.missing("times", "no ceilings are known for this device")
-        return Headroom(Value.missing("ns", missing.reason or ""), missing, missing)
-    ceiling = roofline.ceiling_ns
-    if not ceiling.value or not roofline.time_ns:
-        reason = ceiling.reason or ("the kernel counts no operations and moves no bytes" if roofline.time_ns else "no times")
-        missing = Value.missing("times", reason)
-        return Headroom(ceiling, missing, missing)
-    kernel = roofline.time_ns / ceiling.value
-    left = 1 - fraction_of_path + fraction_of_path / kernel
-    return Headroom(ceiling, Value(kernel, "times"), Value(1 / left, "times"))
+        return _none(Value.missing("ns", "no ceilings are known for this device"))
+    if roofline.ceiling_ns.value is None:
+        return _none(roofline.ceiling_ns)
+    limits = _limits(roofline, evidence)
+    binding = max(limits, key=lambda name: limits[name])
+    ceiling = Value(limits[binding], "ns")
+    if not roofline.time_ns:
+        return _none(ceiling, "no times")
+    if not ceiling.value:
+        return _none(ceiling, "the kernel counts no operations and moves no bytes")
+    speedup = max(1.0, roofline.time_ns / ceiling.value)
+    won = 1 - 1 / speedup
+    path = Value.missing("times", "no times") if fraction_of_path is None else Value(1 / (1 - fraction_of_path * won), "times")
+    priority = Value.missing("fraction", "no times") if fraction_of_path is None else Value(won * fraction_of_path, "fraction")
+    return Headroom(ceiling, binding, Value(won, "fraction"), Value(speedup, "times"), path, priority)
+
+
+def _limits(roofline: Roofline, evidence: Evidence) -> dict[str, float]:
+    """The least time, ns, that each of the kernel's uses of the device takes, as far as it is known."""
+    useful = 1 - (evidence.number("divergent_lane_fraction") or 0.0)
+    valu = sum(part.time_ns.value for part in roofline.arithmetic if part.pipe == "valu")
+    limits = {ARITHMETIC: roofline.compute_ns.value - valu * (1 - useful)}
+    times = {name: roofline.level(name).time_ns for name in WORK_LEVELS if roofline.has_level(name)}
+    limits |= {name: time.value for name, time in times.items() if time.value is not None}
+    issue = evidence.number("valu_busy_fraction")
+    return limits if issue is None else limits | {ISSUE: issue * roofline.time_ns * useful}
+
+
+def _none(ceiling: Value, reason: str | None = None) -> Headroom:
+    why = reason or ceiling.reason or "not known"
+    times, fraction = Value.missing("times", why), Value.missing("fraction", why)
+    return Headroom(ceiling, None, fraction, times, times, fraction)

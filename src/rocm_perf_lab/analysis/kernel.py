@@ -47,7 +47,7 @@ def study(
         roofline=roof,
         evidence=evidence,
         bottleneck=classify(evidence),
-        headroom=headroom(roof, on_path.fraction if on_path else 0.0),
+        headroom=headroom(roof, evidence, on_path.fraction if on_path else None),
         on_path=on_path,
         has_counters=bool(counters.values),
         notes=counters.notes if roof is None else roof.notes,

@@ -25,7 +25,7 @@ MALL_NOTE = (
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """One pipe at one precision ('i8': integer operations). gflops: attained. peak_gflops: the ceiling."""
+    """One pipe at one precision ('i8': integer operations). gflops: attained. time_ns: what they take at the peak."""
 
     precision: str
     pipe: str
@@ -33,11 +33,12 @@ class Arithmetic:
     gflops: Value
     peak_gflops: Value
     fraction: Value
+    time_ns: Value
 
 
 @dataclass(frozen=True)
 class Level:
-    """One level of the memory hierarchy. intensity: FLOP per byte that passes it."""
+    """One level of the memory hierarchy. intensity: FLOP per byte that passes it. time_ns: what they take at the peak."""
 
     name: str
     bytes: Value
@@ -45,6 +46,7 @@ class Level:
     peak_gbps: Value
     fraction: Value
     intensity: Value
+    time_ns: Value
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,9 @@ class Roofline:
             return None
         return "compute-bound" if self.compute_ns.value > self.memory_ns.value else "memory-bound"
 
+    def has_level(self, name: str) -> bool:
+        return any(level.name == name for level in self.levels)
+
     def level(self, name: str) -> Level:
         return next(level for level in self.levels if level.name == name)
 
@@ -101,10 +106,10 @@ def roofline(counters: SymbolCounters, time_ns: int, device: Device) -> Roofline
     flops = _sum("FLOP", [part.flops for part in arithmetic if (part.precision, part.pipe) in family.flops], unknown)
     operations = _sum("OP", [part.flops for part in arithmetic], unknown)
     gflops = _rate(flops, time_ns, "GFLOP/s")
-    compute_ns = _sum("ns", [_time_at_peak(part) for part in arithmetic], unknown)
+    compute_ns = _sum("ns", [part.time_ns for part in arithmetic], unknown)
     levels = tuple(_level(name, total, flops, time_ns, device) for name, total in _bytes(family, counters).items())
     memory = levels[0]
-    memory_ns = _apply(lambda size, peak: size / peak, "ns", memory.bytes, memory.peak_gbps)
+    memory_ns = memory.time_ns
     effective_peak = _apply(_ratio, "GFLOP/s", operations, compute_ns)
     return Roofline(
         time_ns=time_ns,
@@ -126,11 +131,12 @@ def _arithmetic(key: tuple[str, str], metric: Metric, counters: SymbolCounters, 
     peak = _apply(lambda cu, mhz: per_clock * cu * mhz / 1e3, "GFLOP/s", device.cu, device.clock)
     flops = metric(counters.values)
     gflops = _rate(flops, time_ns, "GFLOP/s")
-    return Arithmetic(precision, pipe, flops, gflops, peak, _apply(_ratio, "fraction", gflops, peak))
+    return Arithmetic(precision, pipe, flops, gflops, peak, _apply(_ratio, "fraction", gflops, peak), _time(flops, peak))
 
 
-def _time_at_peak(part: Arithmetic) -> Value:
-    return _apply(lambda flops, gflops: flops / gflops, "ns", part.flops, part.peak_gflops)
+def _time(amount: Value, peak: Value) -> Value:
+    """ns, of operations or bytes at a peak of so many a nanosecond."""
+    return _apply(lambda work, rate: work / rate, "ns", amount, peak)
 
 
 def _bytes(family: Family, counters: SymbolCounters) -> dict[str, Value]:
@@ -142,7 +148,7 @@ def _bytes(family: Family, counters: SymbolCounters) -> dict[str, Value]:
 def _level(name: str, total: Value, flops: Value, time_ns: int, device: Device) -> Level:
     gbps, peak = _rate(total, time_ns, "GB/s"), _peak_bandwidth(name, device)
     fraction = _apply(_ratio, "fraction", gbps, peak)
-    return Level(name, total, gbps, peak, fraction, _apply(_ratio, "FLOP/byte", flops, total))
+    return Level(name, total, gbps, peak, fraction, _apply(_ratio, "FLOP/byte", flops, total), _time(total, peak))
 
 
 def _peak_bandwidth(level: str, device: Device) -> Value:

@@ -66,10 +66,43 @@ def waves(SQ_WAVES):
     return SQ_WAVES
 
 
+@metric("fraction")
+def divergent_lane_fraction(SQ_THREAD_CYCLES_VALU, SQ_ACTIVE_INST_VALU, SQ_ITEMS, SQ_WAVES):
+    """Share of the launched lanes that vector instructions found masked off; 0 in the recorded copy on gfx90a."""
+    working = SQ_THREAD_CYCLES_VALU / (64 * SQ_ACTIVE_INST_VALU)
+    launched = SQ_ITEMS / (64 * SQ_WAVES)
+    return max(0.0, 1 - working / launched)
+
+
+@metric("fraction")
+def partial_wave_fraction(SQ_ITEMS, SQ_WAVES):
+    """Share of the waves' lanes that no work-item was launched for."""
+    return 1 - SQ_ITEMS / (64 * SQ_WAVES)
+
+
+@metric("instructions/wave")
+def memory_instructions_per_wave(SQ_INSTS_VMEM, SQ_INSTS_SMEM, SQ_WAVES):
+    """Vector and scalar: a list that all lanes follow together is followed by scalar loads."""
+    return (SQ_INSTS_VMEM + SQ_INSTS_SMEM) / SQ_WAVES
+
+
+@metric("cycles/instruction")
+def wait_cycles_per_memory_instruction(SQ_WAIT_ANY, SQ_INSTS_VMEM, SQ_INSTS_SMEM):
+    """Cycles of waiting, for whatever, that a wave has for each of its vector and scalar memory instructions."""
+    return 4 * SQ_WAIT_ANY / (SQ_INSTS_VMEM + SQ_INSTS_SMEM)
+
+
+@metric("cycles")
+def mfma_busy_cycles(SQ_VALU_MFMA_BUSY_CYCLES):
+    """Summed over the SIMDs: one matrix unit each."""
+    return SQ_VALU_MFMA_BUSY_CYCLES
+
+
 EVIDENCE: dict[str, Metric] = {
     m.name: m
     for m in [
         wait_fraction, issue_wait_fraction, l1_accesses_per_vmem_instruction, l2_hit_rate, lds_conflict_fraction,
-        vmem_instructions, valu_instructions, lds_busy_cycles, wave_cycles, waves,
+        vmem_instructions, valu_instructions, lds_busy_cycles, wave_cycles, waves, divergent_lane_fraction,
+        partial_wave_fraction, memory_instructions_per_wave, wait_cycles_per_memory_instruction, mfma_busy_cycles,
     ]
 }  # fmt: skip

@@ -241,25 +241,53 @@ class EvidenceItem(Section):
     unit: str
 
 
+class SignalSection(EvidenceItem):
+    """A number against the threshold from which on it speaks for a class."""
+
+    threshold: float
+    direction: Literal["at least", "at most"] = Field(description="of the threshold, for the signal to hold")
+    holds: bool | None
+    counters: list[str] = Field(description="that the number was computed from; empty if the trace itself says it")
+    rationale: str = Field(description="why this threshold")
+
+
 class FindingSection(Section):
     name: str
     why: str
     evidence: list[EvidenceItem]
 
 
+class ClassSection(Section):
+    name: str
+    score: float | None = Field(description="0 to 1, by what is known; it holds from 0.5 on")
+    at_least: float = Field(description="whatever the missing numbers are")
+    at_most: float
+    signals: list[SignalSection]
+    advice: list[str] = Field(description="of the signals that show it")
+
+
 class BottleneckSection(Section):
-    name: str = Field(description="the class; 'unknown' with the reason in `why`")
+    name: str = Field(description="the class with the highest score; 'unknown' if none holds, with the reason in `why`")
     why: str
-    evidence: list[EvidenceItem] = Field(description="the numbers that the class was judged by")
+    score: float | None
+    confidence: float = Field(description="0 to 1: the share of the signals that are known, times the lead over the next class")
+    certainty: Literal["high", "medium", "low"] = Field(description="high: nothing that is missing could change the verdict")
+    evidence: list[SignalSection] = Field(description="the numbers that show the class")
+    classes: list[ClassSection] = Field(description="all five, the strongest first")
     factors: list[FindingSection] = Field(description="what explains it or adds to it")
-    undecided: dict[str, str] = Field(description="classes of higher precedence that could not be judged -> what they lack")
+    undecided: dict[str, str] = Field(description="other classes that the missing numbers could bring up -> what they lack")
     advice: list[str] = Field(description="what to try next, the most specific first")
 
 
 class HeadroomSection(Section):
-    ceiling_ms: float | None = Field(description="the least time for the present operations and bytes")
+    ceiling_ms: float | None = Field(description="the least time for the present work")
+    binding: str | None = Field(description="what takes that time: a memory level, arithmetic, or VALU issue")
+    fraction: float | None = Field(description="of the kernel's time that it could lose: 1 - ceiling / time")
     kernel_speedup: float | None = Field(description="present time / ceiling")
     program_speedup: float | None = Field(description="of the GPU span, if the kernel reached its ceiling (Amdahl)")
+    priority: float | None = Field(
+        description="fraction x critical path fraction: what of the span is to be won at most"
+    )
     assumption: str
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocm_perf_lab.analysis.bottleneck import Bottleneck
+from rocm_perf_lab.analysis.bottleneck import Bottleneck, ClassScore
 from rocm_perf_lab.analysis.device import Device
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.headroom import ASSUMPTION, Headroom
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level, Roofline
+from rocm_perf_lab.analysis.signals import Signal
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.arch.occupancy_lift import Lift
 from rocm_perf_lab.report import schema
@@ -146,20 +147,63 @@ def evidence(found: Evidence, names: tuple[str, ...] | None = None) -> list[sche
 
 def bottleneck(found: Bottleneck, numbers: Evidence) -> schema.BottleneckSection:
     return schema.BottleneckSection(
-        name=found.finding.name,
-        why=found.finding.why,
-        evidence=evidence(numbers, found.finding.uses),
+        name=found.name,
+        why=found.why,
+        score=found.score,
+        confidence=round(found.confidence, 6),
+        certainty=found.certainty,
+        evidence=[_signal(signal, numbers) for signal in found.found.seen] if found.found else [],
+        classes=[_class(scored, numbers) for scored in found.classes],
         factors=[
-            schema.FindingSection(name=factor.name, why=factor.why, evidence=evidence(numbers, factor.uses))
+            schema.FindingSection(name=factor.name, why=factor.why, evidence=evidence(numbers, (factor.evidence,)))
             for factor in found.factors
         ],
         undecided=found.undecided,
         advice=list(found.advice),
+        reasons={} if found.score is not None else {"score": found.why},
+    )
+
+
+def _class(scored: ClassScore, numbers: Evidence) -> schema.ClassSection:
+    score = scored.score
+    return schema.ClassSection(
+        name=scored.name,
+        score=score.estimate,
+        at_least=score.least,
+        at_most=score.most,
+        signals=[_signal(signal, numbers) for signal in scored.signals],
+        advice=list(dict.fromkeys(line for signal in scored.seen for line in signal.advice)),
+        reasons={} if score.estimate is not None else {"score": "the numbers that it is scored by are missing"},
+    )
+
+
+def _signal(signal: Signal, numbers: Evidence) -> schema.SignalSection:
+    value = numbers.values.get(signal.evidence) or Value.missing("", f"no counters are known for {signal.evidence}")
+    fields = nullable(value=value)
+    if value.value is None:
+        fields["reasons"]["holds"] = fields["reasons"]["value"]
+    return schema.SignalSection(
+        name=signal.evidence,
+        unit=value.unit,
+        threshold=signal.threshold,
+        direction=signal.direction,
+        holds=signal.score(numbers).holds if value.value is not None else None,
+        counters=list(numbers.counters.get(signal.evidence, ())),
+        rationale=signal.rationale,
+        **fields,
     )
 
 
 def headroom(found: Headroom) -> schema.HeadroomSection:
     ceiling = found.ceiling_ns
     in_ms = Value(ceiling.value / 1e6, "ms") if ceiling.value is not None else ceiling
-    fields = nullable(ceiling_ms=in_ms, kernel_speedup=found.kernel_speedup, program_speedup=found.program_speedup)
-    return schema.HeadroomSection(assumption=ASSUMPTION, **fields)
+    fields = nullable(
+        ceiling_ms=in_ms,
+        fraction=found.fraction,
+        kernel_speedup=found.kernel_speedup,
+        program_speedup=found.program_speedup,
+        priority=found.priority,
+    )
+    if found.binding is None:
+        fields["reasons"]["binding"] = found.fraction.reason or "not known"
+    return schema.HeadroomSection(binding=found.binding, assumption=ASSUMPTION, **fields)

@@ -39,6 +39,7 @@ def render(documents: Reports, console: Console) -> None:
         _say(console, f"The longest single dispatch ({words.duration(profile.kernel.duration_ns)}) is one of {longest}.")
     _what_holds_it_back(kernel, roof, console)
     _headroom(kernel, console)
+    _priorities(documents.analysis.kernels, console)
     _advice(kernel, console)
     _notes([*kernel.notes, *kernel.occupancy.notes], console)
 
@@ -125,6 +126,7 @@ def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, co
     _heading(console, f"What holds {words.short_name(kernel.kernel)} back")
     found = kernel.bottleneck
     _say(console, f"{found.name}: {found.why}{_numbers(found.evidence)}.", style="bold")
+    _scores(kernel, console)
     for factor in found.factors:
         _say(console, f"- {factor.name}: {factor.why}{_numbers(factor.evidence)}.")
     _undecided(found.undecided, console)
@@ -133,6 +135,14 @@ def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, co
     _occupancy(kernel, console)
     if kernel.thread_trace is not None:
         describe(kernel.thread_trace, lambda text: _say(console, text))
+
+
+def _scores(kernel: KernelAnalysis, console: Console) -> None:
+    """How sure the verdict is, and how close the other classes come."""
+    found = kernel.bottleneck
+    scores = ", ".join(f"{c.name} {words.UNKNOWN if c.score is None else format(c.score, '.2f')}" for c in found.classes)
+    text = f"Certainty: {found.certainty} (confidence {found.confidence:.2f}). Scores, 0.5 and more holds: {scores}."
+    _say(console, text)
 
 
 def _undecided(undecided: dict[str, str], console: Console) -> None:
@@ -211,10 +221,27 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
     program = f", the GPU's span {words.times(found.program_speedup)}" if kernel.critical_path_score is not None else ""
     _say(
         console,
-        f"Up to {words.times(found.kernel_speedup)} for the kernel{program}: at its ceilings its dispatches would take "
-        f"{words.duration(found.ceiling_ms * 1e6)} instead of {words.duration(kernel.time_ms * 1e6)}.",
+        f"Up to {words.times(found.kernel_speedup)} for the kernel{program}: at its ceiling ({found.binding}) its dispatches "
+        f"would take {words.duration(found.ceiling_ms * 1e6)} instead of {words.duration(kernel.time_ms * 1e6)}.",
     )
     _say(console, f"Assumed: {found.assumption}.", style="dim")
+
+
+def _priorities(kernels: list[KernelAnalysis], console: Console) -> None:
+    """Where work pays, the most of the program's span first."""
+    known = [kernel for kernel in kernels if kernel.headroom.priority]
+    if len(known) < 2:
+        return
+    table = _table("where work pays", "to win of the span", "headroom", "of path", "bottleneck")
+    for kernel in sorted(known, key=lambda kernel: -kernel.headroom.priority)[:_MOST_SYMBOLS]:
+        table.add_row(
+            words.short_name(kernel.kernel, 36),
+            words.percent(kernel.headroom.priority),
+            words.percent(kernel.headroom.fraction),
+            words.percent(kernel.critical_path_score),
+            kernel.bottleneck.name,
+        )
+    console.print(table)
 
 
 def _advice(kernel: KernelAnalysis, console: Console) -> None:

@@ -1,0 +1,72 @@
+"""The thresholds that bottlenecks are judged by, out of bottleneck.toml."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from rocm_perf_lab.analysis.evidence import Evidence
+from rocm_perf_lab.analysis.score import UNKNOWN, Score, strength
+from rocm_perf_lab.arch.products import tomllib
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One number of the evidence against a threshold; see the head of bottleneck.toml."""
+
+    name: str
+    evidence: str
+    none: float
+    threshold: float
+    full: float
+    why: str
+    advice: tuple[str, ...]
+    source: str
+    rationale: str
+
+    @property
+    def direction(self) -> str:
+        return "at least" if self.none < self.full else "at most"
+
+    def score(self, evidence: Evidence) -> Score:
+        number = evidence.number(self.evidence)
+        return UNKNOWN if number is None else Score.known(strength(number, self.none, self.threshold, self.full))
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A condition that explains a bottleneck or adds to it: above or below one threshold."""
+
+    name: str
+    evidence: str
+    above: float | None
+    below: float | None
+    why: str
+    advice: tuple[str, ...]
+    source: str
+
+    def holds(self, evidence: Evidence) -> bool:
+        number = evidence.number(self.evidence)
+        return number is not None and (number > self.above if self.above is not None else number < self.below)
+
+
+@cache
+def signals() -> dict[str, Signal]:
+    """By name, in the file's order."""
+    return {
+        name: Signal(name, **{"evidence": name, **entry, "advice": tuple(entry["advice"])})
+        for name, entry in _table()["signal"].items()
+    }
+
+
+@cache
+def factors() -> tuple[Factor, ...]:
+    limits = {"above": None, "below": None}
+    return tuple(
+        Factor(name, **{**limits, **entry, "advice": tuple(entry["advice"])}) for name, entry in _table()["factor"].items()
+    )
+
+
+def _table() -> dict:
+    return tomllib.loads(files("rocm_perf_lab.analysis").joinpath("bottleneck.toml").read_text("utf-8"))

@@ -1,0 +1,52 @@
+"""testbed/bottlenecks: five kernels built to be held back by one thing each, run on the device and classified as that."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+EXPECTED = {
+    "streams": "memory-bandwidth-bound",
+    "multiplies": "compute-throughput-limited",
+    "chases": "latency-bound",
+    "hoards": "under-occupied",
+    "diverges": "divergence-limited",
+}
+
+
+@pytest.fixture(scope="module")
+def kernels(testbed, tmp_path_factory, rocm_perf_in) -> dict[str, dict]:
+    """analysis.json's entries by the name of the kernel."""
+    folder = tmp_path_factory.mktemp("classes")
+    options = ("--device", "gfx942", "--runs", 1, "--no-deep-analysis", "--json", "-o", folder / "run")
+    run = rocm_perf_in(folder, "profile", *options, testbed("bottlenecks"))
+    return {entry["kernel"].partition("(")[0]: entry for entry in json.loads(run.stdout)["analysis"]["kernels"]}
+
+
+@pytest.mark.parametrize("kernel", EXPECTED)
+def test_each_kernel_is_what_it_was_built_to_be(kernel, kernels):
+    found = kernels[kernel]["bottleneck"]
+    assert found["name"] == EXPECTED[kernel], found["classes"]
+    assert found["certainty"] in ("high", "medium")
+    assert all(item["holds"] and item["value"] is not None for item in found["evidence"])
+    others = [scored for scored in found["classes"] if scored["name"] != found["name"]]
+    assert len(others) == 4 and all(scored["score"] < 0.5 for scored in others)
+
+
+def test_headroom_is_least_where_a_unit_is_saturated(kernels):
+    """Loads in a chain, a CU with one wave, an eighth of the lanes: each leaves most of the device unused."""
+    fraction = {name: kernels[name]["headroom"]["fraction"] for name in EXPECTED}
+    saturated = max(fraction["streams"], fraction["multiplies"])
+    assert saturated < 0.5 < min(fraction[name] for name in ("chases", "hoards", "diverges"))
+    for name in EXPECTED:
+        entry = kernels[name]
+        assert entry["headroom"]["priority"] == pytest.approx(fraction[name] * entry["critical_path_score"])
+
+
+def test_a_list_that_one_wave_follows_is_bound_by_latency_however_empty_the_device(testbed, tmp_path, rocm_perf_in):
+    options = ("--device", "gfx942", "--runs", 1, "--no-deep-analysis", "--json", "-o", tmp_path / "run")
+    run = rocm_perf_in(tmp_path, "profile", *options, testbed("pointer_chase"), "--hops", 2000)
+    chases = [entry for entry in json.loads(run.stdout)["analysis"]["kernels"] if entry["kernel"].startswith("chase_")]
+    assert [entry["bottleneck"]["name"] for entry in chases] == ["latency-bound"] * 2
+    assert all("small-grid" in [factor["name"] for factor in entry["bottleneck"]["factors"]] for entry in chases)

@@ -21,7 +21,7 @@ using Line = uint32_t __attribute__((ext_vector_type(4)));
 
 // ---- streams ----
 
-constexpr int kLinesPerThread = 16;
+constexpr int kLinesPerThread = 24;
 
 __global__ __launch_bounds__(kThreads) void streams(const Line* from, Line* to, uint32_t key) {
   const size_t stride = static_cast<size_t>(gridDim.x) * kThreads;
@@ -48,7 +48,7 @@ static void check_streams(int groups) {
 // ---- multiplies ----
 
 constexpr int kChains = 8;
-constexpr int kMultiplies = 320;  // of each chain
+constexpr int kMultiplies = 640;  // of each chain
 
 __host__ __device__ inline float chains(float start) {
   float x[kChains];

@@ -16,6 +16,7 @@ namespace rpd {
 struct Hsa {
   CoreApiTable core;
   AmdExtTable amd;
+  ImageExtTable image;  // only where the tool copies it
   hsa_ven_amd_loader_1_03_pfn_t loader;
 };
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/hsa.h"
-#include "tracer/signal_pool.h"
+#include "common/signal_pool.h"
 
 namespace rpd::tracer {
 

@@ -12,7 +12,7 @@
 #include "tracer/counter_sampling.h"
 #include "tracer/host_context.h"
 #include "tracer/host_waits.h"
-#include "tracer/places.h"
+#include "common/places.h"
 #include "tracer/recorder.h"
 #include "tracer/submitters.h"
 #include "tracer/wrappers.h"

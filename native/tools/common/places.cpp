@@ -1,10 +1,10 @@
-#include "tracer/places.h"
+#include "common/places.h"
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
-namespace rpd::tracer {
+namespace rpd {
 namespace {
 
 using namespace std::chrono_literals;
@@ -51,4 +51,4 @@ void Places::await(uint64_t end) {
   }
 }
 
-}  // namespace rpd::tracer
+}  // namespace rpd

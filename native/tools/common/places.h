@@ -11,7 +11,7 @@
 
 #include "common/hsa.h"
 
-namespace rpd::tracer {
+namespace rpd {
 
 class Places {
  public:
@@ -35,4 +35,4 @@ class Places {
   std::atomic<uint64_t> given_up_at_{~uint64_t{0}};  // read index
 };
 
-}  // namespace rpd::tracer
+}  // namespace rpd

@@ -1,4 +1,4 @@
-// Completion signals of the tracer's own, reused. A signal that a thread will sleep on can raise an interrupt; one
+// Completion signals of a tool's own, reused. A signal that a thread will sleep on can raise an interrupt; one
 // that is only looked at (a dispatch nobody asked to be told of) is created without, which costs the device nothing.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "common/hsa.h"
 
-namespace rpd::tracer {
+namespace rpd {
 
 class SignalPool {
  public:
@@ -48,4 +48,4 @@ class SignalPool {
   std::vector<hsa_signal_t> free_;
 };
 
-}  // namespace rpd::tracer
+}  // namespace rpd

@@ -1,0 +1,277 @@
+#include "isolate/capture_dispatch.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "capture/code_metadata.h"
+#include "capture/writer.h"
+#include "common/device.h"
+#include "isolate/file_size_signal.h"
+#include "isolate/loose_pointers.h"
+#include "isolate/settings.h"
+#include "isolate/snapshot.h"
+#include "isolate/target.h"
+#include "isolate/tool.h"
+
+namespace rpd::isolate {
+namespace {
+
+std::string agent_text(hsa_agent_t agent, int attribute) {
+  char text[256] = {};
+  hsa.core.hsa_agent_get_info_fn(agent, static_cast<hsa_agent_info_t>(attribute), text);
+  return text;
+}
+
+hsa_status_t first_isa(hsa_isa_t isa, void* data) {
+  char text[256] = {};
+  hsa.core.hsa_isa_get_info_alt_fn(isa, HSA_ISA_INFO_NAME, text);
+  *static_cast<std::string*>(data) = text;
+  return HSA_STATUS_INFO_BREAK;
+}
+
+std::string runtime_version() {
+  uint16_t major = 0, minor = 0;
+  hsa.core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_VERSION_MAJOR, &major);
+  hsa.core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_VERSION_MINOR, &minor);
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+// As ROCm's packages note it; empty where ROCm is not installed so.
+std::string rocm_version() {
+  const char* root = std::getenv("ROCM_PATH");
+  std::ifstream file(std::string(root != nullptr && *root != '\0' ? root : "/opt/rocm") + "/.info/version");
+  std::string version;
+  std::getline(file, version);
+  return version;
+}
+
+std::vector<std::string> command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+std::string now() {
+  const time_t seconds = time(nullptr);
+  tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+capture::Origin origin(const Chosen& chosen) {
+  capture::Origin origin;
+  origin.agent = agent_text(chosen.agent, HSA_AGENT_INFO_NAME);
+  origin.product = agent_text(chosen.agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME);
+  hsa.core.hsa_agent_iterate_isas_fn(chosen.agent, first_isa, &origin.isa);
+  if (const rpd_api* device = find_device()) origin.device = device->device;
+  origin.rocm_version = rocm_version();
+  origin.runtime_version = runtime_version();
+  std::error_code error;
+  origin.program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  origin.working_directory = std::filesystem::current_path(error).string();
+  origin.command = command_line();
+  origin.time = now();
+  origin.pid = getpid();
+  origin.dispatch_index = wanted_index();
+  return origin;
+}
+
+capture::Packet packet_of(const hsa_kernel_dispatch_packet_t& packet) {
+  capture::Packet copy;
+  copy.header = packet.header;
+  copy.setup = packet.setup;
+  copy.workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
+  copy.grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
+  copy.private_bytes = packet.private_segment_size;
+  copy.group_bytes = packet.group_segment_size;
+  copy.kernel_object = packet.kernel_object;
+  copy.kernarg_address = reinterpret_cast<uint64_t>(packet.kernarg_address);
+  return copy;
+}
+
+std::string hexadecimal(std::span<const unsigned char> bytes) {
+  std::string text;
+  for (const unsigned char byte : bytes) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", byte);
+    text += digits;
+  }
+  return text;
+}
+
+std::string place_of(uint64_t address) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+  return text;
+}
+
+// Memory of `size` bytes at `address`, from wherever it is. Throws if it is in no region.
+std::vector<unsigned char> bytes_at(MemoryAccess& access, const std::vector<Source>& sources, uint64_t address, uint64_t size,
+                                    const char* what) {
+  if (size == 0) return {};
+  for (const Source& source : sources) {
+    if (!source.region.contains(address, size)) continue;
+    Source pages = source;  // no more than needed of what may be gigabytes
+    const uint64_t first = address & ~(capture::kPage - 1);
+    pages.region.base = first;
+    pages.region.bytes = ((address + size + capture::kPage - 1) & ~(capture::kPage - 1)) - first;
+    std::vector<unsigned char> copy;
+    access.read(pages, [&](uint64_t, std::span<const unsigned char> bytes) { copy.insert(copy.end(), bytes.begin(), bytes.end()); });
+    copy.erase(copy.begin(), copy.begin() + static_cast<ptrdiff_t>(address - first));
+    copy.resize(size);
+    return copy;
+  }
+  throw std::runtime_error(std::string(what) + " at " + place_of(address) + " is in no memory that was seen being allocated");
+}
+
+// Memory that the program has unmapped without telling ROCr is named and left out.
+std::vector<Source> readable(std::vector<Source> sources, std::vector<std::string>& not_captured) {
+  std::erase_if(sources, [&](const Source& source) {
+    const bool may_be_gone = source.region.kind == capture::Kind::registered || source.region.kind == capture::Kind::managed;
+    if (!may_be_gone || is_readable(source.region.base, source.region.bytes)) return false;
+    not_captured.push_back(std::string(capture::kKindNames[static_cast<size_t>(source.region.kind)]) + " memory at " +
+                           place_of(source.region.base) + " (" + std::to_string(source.region.bytes) +
+                           " bytes), which is no longer mapped");
+    return true;
+  });
+  return sources;
+}
+
+// Completes the program's signal as the GPU would have done, with the dispatch's times.
+void complete(hsa_signal_t theirs, hsa_signal_t ours) {
+  if (theirs.handle == 0) return;
+  memory_of(theirs)->start_ts = memory_of(ours)->start_ts;
+  memory_of(theirs)->end_ts = memory_of(ours)->end_ts;
+  const hsa_signal_value_t value = __atomic_load_n(&memory_of(ours)->value, __ATOMIC_ACQUIRE);
+  hsa.core.hsa_signal_subtract_screlease_fn(theirs, 1 - value);
+}
+
+// The dispatch with a signal of ours, so that the program learns of its end only when memory has been read.
+class Stand {
+ public:
+  explicit Stand(const Packet& packet) : packet_(packet) {
+    if (hsa.core.hsa_signal_create_fn(1, 0, nullptr, &signal_) != HSA_STATUS_SUCCESS)
+      throw std::runtime_error("ROCr has no signal left");
+  }
+  ~Stand() {
+    if (submitted_) complete(packet_.dispatch.completion_signal, signal_);
+    hsa.core.hsa_signal_destroy_fn(signal_);
+  }
+  Stand(const Stand&) = delete;
+
+  void run(const std::function<void(const Packet&)>& submit) {
+    Packet copy = packet_;
+    copy.dispatch.completion_signal = signal_;
+    submitted_ = true;
+    submit(copy);
+    // Looked at in memory: a wait through ROCr would be this thread's, hence the program's, in the device's model of time.
+    while (!completed(signal_)) {
+      const timespec pause{0, 50'000};
+      nanosleep(&pause, nullptr);
+    }
+    if (__atomic_load_n(&memory_of(signal_)->value, __ATOMIC_ACQUIRE) < 0) throw std::runtime_error("the kernel failed");
+  }
+  bool submitted() const { return submitted_; }
+  uint64_t nanoseconds(hsa_agent_t agent) const {
+    hsa_amd_profiling_dispatch_time_t times{};
+    hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(agent, signal_, &times);
+    return times.end - times.start;
+  }
+
+ private:
+  const Packet packet_;
+  hsa_signal_t signal_{};
+  bool submitted_ = false;
+};
+
+// What the compiler's metadata shows of memory and services that a replay will not have.
+void note_what_arguments_say(const LoadedKernel& kernel, std::span<const unsigned char> kernarg,
+                             const std::vector<capture::Region>& regions, capture::Dispatch& dispatch) {
+  const auto metadata = capture::code_metadata(*kernel.object->file);
+  const capture::KernelMetadata* described = metadata ? metadata->find(kernel.kernel.symbol) : nullptr;
+  if (described == nullptr) return;
+  for (std::string& text : loose_pointers(kernarg, *described, regions)) dispatch.not_captured.push_back(std::move(text));
+  for (const capture::KernelArgument& argument : described->arguments)
+    if (argument.kind == "hidden_hostcall_buffer")
+      dispatch.warnings.push_back("the kernel may call the host (printf, assert): a replay has nobody to answer, and would wait for ever");
+}
+
+void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, const std::function<void(const Packet&)>& submit) {
+  const LoadedKernel& kernel = *chosen.kernel;
+  if (!kernel.object->file) throw std::runtime_error("the code object of " + kernel.kernel.name + " cannot be read");
+  capture::Dispatch dispatch;
+  dispatch.kernel = kernel.kernel;
+  dispatch.packet = packet_of(chosen.packet.dispatch);
+  dispatch.code = kernel.object->place;
+  dispatch.variables = kernel.object->variables;
+  dispatch.origin = origin(chosen);
+  dispatch.not_captured = memory_map().foreign();
+  const std::vector<Source> sources = readable(memory_map().regions(loaded_code()), dispatch.not_captured);
+  std::vector<capture::Region> regions;
+  for (const Source& source : sources) regions.push_back(source.region);
+
+  const auto access = memory_access(chosen.agent, settings().staged_copies);
+  dispatch.descriptor = hexadecimal(bytes_at(*access, sources, dispatch.packet.kernel_object, 64, "the kernel descriptor"));
+  const auto kernarg = bytes_at(*access, sources, dispatch.packet.kernarg_address, kernel.kernel.kernarg_bytes, "the kernel's arguments");
+  note_what_arguments_say(kernel, kernarg, regions, dispatch);
+
+  Snapshot snapshot(writer, *access, sources);
+  writer.begin(regions);
+  snapshot.before();
+  stand.run(submit);
+  dispatch.origin.gpu_time_ns = stand.nanoseconds(chosen.agent);
+  snapshot.after();
+  writer.finish(dispatch, kernarg, *kernel.object->file);
+  for (const std::string& text : dispatch.not_captured) report("note", "not captured: " + text);
+  for (const std::string& text : dispatch.warnings) report("note", text);
+}
+
+// The first name that is free: a process captures once, but its number comes again.
+std::string new_folder() {
+  std::error_code error;
+  std::filesystem::create_directories(settings().folder, error);
+  const std::string name = settings().folder + "/isolate_capture_" + std::to_string(getpid());
+  std::string path = name;
+  for (int i = 1; std::filesystem::exists(std::filesystem::symlink_status(path, error)); ++i) path = name + "_" + std::to_string(i);
+  return path;
+}
+
+}  // namespace
+
+void report_failure(const std::string& why) noexcept {
+  try {
+    report("failed", "no capture: " + why);
+  } catch (const std::exception&) {
+    // Nothing is left to tell it with.
+  }
+}
+
+void capture_dispatch(const Chosen& chosen, const std::function<void(const Packet&)>& submit) noexcept {
+  std::optional<Stand> stand;
+  try {
+    const FileSizeSignalBlocked blocked;
+    stand.emplace(chosen.packet);
+    const std::string folder = new_folder();
+    capture::Writer writer(folder, settings().zstd_level);
+    try {
+      capture_to(writer, chosen, *stand, submit);
+      report("captured", "captured to " + folder);
+    } catch (const std::exception& error) {
+      writer.abandon(error.what());
+      throw;
+    }
+  } catch (const std::exception& error) {
+    report_failure(error.what());
+  }
+  if (!stand || !stand->submitted()) submit(chosen.packet);
+}
+
+}  // namespace rpd::isolate

@@ -1,0 +1,33 @@
+// Loaded code objects and their kernels.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capture/format.h"
+#include "isolate/memory_map.h"
+
+namespace rpd::isolate {
+
+struct LoadedObject {
+  uint64_t executable = 0;
+  hsa_agent_t agent{};
+  capture::CodeObject place;
+  std::vector<capture::Variable> variables;
+  std::shared_ptr<const std::vector<unsigned char>> file;  // kept for objects with a kernel that is wanted
+};
+
+struct LoadedKernel {
+  capture::Kernel kernel;
+  bool wanted = false;
+  std::shared_ptr<const LoadedObject> object;
+};
+
+// Of the kernel whose descriptor is there; null if ROCr has not told us of any.
+std::shared_ptr<const LoadedKernel> kernel_at(uint64_t kernel_object);
+
+std::vector<Source> loaded_code();
+
+}  // namespace rpd::isolate

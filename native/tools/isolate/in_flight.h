@@ -1,0 +1,71 @@
+// What has been submitted and may not be complete, so that a capture can wait until nothing changes memory any more.
+//
+// Dispatches without a completion signal get one of ours. The program's own signals are left in place and looked at; a
+// program that gives a signal a new value, or destroys it, has seen it complete.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "common/hsa.h"
+
+namespace rpd::isolate {
+
+// All AQL packets are 64 bytes, with the header first and the completion signal last.
+union Packet {
+  hsa_kernel_dispatch_packet_t dispatch;
+  hsa_barrier_and_packet_t barrier;  // barrier-OR has the same layout
+  hsa_amd_vendor_packet_header_t vendor;
+  hsa_amd_barrier_value_packet_t barrier_value;
+};
+static_assert(sizeof(Packet) == 64);
+
+inline uint8_t type_of(const Packet& packet) { return packet.dispatch.header >> HSA_PACKET_HEADER_TYPE & 0xff; }
+
+// The work of one queue, or of all copy engines.
+class Lane {
+ public:
+  enum class Order { in_queue, none };  // whether what comes after a waiting barrier waits too
+
+  explicit Lane(Order order) : order_(order) {}
+
+  // To be called before the packet is handed on; may give it a completion signal.
+  void submitted(Packet& packet);
+  void submitted_copy(hsa_signal_t completion, std::span<const hsa_signal_t> waits_for);
+
+  // Nothing runs, and nothing will unless somebody completes a signal that it waits for.
+  bool quiet();
+  bool empty();
+  // Grows whenever something is found complete.
+  uint64_t completed() const { return completed_.load(); }
+
+ private:
+  enum class Waits : uint8_t { no, all, any, value };
+  struct Work {
+    hsa_signal_t signal{};
+    bool ours = false;
+    uint64_t serial = 0;
+    Waits waits = Waits::no;
+    std::vector<hsa_signal_t> dependencies{};
+    hsa_amd_barrier_value_packet_t condition{};  // for Waits::value
+  };
+  void take_completed();
+  bool is_complete(const Work& work) const;
+  bool is_blocked(const Work& work) const;
+
+  const Order order_;
+  std::mutex mutex_;
+  std::deque<Work> work_;
+  std::atomic<uint64_t> completed_{0};
+};
+
+Lane& copy_lane();
+
+// Those that stand in where a dispatch has none, and are not in use.
+void destroy_signals();
+
+}  // namespace rpd::isolate

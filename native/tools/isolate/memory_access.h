@@ -1,0 +1,26 @@
+// Reads memory of the program in pieces, wherever it is, through a bounded buffer.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "isolate/memory_map.h"
+
+namespace rpd::isolate {
+
+class MemoryAccess {
+ public:
+  static constexpr uint64_t kPiece = 16 << 20;  // a multiple of capture::kBlock
+
+  virtual ~MemoryAccess() = default;
+
+  // Calls `piece` with the memory's bytes in ascending order, whole pieces except the last. Throws std::runtime_error.
+  using Piece = std::function<void(uint64_t offset, std::span<const unsigned char> bytes)>;
+  virtual void read(const Source& source, const Piece& piece) = 0;
+};
+
+// Copies device memory to the host where the host cannot read it; `always` does so even where it can.
+std::unique_ptr<MemoryAccess> memory_access(hsa_agent_t agent, bool always_copy);
+
+}  // namespace rpd::isolate

@@ -1,0 +1,50 @@
+// What memory of the program the GPUs can see now, as the program asked for it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "capture/format.h"
+#include "common/hsa.h"
+
+namespace rpd::isolate {
+
+// A region to be captured, and whose memory it is.
+struct Source {
+  capture::Region region;
+  hsa_agent_t agent{};  // handle 0: the host's
+};
+
+class MemoryMap {
+ public:
+  void add(uint64_t address, uint64_t bytes, capture::Kind kind, hsa_agent_t agent);
+  void remove(uint64_t address);
+
+  // Memory that a capture cannot hold, described; to be named if it is still there.
+  void add_foreign(uint64_t address, const std::string& what);
+  void remove_foreign(uint64_t address);
+
+  // Whole pages, ascending, disjoint; allocations that share a page share a region. `code` are the loaded code objects.
+  std::vector<Source> regions(const std::vector<Source>& code) const;
+  std::vector<std::string> foreign() const;
+
+ private:
+  struct Entry {
+    uint64_t bytes;
+    capture::Kind kind;
+    hsa_agent_t agent;
+  };
+  mutable std::mutex mutex_;
+  std::map<uint64_t, Entry> entries_;
+  std::map<uint64_t, std::string> foreign_;
+};
+
+MemoryMap& memory_map();
+
+// Whether this process may read all of it: registered memory can be unmapped behind ROCr's back.
+bool is_readable(uint64_t address, uint64_t bytes);
+
+}  // namespace rpd::isolate

@@ -1,0 +1,199 @@
+// Queues: every packet of the program passes here, in some submitting thread, until the chosen dispatch has come by.
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "common/places.h"
+#include "isolate/capture_dispatch.h"
+#include "isolate/gate.h"
+#include "isolate/state.h"
+#include "isolate/target.h"
+#include "isolate/wrappers.h"
+
+namespace rpd::isolate {
+namespace {
+
+// Without any dispatch or copy completing meanwhile. Kernels on the software device can be slow.
+constexpr int64_t kPatienceSeconds = 600;
+
+struct WatchedQueue {
+  WatchedQueue(const hsa_queue_t* handle, hsa_agent_t agent) : agent(agent), places(handle) {}
+  hsa_agent_t agent;
+  Lane lane{Lane::Order::in_queue};
+  Places places;
+};
+
+class OpenQueues {
+ public:
+  WatchedQueue& opened(const hsa_queue_t* handle, hsa_agent_t agent) {
+    const std::lock_guard lock(mutex_);
+    // Lives as long as the process: packets may still pass while others destroy the queue.
+    return *(queues_[handle] = new WatchedQueue(handle, agent));
+  }
+  void closed(const hsa_queue_t* handle) {
+    const std::lock_guard lock(mutex_);
+    queues_.erase(handle);
+  }
+  WatchedQueue* find(const hsa_queue_t* handle) {
+    const std::shared_lock lock(mutex_);
+    const auto at = queues_.find(handle);
+    return at == queues_.end() ? nullptr : at->second;
+  }
+  std::vector<Lane*> lanes() {
+    const std::shared_lock lock(mutex_);
+    std::vector<Lane*> lanes{&copy_lane()};
+    for (const auto& [handle, queue] : queues_) lanes.push_back(&queue->lane);
+    return lanes;
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_map<const hsa_queue_t*, WatchedQueue*> queues_;
+};
+
+OpenQueues& open_queues() {
+  static OpenQueues& queues = *new OpenQueues;
+  return queues;
+}
+
+// Returns when `drained` holds, or false if nothing of `lanes` completes for too long.
+template <class Drained>
+bool wait_until(const std::vector<Lane*>& lanes, Drained drained) {
+  const auto progress = [&] {
+    uint64_t sum = 0;
+    for (const Lane* lane : lanes) sum += lane->completed();
+    return sum;
+  };
+  const auto seconds = [] {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+  };
+  uint64_t seen = progress();
+  int64_t since = seconds();
+  while (!drained()) {
+    if (const uint64_t now = progress(); now != seen) seen = now, since = seconds();
+    if (seconds() - since > kPatienceSeconds) return false;
+    const timespec pause{0, 50'000};
+    nanosleep(&pause, nullptr);
+  }
+  return true;
+}
+
+bool all_quiet(const std::vector<Lane*>& lanes) {
+  for (Lane* lane : lanes)
+    if (!lane->quiet()) return false;
+  return true;
+}
+
+// The chosen dispatch comes after all that its queue holds; what other queues hold must have come to rest.
+bool drain(Lane& own) {
+  const std::vector<Lane*> lanes = open_queues().lanes();
+  if (!wait_until(lanes, [&] { return own.empty(); })) return false;
+  the_gate().close();
+  if (wait_until(lanes, [&] { return all_quiet(lanes); })) return true;
+  the_gate().open();
+  return false;
+}
+
+void capture(WatchedQueue& queue, const Packet& packet, std::shared_ptr<const LoadedKernel> kernel,
+             hsa_amd_queue_intercept_packet_writer write) {
+  const auto submit = [&](const Packet& ready) { write(&ready, 1); };
+  if (!drain(queue.lane)) {
+    report_failure("the queues do not drain: nothing has completed for " + std::to_string(kPatienceSeconds) + " seconds");
+    submit(packet);
+  } else {
+    capture_dispatch({packet, std::move(kernel), queue.agent}, submit);
+    watching.store(false);
+    the_gate().open();
+  }
+  watching.store(false);
+}
+
+void on_submit(const void* packets, uint64_t count, uint64_t, void* data, hsa_amd_queue_intercept_packet_writer write) {
+  if (!active()) return write(packets, count);
+  auto& queue = *static_cast<WatchedQueue*>(data);
+  std::vector<Packet> ready;
+  const auto hand_on = [&] {
+    if (!ready.empty()) write(ready.data(), ready.size());
+    ready.clear();
+  };
+  for (const Packet& packet : std::span(static_cast<const Packet*>(packets), count)) {
+    the_gate().pass();
+    if (active() && type_of(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
+      auto kernel = kernel_at(packet.dispatch.kernel_object);
+      if (kernel) saw_dispatch(kernel->kernel.name);
+      if (kernel && kernel->wanted && is_the_one()) {
+        hand_on();
+        capture(queue, packet, std::move(kernel), write);
+        continue;
+      }
+    }
+    ready.push_back(packet);
+    if (active()) queue.lane.submitted(ready.back());
+  }
+  hand_on();
+}
+
+hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                          void (*on_error)(hsa_status_t, hsa_queue_t*, void*), void* data, uint32_t private_bytes,
+                          uint32_t group_bytes, hsa_queue_t** queue) {
+  if (!active()) return hsa.core.hsa_queue_create_fn(agent, size, type, on_error, data, private_bytes, group_bytes, queue);
+  const hsa_status_t status =
+      hsa.amd.hsa_amd_queue_intercept_create_fn(agent, size, type, on_error, data, private_bytes, group_bytes, queue);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  hsa.amd.hsa_amd_queue_intercept_register_fn(*queue, on_submit, &open_queues().opened(*queue, agent));
+  hsa.amd.hsa_amd_profiling_set_profiler_enabled_fn(*queue, 1);
+  return status;
+}
+
+hsa_status_t destroy_queue(hsa_queue_t* queue) {
+  if (WatchedQueue* const known = open_queues().find(queue)) known->lane.empty();  // its signals can be used again
+  open_queues().closed(queue);
+  return hsa.core.hsa_queue_destroy_fn(queue);
+}
+
+// Also after the capture: the ring that Places guards is there as long as the queue.
+uint64_t add_write_index(const hsa_queue_t* handle, uint64_t count) {
+  WatchedQueue* const queue = open_queues().find(handle);
+  if (queue == nullptr) return hsa.core.hsa_queue_add_write_index_scacq_screl_fn(handle, count);
+  return queue->places.reserve(count);
+}
+
+uint64_t cas_write_index(const hsa_queue_t* handle, uint64_t expected, uint64_t value) {
+  if (WatchedQueue* const queue = open_queues().find(handle)) queue->places.await(value);
+  return hsa.core.hsa_queue_cas_write_index_scacq_screl_fn(handle, expected, value);
+}
+
+void store_write_index(const hsa_queue_t* handle, uint64_t value) {
+  if (WatchedQueue* const queue = open_queues().find(handle)) queue->places.await(value);
+  hsa.core.hsa_queue_store_write_index_screlease_fn(handle, value);
+}
+
+}  // namespace
+
+void give_up_signals() {
+  for (Lane* lane : open_queues().lanes()) lane->empty();
+  destroy_signals();
+}
+
+void wrap_queues(HsaApiTable* table) {
+  CoreApiTable& core = *table->core_;
+  core.hsa_queue_create_fn = create_queue;
+  core.hsa_queue_destroy_fn = destroy_queue;
+  // The strongest order serves all.
+  core.hsa_queue_add_write_index_relaxed_fn = add_write_index;
+  core.hsa_queue_add_write_index_scacquire_fn = add_write_index;
+  core.hsa_queue_add_write_index_screlease_fn = add_write_index;
+  core.hsa_queue_add_write_index_scacq_screl_fn = add_write_index;
+  core.hsa_queue_cas_write_index_relaxed_fn = cas_write_index;
+  core.hsa_queue_cas_write_index_scacquire_fn = cas_write_index;
+  core.hsa_queue_cas_write_index_screlease_fn = cas_write_index;
+  core.hsa_queue_cas_write_index_scacq_screl_fn = cas_write_index;
+  core.hsa_queue_store_write_index_relaxed_fn = store_write_index;
+  core.hsa_queue_store_write_index_screlease_fn = store_write_index;
+}
+
+}  // namespace rpd::isolate

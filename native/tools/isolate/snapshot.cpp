@@ -1,0 +1,50 @@
+#include "isolate/snapshot.h"
+
+#include <memory>
+
+#include "capture/checksum.h"
+
+namespace rpd::isolate {
+
+using capture::kPage;
+using capture::Phase;
+
+Snapshot::Snapshot(capture::Writer& writer, MemoryAccess& access, const std::vector<Source>& sources)
+    : writer_(writer), access_(access), sources_(sources), pages_(sources.size()) {}
+
+void Snapshot::before() {
+  const std::vector<unsigned char> nothing(kPage);
+  const uint64_t of_zeros = capture::page_checksum(nothing.data());
+  const auto skip = std::make_unique<bool[]>(MemoryAccess::kPiece / kPage);
+  for (uint32_t region = 0; region < sources_.size(); ++region) {
+    std::vector<uint64_t>& known = pages_[region];
+    known.resize(sources_[region].region.bytes / kPage);
+    access_.read(sources_[region], [&](uint64_t offset, std::span<const unsigned char> bytes) {
+      const size_t count = bytes.size() / kPage;
+      uint64_t* const checksums = known.data() + offset / kPage;
+      for (size_t page = 0; page < count; ++page) {
+        checksums[page] = capture::page_checksum(bytes.data() + page * kPage);
+        skip[page] = checksums[page] == of_zeros;
+      }
+      writer_.write(Phase::before, region, offset, bytes, {checksums, count}, {skip.get(), count});
+    });
+  }
+}
+
+void Snapshot::after() {
+  std::vector<uint64_t> checksums(MemoryAccess::kPiece / kPage);
+  const auto skip = std::make_unique<bool[]>(checksums.size());
+  for (uint32_t region = 0; region < sources_.size(); ++region) {
+    access_.read(sources_[region], [&](uint64_t offset, std::span<const unsigned char> bytes) {
+      const size_t count = bytes.size() / kPage;
+      const uint64_t* const known = pages_[region].data() + offset / kPage;
+      for (size_t page = 0; page < count; ++page) {
+        checksums[page] = capture::page_checksum(bytes.data() + page * kPage);
+        skip[page] = checksums[page] == known[page];
+      }
+      writer_.write(Phase::after, region, offset, bytes, {checksums.data(), count}, {skip.get(), count});
+    });
+  }
+}
+
+}  // namespace rpd::isolate

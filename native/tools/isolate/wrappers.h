@@ -1,0 +1,17 @@
+// What each part of the library puts into the API table.
+#pragma once
+
+#include "common/hsa.h"
+
+namespace rpd::isolate {
+
+void wrap_memory(HsaApiTable* table);
+void wrap_code_objects(HsaApiTable* table);
+void wrap_signals(HsaApiTable* table);
+void wrap_copies(HsaApiTable* table);
+void wrap_queues(HsaApiTable* table);
+
+// Destroys the signals that queues were given. ROCr warns of signals that are left when it goes.
+void give_up_signals();
+
+}  // namespace rpd::isolate

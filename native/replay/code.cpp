@@ -1,0 +1,120 @@
+#include "replay/code.h"
+
+#include <algorithm>
+
+namespace rpd::replay {
+namespace {
+
+constexpr uint32_t kGroupLimit = 64 * 1024;  // of LDS that a workgroup can have, on all families that are supported
+
+[[noreturn]] void refuse(const std::string& why) { throw UnfitCode(why); }
+
+std::string name_of(hsa_executable_symbol_t symbol) {
+  uint32_t length = 0;
+  hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH, &length);
+  std::string name(length, '\0');
+  hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME, name.data());
+  return name;
+}
+
+template <class T>
+T info(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t attribute) {
+  T value{};
+  hsa_executable_symbol_get_info(symbol, attribute, &value);
+  return value;
+}
+
+// "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-" -> "gfx942"
+std::string processor(const std::string& target) {
+  const std::string last = target.substr(target.rfind("--") == std::string::npos ? 0 : target.rfind("--") + 2);
+  return last.substr(0, last.find(':'));
+}
+
+bool is_hidden(const capture::KernelArgument& argument) { return argument.kind.starts_with("hidden_"); }
+
+// The captured bytes are for the captured layout. Of hidden arguments a kernel has those that it uses: a replacement may
+// leave some out, but must not want any that was not filled in.
+void check_arguments(const capture::KernelMetadata& captured, const capture::KernelMetadata& replacement) {
+  std::vector<capture::KernelArgument> before, after;
+  std::copy_if(captured.arguments.begin(), captured.arguments.end(), std::back_inserter(before), [](auto& a) { return !is_hidden(a); });
+  std::copy_if(replacement.arguments.begin(), replacement.arguments.end(), std::back_inserter(after), [](auto& a) { return !is_hidden(a); });
+  if (before != after)
+    refuse("its arguments differ from the captured kernel's (" + std::to_string(after.size()) + " instead of " +
+           std::to_string(before.size()) + ", or others at the same place)");
+  for (const capture::KernelArgument& argument : replacement.arguments)
+    if (is_hidden(argument) && std::find(captured.arguments.begin(), captured.arguments.end(), argument) == captured.arguments.end())
+      refuse("it wants the hidden argument " + argument.kind + ", which was not captured");
+  if (replacement.kernarg_bytes > captured.kernarg_bytes)
+    refuse("it takes " + std::to_string(replacement.kernarg_bytes) + " bytes of arguments, and " +
+           std::to_string(captured.kernarg_bytes) + " were captured");
+}
+
+void check_workgroup(const capture::Packet& packet, const capture::KernelMetadata& kernel) {
+  const uint32_t items = packet.workgroup[0] * packet.workgroup[1] * packet.workgroup[2];
+  if (items > kernel.max_workgroup_items)
+    refuse("it was compiled for workgroups of " + std::to_string(kernel.max_workgroup_items) + " work-items at most, and the captured have " +
+           std::to_string(items));
+  if (kernel.required_workgroup.size() == 3 && !std::equal(packet.workgroup.begin(), packet.workgroup.end(), kernel.required_workgroup.begin()))
+    refuse("it requires another workgroup size than the captured");
+}
+
+}  // namespace
+
+Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captured, std::span<const unsigned char> replacement) {
+  const auto now = capture::code_metadata(replacement);
+  if (!now) refuse("it is no AMD GPU code object");
+  if (processor(now->target) != processor(dispatch.origin.isa))
+    refuse("it is for " + processor(now->target) + ", and the capture for " + processor(dispatch.origin.isa));
+  const capture::KernelMetadata* kernel = now->find(dispatch.kernel.symbol);
+  if (kernel == nullptr) refuse("it has no kernel " + dispatch.kernel.symbol);
+  check_workgroup(dispatch.packet, *kernel);
+  const auto then = capture::code_metadata(captured);
+  const capture::KernelMetadata* original = then ? then->find(dispatch.kernel.symbol) : nullptr;
+  if (original != nullptr)
+    check_arguments(*original, *kernel);
+  else if (kernel->kernarg_bytes != dispatch.kernel.kernarg_bytes)
+    refuse("it takes " + std::to_string(kernel->kernarg_bytes) + " bytes of arguments, and " + std::to_string(dispatch.kernel.kernarg_bytes) +
+           " were captured");
+
+  Fit fit;
+  const uint32_t dynamic = dispatch.packet.group_bytes > dispatch.kernel.group_bytes ? dispatch.packet.group_bytes - dispatch.kernel.group_bytes : 0;
+  if (uint64_t{kernel->group_bytes} + dynamic > kGroupLimit)
+    refuse("it needs " + std::to_string(uint64_t{kernel->group_bytes} + dynamic) + " bytes of LDS, and there are " + std::to_string(kGroupLimit));
+  fit.group_bytes = kernel->group_bytes + dynamic;
+  fit.private_bytes = kernel->dynamic_stack ? std::max(kernel->private_bytes, dispatch.packet.private_bytes) : kernel->private_bytes;
+  return fit;
+}
+
+LoadedCode::LoadedCode(hsa_agent_t agent, std::span<const unsigned char> file, const std::string& symbol) : wanted_(symbol + ".kd") {
+  const auto check = [&](hsa_status_t status, const char* what) {
+    if (status == HSA_STATUS_SUCCESS) return;
+    const char* text = nullptr;
+    hsa_status_string(status, &text);
+    refuse(std::string("ROCr refuses it: ") + what + ": " + (text != nullptr ? text : "unknown error"));
+  };
+  check(hsa_code_object_reader_create_from_memory(file.data(), file.size(), &reader_), "reading");
+  check(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable_), "creating an executable");
+  check(hsa_executable_load_agent_code_object(executable_, agent, reader_, nullptr, nullptr), "loading");
+  check(hsa_executable_freeze(executable_, nullptr), "freezing");
+  hsa_executable_iterate_agent_symbols(executable_, agent, on_symbol, this);
+  if (kernel_object_ == 0) refuse("it has no kernel " + symbol);
+}
+
+hsa_status_t LoadedCode::on_symbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t symbol, void* data) {
+  auto& self = *static_cast<LoadedCode*>(data);
+  const std::string name = name_of(symbol);
+  const auto type = info<hsa_symbol_kind_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE);
+  if (type == HSA_SYMBOL_KIND_KERNEL && name == self.wanted_)
+    self.kernel_object_ = info<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
+  if (type == HSA_SYMBOL_KIND_VARIABLE)
+    self.variables_.push_back({name, info<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS),
+                               info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE)});
+  return HSA_STATUS_SUCCESS;
+}
+
+LoadedCode::~LoadedCode() {
+  if (executable_.handle != 0) hsa_executable_destroy(executable_);
+  if (reader_.handle != 0) hsa_code_object_reader_destroy(reader_);
+}
+
+}  // namespace rpd::replay

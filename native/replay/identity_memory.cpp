@@ -1,0 +1,109 @@
+// The software device's memory is this process's. Below its aperture the device puts pages where it is told to; above it
+// a device address is the process's own, so that a page mapped there is it.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "common/device.h"
+#include "replay/exact_memory.h"
+
+namespace rpd::replay {
+namespace {
+
+constexpr uint64_t kPage = capture::kPage;
+
+// Bits of /proc/self/pagemap [Linux, Documentation/admin-guide/mm/pagemap.rst].
+constexpr uint64_t kPresent = 1ull << 63, kSwapped = 1ull << 62, kOfFile = 1ull << 61;
+
+class IdentityMemory final : public ExactMemory {
+ public:
+  IdentityMemory(const rpd_api& device, const capture::Capture& capture, Image* image)
+      : device_(device), capture_(capture), image_(image), pagemap_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
+  ~IdentityMemory() override {
+    if (pagemap_ >= 0) close(pagemap_);
+  }
+
+  std::vector<Placement> map(const std::vector<capture::Region>& regions) override {
+    std::vector<Placement> placements;
+    for (const capture::Region& region : regions) {
+      Placement placement{region.base, region.bytes, Outcome::exact, region.base};
+      const int error = region.base < device_.aperture_size() ? in_aperture(region) : 0;
+      if (error != 0) {
+        placement.outcome = Outcome::failed;
+        placement.why = error == EEXIST ? "ROCr has something there" : std::strerror(error);
+      }
+      placements.push_back(placement);
+    }
+    return placements;
+  }
+
+  void restore() override {
+    for (uint32_t i = 0; i < capture_.regions().size(); ++i) {
+      const capture::Region& region = capture_.regions()[i];
+      if (!filled_) {
+        void* const got = mmap(at(region.base), region.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+                               image_->file(), static_cast<off_t>(image_->offset(i)));
+        if (got == MAP_FAILED) throw std::runtime_error("cannot map " + hex(region.base) + ": " + std::strerror(errno));
+      } else if (madvise(at(region.base), region.bytes, MADV_DONTNEED) != 0) {
+        throw std::runtime_error("cannot restore " + hex(region.base) + ": " + std::strerror(errno));
+      }
+    }
+    filled_ = true;
+  }
+
+  // Pages that are no longer the file's have been written.
+  std::vector<PageRange> changed(uint32_t index) override {
+    const capture::Region& region = capture_.regions()[index];
+    const uint64_t count = region.bytes / kPage;
+    std::vector<uint64_t> entries(count);
+    const auto first = reinterpret_cast<uint64_t>(at(region.base)) / kPage;
+    if (pagemap_ < 0 || !capture::read_fully(pagemap_, entries.data(), count * sizeof(uint64_t), first * sizeof(uint64_t)))
+      return {{0, region.bytes}};
+    std::vector<PageRange> ranges;
+    for (uint64_t page = 0; page < count; ++page) {
+      const bool written = (entries[page] & kSwapped) || ((entries[page] & kPresent) && !(entries[page] & kOfFile));
+      if (!written) continue;
+      if (!ranges.empty() && ranges.back().offset + ranges.back().bytes == page * kPage)
+        ranges.back().bytes += kPage;
+      else
+        ranges.push_back({page * kPage, kPage});
+    }
+    return ranges;
+  }
+
+  void read(uint64_t address, void* to, uint64_t bytes) override { std::memcpy(to, at(address), bytes); }
+  void write(uint64_t address, const void* from, uint64_t bytes) override { std::memcpy(at(address), from, bytes); }
+  void flush_caches() override { device_.forget_caches(); }
+  uint64_t kernel_object() override { return capture_.dispatch().packet.kernel_object; }
+  const char* method() const override { return "identity mapping"; }
+
+ private:
+  void* at(uint64_t address) const { return device_.host_address(address); }
+
+  int in_aperture(const capture::Region& region) const {
+    if (region.end() > device_.aperture_size()) return EINVAL;
+    return device_.map_memory(region.base, region.bytes);
+  }
+
+  const rpd_api& device_;
+  const capture::Capture& capture_;
+  Image* const image_;
+  const int pagemap_;
+  bool filled_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ExactMemory> identity_memory(const capture::Capture& capture, Image* image) {
+  return std::make_unique<IdentityMemory>(*find_device(), capture, image);
+}
+
+std::unique_ptr<ExactMemory> exact_memory(const Target& target, const capture::Capture& capture, Image* image) {
+  return find_device() != nullptr ? identity_memory(capture, image) : virtual_memory(target, capture, image);
+}
+
+}  // namespace rpd::replay

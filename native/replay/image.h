@@ -1,0 +1,39 @@
+// A capture's memory as this process holds it: what was before the kernel, once, and what was expected after it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "capture/reader.h"
+
+namespace rpd::replay {
+
+class Image {
+ public:
+  // Reads and checks all memory of the capture. Throws InvalidCapture, or std::runtime_error if there is no memory.
+  explicit Image(const capture::Capture& capture);
+  ~Image();
+  Image(const Image&) = delete;
+
+  // All regions one behind the other in a file in memory; pages of zeros are holes. Private mappings of it start out
+  // as the capture was, share its memory, and become so again when their own pages are dropped.
+  int file() const { return file_; }
+  uint64_t offset(uint32_t region) const { return offsets_[region]; }
+
+  const unsigned char* before(uint32_t region) const { return before_ + offsets_[region]; }
+  // Made when first asked for: the same, but for the pages that the kernel changed.
+  const unsigned char* expected(uint32_t region);
+
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  const capture::Capture& capture_;
+  int file_ = -1;
+  std::vector<uint64_t> offsets_;
+  uint64_t bytes_ = 0;
+  unsigned char* before_ = nullptr;
+  unsigned char* expected_ = nullptr;
+};
+
+}  // namespace rpd::replay

@@ -1,0 +1,156 @@
+// rocmperf-replay: runs a captured dispatch again, with its memory at the captured addresses. `rocm-perf replay` starts
+// it in the right environment; its exit codes are those of rocm-perf (src/rocm_perf_lab/errors.py).
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "replay/report.h"
+
+namespace rpd::replay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+enum ExitCode { kFine = 0, kFailedRange = 1, kRelocatedRange = 2, kUsage = 2, kBadCapture = 38, kNotExact = 39, kDifferent = 40, kUnfit = 41, kFailed = 42, kOutput = 73 };
+
+// Another layout of this process's own memory is worth a try: it is random.
+constexpr unsigned kAttempts = 16;
+
+struct CannotWrite : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+double milliseconds_since(Clock::time_point began) { return std::chrono::duration<double, std::milli>(Clock::now() - began).count(); }
+
+void try_again_elsewhere(const Options& options, int count, char** words) {
+  if (options.attempt >= kAttempts) return;
+  std::vector<char*> again(words, words + count);
+  std::string attempt = std::to_string(options.attempt + 1), name = "--placement-attempt";
+  again.insert(again.end(), {name.data(), attempt.data(), nullptr});
+  execv("/proc/self/exe", again.data());
+}
+
+// Before hsa_init, so that ROCr stays away from what the capture needs.
+std::vector<Placement> reserved(const Options& options, const capture::Capture& capture, int count, char** words) {
+  std::vector<Placement> placements = reserve(ranges_of(capture));
+  if (worst(placements) != Outcome::exact) try_again_elsewhere(options, count, words);
+  return placements;
+}
+
+int reserve_check(const Options& options, const capture::Capture& capture, int count, char** words) {
+  std::vector<Placement> placements = reserved(options, capture, count, words);
+  if (worst(placements) == Outcome::exact) placements = check_ranges(capture);
+  std::fputs((options.json ? json_of(options, capture, placements) : text_of(capture, placements)).c_str(), stdout);
+  switch (worst(placements)) {
+    case Outcome::exact: return kFine;
+    case Outcome::relocated: return kRelocatedRange;
+    default: return kFailedRange;
+  }
+}
+
+std::vector<unsigned char> replacement(const Options& options) {
+  if (options.hsaco.empty()) return {};
+  std::ifstream file(options.hsaco, std::ios::binary);
+  std::vector<unsigned char> bytes((std::istreambuf_iterator<char>(file)), {});
+  if (!file.is_open() || bytes.empty()) throw UnfitCode("it cannot be read, or is empty");
+  return bytes;
+}
+
+Times one_iteration(const Options& options, Session& session, std::vector<double>* restores) {
+  if (options.recopy) {
+    const auto began = Clock::now();
+    session.restore();
+    if (restores != nullptr) restores->push_back(milliseconds_since(began));
+  }
+  if (options.poison) session.poison(*options.poison);
+  if (options.flush_cache) session.flush_caches();
+  return session.run(std::chrono::seconds(options.limit_seconds));
+}
+
+void make_dump_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw CannotWrite(path + ": " + error.message());
+  if (!std::filesystem::is_empty(path, error)) throw CannotWrite(path + " is not empty");
+}
+
+int full_vm(const Options& options, const capture::Capture& capture, int count, char** words) {
+  const std::vector<unsigned char> code = replacement(options);
+  if (!code.empty()) fit(capture.dispatch(), capture.code(), code);  // refused before anything is set up
+  if (!options.dump.empty()) make_dump_folder(options.dump);
+  const auto began = Clock::now();
+  const std::vector<Placement> placements = reserved(options, capture, count, words);
+  if (const Placement* bad = first_not_exact(placements))
+    throw NotExact(std::to_string(bad->bytes) + " bytes at " + hex(bad->base) + " cannot be reserved: " + bad->why);
+  Session session(capture, code);
+  Result result;
+  result.setup_ms = milliseconds_since(began);
+  if (!options.json) std::puts("Memory reconstructed."), std::fflush(stdout);
+
+  for (uint64_t i = 0; i < options.warmup; ++i) one_iteration(options, session, nullptr);
+  if (options.warmup > 0 && !options.recopy) session.restore();
+  std::vector<double> waits, restores;
+  const auto first = Clock::now();
+  for (uint64_t i = 0; i < options.iterations; ++i) {
+    const Times times = one_iteration(options, session, &restores);
+    result.gpu_ms.push_back(times.gpu_ms), waits.push_back(times.wait_ms);
+  }
+  result.wall_ms = milliseconds_since(first);
+  result.gpu = statistics_of(result.gpu_ms), result.wait = statistics_of(waits), result.restore = statistics_of(restores);
+  if (options.compare) result.comparison = session.compare(options.tolerances);
+  if (!options.dump.empty()) {
+    try {
+      session.dump(options.dump);
+    } catch (const std::runtime_error& error) {
+      throw CannotWrite(error.what());
+    }
+  }
+  std::fputs((options.json ? json_of(options, capture, session, result) : text_of(options, capture, session, result)).c_str(), stdout);
+  return result.comparison && !result.comparison->equal ? kDifferent : kFine;
+}
+
+int run(const Options& options, int count, char** words) {
+  const capture::Capture capture(options.capture);
+  switch (options.action) {
+    case Options::Action::reserve_check: return reserve_check(options, capture, count, words);
+    case Options::Action::verify: capture.verify(); return kFine;
+    default: return full_vm(options, capture, count, words);
+  }
+}
+
+int fail(ExitCode code, const std::string& what, const char* mend) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "rocm-perf: error: %s; %s\n", what.c_str(), mend);
+  return code;
+}
+
+int guarded(int count, char** words) {
+  Options options;
+  try {
+    options = options_from(count, words);
+    const int code = run(options, count, words);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) return fail(kOutput, "the output cannot be written", "give it room");
+    return code;
+  } catch (const WrongUsage& error) {
+    return fail(kUsage, error.what(), "`rocm-perf replay --help` lists what it takes");
+  } catch (const capture::InvalidCapture& error) {
+    return fail(kBadCapture, options.capture + ": " + error.what(), "capture again with `rocm-perf isolate`");
+  } catch (const NotExact& error) {
+    return fail(kNotExact, options.capture + ": " + error.what(), "`rocm-perf replay reserve-check` shows every range; try a machine with a like address space");
+  } catch (const UnfitCode& error) {
+    return fail(kUnfit, options.hsaco + ": " + error.what(), "build it from the captured kernel's signature, for the same target");
+  } catch (const CannotWrite& error) {
+    return fail(kOutput, error.what(), "name an empty folder with room with --dump-output");
+  } catch (const std::exception& error) {
+    return fail(kFailed, options.capture + ": " + error.what(), "see docs/REPLAY.md for what a replay cannot do");
+  }
+}
+
+}  // namespace
+}  // namespace rpd::replay
+
+int main(int count, char** words) { return rpd::replay::guarded(count, words); }

@@ -1,0 +1,65 @@
+#include "replay/options.h"
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace rpd::replay {
+namespace {
+
+uint64_t number_from(const std::string& name, const std::string& text, uint64_t least, uint64_t most) {
+  char* end = nullptr;
+  errno = 0;
+  const uint64_t value = std::strtoull(text.c_str(), &end, 0);
+  if (text.empty() || text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < least || value > most)
+    throw WrongUsage(name + " " + text + ": not a number from " + std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+}  // namespace
+
+Options options_from(int count, char** words) {
+  Options options;
+  if (count < 2) throw WrongUsage("no action: reserve-check, full-vm or verify");
+  const std::string action = words[1];
+  if (action == "reserve-check") options.action = Options::Action::reserve_check;
+  else if (action == "full-vm") options.action = Options::Action::full_vm;
+  else if (action == "verify") options.action = Options::Action::verify;
+  else throw WrongUsage(action + " is no action: reserve-check, full-vm or verify");
+
+  for (int i = 2; i < count; ++i) {
+    const std::string name = words[i];
+    const auto value = [&]() -> std::string {
+      if (++i == count) throw WrongUsage(name + " needs a value");
+      return words[i];
+    };
+    if (name == "--capture-dir") options.capture = value();
+    else if (name == "--json") options.json = true;
+    else if (name == "--iterations") options.iterations = number_from(name, value(), 1, 1'000'000'000);
+    else if (name == "--warmup") options.warmup = number_from(name, value(), 0, 1'000'000'000);
+    else if (name == "--no-recopy") options.recopy = false;
+    else if (name == "--flush-cache") options.flush_cache = true;
+    else if (name == "--compare") options.compare = true;
+    else if (name == "--poison") options.poison = static_cast<uint8_t>(number_from(name, value(), 0, 255));
+    else if (name == "--hsaco") options.hsaco = value();
+    else if (name == "--dump-output") options.dump = value();
+    else if (name == "--timeout") options.limit_seconds = number_from(name, value(), 1, 1'000'000);
+    else if (name == "--placement-attempt") options.attempt = static_cast<unsigned>(number_from(name, value(), 0, 1000));
+    else if (name == "--tolerance") {
+      const std::string text = value();
+      try {
+        options.tolerances.push_back(tolerance_from(text));
+      } catch (const std::invalid_argument& error) {
+        throw WrongUsage(name + " " + text + ": " + error.what());
+      }
+    } else {
+      throw WrongUsage(name + " is no option of " + action);
+    }
+  }
+  if (options.capture.empty()) throw WrongUsage("no --capture-dir");
+  if (options.poison && !options.recopy)
+    throw WrongUsage("--poison with --no-recopy: poisoned outputs would be the next iteration's inputs");
+  if (!options.tolerances.empty()) options.compare = true;
+  return options;
+}
+
+}  // namespace rpd::replay

@@ -1,0 +1,35 @@
+// The command line. What rocm-perf passes on, it has checked only in part: everything is checked here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "replay/comparison.h"
+
+namespace rpd::replay {
+
+struct WrongUsage : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Options {
+  enum class Action { reserve_check, full_vm, verify };
+  Action action = Action::full_vm;
+  std::string capture;
+  bool json = false;
+  uint64_t iterations = 10, warmup = 0;
+  bool recopy = true, flush_cache = false, compare = false;
+  std::optional<uint8_t> poison;
+  std::vector<Tolerance> tolerances;
+  std::string hsaco, dump;
+  uint64_t limit_seconds = 600;
+  unsigned attempt = 0;  // of placing this process where it is not in the way
+};
+
+// Throws WrongUsage.
+Options options_from(int count, char** words);
+
+}  // namespace rpd::replay

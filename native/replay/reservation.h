@@ -1,0 +1,30 @@
+// Addresses of this process, kept free for what a capture needs there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rpd::replay {
+
+enum class Outcome { exact, relocated, failed };
+
+struct Placement {
+  uint64_t base = 0, bytes = 0;
+  Outcome outcome = Outcome::exact;
+  uint64_t got = 0;  // where it came to lie, for exact and relocated
+  std::string why{};
+};
+
+// Reserves each range at its own addresses, without memory. To be called before hsa_init, so that ROCr takes what is
+// left. Ranges that are not exact are not reserved.
+std::vector<Placement> reserve(const std::vector<Placement>& ranges);
+
+// The worst of them.
+Outcome worst(const std::vector<Placement>& placements);
+const Placement* first_not_exact(const std::vector<Placement>& placements);
+
+const char* name_of(Outcome outcome);
+std::string hex(uint64_t value);
+
+}  // namespace rpd::replay

@@ -1,0 +1,136 @@
+#include "replay/session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "capture/folder.h"
+
+namespace rpd::replay {
+namespace {
+
+constexpr uint64_t kPage = capture::kPage;
+
+std::string described(const Placement& placement) {
+  std::string text = std::to_string(placement.bytes) + " bytes at " + hex(placement.base);
+  text += placement.outcome == Outcome::relocated ? " would be relocated to " + hex(placement.got) : " cannot be had";
+  return text + " (" + placement.why + ")";
+}
+
+bool is_zero(const unsigned char* page) { return *page == 0 && std::memcmp(page, page + 1, kPage - 1) == 0; }
+
+}  // namespace
+
+std::vector<Placement> ranges_of(const capture::Capture& capture) {
+  std::vector<Placement> ranges;
+  for (const capture::Region& region : capture.regions()) ranges.push_back({region.base, region.bytes});
+  return ranges;
+}
+
+std::vector<Placement> check_ranges(const capture::Capture& capture) {
+  const Gpu gpu(capture.dispatch().origin.agent);
+  return exact_memory(gpu.target(), capture, nullptr)->map(capture.regions());
+}
+
+Session::Session(const capture::Capture& capture, std::span<const unsigned char> replacement)
+    : capture_(capture), gpu_(capture.dispatch().origin.agent), image_(capture), memory_(exact_memory(gpu_.target(), capture, &image_)) {
+  const std::vector<Placement> placements = memory_->map(capture.regions());
+  if (const Placement* bad = first_not_exact(placements)) throw NotExact(described(*bad));
+  memory_->restore();
+  const capture::Dispatch& dispatch = capture.dispatch();
+  packet_ = {dispatch.packet, memory_->kernel_object(), dispatch.packet.kernarg_address, dispatch.packet.private_bytes,
+             dispatch.packet.group_bytes};
+  if (replacement.empty()) return;
+  const Fit fitted = fit(dispatch, capture.code(), replacement);
+  packet_.private_bytes = fitted.private_bytes, packet_.group_bytes = fitted.group_bytes;
+  code_ = std::make_unique<LoadedCode>(gpu_.target().agent, replacement, dispatch.kernel.symbol);
+  packet_.kernel_object = code_->kernel_object();
+  adopt_variables();
+}
+
+void Session::adopt_variables() {
+  for (const capture::Variable& loaded : code_->variables()) {
+    const auto& captured = capture_.dispatch().variables;
+    const auto same = std::find_if(captured.begin(), captured.end(), [&](const auto& v) { return v.name == loaded.name; });
+    if (same == captured.end()) {
+      Fresh fresh{loaded.address, std::vector<unsigned char>(loaded.bytes)};
+      memory_->read(loaded.address, fresh.content.data(), loaded.bytes);
+      fresh_.push_back(std::move(fresh));
+    } else if (same->bytes != loaded.bytes) {
+      throw UnfitCode("its variable " + loaded.name + " has " + std::to_string(loaded.bytes) + " bytes instead of " + std::to_string(same->bytes));
+    } else {
+      twins_.push_back({same->address, loaded.address, loaded.bytes});
+    }
+  }
+  restore();
+}
+
+void Session::restore() {
+  memory_->restore();
+  std::vector<unsigned char> content;
+  for (const Twin& twin : twins_) {
+    content.resize(twin.bytes);
+    memory_->read(twin.captured, content.data(), twin.bytes);
+    memory_->write(twin.loaded, content.data(), twin.bytes);
+  }
+  for (const Fresh& fresh : fresh_) memory_->write(fresh.loaded, fresh.content.data(), fresh.content.size());
+}
+
+void Session::poison(uint8_t value) {
+  unsigned char page[kPage];
+  for (const capture::Block& block : capture_.blocks(capture::Phase::after)) {
+    const unsigned char* const before = image_.before(block.region) + block.offset;
+    const unsigned char* const after = image_.expected(block.region) + block.offset;
+    for (uint64_t at = 0; at < block.bytes; at += kPage) {
+      for (uint64_t i = 0; i < kPage; ++i) page[i] = before[at + i] == after[at + i] ? before[at + i] : value;
+      memory_->write(capture_.regions()[block.region].base + block.offset + at, page, kPage);
+    }
+  }
+}
+
+Times Session::run(std::chrono::seconds limit) {
+  const Times times = gpu_.run(packet_, limit);
+  std::vector<unsigned char> content;
+  for (const Twin& twin : twins_) {
+    content.resize(twin.bytes);
+    memory_->read(twin.loaded, content.data(), twin.bytes);
+    memory_->write(twin.captured, content.data(), twin.bytes);
+  }
+  return times;
+}
+
+void Session::dump(const std::string& path) {
+  const capture::Folder folder(path);
+  nlohmann::ordered_json regions = nlohmann::ordered_json::array();
+  for (uint32_t i = 0; i < capture_.regions().size(); ++i) {
+    const capture::Region& region = capture_.regions()[i];
+    std::vector<unsigned char> now(region.bytes);
+    std::memcpy(now.data(), image_.before(i), region.bytes);
+    uint64_t differing = 0;
+    for (const PageRange& range : memory_->changed(i)) {
+      memory_->read(region.base + range.offset, now.data() + range.offset, range.bytes);
+      for (uint64_t k = range.offset; k < range.offset + range.bytes; ++k) differing += now[k] != image_.before(i)[k];
+    }
+    if (differing == 0) continue;
+    const std::string name = "region_" + hex(region.base).substr(2) + ".bin";
+    const capture::File file = folder.create(name);
+    if (ftruncate(file.descriptor(), static_cast<off_t>(region.bytes)) != 0) capture::fail_with_errno(path + "/" + name);
+    try {
+      for (uint64_t page = 0; page < region.bytes; page += kPage)
+        if (!is_zero(now.data() + page)) capture::write_fully(file.descriptor(), now.data() + page, kPage, page);
+    } catch (const std::runtime_error&) {
+      capture::fail_with_errno(path + "/" + name);
+    }
+    regions.push_back({{"base", hex(region.base)},
+                       {"bytes", region.bytes},
+                       {"kind", capture::kKindNames[static_cast<size_t>(region.kind)]},
+                       {"file", name},
+                       {"changed_bytes", differing}});
+  }
+  const std::string text = nlohmann::ordered_json{{"schema_version", "1.0"}, {"regions", regions}}.dump(1) + "\n";
+  folder.write("outputs.json", text.data(), text.size());
+}
+
+}  // namespace rpd::replay

@@ -1,0 +1,66 @@
+// A capture made alive in this process: memory in place, code loaded, ready to be run again and again.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "replay/code.h"
+#include "replay/comparison.h"
+#include "replay/gpu.h"
+
+namespace rpd::replay {
+
+// Memory cannot be had where the capture needs it.
+struct NotExact : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Session {
+ public:
+  // The process's ranges have been reserved. `replacement` is another code object's file, or empty.
+  // Throws NotExact, UnfitCode, InvalidCapture, std::runtime_error.
+  Session(const capture::Capture& capture, std::span<const unsigned char> replacement);
+
+  void restore();
+  // Overwrites the bytes that the captured kernel changed.
+  void poison(uint8_t value);
+  void flush_caches() { memory_->flush_caches(); }
+  Times run(std::chrono::seconds limit);
+
+  Comparison compare(const std::vector<Tolerance>& tolerances) { return replay::compare(*memory_, image_, capture_, tolerances); }
+  // Regions that differ from before the kernel, as files of a new or empty folder. Throws std::runtime_error.
+  void dump(const std::string& folder);
+
+  const Gpu& gpu() const { return gpu_; }
+  const char* method() const { return memory_->method(); }
+
+ private:
+  // A variable of the replacement lies elsewhere than the captured one that it stands for.
+  struct Twin {
+    uint64_t captured, loaded, bytes;
+  };
+  struct Fresh {  // a variable that only the replacement has
+    uint64_t loaded;
+    std::vector<unsigned char> content;
+  };
+  void adopt_variables();
+
+  const capture::Capture& capture_;
+  Gpu gpu_;
+  Image image_;
+  std::unique_ptr<ExactMemory> memory_;
+  std::unique_ptr<LoadedCode> code_;
+  Packet packet_;
+  std::vector<Twin> twins_;
+  std::vector<Fresh> fresh_;
+};
+
+// Whether each range can be had, for sure: it is reserved and mapped as for a replay.
+std::vector<Placement> check_ranges(const capture::Capture& capture);
+
+std::vector<Placement> ranges_of(const capture::Capture& capture);
+
+}  // namespace rpd::replay

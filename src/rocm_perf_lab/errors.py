@@ -2,7 +2,8 @@
 
 An error says what went wrong, naming the thing, and how to mend it. The command line prints both as one line on stderr
 and exits with the class's `exit_code`; `exit_codes()` lists them all, and `rocm-perf --help` prints that list.
-The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 36 are about the profiled program and its source.
+The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 36 are about the profiled program and its source,
+37 to 42 about captures and replays.
 """
 
 from __future__ import annotations
@@ -89,6 +90,36 @@ class RacesFoundError(RocmPerfError):
 class SourceError(RocmPerfError):
     exit_code = 36
     meaning = "a source file does not compile, or cannot be changed safely"
+
+
+class NoCaptureError(RocmPerfError):
+    exit_code = 37
+    meaning = "the program ended well, but no dispatch was captured"
+
+
+class CaptureError(RocmPerfError):
+    exit_code = 38
+    meaning = "a capture is incomplete or damaged"
+
+
+class PlacementError(RocmPerfError):
+    exit_code = 39
+    meaning = "memory cannot be had at the captured addresses (see `rocm-perf replay reserve-check`)"
+
+
+class ReplayDiffersError(RocmPerfError):
+    exit_code = 40
+    meaning = "memory after the replayed kernel differs from the captured (`rocm-perf replay full-vm --compare`)"
+
+
+class UnfitCodeError(RocmPerfError):
+    exit_code = 41
+    meaning = "the replacement code object does not fit the captured dispatch"
+
+
+class ReplayFailedError(RocmPerfError):
+    exit_code = 42
+    meaning = "the replayed kernel failed, or did not end"
 
 
 class TraceError(RocmPerfError):

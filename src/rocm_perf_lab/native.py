@@ -14,6 +14,9 @@ from rocm_perf_lab.errors import UnavailableError
 DEVICE = "librocmperf_device.so"
 TRACER = "librocmperf_tracer.so"
 ROCPD_WRITER = "rocmperf-rocpd-writer"
+ISOLATE = "librocmperf_isolate.so"
+CAPTURE = "librocmperf_capture.so"
+REPLAY = "rocmperf-replay"
 
 NATIVE_DIR_VARIABLE = "ROCM_PERF_LAB_NATIVE_DIR"
 _SUBFOLDERS = ("", "lib", "bin")
@@ -32,6 +35,21 @@ def tracer_library() -> Path:
 def rocpd_writer() -> Path:
     """The program that turns what the tracer saw into a database. Raises UnavailableError."""
     return _find(ROCPD_WRITER)
+
+
+def isolate_library() -> Path:
+    """The HSA tools library that captures a dispatch. Raises UnavailableError."""
+    return _find(ISOLATE)
+
+
+def capture_library() -> Path:
+    """The capture format for Python. Raises UnavailableError."""
+    return _find(CAPTURE)
+
+
+def replay_program() -> Path:
+    """The program that runs a captured dispatch again. Raises UnavailableError."""
+    return _find(REPLAY)
 
 
 def search_folders() -> list[Path]:

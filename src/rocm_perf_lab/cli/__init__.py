@@ -19,6 +19,8 @@ COMMANDS = {
     "profile": "profile",
     "analyze": "analyze",
     "run": "run",
+    "isolate": "isolate",
+    "replay": "replay",
     "doctor": "doctor",
     "ceilings": "ceilings",
     "counters": "counters",

@@ -1,0 +1,48 @@
+"""`rocm-perf isolate`: capture one dispatch of a program, to be replayed elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, device_options_option, program_argument
+
+
+@click.command(context_settings=CONTEXT_SETTINGS)
+@click.option("--kernel", "-k", required=True, metavar="REGEX", help="Of the kernel's demangled or mangled name; found anywhere in it.")
+@click.option(
+    "--dispatch", "-n", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+    help="Which dispatch of the kernels that match; the first is 0.",
+)  # fmt: skip
+@click.option(
+    "--output", "-o", "destination", type=click.Path(path_type=Path, file_okay=False), default=Path(), metavar="DIR",
+    help="Where isolate_capture_<pid> is made.  [default: this folder]",
+)  # fmt: skip
+@click.option("--compress", type=click.IntRange(1, 19), metavar="LEVEL", help="Compress memory with zstd.")
+@device_option
+@device_options_option
+@debug_option
+@program_argument
+def command(
+    program: tuple[str, ...],
+    kernel: str,
+    dispatch: int,
+    destination: Path,
+    compress: int | None,
+    device: str,
+    device_options: tuple[str, ...],
+) -> int:
+    """Run PROGRAM and capture one dispatch of it: code, arguments, and memory before and after.
+
+    The capture is DIR/isolate_capture_<pid>, and DIR/isolate_capture links to it. The program goes on unharmed; the exit
+    status is its own, or 37 if it succeeds but nothing was captured.
+    """
+    from rocm_perf_lab.isolate.run import Isolation, isolate
+
+    status, capture = isolate(Isolation(program, kernel, dispatch, destination, compress, device, device_options))
+    if capture is not None:
+        print(f"replay it with: rocm-perf replay full-vm --capture-dir {capture}", file=sys.stderr)
+    return status

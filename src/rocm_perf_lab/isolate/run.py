@@ -1,0 +1,107 @@
+"""Run a program under the isolate library, which captures one dispatch and otherwise leaves it alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from rocm_perf_lab import native
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.collect.command import Command, resolve
+from rocm_perf_lab.collect.execute import execute, execute_attached
+from rocm_perf_lab.errors import NoCaptureError
+from rocm_perf_lab.isolate.capture import Capture
+
+_CAPTURED, _FAILED = "captured", "failed"
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """What to capture. kernel: a regular expression found in the demangled or mangled name; dispatch: which of the dispatches
+    of kernels that match, from 0; directory: where isolate_capture_<pid> goes; zstd_level: None to store memory as it is."""
+
+    words: Sequence[str]
+    kernel: str
+    dispatch: int = 0
+    directory: Path = Path()
+    zstd_level: int | None = None
+    device: str = devices.AUTO
+    device_options: Sequence[str] = ()
+
+
+def capture(
+    command: Sequence[str],
+    kernel: str,
+    dispatch: int = 0,
+    directory: Path = Path(),
+    *,
+    zstd_level: int | None = None,
+    device: str = devices.AUTO,
+    timeout: float | None = None,
+    output: IO | int | None = subprocess.DEVNULL,
+) -> Capture:
+    """Run `command` to its end and capture a dispatch of it on the way; its standard output goes to `output`.
+
+    Raises what execute() raises (also if the capture itself succeeded), NoCaptureError, UnavailableError.
+    """
+    request = Isolation(command, kernel, dispatch, directory, zstd_level, device)
+
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
+        resolved, environment, report = _prepared(request, Path(scratch))
+        execute(resolved, environment, stdout=output, stderr=subprocess.DEVNULL, timeout=timeout)
+        return Capture.open(_the_capture(request, report))
+
+
+def isolate(request: Isolation) -> tuple[int, Path | None]:
+    """The same with this process's terminal: the program's exit status as a shell would see it, and the capture.
+
+    None if the program failed without one. Raises NoCaptureError if it succeeded without one.
+    """
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
+        resolved, environment, report = _prepared(request, Path(scratch))
+        status = execute_attached(resolved, environment)
+        captured, _ = _reported(report)
+        if status != 0 and not captured:
+            return status, None
+        return status, _the_capture(request, report)
+
+
+def _prepared(request: Isolation, scratch: Path) -> tuple[Command, dict[str, str], Path]:
+    command = resolve(request.words)
+    device = devices.select(request.device, scratch, request.device_options)
+    report = scratch / "report"
+    environment = device.environment(os.environ, (devices.loadable(native.isolate_library(), scratch),))
+    environment |= {
+        "ISOLATE_KERNEL": request.kernel,
+        "ISOLATE_DISPATCH_INDEX": str(request.dispatch),
+        "ISOLATE_OUTPUT_DIR": str(request.directory.absolute()),
+        "ISOLATE_ZSTD_LEVEL": str(request.zstd_level or 0),
+        "ISOLATE_REPORT": str(report),
+    }
+    return command, environment, report
+
+
+def _the_capture(request: Isolation, report: Path) -> Path:
+    captured, failures = _reported(report)
+    if captured:
+        return captured[-1]
+    if not failures:
+        raise NoCaptureError(
+            f"{request.words[0]} ended without a capture, and without a word from the isolate library",
+            "check that it uses the GPU through ROCr in this or a child process",
+        )
+    raise NoCaptureError(failures[-1], "choose another --kernel or --dispatch, or mend what is named")
+
+
+def _reported(report: Path) -> tuple[list[Path], list[str]]:
+    """Captures and failures, in the order in which the library, in however many processes, told of them."""
+    if not report.exists():
+        return [], []
+    lines = [line.partition("\t")[::2] for line in report.read_text("utf-8", "replace").splitlines()]
+    captured = [Path(text.removeprefix("captured to ")) for event, text in lines if event == _CAPTURED]
+    return captured, [text for event, text in lines if event == _FAILED]

@@ -1,0 +1,144 @@
+"""Drive rocmperf-replay: one process for each replay, with as many iterations as wanted in it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab import native
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.collect.command import Command
+from rocm_perf_lab.collect.execute import execute_attached
+from rocm_perf_lab.errors import (
+    CaptureError,
+    OutputError,
+    PlacementError,
+    ReplayFailedError,
+    RocmPerfError,
+    UnfitCodeError,
+    UsageError,
+)
+from rocm_perf_lab.isolate.capture import Capture
+
+_DIFFERENT = 40
+_RESERVE_OUTCOMES = (0, 1, 2)
+_ERRORS = {error.exit_code: error for error in (UsageError, CaptureError, PlacementError, UnfitCodeError, ReplayFailedError, OutputError)}
+_PREFIX = "rocm-perf: error: "
+
+
+@dataclass(frozen=True)
+class ReplayResult:
+    """What a replay found. document: the JSON of `rocm-perf replay full-vm --json`; times in milliseconds."""
+
+    document: dict
+
+    @property
+    def gpu_ms(self) -> list[float]:
+        """Each iteration's GPU time, modelled or measured as timing_source says."""
+        return self.document["timing"]["iterations"]
+
+    @property
+    def median_ms(self) -> float:
+        return self.document["timing"]["median"]
+
+    @property
+    def timing_source(self) -> str:
+        return self.document["timing"]["source"]
+
+    @property
+    def equal(self) -> bool | None:
+        """Whether memory after the kernel is as captured, within the tolerance if one was given; None if not compared."""
+        comparison = self.document["comparison"]
+        return None if comparison is None else comparison["equal"]
+
+    @property
+    def differing_regions(self) -> list[dict]:
+        """Those of the compared regions that are not as captured."""
+        return [region for region in (self.document["comparison"] or {"regions": []})["regions"] if not region["equal"]]
+
+
+def replay(
+    capture: Capture | Path,
+    *,
+    hsaco: Path | None = None,
+    iterations: int = 10,
+    warmup: int = 0,
+    recopy: bool = True,
+    flush_cache: bool = False,
+    poison: int | None = None,
+    compare: bool = False,
+    tolerances: Sequence[str] = (),
+    dump: Path | None = None,
+    timeout: int = 600,
+    device: str = devices.AUTO,
+) -> ReplayResult:
+    """Replay a capture in a fresh process; hsaco: another code object for the captured one.
+
+    recopy: restore memory before each iteration. poison: byte that what the captured kernel changed is overwritten with first.
+    tolerances: "[0xADDRESS:]f32=RELATIVE[,ABSOLUTE]" each. dump: folder for the regions that the kernel changed.
+    timeout: seconds for one dispatch. A difference is no error here: see ReplayResult.equal.
+    Raises CaptureError, PlacementError, UnfitCodeError, ReplayFailedError, OutputError, UsageError, UnavailableError.
+    """
+    options = ["--iterations", str(iterations), "--warmup", str(warmup), "--timeout", str(timeout)]
+    options += [] if recopy else ["--no-recopy"]
+    options += ["--flush-cache"] if flush_cache else []
+    options += ["--compare"] if compare else []
+    options += [] if poison is None else ["--poison", str(poison)]
+    options += [] if hsaco is None else ["--hsaco", str(hsaco)]
+    options += [] if dump is None else ["--dump-output", str(dump)]
+    options += [word for tolerance in tolerances for word in ("--tolerance", tolerance)]
+    completed = _run("full-vm", capture, options, device)
+    if completed.returncode not in (0, _DIFFERENT):
+        raise _error_of(completed, hsaco)
+    return ReplayResult(json.loads(completed.stdout))
+
+
+def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> dict:
+    """Whether every captured range can be had exactly: the JSON of `rocm-perf replay reserve-check --json`.
+
+    Raises CaptureError, ReplayFailedError, UnavailableError.
+    """
+    completed = _run("reserve-check", capture, [], device)
+    if completed.returncode not in _RESERVE_OUTCOMES or not completed.stdout:
+        raise _error_of(completed, None)
+    return json.loads(completed.stdout)
+
+
+def run_attached(action: str, capture: Path, options: Sequence[str], device: str, device_options: Sequence[str] = ()) -> int:
+    """The same with this process's terminal; the exit status is rocmperf-replay's."""
+    with _environment(device, device_options) as environment:
+        return execute_attached(_command(action, capture, options), environment)
+
+
+def _run(action: str, capture: Capture | Path, options: Sequence[str], device: str) -> subprocess.CompletedProcess[str]:
+    path = capture.path if isinstance(capture, Capture) else capture
+    command = _command(action, path, ["--json", *options])
+    with _environment(device, ()) as environment:
+        return subprocess.run(command.argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+
+def _command(action: str, capture: Path, options: Sequence[str]) -> Command:
+    program = native.replay_program()
+    return Command((str(program), action, "--capture-dir", str(capture), *options), program, program.name)
+
+
+@contextlib.contextmanager
+def _environment(device: str, device_options: Sequence[str]) -> Iterator[dict[str, str]]:
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
+        yield devices.select(device, Path(scratch), device_options).environment(os.environ)
+
+
+def _error_of(completed: subprocess.CompletedProcess[str], hsaco: Path | None) -> RocmPerfError:
+    line = next((line for line in completed.stderr.splitlines() if line.startswith(_PREFIX)), None)
+    error = _ERRORS.get(completed.returncode, ReplayFailedError)
+    if line is None:
+        last = (completed.stderr.strip().splitlines() or ["no word of explanation"])[-1]
+        return ReplayFailedError(f"the replay ended with status {completed.returncode}: {last}", "see docs/REPLAY.md")
+    what, _, mend = line.removeprefix(_PREFIX).rpartition("; ")
+    return error(what, mend)

@@ -171,7 +171,9 @@ class Replay {
       instructions_.allocate(line, evicted);
       if (!ahead) code_fills_.expect(line, time + static_cast<uint64_t>(around_.memory_latency_cycles));
     }
-    return code_fills_.when(line);
+    const uint64_t there = code_fills_.when(line);
+    wave.arrived = std::max(wave.arrived, there);
+    return there;
   }
 
   uint64_t dependencies(ReplayedWave& wave, const TraceEntry& entry) {
@@ -244,9 +246,10 @@ class Replay {
         return finish(wave, next);
       default: break;
     }
-    if (jumps(wave, op)) next = std::max<uint64_t>(next, time + parameter::taken_branch_cycles);
-    wave.ready = next;
     go_on(wave, next);
+    // The branch itself is done, but the instruction buffer is empty.
+    if (jumps(wave, op)) wave.arrived = next = std::max<uint64_t>(next, time + parameter::taken_branch_cycles);
+    wave.ready = next;
     queue_.push({next, &wave});
   }
 

@@ -24,6 +24,8 @@ class Unreadable(Exception):
 
 def read_bytes(path: Path) -> bytes:
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise Unreadable(f"{path.name} is no file")
         return path.read_bytes()
     except OSError as error:
         raise Unreadable(f"{path.name}: {error.strerror or error}") from error
@@ -78,6 +80,7 @@ def code_json(path: Path) -> Code:
         raise Unreadable(f"{path.name}: `code` is no list")
     for number, row in enumerate(rows):
         valid = isinstance(row, list) and len(row) >= 10 and isinstance(row[0], str) and isinstance(row[3], str)
+        valid = valid and row[0].isprintable() and row[3].isprintable()
         if not (valid and all(type(value) is int and 0 <= value <= _LARGEST for value in (row[2], *row[4:10]))):
             raise Unreadable(f"{path.name}: row {number} is not {_SHAPE}")
     return _code(path, [(row[2], row[0], row[3], *row[4:10]) for row in rows])
@@ -106,6 +109,8 @@ def stats_csv(path: Path) -> Code:
             raise Unreadable(f"{path.name}: row {number + 2} is truncated or no numbers") from error
         if len(row) != len(_CSV_HEAD) or min(numbers) < 0 or max(numbers) > _LARGEST:
             raise Unreadable(f"{path.name}: row {number + 2} is truncated or has a number out of range")
+        if not (row[2].isprintable() and row[7].isprintable()):
+            raise Unreadable(f"{path.name}: row {number + 2} has control characters")
         rows.append((number, row[2], row[7], *numbers))
     return _code(path, rows)
 
@@ -246,4 +251,6 @@ def clock_mhz(path: Path) -> float:
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:120]
+    """Damage that the error quotes must not reach a terminal."""
+    text = " ".join(str(error).split())[:120]
+    return "".join(character if character.isprintable() else "?" for character in text)

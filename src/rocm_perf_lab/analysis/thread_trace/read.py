@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from rocm_perf_lab.analysis.thread_trace import parse, sums
 from rocm_perf_lab.analysis.thread_trace.folder import Output, find
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
@@ -75,10 +73,9 @@ def _code(output: Output, missing: dict[str, str]) -> Code | None:
 
 
 def _csv_differs(json: tuple[str, Code], csv: tuple[str, Code]) -> str | None:
-    """The CSV is in the order of addresses, code.json in that of first execution."""
-    order = np.lexsort((json[1].vaddr, json[1].code_object))
-    sorted_sums = {name: getattr(json[1], name)[order] for name in Code.SUMS}
-    return sums.difference(csv[0], csv[1], json[0], sorted_sums)
+    """Both list the same instructions; the CSV in the order of addresses, code.json in that of first execution."""
+    one, other = (code.by_address() for _, code in (csv, json))
+    return sums.difference(csv[0], one, json[0], other) or sums.unlike(csv[0], one, json[0], other)
 
 
 def _files(ui: Path, missing: dict[str, str]) -> tuple[int | None, list[str]]:

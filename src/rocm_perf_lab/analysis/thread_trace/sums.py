@@ -9,7 +9,7 @@ it counts for nothing. One on a line that code.json does not have is counted now
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -61,3 +61,15 @@ def difference(one: str, a: Code, other: str, b: Code | dict[str, np.ndarray]) -
                 f"{int(mine[row])} in one and {int(sums[name][row])} in the other"
             )
     return None
+
+
+def unlike(one: str, a: Code, other: str, b: Code) -> str | None:
+    """The first row at which two listings of equal length do not have the same instruction, in words; None if all are."""
+    for row, (mine, theirs) in enumerate(zip(_instructions(a), _instructions(b), strict=True)):
+        if mine != theirs:
+            return f"{one} and {other} disagree: `{a.text[row][:60]}` at {int(a.vaddr[row]):#x} is in one only"
+    return None
+
+
+def _instructions(code: Code) -> Iterator[tuple[int, int, str, str]]:
+    return zip(code.code_object.tolist(), code.vaddr.tolist(), code.text, code.source, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 
@@ -51,6 +51,13 @@ class Code:
 
     def __len__(self) -> int:
         return len(self.text)
+
+    def by_address(self) -> Code:
+        """The same rows, ordered by code object and address."""
+        order = np.lexsort((self.vaddr, self.code_object))
+        columns = {name: getattr(self, name)[order] for name in ("line", "code_object", "vaddr", "kernel", *self.SUMS)}
+        lists = {name: [getattr(self, name)[row] for row in order.tolist()] for name in ("text", "source")}
+        return replace(self, **columns, **lists)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ Device::Device() : engine_(std::make_unique<Engine>(memory_, host_threads(), eng
 }
 
 Device::~Device() {
-  wakeups_.stop_rebroadcasts();
+  wakeups_.close();
   std::lock_guard lock(device_list().mutex);
   std::erase(device_list().devices, this);
 }

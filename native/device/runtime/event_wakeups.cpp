@@ -14,24 +14,26 @@ void EventWakeups::set_callback(model::SetEvent set_event, void* data) {
 }
 
 void EventWakeups::raise(uint32_t event_id) {
-  if (event_id == 0 || !set_event_) return;
-  set_event_(data_, event_id);
   std::lock_guard lock(mutex_);
+  if (event_id == 0 || !set_event_ || closed_) return;
+  set_event_(data_, event_id);
   ++raises_;
   if (running_) raised_.notify_one();
 }
 
-void EventWakeups::start_rebroadcasts(uint32_t spare_event) {
+void EventWakeups::open(uint32_t spare_event) {
   std::lock_guard lock(mutex_);
+  closed_ = false;
   if (running_ || spare_event == 0 || !set_event_) return;
   spare_event_ = spare_event;
   running_ = true;
   thread_ = std::thread([this] { rebroadcast(); });
 }
 
-void EventWakeups::stop_rebroadcasts() {
+void EventWakeups::close() {
   {
     std::lock_guard lock(mutex_);
+    closed_ = true;
     if (!running_) return;
     running_ = false;
     raised_.notify_one();

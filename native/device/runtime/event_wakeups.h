@@ -15,14 +15,16 @@ class EventWakeups {
  public:
   void set_callback(model::SetEvent set_event, void* data);
 
+  // As an interrupt: of an event that is already destroyed it must come to nothing, where the thunk's model aborts.
   void raise(uint32_t event_id);
 
   // The thunk's set_event can lose the wake-up of a thread that is just going to sleep. From now on every raise
   // is followed by a few more broadcasts, made by setting `spare_event`, which nobody waits for: a sleeper
   // re-checks its own events at any broadcast. Without them ROCr's event thread could sleep for ever.
-  void start_rebroadcasts(uint32_t spare_event);
-  // Afterwards the spare event may be destroyed.
-  void stop_rebroadcasts();
+  void open(uint32_t spare_event);
+  // Nothing is raised afterwards, and all events may be destroyed: ROCr's shut-down does so before it destroys the
+  // queues, on which kernels may still complete.
+  void close();
 
  private:
   void rebroadcast();
@@ -32,6 +34,7 @@ class EventWakeups {
   std::mutex mutex_;
   std::condition_variable raised_;
   uint64_t raises_ = 0;
+  bool closed_ = false;
   bool running_ = false;
   uint32_t spare_event_ = 0;
   std::thread thread_;

@@ -69,7 +69,10 @@ void set_set_event(void* device, model::SetEvent set_event, void* data) {
   device_of(device).wakeups().set_callback(set_event, data);
 }
 
-void* register_queue(void* device, model::QueueInfo* info) { return device_of(device).create_queue(*info); }
+void* register_queue(void* device, model::QueueInfo* info) {
+  learn_model_mutex();
+  return device_of(device).create_queue(*info);
+}
 
 void destroy_queue(void* device, void* queue) { device_of(device).destroy_queue(static_cast<Queue*>(queue)); }
 
@@ -94,5 +97,6 @@ constexpr model::Functions kFunctions{
 extern "C" [[gnu::visibility("default")]] const rpd::model::Functions* get_hsakmt_model_functions() {
   rpd::avoid_slow_open();
   rpd::avoid_busy_event_threads();
+  rpd::avoid_late_events();
   return &rpd::kFunctions;
 }

@@ -5,6 +5,7 @@
 #include "runtime/aql_queue.h"
 #include "runtime/hooks.h"
 #include "runtime/queue_registry.h"
+#include "runtime/thunk_workarounds.h"
 #include "runtime/virtual_clock.h"
 #include "timing/parameters.h"
 
@@ -46,6 +47,7 @@ hsa_status_t queue_intercept_create(hsa_agent_t agent, uint32_t size, hsa_queue_
 
 hsa_status_t queue_destroy(hsa_queue_t* queue) {
   queue_registry().remove(queue);
+  const QueueDestruction destruction;
   return original().core.hsa_queue_destroy_fn(queue);
 }
 

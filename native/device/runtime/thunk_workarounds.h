@@ -1,5 +1,5 @@
-// Two defects of ROCr's thunk in model mode (seen up to 7.2.4) that cost time, not correctness. Both are worked
-// around by replacing a C library function that libhsa-runtime64 calls at the right moment, and only there. Where
+// Three defects of ROCr's thunk in model mode (seen up to 7.2.4). Two cost time, the third ends the program. They are
+// worked around by replacing a C library function that libhsa-runtime64 calls at the right moment, and only there. Where
 // that library looks otherwise, nothing happens.
 #pragma once
 
@@ -14,5 +14,17 @@ void avoid_slow_open();
 // what they wait for (it takes age 0, "always there"), so that from then on every wait returns at once and the
 // thread takes a core for itself. This makes a thread pause that waits far too often.
 void avoid_busy_event_threads();
+
+// ROCr's event thread confirms the end of a queue with the queue's event, which the thread that destroys the last
+// queue destroys without waiting for it. The kernel driver ignores what is raised too late; the model aborts. This
+// lets all others into the model first whenever the destroying thread enters it.
+void avoid_late_events();
+// Called by the model, in a thread that holds its mutex.
+void learn_model_mutex();
+// The calling thread destroys queues, for as long as this exists.
+struct QueueDestruction {
+  QueueDestruction();
+  ~QueueDestruction();
+};
 
 }  // namespace rpd

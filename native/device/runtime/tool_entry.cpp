@@ -9,6 +9,7 @@
 #include "runtime/log.h"
 #include "runtime/pending_handlers.h"
 #include "runtime/signals.h"
+#include "runtime/thunk_workarounds.h"
 #include "runtime/virtual_clock.h"
 
 namespace rpd {
@@ -29,17 +30,17 @@ void copy_table(Table& to, const Table& from) {
   std::memcpy(static_cast<void*>(&to), &from, std::min<size_t>(sizeof to, from.version.minor_id));
 }
 
-void start_rebroadcasts() {
+void open_wakeups() {
   if (original().core.hsa_signal_create_fn(1, 0, nullptr, &spare_signal) != HSA_STATUS_SUCCESS) return;
   const uint32_t event = reinterpret_cast<const amd_signal_t*>(spare_signal.handle)->event_id;
-  for (Device* device : devices()) device->wakeups().start_rebroadcasts(event);
+  for (Device* device : devices()) device->wakeups().open(event);
 }
 
 // How many times the program has initialised the runtime more than shut it down. The first time is what loads us.
 std::atomic<int> initialisations{0};
 
-void stop_rebroadcasts() {
-  for (Device* device : devices()) device->wakeups().stop_rebroadcasts();
+void close_wakeups() {
+  for (Device* device : devices()) device->wakeups().close();
   if (spare_signal.handle) original().core.hsa_signal_destroy_fn(spare_signal);
   spare_signal = {};
 }
@@ -52,9 +53,10 @@ hsa_status_t init() {
 // OnUnload comes too late to destroy a signal: the runtime counts as shut down by then, and reports a leak.
 hsa_status_t shut_down() {
   if (--initialisations == 0) {
-    stop_rebroadcasts();
+    close_wakeups();
     pending_handlers::forget_all();
   }
+  const QueueDestruction destruction;
   return original().core.hsa_shut_down_fn();
 }
 
@@ -79,7 +81,7 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
   copy_table(original().core, *table->core_);
   copy_table(original().amd, *table->amd_ext_);
   virtual_clock::set_main_thread();
-  start_rebroadcasts();
+  open_wakeups();
   initialisations = 1;
   table->core_->hsa_init_fn = init;
   table->core_->hsa_shut_down_fn = shut_down;
@@ -93,4 +95,4 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
   return true;
 }
 
-extern "C" [[gnu::visibility("default")]] void OnUnload() { rpd::stop_rebroadcasts(); }
+extern "C" [[gnu::visibility("default")]] void OnUnload() { rpd::close_wakeups(); }

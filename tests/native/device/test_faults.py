@@ -134,6 +134,14 @@ def test_returning_with_kernels_in_flight_is_clean(compiled, environment) -> Non
         assert done.returncode == 0 and "corruption" not in done.stderr, done.stderr
 
 
+def test_a_late_event_thread_does_not_end_the_program(compiled, compile_c, environment) -> None:
+    """ROCr's event thread may raise a queue's event when the queue is gone: the thunk's model would abort."""
+    late = compile_c("late_locks.so", (PROGRAMS / "late_locks.c").read_text(), "-shared", "-fPIC", "-ldl")
+    for _ in range(8):
+        done = run(compiled("launches"), "10", "unsynchronized", environment=environment | {"LD_PRELOAD": str(late)})
+        assert done.returncode == 0, done.stderr
+
+
 def test_an_unknown_device_option_is_refused(compiled, environment) -> None:
     done = run(compiled("faults"), "misaligned", environment=environment | {"ROCM_PERF_DEVICE_OPTIONS": "kernel-limits=3"})
     assert done.returncode != 0

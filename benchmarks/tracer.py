@@ -4,7 +4,8 @@
 
 Runs an untraced and a traced round by turns, so that a machine that slows down slows both; the ratio is that of each
 such pair. Prints JSON: medians, with the smallest and the largest of the rounds beside those that vary.
-The time is the program's own, of its launches and of waiting for them: not that of loading and leaving HIP.
+The time is the program's own, of its launches and of waiting for them: not that of loading and leaving HIP. Beside it
+stands processor time, of the whole program traced less untraced, which a busy machine disturbs less.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import statistics
 import subprocess
 import tempfile
@@ -27,9 +29,17 @@ PROGRAM = Path(__file__).resolve().parents[1] / "tests" / "native" / "tools" / "
 
 
 @dataclass(frozen=True)
+class Cost:
+    """seconds: of the launches by the program's clock. processor_seconds: of the program, on all cores."""
+
+    seconds: float
+    processor_seconds: float
+
+
+@dataclass(frozen=True)
 class Round:
-    untraced_seconds: float
-    traced_seconds: float
+    untraced: Cost
+    traced: Cost
     writer_seconds: float
     spool_bytes: int
     database_bytes: int
@@ -51,7 +61,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict:
     program = folder / "load"
     subprocess.run(["hipcc", f"--offload-arch={device.target}", "-O3", "-o", program, PROGRAM], check=True)
     command = [str(program), str(options.dispatches), str(options.threads), str(options.streams)]
-    launch_seconds(command, device.environment(os.environ))  # not counted: fills the machine's caches
+    cost(command, device.environment(os.environ))  # not counted: fills the machine's caches
     rounds = [one_round(folder, device, command) for _ in range(options.rounds)]
     count = options.dispatches
     return {
@@ -60,10 +70,13 @@ def measure(folder: Path, options: argparse.Namespace) -> dict:
         "threads": options.threads,
         "streams": options.streams,
         "rounds": options.rounds,
-        "ratio_traced_to_untraced": spread([r.traced_seconds / r.untraced_seconds for r in rounds]),
-        "untraced_us_per_dispatch": spread([1e6 * r.untraced_seconds / count for r in rounds]),
-        "traced_us_per_dispatch": spread([1e6 * r.traced_seconds / count for r in rounds]),
-        "overhead_us_per_dispatch": spread([1e6 * (r.traced_seconds - r.untraced_seconds) / count for r in rounds]),
+        "ratio_traced_to_untraced": spread([r.traced.seconds / r.untraced.seconds for r in rounds]),
+        "untraced_us_per_dispatch": spread([1e6 * r.untraced.seconds / count for r in rounds]),
+        "traced_us_per_dispatch": spread([1e6 * r.traced.seconds / count for r in rounds]),
+        "overhead_us_per_dispatch": spread([1e6 * (r.traced.seconds - r.untraced.seconds) / count for r in rounds]),
+        "overhead_processor_us_per_dispatch": spread(
+            [1e6 * (r.traced.processor_seconds - r.untraced.processor_seconds) / count for r in rounds]
+        ),
         "spool_bytes_per_dispatch": round(statistics.median(r.spool_bytes for r in rounds) / count),
         "database_bytes_per_dispatch": round(statistics.median(r.database_bytes for r in rounds) / count),
         "writer_seconds_per_million": spread([1e6 * r.writer_seconds / count for r in rounds]),
@@ -75,13 +88,13 @@ def spread(values: list[float]) -> dict[str, float]:
 
 
 def one_round(folder: Path, device: devices.Device, command: list[str]) -> Round:
-    untraced = launch_seconds(command, device.environment(os.environ))
+    untraced = cost(command, device.environment(os.environ))
     database, tracer = folder / "trace.db", native.tracer_library()
     # The writer is run below instead, by itself: nothing then competes with it, and it with nothing.
     environment = device.environment(os.environ, (tracer,)) | {
         "LD_PRELOAD": str(tracer), "ROCM_PERF_TRACE": str(database), "ROCM_PERF_ROCPD_WRITER": "/bin/true"
     }  # fmt: skip
-    traced = launch_seconds(command, environment)
+    traced = cost(command, environment)
     spool = folder / "trace.db.spool"
     spool_bytes = spool.stat().st_size
     begin = time.perf_counter()
@@ -92,10 +105,16 @@ def one_round(folder: Path, device: devices.Device, command: list[str]) -> Round
     return Round(untraced, traced, writer, spool_bytes, database_bytes)
 
 
-def launch_seconds(command: list[str], environment: dict[str, str]) -> float:
-    """Of the program's launches, by its own clock. Raises CalledProcessError if its result is wrong."""
+def cost(command: list[str], environment: dict[str, str]) -> Cost:
+    """Of one run. Raises CalledProcessError if the program's result is wrong."""
+    before = processor_seconds_of_children()
     run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
-    return float(re.search(r"seconds (\S+)", run.stdout)[1])
+    return Cost(float(re.search(r"seconds (\S+)", run.stdout)[1]), processor_seconds_of_children() - before)
+
+
+def processor_seconds_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 if __name__ == "__main__":

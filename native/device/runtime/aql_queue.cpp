@@ -139,12 +139,12 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
     if (request.grid[axis] == 0 || request.workgroup[axis] == 0)
       return fail("kernel dispatch with an empty grid or workgroup", queue_error::kInvalidDimension);
 
-  const DispatchResult result = device_.run(request);
+  DispatchResult result = device_.run(request);
   if (stopping()) return;
   if (!result.error.empty())
     return fail_dispatch(kernel_name(dispatch.kernel_object), result);
 
-  dispatch_records().add(packet.completion_signal(), result.counters);
+  dispatch_records().add(packet.completion_signal(), std::move(result.counters));
   const uint64_t start = ready_time(packet) + launch_overhead_ns();
   complete_at(packet, start, start + result.duration_ns);
 }

@@ -1,6 +1,7 @@
 #include "runtime/dispatch_records.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rpd {
 
@@ -12,11 +13,11 @@ void DispatchRecords::enable(bool enabled) {
   oldest_.clear();
 }
 
-void DispatchRecords::add(uint64_t completion_signal, const std::vector<double>& counters) {
+void DispatchRecords::add(uint64_t completion_signal, std::vector<double> counters) {
   std::lock_guard lock(mutex_);
   if (!enabled_ || completion_signal == 0) return;
   const uint64_t serial = next_serial_++;
-  records_[completion_signal] = {serial, counters};
+  records_[completion_signal] = {serial, std::move(counters)};
   oldest_.emplace_back(serial, completion_signal);
   while (oldest_.size() > kLimit) {
     const auto [old_serial, signal] = oldest_.front();

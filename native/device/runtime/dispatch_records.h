@@ -16,7 +16,7 @@ class DispatchRecords {
   static constexpr size_t kLimit = 1 << 16;
 
   void enable(bool enabled);
-  void add(uint64_t completion_signal, const std::vector<double>& counters);
+  void add(uint64_t completion_signal, std::vector<double> counters);
   // Moves them into values[]; false if there are none.
   bool take(uint64_t completion_signal, double* values);
 

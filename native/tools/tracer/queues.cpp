@@ -133,7 +133,7 @@ void wait_for_room(const TracedQueue& queue) {
   while (!has_room(queue)) {
     the_collector().collect();
     if (queue.lane->empty()) return;  // what is in the ring are barrier packets only
-    const timespec pause{0, 20'000};
+    const timespec pause{0, 200'000};  // half a ring takes longer; looking more often takes the device's processor time
     nanosleep(&pause, nullptr);
   }
 }

@@ -19,24 +19,17 @@ def module(compile_hip):
     return compile_hip(PROGRAMS / "module.hip", "--genco")
 
 
-def skip_where_impossible(how, device):
-    if "Cooperative" in how and not device.is_hardware:
-        pytest.skip("HIP wants global wave sync for a cooperative launch, which the software device does not have")
-
-
 @pytest.mark.parametrize(
     "how", ["hipModuleLaunchKernel", "hipExtModuleLaunchKernel", "hipModuleLaunchCooperativeKernel", "hipDrvLaunchKernelEx"]
 )
-def test_kernels_of_a_module(how, device, traced, compile_hip, module, tmp_path):
-    skip_where_impossible(how, device)
+def test_kernels_of_a_module(how, traced, compile_hip, module, tmp_path):
     run = traced(tmp_path / "trace.db", compile_hip(PROGRAMS / "launches.hip"), how, module)
     assert run.process.returncode == 0
     assert run.query(LAUNCHES) == [("from_module", SECOND_STREAM, how)]
 
 
 @pytest.mark.parametrize("how", ["hipLaunchKernelExC", "hipExtLaunchKernel", "hipLaunchCooperativeKernel"])
-def test_kernels_of_the_program(how, device, traced, compile_hip, tmp_path):
-    skip_where_impossible(how, device)
+def test_kernels_of_the_program(how, traced, compile_hip, tmp_path):
     run = traced(tmp_path / "trace.db", compile_hip(PROGRAMS / "launches.hip"), how)
     assert run.process.returncode == 0
     assert run.query(LAUNCHES) == [("mark(int*)", SECOND_STREAM, how)]

@@ -132,6 +132,9 @@ def test_kernels_that_match_are_reported_on_the_path_of_all(analyzed, tmp_path):
         (["--time-window", "soon"], 2, "not START:END"),
         (["--kernel", "nothing"], 2, "no kernel matches nothing; the trace has 2 kernels"),
         (["--kernel", "("], 2, "not a regular expression"),
+        (["--what-if", "nothing=2"], 2, "no kernel matches nothing"),
+        (["--what-if", "a"], 2, "not REGEX=FACTOR"),
+        (["--what-if", "a=0"], 2, "not REGEX=FACTOR"),
         (["t.db"], 2, "a trace is named twice"),
         (["no.db"], 66, "there is no trace no.db"),
         (["empty"], 66, "holds no .db file"),
@@ -149,6 +152,20 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(analyze, tmp_path, options
     assert (found, out) == (code, "") and words in err.splitlines()[-1], err
     assert err.splitlines()[-1].startswith("rocm-perf: error: ")
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_what_if_on_the_command_line(analyzed, analyze, tmp_path):
+    """a then b on one queue, 100 apart: b twice as fast saves half of it, and then a has most of the path."""
+    rocpd_database.write(tmp_path / "t.db", [Dispatch("a", 0, 1000), Dispatch("b", 1100, 2300)])
+    dag = analyzed("t.db", "--what-if", "^b$=2", "--what-if", "[ab]=4x")["dag"]
+    first, second = dag["what_if"][:2]
+    assert (first["kernels"], first["span_ns"], first["dominant_symbol"]) == (["b"], 1700, "a")
+    assert first["speedup"] == 2300 / 1700
+    assert (second["kernels"], second["span_ns"]) == (["a", "b"], 100 + 250 + 300)
+    assert dag["dominance_shift"]["then"] == "a" and dag["dominance_shift"]["factor"] == pytest.approx(1.2, rel=0.02)
+    assert dag["next_in_line"] == ["a"]
+    text = analyze("t.db")[1]
+    assert "No kernel dominates" in text and "takes no time" in text and "ran no kernel for 100 ns" in text
 
 
 # ---- several databases ----

@@ -5,7 +5,8 @@ start of the GPU's span if it has none; a launched node can start once its launc
 are as observed, so the model replays the trace exactly. The critical path runs back from the dispatch or copy that ends
 last, at each node to the predecessor that was ready last. Its length is the GPU's span from the first start to the last
 end: work on the path, host calls and host code on it, delays between its nodes (launch latency, waking up), and the delay
-before its first. The slack of a node is by how much it could take longer without the last end moving.
+before its first. The slack of a node is by how much it could take longer without the last end moving;
+that of a call which no GPU work follows ends with the span.
 
 A symbol with the fraction f of the path can speed the span up by at most 1 / (1 - f) (Amdahl), however fast it gets.
 """
@@ -16,13 +17,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rocm_perf_lab.analysis.dag import CALL, Dag
+from rocm_perf_lab.analysis.dag import CALL, KERNEL, Dag
+from rocm_perf_lab.analysis.symbols import is_runtime_kernel
 from rocm_perf_lab.compiled import loop
 from rocm_perf_lab.rocpd.edges import time_order
 from rocm_perf_lab.rocpd.tables import Edges
 
 _LAUNCH = Edges.LAUNCH
 _QUEUE = Edges.KINDS.index("queue")
+_FOREVER = 1 << 60  # ns
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,10 @@ def critical_path(dag: Dag) -> CriticalPath:
     last = int(np.argmax(dag.end[: dag.gpu_nodes]))
     nodes, counted = walk_back(dag, binding, last)
     latest_end = np.full(count, dag.end[last], np.int64)
+    latest_end[dag.gpu_nodes :] += _FOREVER  # nothing on the GPU waits for what no GPU work follows
     latest_start = np.full(count, np.iinfo(np.int64).max, np.int64)
     _latest(dag.start, dag.end, delay, dag.source, dag.first, dag.kind, dag.order, latest_end, latest_start)
+    latest_end[dag.gpu_nodes :] = np.minimum(latest_end[dag.gpu_nodes :], dag.end[last])
     latest_end -= dag.end
     exposed = _time_alone(dag.start[: dag.gpu_nodes], dag.end[: dag.gpu_nodes])
     is_call = nodes >= dag.gpu_nodes
@@ -107,6 +112,12 @@ def critical_path(dag: Dag) -> CriticalPath:
         overlap_ns=overlap,
         symbols=_symbols_on_path(dag, nodes, takes, length, latest_end, overlap),
     )
+
+
+def dominant_symbol(path: CriticalPath) -> SymbolOnPath:
+    """The program's own kernel with the most time on the path; if none ran, whatever has the most."""
+    own = (found for found in path.symbols if found.kind == KERNEL and not is_runtime_kernel(found.name))
+    return next(own, path.symbols[0])
 
 
 def walk_back(dag: Dag, binding: np.ndarray, last: int) -> tuple[np.ndarray, np.ndarray]:

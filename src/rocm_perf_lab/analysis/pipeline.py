@@ -11,18 +11,20 @@ from rocm_perf_lab.analysis.counters import counters_by_symbol
 from rocm_perf_lab.analysis.critical_path import critical_path
 from rocm_perf_lab.analysis.dag import build_dag
 from rocm_perf_lab.analysis.device import Device, device_of
+from rocm_perf_lab.analysis.idle import idle
 from rocm_perf_lab.analysis.kernel import study
 from rocm_perf_lab.analysis.selection import select
 from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
 from rocm_perf_lab.analysis.thread_trace.kernels import NOT_MADE, TracedKernels, traced_kernels
-from rocm_perf_lab.errors import NoKernelsError, TraceError, UsageError
+from rocm_perf_lab.analysis.what_if import Speedup, what_if
+from rocm_perf_lab.errors import NoKernelsError, TraceError
 from rocm_perf_lab.report.assemble import Findings, assemble
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
-from rocm_perf_lab.rocpd.restrict import WHOLE, Part
+from rocm_perf_lab.rocpd.restrict import WHOLE, EmptyPartError, Part
 from rocm_perf_lab.rocpd.tables import Trace
 
 __all__ = ["Documents", "analyse"]
@@ -39,6 +41,7 @@ def analyse(
     memory_bandwidth_gbps: float | None = None,
     part: Part = WHOLE,
     kernel: str | None = None,
+    speedups: Sequence[Speedup] = (),
 ) -> Documents:
     """Analyses the runs of one program.
 
@@ -49,6 +52,7 @@ def analyse(
     clock_mhz, memory_bandwidth_gbps: take the place of the device's known peak figures.
     part: what of the traces to analyse; a window of time is not looked for in counter passes, which run slower.
     kernel: a regular expression for the kernels to report on, out of the whole path; None for all.
+    speedups: what to run the graph again with.
 
     Raises TraceError for a trace that cannot be read, NoKernelsError if the base run dispatched no kernel.
     """
@@ -63,6 +67,7 @@ def analyse(
     selection = select(trace, symbols)
     dag = build_dag(trace)
     path = critical_path(dag) if trace.has_times else None
+    scenarios, shift = what_if(dag, path, speedups) if path else ([], None)
     on_path = {found.name: found for found in path.symbols} if path else {}
     sums = counters_by_symbol(trace, passes)
     devices = _devices(trace, clock_mhz, memory_bandwidth_gbps)
@@ -81,6 +86,9 @@ def analyse(
         dag=dag,
         path=path,
         traced=traced,
+        idle=idle(trace, dag, path) if path else [],
+        what_if=scenarios,
+        shift=shift,
     )
     return assemble(findings)
 
@@ -97,7 +105,7 @@ def _wanted(symbols: list[Symbol], kernel: str | None) -> list[Symbol]:
     wanted = [symbol for symbol in symbols if re.search(kernel, symbol.name)]
     if not wanted:
         some = ", ".join(symbol.name for symbol in symbols[:3])
-        raise UsageError(f"no kernel matches {kernel}", f"the trace has {len(symbols)} kernels, such as {some}")
+        raise EmptyPartError(f"no kernel matches {kernel}", f"the trace has {len(symbols)} kernels, such as {some}")
     return wanted
 
 

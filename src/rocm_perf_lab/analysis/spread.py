@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.analysis.ranks import Rank
+from rocm_perf_lab.analysis.what_if import Speedup
 from rocm_perf_lab.errors import UnavailableError
 from rocm_perf_lab.rocpd.restrict import EmptyPartError, Part
 
@@ -32,6 +33,7 @@ class Request:
     kernel: str | None
     clock_mhz: float | None
     memory_bandwidth_gbps: float | None
+    speedups: tuple[Speedup, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ def analyse_rank(rank: Rank, request: Request, directory: Path, folder: str) -> 
             memory_bandwidth_gbps=request.memory_bandwidth_gbps,
             part=request.part,
             kernel=request.kernel,
+            speedups=request.speedups,
         )
     except EmptyPartError as error:
         return Result(None, empty=error)

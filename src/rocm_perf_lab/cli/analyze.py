@@ -51,6 +51,18 @@ class _Regex(click.ParamType):
         return value
 
 
+class _Speedup(click.ParamType):
+    """'REGEX=2' -> ('REGEX', 2.0); the last '=' counts."""
+
+    name = "speedup"
+
+    def convert(self, value, param, ctx):
+        pattern, equals, factor = value.rpartition("=")
+        if not equals or not re.fullmatch(r"\d+(\.\d+)?x?", factor) or float(factor.rstrip("x")) == 0:
+            self.fail(f"{value!r} is not REGEX=FACTOR, such as softmax=2", param, ctx)
+        return _Regex().convert(pattern, param, ctx), float(factor.rstrip("x"))
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TRACE...")
 @click.option(
@@ -59,6 +71,10 @@ class _Regex(click.ParamType):
 @click.option("--gpu", type=click.IntRange(min=0), metavar="N", help="Only this GPU, counted from 0 as HIP does.")
 @click.option("--time-window", "window", type=_Window(), metavar="START:END",
               help="Only what starts in it, from the first dispatch or copy: 10ms:1.5s, 250us:, :2s.")  # fmt: skip
+@click.option(
+    "--what-if", "speedups", type=_Speedup(), multiple=True, metavar="REGEX=FACTOR",
+    help="How long the GPU's span would be if the kernels that match were FACTOR times faster. Repeatable.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",
               help="The run directory to write.  [default: ./<first trace>.rocm-perf]")  # fmt: skip
@@ -74,6 +90,7 @@ def command(
     kernel: str | None,
     gpu: int | None,
     window: tuple[int | None, int | None] | None,
+    speedups: tuple[tuple[str, float], ...],
     as_json: bool,
     destination: Path | None,
     scheduler: str | None,
@@ -90,11 +107,13 @@ def command(
     if len({path.resolve() for path in databases}) < len(databases):
         raise UsageError("a trace is named twice", "name each database once")
     from rocm_perf_lab.analysis.spread import Request
+    from rocm_perf_lab.analysis.what_if import Speedup
     from rocm_perf_lab.report.existing import analyse_existing
     from rocm_perf_lab.rocpd.restrict import Part
 
     destination = destination or Path(f"{databases[0].stem.removesuffix('_results')}.rocm-perf")
-    request = Request(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps)
+    wanted = tuple(Speedup(*speedup) for speedup in speedups)
+    request = Request(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted)
     found = analyse_existing(databases, request, destination, scheduler, note)
     if as_json:
         click.echo(json.dumps(found.as_json() | {"run_directory": str(destination)}, indent=2, allow_nan=False))

@@ -6,34 +6,25 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
-import numpy as np
-
 from rocm_perf_lab import __version__
-from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath
-from rocm_perf_lab.analysis.dag import CALL, COPY, KERNEL, Dag
+from rocm_perf_lab.analysis.critical_path import CriticalPath
+from rocm_perf_lab.analysis.dag import Dag
 from rocm_perf_lab.analysis.device import Device
+from rocm_perf_lab.analysis.idle import Idle
 from rocm_perf_lab.analysis.kernel import KernelFindings
 from rocm_perf_lab.analysis.roofline import NO_TIME
 from rocm_perf_lab.analysis.selection import Selection
 from rocm_perf_lab.analysis.stability import Stability
-from rocm_perf_lab.analysis.symbols import is_runtime_kernel
 from rocm_perf_lab.analysis.thread_trace.kernels import TracedKernels
+from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.report import schema, sections
+from rocm_perf_lab.report.dag import dag_document
 from rocm_perf_lab.report.dispatch_table import DispatchTable
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.report.thread_trace import thread_trace_section
-from rocm_perf_lab.rocpd.tables import Edges, Trace
+from rocm_perf_lab.rocpd.tables import Trace
 
-INFERRED_NOTE = (
-    "dependencies are inferred from order within queues and streams: events between streams and waits of the host are not in "
-    "the trace, so the path can be longer and slack smaller than shown"
-)
-INFERRED_WITH_CALLS_NOTE = (
-    "dependencies are inferred from order within queues and streams, and from the HIP calls: waits of host threads for each "
-    "other are not in the trace"
-)
-_OF_CALLS = ("launch", "event", "wait", "program")
 ONE_RUN = "one run: a spread needs at least two"
 
 
@@ -49,6 +40,9 @@ class Findings:
     dag: Dag
     path: CriticalPath | None
     traced: TracedKernels = field(default_factory=TracedKernels)
+    idle: list[Idle] = field(default_factory=list)
+    what_if: list[Scenario] = field(default_factory=list)
+    shift: DominanceShift | None = None
 
 
 def assemble(findings: Findings) -> Documents:
@@ -65,7 +59,7 @@ def assemble(findings: Findings) -> Documents:
             reasons=_head_reasons(findings),
             **head,
         ),
-        dag=_dag(findings, head),
+        dag=dag_document(findings, head, _head_reasons(findings)),
         analysis=schema.AnalysisDocument(
             kernels=[_kernel(kernel, findings) for kernel in findings.kernels],
             reasons=_head_reasons(findings),
@@ -149,110 +143,6 @@ def _run(trace: Trace) -> schema.Run:
     return schema.Run(
         command=process.command, host=process.host, pid=process.pid, created=written.isoformat(), collector=trace.collector
     )
-
-
-def _dag(findings: Findings, head: dict[str, Any]) -> schema.DagDocument:
-    dag, path = findings.dag, findings.path
-    exact = findings.trace.has_exact_dependencies
-    dominant = dominant_symbol(path) if path else None
-    names = ("critical_path_ns", "work_ns", "host_ns", "delay_ns", "lead_ns", "dominant_symbol", "fraction", "speedup_ceiling")
-    no_calls = findings.trace.no_calls
-    reasons = _head_reasons(findings) | ({"host_ns": no_calls} if no_calls else {})
-    reasons |= {} if path else dict.fromkeys(names, NO_TIME)
-    if dominant and dominant.speedup_ceiling is None:
-        reasons["speedup_ceiling"] = WHOLE_PATH
-    return schema.DagDocument(
-        dependencies="exact" if exact else "inferred",
-        nodes=len(dag),
-        edges=_edges(dag, no_calls),
-        critical_path_ns=path.length_ns if path else None,
-        work_ns=path.work_ns if path else None,
-        host_ns=path.host_ns if path and not no_calls else None,
-        delay_ns=path.delay_ns if path else None,
-        lead_ns=path.lead_ns if path else None,
-        dominant_symbol=dominant.name if dominant else None,
-        fraction=dominant.fraction if dominant else None,
-        speedup_ceiling=dominant.speedup_ceiling if dominant else None,
-        symbols=[_symbol_on_path(found) for found in path.symbols] if path else _symbols_without_times(findings),
-        notes=_dag_notes(path, dominant, exact, not no_calls),
-        reasons=reasons,
-        **head,
-    )
-
-
-WHOLE_PATH = "the symbol is the whole path"
-
-
-def dominant_symbol(path: CriticalPath) -> SymbolOnPath:
-    """The program's own kernel with the most time on the path; if none ran, whatever has the most."""
-    own = (found for found in path.symbols if found.kind == KERNEL and not is_runtime_kernel(found.name))
-    return next(own, path.symbols[0])
-
-
-def _edges(dag: Dag, no_calls: str) -> schema.EdgeCounts:
-    counts = dict(zip(Edges.KINDS, np.bincount(dag.kind, minlength=len(Edges.KINDS)).tolist(), strict=True))
-    nulls = dict.fromkeys(_OF_CALLS) if no_calls else {}
-    return schema.EdgeCounts(exact=dag.exact_edges, reasons=dict.fromkeys(nulls, no_calls), **counts | nulls)
-
-
-def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: bool, has_calls: bool) -> list[str]:
-    notes = [] if exact else [INFERRED_WITH_CALLS_NOTE if has_calls else INFERRED_NOTE]
-    if path is None or dominant is None:
-        return notes
-    copies = sum(found.fraction for found in path.symbols if found.kind == COPY)
-    if copies > dominant.fraction:
-        notes.append(
-            f"copies are {100 * copies:.1f} % of the path, more than any kernel of the program: move less, keep data on the "
-            "device, or let copies overlap kernels (pinned memory, hipMemcpyAsync on a stream of their own)"
-        )
-    if path.delay_ns + path.host_ns + path.lead_ns > path.work_ns:
-        notes.append("on most of the path nothing runs: launches, and the host's work between them, decide the span")
-    return notes
-
-
-def _symbol_on_path(found: SymbolOnPath) -> schema.SymbolPathSection:
-    return schema.SymbolPathSection(
-        kernel=found.name,
-        kind=_kind(found.name, found.kind),
-        dispatches=found.nodes,
-        dispatches_on_path=found.nodes_on_path,
-        total_ms=found.total_ns / 1e6,
-        share=found.share,
-        critical_path_ns=found.critical_path_ns,
-        fraction=found.fraction,
-        speedup_ceiling=found.speedup_ceiling,
-        min_slack_ns=found.min_slack_ns,
-        mean_slack_ns=found.mean_slack_ns,
-        overlap_potential_ns=found.overlap_potential_ns,
-        reasons=_path_reasons(found),
-    )
-
-
-def _path_reasons(found: SymbolOnPath) -> dict[str, str]:
-    reasons = {} if found.speedup_ceiling is not None else {"speedup_ceiling": WHOLE_PATH}
-    return reasons | ({"share": "a host call takes no time of the GPU"} if found.share is None else {})
-
-
-def _kind(name: str, kind: str) -> str:
-    if kind == CALL:
-        return "host call"
-    return "runtime kernel" if kind == KERNEL and is_runtime_kernel(name) else kind
-
-
-def _symbols_without_times(findings: Findings) -> list[schema.SymbolPathSection]:
-    names = ("total_ms", "share", "critical_path_ns", "fraction", "speedup_ceiling", "min_slack_ns", "mean_slack_ns",
-             "overlap_potential_ns")  # fmt: skip
-    return [
-        schema.SymbolPathSection(
-            kernel=kernel.symbol.name,
-            kind=_kind(kernel.symbol.name, KERNEL),
-            dispatches=len(kernel.symbol.rows),
-            dispatches_on_path=0,
-            **dict.fromkeys(names),
-            reasons=dict.fromkeys(names, NO_TIME),
-        )
-        for kernel in findings.kernels
-    ]
 
 
 def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis:

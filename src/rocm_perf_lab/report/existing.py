@@ -10,6 +10,7 @@ from typing import Any
 from rocm_perf_lab.analysis.ranks import Rank, ranks
 from rocm_perf_lab.analysis.spread import Request, Result, analyse_ranks
 from rocm_perf_lab.collect import run_directory
+from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import DOCUMENTS, SummaryDocument
 from rocm_perf_lab.report.summary import RankReports, summary
@@ -51,6 +52,7 @@ def analyse_existing(paths: Sequence[Path], request: Request, destination: Path,
         folders = [""] if len(found) == 1 else [_name(rank, place).replace(" ", "_") for place, rank in enumerate(found)]
         results = analyse_ranks(found, folders, request, directory, scheduler, _progress(len(found), note))
         together = _with_content(found, folders, results, notes, note)
+        _check_patterns(request, together)
         for one in together:
             write_json(directory / one.folder, one.reports.by_name())
         if lacking := sum(not result.has_table and result.empty is None for result in results):
@@ -82,6 +84,15 @@ def _with_content(
     if not kept:
         raise results[0].empty
     return kept
+
+
+def _check_patterns(request: Request, together: Sequence[RankReports]) -> None:
+    """Each pattern of --what-if must match a kernel of some rank."""
+    scenarios = [one for of in together for one in of.reports.dag.what_if]
+    for pattern in (speedup.pattern for speedup in request.speedups):
+        asked = [one for one in scenarios if one.pattern == pattern]
+        if asked and not any(one.kernels for one in asked):
+            raise UsageError(f"no kernel matches {pattern}", "its kernels are in `rocm-perf analyze --json`, under dag.symbols")
 
 
 def _name(rank: Rank, place: int) -> str:

@@ -215,6 +215,46 @@ class EdgeCounts(Section):
     exact: int = Field(description="of all kinds: how many the trace has; the rest is inferred from order in time")
 
 
+class GapSection(Section):
+    start_ns: int = Field(description="from the start of the span")
+    duration_ns: int
+    cause: Literal["host", "copy", "dependency", "latency", "unknown"] = Field(description="of the greater part")
+    before: str = Field(description="the kernel that ended it")
+    waited_for: str | None = Field(description="what that kernel's last predecessor was: a host call, a copy or a kernel")
+
+
+class IdleSection(Section):
+    """One GPU's time without a kernel, between its first and its last one."""
+
+    agent: int = Field(description="id in the trace")
+    span_ns: int
+    idle_ns: int
+    fraction: Fraction = Field(description="idle / span")
+    gaps: int
+    by_cause_ns: dict[str, int] = Field(
+        description="host (had not launched), copy, dependency (another kernel), latency (all it needed was there), unknown"
+    )
+    longest: list[GapSection] = Field(description="the ten longest")
+
+
+class WhatIfSection(Section):
+    """The graph run forward again with some kernels faster."""
+
+    kernels: list[str]
+    pattern: str | None = Field(description="as asked for with --what-if")
+    factor: float | None = Field(description="how many times faster")
+    span_ns: int = Field(description="of the GPU then")
+    speedup: float | None = Field(description="of the span")
+    dominant_symbol: str | None = Field(description="the program's kernel with the most time on the new path")
+    fraction: float = Field(description="that kernel's, of the new path")
+
+
+class DominanceShiftSection(Section):
+    kernel: str
+    factor: float | None = Field(description="from how many times faster on it no longer dominates, to 2 %")
+    then: str | None = Field(description="what dominates then")
+
+
 class DagDocument(Document):
     """dag.json: what the GPU's span is made of. Per-dispatch results are in dispatches.parquet."""
 
@@ -231,7 +271,11 @@ class DagDocument(Document):
     dominant_symbol: str | None = Field(description="the program's kernel with the most time on the path")
     fraction: float | None = Field(description="the dominant symbol's, of the critical path")
     speedup_ceiling: float | None = Field(description="1 / (1 - fraction)")
+    next_in_line: list[str] = Field(description="if fraction < 0.7: the kernels with the most time on the path after it")
     symbols: list[SymbolPathSection]
+    idle: list[IdleSection] = Field(description="one a GPU")
+    what_if: list[WhatIfSection]
+    dominance_shift: DominanceShiftSection | None = Field(description="of the dominant symbol")
     notes: list[str]
 
 

@@ -20,6 +20,7 @@ from rocm_perf_lab.report.schema import (
     RooflineSection,
     StabilitySection,
 )
+from rocm_perf_lab.report.terminal_graph import render_idle, render_next_in_line, render_what_if
 from rocm_perf_lab.report.thread_trace import describe
 
 _MOST_SYMBOLS = 8
@@ -116,6 +117,9 @@ def _which_kernel(dag: DagDocument, console: Console) -> None:
     console.print(table)
     if (left := len(dag.symbols) - _MOST_SYMBOLS) > 0:
         _say(console, f"{left} more in dag.json.")
+    render_next_in_line(dag, console)
+    render_what_if(dag, console)
+    render_idle(dag, console)
 
 
 def _host(dag: DagDocument) -> str:

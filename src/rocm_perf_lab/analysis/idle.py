@@ -1,0 +1,166 @@
+"""When a GPU ran no kernel, and what it waited for.
+
+A gap lies between the end of all kernels that have run on a GPU so far and the start of the next. From that kernel the chain
+of last predecessors (see critical_path) leads back through the host's calls to the GPU work that they waited for, if any.
+So a gap has up to three parts: until that work was done, the GPU waited for it (a copy, or a kernel elsewhere); from then
+until the launch was called, for the host; the rest is latency (launch, barriers, start-up).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rocm_perf_lab.analysis.critical_path import CriticalPath
+from rocm_perf_lab.analysis.dag import Dag
+from rocm_perf_lab.compiled import loop
+from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.rocpd.edges import time_order
+from rocm_perf_lab.rocpd.tables import Edges, Trace
+
+HOST, COPY, DEPENDENCY, LATENCY, UNKNOWN = CAUSES = ("host", "copy", "dependency", "latency", "unknown")
+_LAUNCH, _HOST_EDGE = Edges.LAUNCH, Edges.KINDS.index("host")
+_LONGEST = 10
+
+
+@dataclass(frozen=True)
+class Gap:
+    """start_ns: from the start of the GPU span. cause: of the longest part. waited_for: the last thing that was needed."""
+
+    start_ns: int
+    duration_ns: int
+    cause: str
+    before: str
+    waited_for: str | None
+
+
+@dataclass(frozen=True)
+class Idle:
+    """Of one GPU: from its first kernel's start to its last one's end. by_cause_ns: adds up to idle_ns."""
+
+    agent_id: int
+    span_ns: int
+    idle_ns: int
+    gaps: int
+    by_cause_ns: dict[str, int]
+    longest: tuple[Gap, ...]
+
+
+def idle(trace: Trace, dag: Dag, path: CriticalPath) -> list[Idle]:
+    """For each GPU with dispatches, in order of their agents' ids.
+
+    Without HIP calls or exact dependencies, latency cannot be told from a host that was late: that part is unknown.
+    """
+    agents, gpu = codes(trace.dispatches.agent_id)
+    order = dag.order if _is_by_start(dag) else time_order(dag.start, dag.end)
+    arguments = (dag.start, dag.end, dag.source, dag.first, dag.kind, order, gpu, path.binding)
+    limits = (dag.dispatches, dag.gpu_nodes, len(agents))
+    none = np.empty(0, np.int64)
+    count = _gaps(*arguments, *limits, none, none, none, none, none)
+    gaps = _Gaps(*(np.empty(count, np.int64) for _ in range(5)))
+    _gaps(*arguments, *limits, gaps.node, gaps.length, gaps.work, gaps.needed, gaps.host)
+    rest = LATENCY if trace.calls is not None or trace.has_exact_dependencies else UNKNOWN
+    return [_of_gpu(int(agent), np.flatnonzero(gpu == number), gaps, dag, rest) for number, agent in enumerate(agents)]
+
+
+@dataclass(frozen=True)
+class _Gaps:
+    """node: the dispatch that ended it. work: ns in which the node `needed` was not done; host: then, until the launch.
+
+    needed: the work's node, or without such the last predecessor, or -1.
+    """
+
+    node: np.ndarray
+    length: np.ndarray
+    work: np.ndarray
+    needed: np.ndarray
+    host: np.ndarray
+
+
+def _is_by_start(dag: Dag) -> bool:
+    start = dag.start[dag.order]
+    return bool(np.all(start[1:] >= start[:-1]))
+
+
+@loop
+def _gaps(
+    start, end, source, first, kind, order, gpu, binding, dispatches, gpu_nodes, gpus, node_of, length_of, work_of, needed_of,
+    host_of
+):  # fmt: skip
+    """Counts the gaps; where there is room, writes them as in _Gaps."""
+    count = 0
+    latest = np.full(gpus, -1, np.int64)
+    for place in range(len(order)):
+        node = order[place]
+        if node >= dispatches:
+            continue
+        own = gpu[node]
+        begin = latest[own]
+        if begin >= 0 and start[node] > begin:
+            if len(node_of):
+                before = binding[node]
+                launched = start[node]  # when the host had done its part
+                if before >= 0:
+                    of_edge = 0
+                    for edge in range(first[node], first[node + 1]):
+                        if source[edge] == before:
+                            of_edge = kind[edge]
+                    if of_edge == _LAUNCH:
+                        launched = start[before]
+                    elif of_edge != _HOST_EDGE:  # of this one the host had seen the end, and came some time after
+                        launched = end[before]
+                work = before
+                while work >= gpu_nodes and end[work] > begin:
+                    work = binding[work]
+                done = begin
+                if 0 <= work < gpu_nodes:
+                    done = min(max(end[work], begin), start[node])
+                node_of[count] = node
+                length_of[count] = start[node] - begin
+                work_of[count] = done - begin
+                needed_of[count] = work if done > begin else before
+                host_of[count] = max(0, min(launched, start[node]) - done) if before >= 0 else 0
+            count += 1
+        latest[own] = max(latest[own], end[node])
+    return count
+
+
+def _of_gpu(agent: int, dispatches: np.ndarray, gaps: _Gaps, dag: Dag, rest: str) -> Idle:
+    """dispatches: of this GPU, ascending. rest: the cause of what is left of a gap when nothing is waited for any more."""
+    mine = np.flatnonzero(np.isin(gaps.node, dispatches, assume_unique=True, kind="table"))
+    length = gaps.length[mine]
+    parts = _parts(gaps, mine, dag, rest)
+    longest = mine[np.argsort(-length, kind="stable")[:_LONGEST]]
+    return Idle(
+        agent_id=agent,
+        span_ns=int(dag.end[dispatches].max() - dag.start[dispatches].min()),
+        idle_ns=int(length.sum()),
+        gaps=len(mine),
+        by_cause_ns=dict.fromkeys(CAUSES, 0) | {cause: int(part.sum()) for cause, part in parts.items()},
+        longest=tuple(_gap(gaps, int(place), dag, rest) for place in longest),
+    )
+
+
+def _parts(gaps: _Gaps, places: np.ndarray, dag: Dag, rest: str) -> dict[str, np.ndarray]:
+    """Cause -> ns of each gap."""
+    work, host = gaps.work[places], gaps.host[places]
+    is_copy = gaps.needed[places] >= dag.dispatches
+    return {
+        COPY: np.where(is_copy, work, 0),
+        DEPENDENCY: np.where(is_copy, 0, work),
+        HOST: host,
+        rest: gaps.length[places] - work - host,
+    }
+
+
+def _gap(gaps: _Gaps, place: int, dag: Dag, rest: str) -> Gap:
+    node, needed, length = int(gaps.node[place]), int(gaps.needed[place]), int(gaps.length[place])
+    parts = {cause: int(part[0]) for cause, part in _parts(gaps, np.array([place]), dag, rest).items()}
+    return Gap(
+        start_ns=int(dag.start[node]) - length - dag.origin,
+        duration_ns=length,
+        cause=max(parts, key=lambda cause: parts[cause]),
+        before=dag.names[dag.symbol[node]],
+        waited_for=dag.names[dag.symbol[needed]] if needed >= 0 else None,
+    )

@@ -1,0 +1,154 @@
+"""What the GPU's span would be if kernels took less time: the graph run forward again.
+
+A node starts its observed delay after the last of its predecessors is ready, as in critical_path; only the durations of some
+kernels differ. So the path can change on the way, which the ceiling by Amdahl's law does not know. Delays stay as observed:
+where another predecessor becomes the last one, its delay can have been different. Host code does not change either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath, dominant_symbol, walk_back
+from rocm_perf_lab.analysis.dag import KERNEL, Dag
+from rocm_perf_lab.analysis.symbols import is_runtime_kernel
+from rocm_perf_lab.compiled import loop
+from rocm_perf_lab.rocpd.tables import Edges
+
+_LAUNCH = Edges.LAUNCH
+_TRIED_KERNELS = 3
+_TRIED_FACTORS = (2.0, None)
+# Between two of these is where dominance shifts, if it does.
+_GRID = (1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
+_PRECISION = 1.02
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """Kernels whose names match `pattern`, each `factor` times faster."""
+
+    pattern: str
+    factor: float
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """pattern: as it was asked for; None if tried unasked. factor: None for kernels that take no time.
+
+    span_ns: of the GPU then. speedup: of the span. dominant: the program's kernel with most time on the new path, and its
+    fraction of it; None if no kernel of the program has any.
+    """
+
+    kernels: tuple[str, ...]
+    pattern: str | None
+    factor: float | None
+    span_ns: int
+    speedup: float | None
+    dominant: str | None
+    fraction: float
+
+
+@dataclass(frozen=True)
+class DominanceShift:
+    """From how many times faster on another kernel dominates, to 2 %; factor and then are None if none does."""
+
+    kernel: str
+    factor: float | None
+    then: str | None
+
+
+def what_if(dag: Dag, path: CriticalPath, wanted: Sequence[Speedup]) -> tuple[list[Scenario], DominanceShift | None]:
+    """What was asked for, then each of the first few kernels of the program on the path by itself.
+
+    A pattern that matches no kernel changes nothing. The shift is that of the dominant kernel, None if that is no kernel of
+    the program.
+    """
+    replay = _Replay(dag, path)
+    scenarios = [replay.asked_for(speedup) for speedup in wanted]
+    own = [found for found in path.symbols if _is_own(found) and found.critical_path_ns]
+    for found in own[:_TRIED_KERNELS]:
+        scenarios += [replay.scenario((found.name,), None, factor) for factor in _TRIED_FACTORS]
+    dominant = dominant_symbol(path)
+    return scenarios, replay.shift(dominant.name) if dominant in own else None
+
+
+def _is_own(found: SymbolOnPath) -> bool:
+    return found.kind == KERNEL and not is_runtime_kernel(found.name)
+
+
+class _Replay:
+    def __init__(self, dag: Dag, path: CriticalPath):
+        self._dag, self._path = dag, path
+        self._place = {name: place for place, name in enumerate(dag.names) if dag.kinds[place] == KERNEL}
+        self._duration = dag.duration
+        self._start, self._end = np.empty(len(dag), np.int64), np.empty(len(dag), np.int64)
+        self._binding = np.empty(len(dag), np.int32)
+
+    def asked_for(self, speedup: Speedup) -> Scenario:
+        names = tuple(name for name in self._place if re.search(speedup.pattern, name))
+        return self.scenario(names, speedup.pattern, speedup.factor)
+
+    def scenario(self, names: tuple[str, ...], pattern: str | None, factor: float | None) -> Scenario:
+        span, dominant, fraction = self._run(names, factor)
+        speedup = self._path.length_ns / span if span > 0 else None
+        return Scenario(names, pattern, factor, span, speedup, dominant, fraction)
+
+    def shift(self, name: str) -> DominanceShift:
+        """Stepwise to the first factor with another dominant kernel, then by bisection."""
+        least = 1.0
+        for factor in _GRID[1:]:
+            if (then := self._run((name,), factor)[1]) != name:
+                break
+            least = factor
+        else:
+            return DominanceShift(name, None, None)
+        while factor / least > _PRECISION:
+            middle = (factor * least) ** 0.5
+            found = self._run((name,), middle)[1]
+            if found == name:
+                least = middle
+            else:
+                factor, then = middle, found
+        return DominanceShift(name, factor, then)
+
+    def _run(self, names: tuple[str, ...], factor: float | None) -> tuple[int, str | None, float]:
+        """The new span, the dominant kernel on the new path and its fraction."""
+        dag, path = self._dag, self._path
+        faster = np.zeros(len(dag.names), bool)
+        faster[[self._place[name] for name in names]] = True
+        shorter = self._duration * 0 if factor is None else np.rint(self._duration / factor).astype(np.int64)
+        duration = np.where(faster[dag.symbol], shorter, self._duration)
+        arguments = (duration, path.delay_of_ns, dag.source, dag.first, dag.kind, dag.order, dag.origin)
+        _forward(*arguments, self._start, self._end, self._binding)
+        last = int(np.argmax(self._end[: dag.gpu_nodes]))
+        span = int(self._end[last]) - dag.origin
+        nodes, counted = walk_back(dag, self._binding, last)
+        on_path = np.bincount(dag.symbol[nodes], duration[nodes] * counted, len(dag.names))
+        own = [place for name, place in self._place.items() if not is_runtime_kernel(name) and on_path[place] > 0]
+        if not own:
+            return span, None, 0.0
+        # Of equal ones the first in order of names, which is the order of places.
+        best = max(own, key=lambda place: (on_path[place], -place))
+        return span, dag.names[best], float(on_path[best]) / span if span > 0 else 0.0
+
+
+@loop
+def _forward(duration, delay, source, first, kind, order, origin, start, end, binding):
+    """When each node starts and ends, and which predecessor was ready last (of equal ones the first)."""
+    for place in range(len(order)):
+        node = order[place]
+        ready = origin
+        last = -1
+        for edge in range(first[node], first[node + 1]):
+            before = source[edge]
+            at = start[before] if kind[edge] == _LAUNCH else end[before]
+            if last < 0 or at > ready or (at == ready and before < last):
+                ready = at
+                last = before
+        binding[node] = last
+        start[node] = ready + delay[node]
+        end[node] = start[node] + duration[node]

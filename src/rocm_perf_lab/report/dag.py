@@ -1,0 +1,193 @@
+"""dag.json: the graph, its critical path, what else it could be, and when GPUs were idle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath, dominant_symbol
+from rocm_perf_lab.analysis.dag import CALL, COPY, KERNEL, Dag
+from rocm_perf_lab.analysis.idle import Idle
+from rocm_perf_lab.analysis.roofline import NO_TIME
+from rocm_perf_lab.analysis.symbols import is_runtime_kernel
+from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
+from rocm_perf_lab.report import schema
+from rocm_perf_lab.rocpd.tables import Edges
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.report.assemble import Findings
+
+INFERRED_NOTE = (
+    "dependencies are inferred from order within queues and streams: events between streams and waits of the host are not in "
+    "the trace, so the path can be longer and slack smaller than shown"
+)
+INFERRED_WITH_CALLS_NOTE = (
+    "dependencies are inferred from order within queues and streams, and from the HIP calls: waits of host threads for each "
+    "other are not in the trace"
+)
+_OF_CALLS = ("launch", "event", "wait", "program")
+
+
+def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, str]) -> schema.DagDocument:
+    """dag.json. head, reasons: the fields that every document begins with, and why some of them are null."""
+    dag, path = findings.dag, findings.path
+    exact = findings.trace.has_exact_dependencies
+    dominant = dominant_symbol(path) if path else None
+    names = ("critical_path_ns", "work_ns", "host_ns", "delay_ns", "lead_ns", "dominant_symbol", "fraction", "speedup_ceiling")
+    no_calls = findings.trace.no_calls
+    reasons = reasons | ({"host_ns": no_calls} if no_calls else {})
+    reasons |= {} if path else dict.fromkeys(names, NO_TIME)
+    if dominant and dominant.speedup_ceiling is None:
+        reasons["speedup_ceiling"] = WHOLE_PATH
+    if findings.shift is None:
+        reasons["dominance_shift"] = NO_OWN_KERNEL if path else NO_TIME
+    return schema.DagDocument(
+        dependencies="exact" if exact else "inferred",
+        nodes=len(dag),
+        edges=_edges(dag, no_calls),
+        critical_path_ns=path.length_ns if path else None,
+        work_ns=path.work_ns if path else None,
+        host_ns=path.host_ns if path and not no_calls else None,
+        delay_ns=path.delay_ns if path else None,
+        lead_ns=path.lead_ns if path else None,
+        dominant_symbol=dominant.name if dominant else None,
+        fraction=dominant.fraction if dominant else None,
+        speedup_ceiling=dominant.speedup_ceiling if dominant else None,
+        next_in_line=_next_in_line(path, dominant) if path and dominant else [],
+        symbols=[_symbol_on_path(found) for found in path.symbols] if path else _symbols_without_times(findings),
+        idle=[_idle(found) for found in findings.idle],
+        what_if=[_scenario(found) for found in findings.what_if],
+        dominance_shift=_shift(findings.shift) if findings.shift else None,
+        notes=_dag_notes(path, dominant, exact, not no_calls),
+        reasons=reasons,
+        **head,
+    )
+
+
+WHOLE_PATH = "the symbol is the whole path"
+NO_OWN_KERNEL = "no kernel of the program is on the path"
+DOMINATES = 0.7  # of the path: below, even a kernel that took no time would not make the span a third of what it is
+_IN_LINE = 3
+
+
+def _next_in_line(path: CriticalPath, dominant: SymbolOnPath) -> list[str]:
+    """The kernels of the program with the most time on the path after the dominant one, unless that dominates."""
+    if dominant.fraction >= DOMINATES:
+        return []
+    own = [found for found in path.symbols if found.kind == KERNEL and not is_runtime_kernel(found.name)]
+    return [found.name for found in own if found is not dominant and found.critical_path_ns][:_IN_LINE]
+
+
+def _idle(found: Idle) -> schema.IdleSection:
+    gaps = [
+        schema.GapSection(
+            start_ns=gap.start_ns,
+            duration_ns=gap.duration_ns,
+            cause=gap.cause,
+            before=gap.before,
+            waited_for=gap.waited_for,
+            reasons={} if gap.waited_for else {"waited_for": "the trace knows nothing that it depended on"},
+        )
+        for gap in found.longest
+    ]
+    return schema.IdleSection(
+        agent=found.agent_id,
+        span_ns=found.span_ns,
+        idle_ns=found.idle_ns,
+        fraction=found.idle_ns / found.span_ns if found.span_ns else 0.0,
+        gaps=found.gaps,
+        by_cause_ns=found.by_cause_ns,
+        longest=gaps,
+    )
+
+
+def _scenario(found: Scenario) -> schema.WhatIfSection:
+    reasons = {
+        "pattern": "tried unasked",
+        "factor": "the kernels take no time",
+        "speedup": "nothing is left of the span",
+        "dominant_symbol": NO_OWN_KERNEL,
+    }
+    values = {"pattern": found.pattern, "factor": found.factor, "speedup": found.speedup, "dominant_symbol": found.dominant}
+    return schema.WhatIfSection(
+        kernels=list(found.kernels),
+        span_ns=found.span_ns,
+        fraction=found.fraction,
+        reasons={name: why for name, why in reasons.items() if values[name] is None},
+        **values,
+    )
+
+
+def _shift(found: DominanceShift) -> schema.DominanceShiftSection:
+    stays = "it stays dominant up to 100 times faster"
+    reasons = {"factor": stays, "then": stays} if found.factor is None else {}
+    if found.factor is not None and found.then is None:
+        reasons = {"then": NO_OWN_KERNEL}
+    return schema.DominanceShiftSection(kernel=found.kernel, factor=found.factor, then=found.then, reasons=reasons)
+
+
+def _edges(dag: Dag, no_calls: str) -> schema.EdgeCounts:
+    counts = dict(zip(Edges.KINDS, np.bincount(dag.kind, minlength=len(Edges.KINDS)).tolist(), strict=True))
+    nulls = dict.fromkeys(_OF_CALLS) if no_calls else {}
+    return schema.EdgeCounts(exact=dag.exact_edges, reasons=dict.fromkeys(nulls, no_calls), **counts | nulls)
+
+
+def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: bool, has_calls: bool) -> list[str]:
+    notes = [] if exact else [INFERRED_WITH_CALLS_NOTE if has_calls else INFERRED_NOTE]
+    if path is None or dominant is None:
+        return notes
+    copies = sum(found.fraction for found in path.symbols if found.kind == COPY)
+    if copies > dominant.fraction:
+        notes.append(
+            f"copies are {100 * copies:.1f} % of the path, more than any kernel of the program: move less, keep data on the "
+            "device, or let copies overlap kernels (pinned memory, hipMemcpyAsync on a stream of their own)"
+        )
+    if path.delay_ns + path.host_ns + path.lead_ns > path.work_ns:
+        notes.append("on most of the path nothing runs: launches, and the host's work between them, decide the span")
+    return notes
+
+
+def _symbol_on_path(found: SymbolOnPath) -> schema.SymbolPathSection:
+    return schema.SymbolPathSection(
+        kernel=found.name,
+        kind=_kind(found.name, found.kind),
+        dispatches=found.nodes,
+        dispatches_on_path=found.nodes_on_path,
+        total_ms=found.total_ns / 1e6,
+        share=found.share,
+        critical_path_ns=found.critical_path_ns,
+        fraction=found.fraction,
+        speedup_ceiling=found.speedup_ceiling,
+        min_slack_ns=found.min_slack_ns,
+        mean_slack_ns=found.mean_slack_ns,
+        overlap_potential_ns=found.overlap_potential_ns,
+        reasons=_path_reasons(found),
+    )
+
+
+def _path_reasons(found: SymbolOnPath) -> dict[str, str]:
+    reasons = {} if found.speedup_ceiling is not None else {"speedup_ceiling": WHOLE_PATH}
+    return reasons | ({"share": "a host call takes no time of the GPU"} if found.share is None else {})
+
+
+def _kind(name: str, kind: str) -> str:
+    if kind == CALL:
+        return "host call"
+    return "runtime kernel" if kind == KERNEL and is_runtime_kernel(name) else kind
+
+
+def _symbols_without_times(findings: Findings) -> list[schema.SymbolPathSection]:
+    names = ("total_ms", "share", "critical_path_ns", "fraction", "speedup_ceiling", "min_slack_ns", "mean_slack_ns",
+             "overlap_potential_ns")  # fmt: skip
+    return [
+        schema.SymbolPathSection(
+            kernel=kernel.symbol.name,
+            kind=_kind(kernel.symbol.name, KERNEL),
+            dispatches=len(kernel.symbol.rows),
+            dispatches_on_path=0,
+            **dict.fromkeys(names),
+            reasons=dict.fromkeys(names, NO_TIME),
+        )
+        for kernel in findings.kernels
+    ]

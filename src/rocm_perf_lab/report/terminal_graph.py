@@ -1,0 +1,69 @@
+"""What the graph tells beyond its critical path: what a faster kernel would bring, and what idle GPUs waited for."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from rocm_perf_lab.report import words
+from rocm_perf_lab.report.layout import say, text_table
+from rocm_perf_lab.report.schema import DagDocument, IdleSection, WhatIfSection
+
+_CAUSES = {
+    "host": "for the host to launch",
+    "copy": "for copies",
+    "dependency": "for other kernels",
+    "latency": "for nothing: launch and start-up",
+    "unknown": "for the host or for nothing (HIP calls were not traced)",
+}
+_MOST_GPUS = 8
+
+
+def render_next_in_line(dag: DagDocument, console: Console) -> None:
+    if dag.next_in_line:
+        names = ", ".join(words.short_name(name) for name in dag.next_in_line)
+        say(console, f"No kernel dominates: it has less than 70 % of the path. Next in line: {names}.")
+
+
+def render_what_if(dag: DagDocument, console: Console) -> None:
+    """A table of the scenarios, and where another kernel begins to dominate."""
+    if not dag.what_if:
+        return
+    table = text_table("if faster", "by", "GPU span", "gain", "then dominates", "with")
+    for found in dag.what_if:
+        factor = "takes no time" if found.factor is None else words.times(found.factor)
+        then = words.short_name(found.dominant_symbol, 30) if found.dominant_symbol else "no kernel"
+        span, gain = words.duration(found.span_ns), words.times(found.speedup)
+        table.add_row(_kernels(found), factor, span, gain, then, words.percent(found.fraction))
+    console.print(table)
+    shift = dag.dominance_shift
+    if shift is not None and shift.factor is not None:
+        then = words.short_name(shift.then) if shift.then else "no kernel of the program"
+        say(
+            console,
+            f"From {words.times(shift.factor)} faster on, {then} dominates instead of {words.short_name(shift.kernel)}.",
+        )
+
+
+def _kernels(found: WhatIfSection) -> str:
+    if found.pattern is not None:
+        return f"{found.pattern} ({len(found.kernels)} kernels)" if len(found.kernels) != 1 else found.pattern
+    return words.short_name(found.kernels[0], 36)
+
+
+def render_idle(dag: DagDocument, console: Console) -> None:
+    """For each GPU one line; nothing for GPUs that always ran a kernel."""
+    idle = [found for found in dag.idle if found.idle_ns]
+    for found in idle[:_MOST_GPUS]:
+        where = f"GPU agent {found.agent}" if len(dag.idle) > 1 else "The GPU"
+        say(
+            console,
+            f"{where} ran no kernel for {words.duration(found.idle_ns)} ({words.percent(found.fraction)}){_why(found)}.",
+        )
+    if len(idle) > _MOST_GPUS:
+        say(console, f"{len(idle) - _MOST_GPUS} more GPUs in dag.json.")
+
+
+def _why(found: IdleSection) -> str:
+    causes = sorted(((ns, cause) for cause, ns in found.by_cause_ns.items() if ns), reverse=True)
+    parts = [f"{words.duration(ns)} {_CAUSES[cause]}" for ns, cause in causes]
+    return f", waiting {', '.join(parts)}" if parts else ""

@@ -1,0 +1,151 @@
+"""Critical path, slack and what-if against networkx, on graphs of every kind of edge with any times whatever."""
+
+from __future__ import annotations
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocm_perf_lab import compiled
+from rocm_perf_lab.analysis.critical_path import critical_path
+from rocm_perf_lab.analysis.dag import CALL, KERNEL, Dag, by_target
+from rocm_perf_lab.analysis.what_if import Speedup, what_if
+from rocm_perf_lab.rocpd.edges import edge_table
+from rocm_perf_lab.rocpd.tables import Edges
+
+LAUNCH, QUEUE, WAIT = (Edges.KINDS.index(kind) for kind in ("launch", "queue", "wait"))
+SOURCE, SINK = "source", "sink"
+FAR = 10**6  # makes the longest of all paths one that leads from source to sink, whatever the delays' signs
+
+
+def random_dag(random: np.random.Generator, gpu_nodes: int, calls: int, most_edges: int) -> Dag:
+    """Nodes with random times; edges follow a random order of the nodes, not the times. Calls launch, and wait."""
+    n = gpu_nodes + calls
+    order = random.permutation(n).astype(np.int32)
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    pairs = {tuple(pair) for pair in random.integers(0, n, (random.integers(0, most_edges + 1), 2)).tolist()}
+    pairs = np.array(sorted((s, t) for s, t in pairs if place[s] < place[t]), np.int64).reshape(-1, 2)
+    from_call, to_call = pairs[:, 0] >= gpu_nodes, pairs[:, 1] >= gpu_nodes
+    kind = np.where(from_call & ~to_call, LAUNCH, np.where(to_call, WAIT, QUEUE))
+    source, first, kinds = by_target(edge_table(pairs[:, 0], pairs[:, 1], kind, True), n)
+    start = random.integers(0, 100, n)
+    end = start + random.integers(0, 40, n)
+    last = end[:gpu_nodes].max()
+    start, end = np.minimum(start, last), np.minimum(end, last)  # as calls are cut to the GPU's span
+    names = ("a", "b", "c", "call")
+    symbol = np.where(np.arange(n) < gpu_nodes, random.integers(0, 3, n), 3).astype(np.int32)
+    kind_of = (KERNEL, KERNEL, KERNEL, CALL)
+    return Dag(start, end, symbol, names, kind_of, gpu_nodes, gpu_nodes, source, first, kinds, order, len(pairs))
+
+
+@st.composite
+def dags(draw):
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return random_dag(random, draw(st.integers(1, 12)), draw(st.integers(0, 6)), draw(st.integers(0, 40)))
+
+
+def edges_of(dag: Dag) -> list[tuple[int, int, int]]:
+    return [(int(dag.source[e]), v, int(dag.kind[e])) for v in range(len(dag)) for e in range(dag.first[v], dag.first[v + 1])]
+
+
+def as_networkx(dag: Dag, duration: np.ndarray) -> networkx.DiGraph:
+    """From start to start: an edge weighs what must pass. The delays are those of the recorded times."""
+    ready = {v: [] for v in range(len(dag))}
+    for s, t, kind in edges_of(dag):
+        ready[t].append(int(dag.start[s] if kind == LAUNCH else dag.end[s]))
+    origin = int(dag.start[: dag.gpu_nodes].min())
+    delay = [int(dag.start[v]) - max(ready[v], default=origin) for v in range(len(dag))]
+    graph = networkx.DiGraph()
+    for v in range(len(dag)):
+        if not ready[v]:
+            graph.add_edge(SOURCE, v, weight=FAR + delay[v])
+        if v < dag.gpu_nodes:
+            graph.add_edge(v, SINK, weight=FAR + int(duration[v]))
+    for s, t, kind in edges_of(dag):
+        graph.add_edge(s, t, weight=delay[t] + (0 if kind == LAUNCH else int(duration[s])), launch=kind == LAUNCH)
+    return graph
+
+
+def longest(graph: networkx.DiGraph) -> int:
+    return networkx.path_weight(graph, networkx.dag_longest_path(graph), "weight") - 2 * FAR
+
+
+def longest_to_sink(graph: networkx.DiGraph) -> dict:
+    """Node -> weight of the heaviest path to the sink; nodes without one are left out."""
+    found = {SINK: 0}
+    for v in reversed(list(networkx.topological_sort(graph))):
+        weights = [graph.edges[v, t]["weight"] + found[t] for t in graph.successors(v) if t in found]
+        if weights:
+            found[v] = max(weights)
+    return found
+
+
+@given(dags())
+def test_the_length_is_that_of_the_longest_path(dag):
+    found = critical_path(dag)
+    graph = as_networkx(dag, dag.duration)
+    assert found.length_ns == longest(graph)
+    ours = [SOURCE, *found.nodes.tolist(), SINK]
+    assert networkx.path_weight(graph, ours, "weight") - 2 * FAR == found.length_ns
+    assert found.length_ns == found.work_ns + found.host_ns + found.delay_ns + found.lead_ns
+
+
+@given(dags())
+def test_slack_is_what_the_passes_forward_and_backward_leave(dag):
+    found = critical_path(dag)
+    graph = as_networkx(dag, dag.duration)
+    to_sink = longest_to_sink(graph)
+    origin = int(dag.start[: dag.gpu_nodes].min())
+    for v in range(dag.gpu_nodes):
+        after = [graph.edges[v, t]["weight"] + to_sink[t] for t in graph.successors(v) if t in to_sink]
+        assert found.slack_ns[v] == found.length_ns - (int(dag.start[v]) - origin) - (max(after) - FAR)
+
+
+@given(dags(), st.sampled_from(["a", "b", "a|c", "."]), st.sampled_from([1.0, 1.5, 2.0, 7.0, 1000.0]))
+def test_what_if_is_the_longest_path_with_shorter_kernels(dag, pattern, factor):
+    found = critical_path(dag)
+    (scenario, *tried), _ = what_if(dag, found, [Speedup(pattern, factor)])
+    faster = np.isin(dag.symbol, {"a": [0], "b": [1], "a|c": [0, 2], ".": [0, 1, 2]}[pattern])
+    for of, mask, k in [
+        (scenario, faster, factor),
+        *((one, dag.symbol == "abc".index(one.kernels[0]), one.factor) for one in tried),
+    ]:
+        shorter = np.zeros(len(dag)) if k is None else np.rint(dag.duration / k)
+        assert of.span_ns == longest(as_networkx(dag, np.where(mask, shorter, dag.duration)))
+        assert of.speedup is None or of.speedup == pytest.approx(found.length_ns / of.span_ns)
+
+
+@given(dags())
+def test_dominance_shifts_where_it_is_said_to(dag):
+    found = critical_path(dag)
+    _, shift = what_if(dag, found, [])
+    if shift is None:
+        return
+
+    def dominant(factor):
+        (scenario, *_), _ = what_if(dag, found, [Speedup(f"^{shift.kernel}$", factor)])
+        return scenario.dominant
+
+    assert dominant(1.0) == shift.kernel
+    if shift.factor is None:
+        assert all(dominant(factor) == shift.kernel for factor in (1.25, 2.0, 5.0, 100.0))
+    else:
+        assert dominant(shift.factor) == shift.then != shift.kernel
+        assert dominant(shift.factor / 1.02) == shift.kernel
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_compiled_loops_give_what_plain_ones_give(seed, monkeypatch):
+    dag = random_dag(np.random.default_rng(seed), 300, 60, 900)
+    results = []
+    for many in (10**9, 0):
+        monkeypatch.setattr(compiled, "MANY", many)
+        path = critical_path(dag)
+        results.append((path, what_if(dag, path, [Speedup("a", 3.0)])))
+    (plain, plain_what_if), (fast, fast_what_if) = results
+    for name, value in vars(plain).items():
+        assert np.array_equal(value, getattr(fast, name)) if isinstance(value, np.ndarray) else value == getattr(fast, name)
+    assert plain_what_if == fast_what_if

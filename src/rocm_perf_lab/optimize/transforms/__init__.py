@@ -1,0 +1,14 @@
+"""The transformations the optimiser can propose, by name. Adding one: a file here with a `propose`, and a line below.
+
+A transformation reads a kernel and yields proposals and refusals; it runs nothing and decides nothing. Everything it
+proposes keeps results bit-identical in its author's mind; whether it does is for the gate to find.
+"""
+
+from __future__ import annotations
+
+from . import unroll
+from .proposal import Proposal, Refusal, Transformation
+
+BY_NAME: dict[str, Transformation] = {unroll.NAME: unroll.propose}
+
+__all__ = ["BY_NAME", "Proposal", "Refusal", "Transformation"]

@@ -1,0 +1,34 @@
+"""What a transformation answers: a change it proposes, or why it leaves a place alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """transformation, parameters: what it is, {"factor": 4}. line: of the place. edits: of the whole source."""
+
+    transformation: str
+    kernel: str
+    line: int
+    description: str
+    edits: tuple[Edit, ...]
+    parameters: dict[str, int | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A place that the transformation leaves alone, and why."""
+
+    transformation: str
+    kernel: str
+    line: int
+    reason: str
+
+
+Transformation = Callable[[HipSource, Kernel, tuple[int, ...]], Iterator[Proposal | Refusal]]
+"""(source, kernel, factors) -> proposals and refusals in source order; factors: for those that have one."""

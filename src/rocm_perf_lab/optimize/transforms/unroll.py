@@ -1,0 +1,60 @@
+"""Unroll a loop by telling the compiler to: it keeps the order of floating-point operations and handles the remainder.
+
+What is gained is that loads of several iterations can be under way at once. Only innermost loops are proposed; a loop that
+holds anything but plain arithmetic and memory accesses is left alone, as is one whose author has said how to unroll it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Loop
+
+from .proposal import Proposal, Refusal
+
+NAME = "unroll"
+
+
+def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    """One proposal a loop and factor. factors: 2 to 8."""
+    for loop in kernel.all_loops():
+        if reason := why_not(loop):
+            yield Refusal(NAME, kernel.name, loop.span.line, reason)
+            continue
+        for factor in factors:
+            if loop.trip_count is None or factor <= loop.trip_count:
+                yield Proposal(
+                    transformation=NAME,
+                    kernel=kernel.name,
+                    line=loop.span.line,
+                    description=f"unroll the loop of line {loop.span.line} by {factor}",
+                    edits=(_pragma(source.text, loop, factor),),
+                    parameters={"factor": factor},
+                )
+
+
+def why_not(loop: Loop) -> str | None:
+    """Why this loop is left alone; None where it may be unrolled."""
+    if loop.in_macro:
+        return "it is written by a macro"
+    if loop.hint:
+        return "its author has said how to unroll it"
+    if loop.found:
+        return f"it holds a {loop.found[0]}"
+    if not loop.innermost:
+        return "it is not innermost"
+    if loop.kind not in ("for", "while", "do"):
+        return f"it is a {loop.kind} loop"
+    if loop.trip_count is not None and loop.trip_count < 2:
+        return f"it runs {loop.trip_count} times"
+    return None
+
+
+def _pragma(text: bytes, loop: Loop, factor: int) -> Edit:
+    """The pragma needs a line of its own: before the loop's line, or breaking it where something stands before the loop."""
+    start = loop.span.start
+    line = text.rfind(b"\n", 0, start) + 1
+    before = text[line:start]
+    if before.strip():
+        return Edit(start, start, f"\n#pragma unroll {factor}\n")
+    return Edit(start, start, f"#pragma unroll {factor}\n{before.decode()}")

@@ -1,9 +1,9 @@
 """One vector copy in one table: recorded MI200 durations, the modelled gfx942, and what their memory allows at best.
 
-    python benchmarks/vcopy_table.py VCOPY_PROGRAM RECORDED_FOLDER
+    python benchmarks/vcopy_table.py [VCOPY_PROGRAM [RECORDED_FOLDER]]
 
-VCOPY_PROGRAM: the testbed's vcopy. RECORDED_FOLDER: rocprofiler-compute's vcopy workload on MI200, with timestamps.csv and
-sysinfo.csv.
+VCOPY_PROGRAM: the testbed's vcopy; else the one that was built. RECORDED_FOLDER: rocprofiler-compute's vcopy workload on
+MI200, with timestamps.csv and sysinfo.csv; without, the table has no recorded rows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from rocm_perf_lab import native
 from rocm_perf_lab.arch.counters import SOFTWARE_TARGET
 
 ELEMENTS = 1048576
@@ -41,18 +42,21 @@ def modelled(program: Path) -> list[int]:
             return [ns for (ns,) in database.execute("select duration from kernels where name like 'vecCopy%' order by start")]
 
 
-def table(program: Path, folder: Path) -> list[tuple[str, int, float]]:
-    """Rows of (what, ns, GB/s): recorded above, modelled below, the physical limit after each."""
-    measured, mi200_gbps = recorded(folder)
-    rows = [(f"MI200, recorded, dispatch {i}", ns, BYTES / ns) for i, ns in enumerate(measured)]
-    rows.append(("MI200, HBM at its peak", round(BYTES / mi200_gbps), mi200_gbps))
+def table(program: Path, folder: Path | None) -> list[tuple[str, int, float]]:
+    """Rows of (what, ns, GB/s): recorded above, modelled below, what memory allows between."""
+    rows = []
+    if folder is not None:
+        measured, mi200_gbps = recorded(folder)
+        rows += [(f"MI200, recorded, dispatch {i}", ns, BYTES / ns) for i, ns in enumerate(measured)]
+        rows.append(("MI200, HBM at its peak", round(BYTES / mi200_gbps), mi200_gbps))
     rows.append(("MI300X, HBM at its peak", round(BYTES / MI300X_GBPS), MI300X_GBPS))
     rows += [(f"{SOFTWARE_TARGET}, modelled, dispatch {i}", ns, BYTES / ns) for i, ns in enumerate(modelled(program))]
     return rows
 
 
 def main() -> None:
-    for what, ns, gbps in table(*(Path(argument).resolve() for argument in sys.argv[1:3])):
+    program, folder = ([Path(argument).resolve() for argument in sys.argv[1:3]] + [None, None])[:2]
+    for what, ns, gbps in table(program or native.device_library().parents[1] / "testbed" / "vcopy", folder):
         print(f"{what:32} {ns:>8} ns {gbps:>8.0f} GB/s")
 
 

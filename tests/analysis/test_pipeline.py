@@ -10,7 +10,7 @@ import pytest
 
 import rocpd_database
 from rocm_perf_lab.analysis.pipeline import analyse
-from rocm_perf_lab.errors import NoKernelsError
+from rocm_perf_lab.errors import NoKernelsError, TraceError
 from rocpd_database import Copy, Dispatch
 
 
@@ -111,3 +111,15 @@ def test_the_traces_are_left_as_they_were(tmp_path, shared_data):
     before = copy.read_bytes()
     analyse(copy)
     assert copy.read_bytes() == before and list(tmp_path.iterdir()) == [copy]
+
+
+@pytest.mark.parametrize("other", [rocpd_database.MODELLED | {"timing_parameters": "beef"}, None])
+@pytest.mark.parametrize("role", ["repeats", "counters"])
+def test_times_of_different_models_are_never_compared(tmp_path, other, role):
+    work = [Dispatch("k", 100, 300, counters={"SQ_WAVES": [4]})]
+    base = rocpd_database.write(tmp_path / "base.db", work, own=rocpd_database.MODELLED)
+    second = rocpd_database.write(tmp_path / "second.db", work, own=other)
+    named = r"base\.db are modelled .* f00d, .*second\.db (modelled .* beef|measured): .*compared"
+    with pytest.raises(TraceError, match=named):
+        analyse(base, **{role: [second]})
+    assert analyse(base, **{role: [base]}).profile.timing_parameters == "f00d"

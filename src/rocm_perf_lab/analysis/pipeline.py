@@ -54,7 +54,8 @@ def analyse(
     kernel: a regular expression for the kernels to report on, out of the whole path; None for all.
     speedups: what to run the graph again with.
 
-    Raises TraceError for a trace that cannot be read, NoKernelsError if the base run dispatched no kernel.
+    Raises TraceError for a trace that cannot be read or whose times cannot be compared with those of the base run,
+    NoKernelsError if the base run dispatched no kernel.
     """
     trace = _read(base, part)
     if not len(trace.dispatches):
@@ -63,6 +64,9 @@ def analyse(
             "check that it is a HIP program and that it reaches its kernels",
         )
     passes = [_read(source, replace(part, window=None)) for source in counters]
+    again = [_read(source, part) for source in repeats]
+    for run in (*passes, *again):
+        _check_one_clock(trace, run)
     symbols = _wanted(symbols_of(trace), kernel)
     selection = select(trace, symbols)
     dag = build_dag(trace)
@@ -81,7 +85,7 @@ def analyse(
         trace=trace,
         selection=selection,
         device=devices[int(trace.dispatches.agent_id[selection.row])],
-        stability=_stability(trace, [_read(source, part) for source in repeats]),
+        stability=_stability(trace, again),
         kernels=kernels,
         dag=dag,
         path=path,
@@ -97,6 +101,18 @@ def _read(source: Path | Origin, part: Part) -> Trace:
     if isinstance(source, Origin):
         return read_trace(source.path, source.suffix, part)
     return read_trace(source, None, part)
+
+
+def _check_one_clock(base: Trace, other: Trace) -> None:
+    """Measured and modelled times, or times of two sets of parameters, say nothing about each other."""
+    if (base.timing, base.timing_parameters) == (other.timing, other.timing_parameters):
+        return
+    first, second = (f"{run.timing} with the parameters {run.timing_parameters}" if run.timing_parameters else run.timing
+                     for run in (base, other))  # fmt: skip
+    raise TraceError(
+        f"times in {base.path} are {first}, those in {other.path} {second}: they cannot be compared",
+        "analyse them one by one, or make both traces again",
+    )
 
 
 def _wanted(symbols: list[Symbol], kernel: str | None) -> list[Symbol]:

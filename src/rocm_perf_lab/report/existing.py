@@ -53,6 +53,9 @@ def analyse_existing(paths: Sequence[Path], request: Request, destination: Path,
         results = analyse_ranks(found, folders, request, directory, scheduler, _progress(len(found), note))
         together = _with_content(found, folders, results, notes, note)
         _check_patterns(request, together)
+        if len({(one.reports.profile.timing, one.reports.profile.timing_parameters) for one in together}) > 1:
+            notes.append("times of the ranks are measured and modelled, or of different timing parameters: do not compare them")
+            note(notes[-1])
         for one in together:
             write_json(directory / one.folder, one.reports.by_name())
         if lacking := sum(not result.has_table and result.empty is None for result in results):

@@ -20,6 +20,11 @@ class Rank:
     def number(self) -> int | None:
         return self.base.rank
 
+    def absolute(self) -> Rank:
+        """With absolute paths, for processes in other folders."""
+        repeats, counters = ([origin.absolute() for origin in group] for group in (self.repeats, self.counters))
+        return Rank(self.base.absolute(), repeats, counters)
+
 
 def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
     """The ranks, in order of their numbers or else of the databases, and what had to be assumed.

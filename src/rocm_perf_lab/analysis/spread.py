@@ -86,6 +86,7 @@ def analyse_ranks(
     process that analyses is killed.
     """
     directory = directory.resolve()
+    ranks = [rank.absolute() for rank in ranks] if scheduler is not None else ranks  # workers have folders of their own
     if len(ranks) == 1 and scheduler is None:
         return [analyse_rank(ranks[0], request, directory, folders[0])]
     results = []

@@ -48,7 +48,8 @@ def read_hip_calls(connection: Connection, event_id: np.ndarray) -> HipCalls | N
         regions, events = table(connection, "region"), table(connection, "event")
     except MissingTable:
         return None
-    if "stack_id" not in _columns(connection, events):
+    is_empty = connection.execute(f'SELECT 1 FROM "{regions}" LIMIT 1').fetchone() is None
+    if is_empty or "stack_id" not in _columns(connection, events):
         return None
     columns = integer_columns(connection, ("id", "tid", "start", '"end"', "name_id", "event_id"), f'"{regions}"', "id")
     check.rows("host calls", columns[0], columns[2], columns[3])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocm_perf_lab.errors import TraceError
@@ -30,6 +30,9 @@ class Origin:
     rank: int | None
     span: tuple[int, int] | None
     has_counters: bool
+
+    def absolute(self) -> Origin:
+        return replace(self, path=self.path.resolve())
 
     def overlaps(self, other: Origin) -> bool:
         """Whether both ran kernels at one time, by the clock of one machine."""

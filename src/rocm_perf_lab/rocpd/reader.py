@@ -99,7 +99,7 @@ def _kernel(id: int, symbol: str, name: str | None, *numbers: int | None) -> Ker
     return Kernel(id, symbol, name, *(check.integer(number, "a kernel's resources") for number in numbers))
 
 
-_DISPATCH_COLUMNS = (
+DISPATCH_COLUMNS = (
     "id", "event_id", "kernel_id", "agent_id", "queue_id", "stream_id", "start", '"end"', "group_segment_size",
     "private_segment_size", "workgroup_size_x", "workgroup_size_y", "workgroup_size_z", "grid_size_x", "grid_size_y",
     "grid_size_z",
@@ -107,7 +107,7 @@ _DISPATCH_COLUMNS = (
 
 
 def _dispatches(connection: Connection) -> Dispatches:
-    columns = integer_columns(connection, _DISPATCH_COLUMNS, f'"{table(connection, "kernel_dispatch")}"', "id")
+    columns = integer_columns(connection, DISPATCH_COLUMNS, f'"{table(connection, "kernel_dispatch")}"', "id")
     grid = _side_by_side(columns, 13)
     workgroup = _side_by_side(columns, 10)
     dispatches = Dispatches(*columns[:10], workgroup=workgroup, grid=grid)
@@ -123,8 +123,11 @@ def _side_by_side(columns: list[np.ndarray], first: int) -> np.ndarray:
     return three
 
 
+COPY_COLUMNS = ("id", "event_id", "stream_id", "start", '"end"', "size", "name_id")
+
+
 def _copies(connection: Connection, agents: dict[int, Agent]) -> Copies:
-    names = ("id", "event_id", "stream_id", "start", '"end"', "size", "name_id", *_optional(connection))
+    names = (*COPY_COLUMNS, *_optional(connection))
     columns = integer_columns(connection, names, f'"{table(connection, "memory_copy")}"', "id")
     id, event, stream, start, end, size, name_id = columns[:7]
     check.rows("copies", id, start, end)

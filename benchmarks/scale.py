@@ -1,0 +1,155 @@
+"""How long a large trace takes to analyse, against reading it: rocm-perf analyze and the sqlite3 command line by turns.
+
+    python benchmarks/scale.py [--dispatches N] [--rounds N] [--host] [--no-peers] [--cache DIR]
+
+The database is generated once and kept in the cache. A round is `sqlite3 FILE 'select <the columns that the analysis
+reads>' > /dev/null`, then the whole analysis in a process of its own: statistics per kernel, graph, critical path, slack,
+what-if, JSON, Parquet per dispatch. Printed are medians over the rounds of wall time, of processor time and of their ratios,
+and the largest memory. Exit status 1 if the analysis takes more than twice the wall time of reading, or 4 GB.
+
+Peers work on a smaller trace (--peer-dispatches), beside the analysis of the same: a plain Python loop over the rows, the view
+top_kernels that rocpd's schema brings for its summaries, and `rocpd summary` and Holistic Trace Analysis if installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from traces.rocpd_generator import generate
+
+from rocm_perf_lab.rocpd.reader import COPY_COLUMNS, DISPATCH_COLUMNS
+
+HERE = Path(__file__).resolve().parent
+MOST_RATIO, MOST_BYTES = 2.0, 4e9
+
+
+@dataclass(frozen=True)
+class Usage:
+    wall: float
+    processor: float
+    bytes: int
+
+
+def measured(command: Sequence[str | Path]) -> Usage:
+    """Runs a command with its output thrown away. RuntimeError if it fails."""
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            raise RuntimeError(f"{command[0]} failed: {errors.read().decode(errors='replace')[-2000:]}")
+    return Usage(time.monotonic() - began, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+
+
+def reading(database: Path, host: bool) -> Usage:
+    """The sqlite3 command line on the columns that the analysis uses."""
+    selects = [
+        f"SELECT {', '.join(DISPATCH_COLUMNS)} FROM rocpd_kernel_dispatch",
+        f"SELECT {', '.join(COPY_COLUMNS)} FROM rocpd_memory_copy",
+    ]
+    if host:
+        selects += ['SELECT id, tid, start, "end", name_id, event_id FROM rocpd_region', "SELECT id, stack_id FROM rocpd_event"]
+    return measured(["sqlite3", database, "; ".join(selects)])
+
+
+def analysis(database: Path, scratch: Path) -> Usage:
+    return measured([sys.executable, "-m", "rocm_perf_lab", "analyze", "--json", "-o", scratch / "out", database])
+
+
+def cached(folder: Path, dispatches: int, host: bool) -> Path:
+    """The generated database; another generator or schema makes another."""
+    sources = [HERE / "traces" / "rocpd_generator.py", HERE.parent / "native" / "tools" / "rocpd" / "schema.sql"]
+    version = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+    path = folder / f"{dispatches}{'_host' if host else ''}_{version}.db"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        print(f"generating {path}", file=sys.stderr)
+        partial = path.with_suffix(".partial")
+        generate(partial, dispatches, host)
+        partial.rename(path)
+    path.read_bytes()  # into the page cache, for all that follow
+    return path
+
+
+def compare(database: Path, rounds: int, host: bool, scratch: Path) -> bool:
+    """Prints the table; whether the bounds hold."""
+    pairs = []
+    for number in range(rounds):
+        pairs.append((reading(database, host), analysis(database, scratch)))
+        print(f"round {number + 1}: {pairs[-1][0].wall:.1f} s, {pairs[-1][1].wall:.1f} s", file=sys.stderr)
+    read, ours = zip(*pairs, strict=True)
+    print("| | median | min | max |\n|---|---|---|---|")
+    ratio = row("analysis / reading, wall time", [b.wall / a.wall for a, b in pairs])
+    row("analysis / reading, processor time", [b.processor / a.processor for a, b in pairs])
+    for name, usages in (("reading with sqlite3", read), ("analysis", ours)):
+        row(f"{name}, s of wall time", [usage.wall for usage in usages])
+        row(f"{name}, s of processor time", [usage.processor for usage in usages])
+    row("analysis, GB of memory", [usage.bytes / 1e9 for usage in ours])
+    return ratio <= MOST_RATIO and max(usage.bytes for usage in ours) < MOST_BYTES
+
+
+def row(name: str, values: Sequence[float]) -> float:
+    median = statistics.median(values)
+    print(f"| {name} | {median:.2f} | {min(values):.2f} | {max(values):.2f} |")
+    return median
+
+
+def peers(database: Path, rounds: int, scratch: Path) -> None:
+    """Of each peer the median wall and processor time, and what of the work it does."""
+    statistics_only = 'SELECT * FROM "top_kernels"'
+    ours = [sys.executable, "-m", "rocm_perf_lab", "analyze", "--json", "-o", scratch / "out", database]
+    commands = {
+        "rocm-perf analyze": (ours, "all"),
+        "plain Python row loop": ([sys.executable, HERE / "peers" / "row_loop.py", database, scratch / "loop"],
+                                  "totals, path, slack, JSON, CSV"),
+        "rocpd's view top_kernels": (["sqlite3", database, statistics_only], "totals per kernel"),
+    }  # fmt: skip
+    if shutil.which("rocpd"):
+        commands["rocpd summary"] = (["rocpd", "summary", "-i", database], "totals per kernel and API")
+    print("\n| peer | wall, s | processor, s | memory, GB | does |\n|---|---|---|---|---|")
+    results: dict[str, list[Usage]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, (command, _) in commands.items():
+            results[name].append(measured(command))
+    for name, (_, does) in commands.items():
+        wall, processor, memory = (
+            statistics.median(getattr(u, f) for u in results[name]) for f in ("wall", "processor", "bytes")
+        )
+        print(f"| {name} | {wall:.1f} | {processor:.1f} | {memory / 1e9:.2f} | {does} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("--dispatches", type=int, default=10_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--host", action="store_true", help="with traced HIP calls")
+    parser.add_argument("--no-peers", dest="peers", action="store_false")
+    parser.add_argument("--peer-dispatches", type=int, default=1_000_000)
+    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rocm-perf-lab" / "benchmarks"
+    parser.add_argument("--cache", type=Path, default=default)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="scale-") as scratch:
+        analysis(cached(arguments.cache, 200_000, False), Path(scratch))  # so that the compiled loops are in their cache
+        holds = compare(
+            cached(arguments.cache, arguments.dispatches, arguments.host), arguments.rounds, arguments.host, Path(scratch)
+        )
+        if arguments.peers:
+            peers(cached(arguments.cache, arguments.peer_dispatches, False), arguments.rounds, Path(scratch))
+    sys.exit(0 if holds else f"the bounds do not hold: wall time {MOST_RATIO:g} times that of reading, {MOST_BYTES / 1e9:g} GB")
+
+
+if __name__ == "__main__":
+    main()

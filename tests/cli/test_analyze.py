@@ -171,11 +171,11 @@ def test_what_if_on_the_command_line(analyzed, analyze, tmp_path):
 # ---- several databases ----
 
 
-def rank(path: Path, number: int | None, work: list, start: int = 0) -> Path:
+def rank(path: Path, number: int | None, work: list, start: int = 0, own: dict | None = None) -> Path:
     """A database of one rank, of a run that began at `start`."""
     for item in work:
         item.start, item.end = item.start + start, item.end + start
-    rocpd_database.write(path, work)
+    rocpd_database.write(path, work, own)
     with sqlite3.connect(path) as connection:
         connection.execute("ALTER TABLE rocpd_info_process ADD environment TEXT")
         environment = {"HOME": "/"} | ({} if number is None else {"OMPI_COMM_WORLD_RANK": str(number)})
@@ -206,6 +206,14 @@ def test_ranks_side_by_side(analyzed, analyze, tmp_path):
     assert json.loads((tmp_path / "out" / "rank_1" / "dag.json").read_text()) == second["dag"]
     code, text, _ = analyze("late.db", "early.db", "-o", "out")
     assert code == 0 and "2 ranks" in text and "The slowest rank" in text
+
+
+def test_ranks_of_different_timing_parameters_are_told_apart(analyzed, tmp_path):
+    for number, parameters in enumerate(("f00d", "beef")):
+        own = rocpd_database.MODELLED | {"timing_parameters": parameters}
+        rank(tmp_path / f"{number}.db", number, [Dispatch("k", 0, 1000)], own=own)
+    (note,) = (note for note in analyzed("0.db", "1.db")["summary"]["notes"] if "timing parameters" in note)
+    assert "do not compare" in note
 
 
 def test_runs_of_one_rank_are_repeats_not_ranks(analyzed, tmp_path):

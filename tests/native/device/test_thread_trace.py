@@ -241,3 +241,22 @@ def test_matrix_units_are_busy_for_their_operations(traced):
         busy = {cycle for wave in waves if wave["simd"] == simd for cycle in range(wave["begin"], wave["end"])}
         cycles += len(busy)
     assert run.section()["mfma_fraction"] == pytest.approx(16 * matrix / cycles)
+
+
+# ---- what is traced ----
+
+
+def test_the_cu_and_the_simds_are_those_that_were_asked_for(testbed, rocm_perf_in, tmp_path):
+    command = (testbed("softmax_testbed"), "--kernel", "naive", "--rows", "5000", "--cols", "16")
+    options = ("--att-simd-select", "0x5", "--att-target-cu", "2")
+    rocm_perf_in(tmp_path, "profile", "--runs", 1, *options, "-o", "some", *command)
+    (folder,) = (tmp_path / "some" / ".rocpd_profile" / "att").glob("ui_output_agent_*")
+    waves = [document["wave"] for document in wave_files(folder).values()]
+    assert {wave["simd"] for wave in waves} == {0, 2} and {wave["cu"] for wave in waves} == {2}
+    assert_sums_close(folder)
+    # 20 workgroups are three on an XCD, whose CUs they fill from the first on.
+    rocm_perf_in(tmp_path, "profile", "--runs", 1, "--att-target-cu", "15", "-o", "none", *command)
+    (trace,) = (one for one in json.loads((tmp_path / "none" / "profile.json").read_text())["passes"] if one["output"] is None)
+    assert "no wave of the kernel ran on compute unit 15" in trace["reasons"]["output"]
+    kernels = json.loads((tmp_path / "none" / "analysis.json").read_text())["kernels"]
+    assert all(kernel["thread_trace"] is None and kernel["reasons"]["thread_trace"] for kernel in kernels)

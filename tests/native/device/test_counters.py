@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import io
+import json
 import re
 import sqlite3
 import sys
@@ -26,14 +28,20 @@ SCALAR_CACHES = 160  # rocprof-compute's sysinfo: sqc_per_gpu
 
 
 @pytest.fixture(scope="module")
-def vcopy_counters(testbed, tmp_path_factory, rocm_perf_in) -> list[dict[str, float]]:
-    """One dictionary counter -> value for each dispatch of vecCopy, in order; kernel arguments in host memory, as recorded."""
+def vcopy_run(testbed, tmp_path_factory, rocm_perf_in) -> Path:
+    """A run directory of three dispatches of vecCopy; kernel arguments in host memory, as recorded."""
     folder = tmp_path_factory.mktemp("vcopy")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HIP_FORCE_DEV_KERNARG", "0")
         command = (testbed("vcopy"), "-n", ELEMENTS, "-b", 256, "-i", 3)
         rocm_perf_in(folder, "profile", "--runs", 1, "-o", folder / "run", *command)
-    return kernel_counters(folder / "run", "vecCopy")
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def vcopy_counters(vcopy_run) -> list[dict[str, float]]:
+    """One dictionary counter -> value for each dispatch of vecCopy, in order."""
+    return kernel_counters(vcopy_run, "vecCopy")
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +182,13 @@ def test_vcopy_takes_the_time_of_the_recorded_mi300x(phase, vcopy_counters, shar
         if not least * min(recorded) <= expected <= most * max(recorded):
             wrong.append(what)
     assert not wrong
+
+
+def test_every_document_names_the_timing_parameters(vcopy_run, timing_parameters):
+    text = "".join(f"{name}={timing_parameters[name]['value']!r}\n" for name in sorted(timing_parameters))
+    expected = hashlib.sha256(text.encode()).hexdigest()[:16]
+    for name in ("profile", "roofline", "dag", "analysis"):
+        assert json.loads((vcopy_run / f"{name}.json").read_text())["timing_parameters"] == expected
 
 
 def test_the_device_offers_what_the_table_says(vcopy_counters):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rocm_perf_lab.analysis.counters import SymbolCounters
+from rocm_perf_lab.analysis.ceilings import Ceiling, Ceilings
+from rocm_perf_lab.analysis.counters import SymbolCounters, sum_of
 from rocm_perf_lab.analysis.device import device_of
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.headroom import headroom
@@ -27,7 +30,7 @@ def test_a_streaming_kernel_by_hand():
     """64 Mi FMA wave instructions would be too many: 1 Mi FMAs, 64 MiB read in 128-byte requests, 1 ms."""
     found = roof(SQ_INSTS_VALU_FMA_F32=2.0**20, TCC_BUBBLE_sum=2.0**19, TCC_EA0_RDREQ_sum=2.0**19)
     flops, bytes = 2 * 64 * 2**20, 128 * 2**19
-    assert (found.flops.value, found.levels[0].bytes.value) == (flops, bytes)
+    assert (found.flops.value, found.levels[0].work.value) == (flops, bytes)
     assert found.intensity.value == flops / bytes == 2
     assert found.gflops.value == pytest.approx(flops / 1e6)
     assert found.ridge.value == pytest.approx(PEAK_F32 / 5300e9)
@@ -72,7 +75,7 @@ def test_one_missing_counter_leaves_the_rest_standing():
     counters = {name: value for name, value in NOTHING.items() if name != "SQ_INSTS_VALU_MFMA_MOPS_F8"}
     found = roofline(SymbolCounters(counters | {"TCC_EA0_WRREQ_sum": 8.0}), 1000, device_of(MI300X))
     assert found.flops.value is None and found.flops.not_collected == ("SQ_INSTS_VALU_MFMA_MOPS_F8",)
-    assert found.levels[0].bytes.value == 256 and found.levels[0].fraction.value > 0
+    assert found.levels[0].work.value == 256 and found.levels[0].fraction.value > 0
     assert found.position is None
     assert found.fraction.value is None and "MOPS_F8" in found.fraction.reason
 
@@ -81,8 +84,8 @@ def test_given_figures_take_the_place_of_the_device_s():
     device = device_of(MI300X, clock_mhz=1000, memory_bandwidth_gbps=100)
     found = roof(device=device, SQ_INSTS_VALU_ADD_F64=2.0**20, TCC_EA0_WRREQ_64B_sum=1000.0, TCC_EA0_WRREQ_sum=1000.0)
     part = next(p for p in found.arithmetic if (p.precision, p.pipe) == ("f64", "valu"))
-    assert part.peak_gflops.value == 304 * 1000 * 128 / 1e3
-    assert found.levels[0].peak_gbps.value == 100
+    assert part.peak.value == 304 * 1000 * 128 / 1e3
+    assert found.levels[0].peak.value == 100
 
 
 def test_a_partition_has_its_own_cus_and_an_unknown_product_no_bandwidth():
@@ -91,7 +94,7 @@ def test_a_partition_has_its_own_cus_and_an_unknown_product_no_bandwidth():
     unknown = device_of(Agent(1, "GPU", "gfx942", "", 0x1234, {"cu_count": 80, "max_engine_clk_fcompute": 2100}))
     found = roof(device=unknown, TCC_EA0_WRREQ_sum=8.0)
     assert found.position is None
-    assert "0x1234" in found.levels[0].peak_gbps.reason and "--memory-bandwidth" in found.levels[0].peak_gbps.reason
+    assert "0x1234" in found.levels[0].peak.reason and "--memory-bandwidth" in found.levels[0].peak.reason
 
 
 def test_amdahl_bounds_the_program():
@@ -120,6 +123,86 @@ def test_no_headroom_is_0_and_never_less():
 
 def test_without_times_there_are_bytes_but_no_rates():
     found = roof(time_ns=0, TCC_EA0_WRREQ_sum=8.0)
-    assert found.levels[0].bytes.value == 256
-    assert found.levels[0].gbps.value is None and "start and end" in found.levels[0].gbps.reason
+    assert found.levels[0].work.value == 256
+    assert found.levels[0].rate.value is None and "start and end" in found.levels[0].rate.reason
     assert found.fraction.value is None
+
+
+# ---- measured ceilings ----
+
+
+def measured(bandwidth=None, arithmetic=None):
+    def rates(table):
+        return {key: Ceiling(rate, rate, rate) for key, rate in (table or {}).items()}
+
+    return Ceilings("roofline.csv", None, None, rates(bandwidth), rates(arithmetic))
+
+
+def test_measured_ceilings_stand_beside_the_peaks_by_hand():
+    """64 MiB at 4000 GB/s of HBM where the sheet says 5300; FMAs at 70 of 81.7 TFLOP/s."""
+    work = dict(SQ_INSTS_VALU_FMA_F32=2.0**20, TCC_BUBBLE_sum=2.0**19, TCC_EA0_RDREQ_sum=2.0**19)
+    ceilings = measured({"HBM": 4000.0}, {("f32", "valu"): 70_000.0})
+    found = roofline(SymbolCounters(NOTHING | work), 1_000_000, device_of(MI300X), ceilings)
+    flops, bytes = 2 * 64 * 2**20, 128 * 2**19
+    hbm, l2 = found.level("HBM"), found.level("L2")
+    f32 = next(part for part in found.arithmetic if (part.precision, part.pipe) == ("f32", "valu"))
+    assert hbm.fraction_of_ceiling.value == pytest.approx(bytes / 1e6 / 4000)
+    assert f32.fraction_of_ceiling.value == pytest.approx(flops / 1e6 / 70_000)
+    assert l2.ceiling.value is None and "roofline.csv" in l2.ceiling.reason
+    assert found.reachable_gflops.value == pytest.approx(flops / (bytes / 4000))
+    assert found.attainable_gflops.value == pytest.approx(flops / (bytes / 5300))
+    assert found.fraction_of_reachable.value > found.fraction.value
+    assert headroom(found, Evidence({}), 1.0).ceiling_ns.value == pytest.approx(bytes / 4000)
+
+
+def test_without_ceilings_their_fields_are_null_with_the_reason():
+    found = roof(TCC_EA0_WRREQ_sum=8.0)
+    assert found.level("HBM").ceiling.value is None and "--ceilings" in found.level("HBM").ceiling.reason
+    assert found.reachable_gflops.value is None and "--ceilings" in found.fraction_of_reachable.reason
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**9), st.floats(0, 1e12), st.floats(0, 1e12)), min_size=1, max_size=5))
+def test_several_kernels_together_are_sums_over_sums(kernels):
+    parts = [SymbolCounters(NOTHING | {"SQ_INSTS_VALU_FMA_F32": fma, "TCC_EA0_WRREQ_sum": w}) for _, fma, w in kernels]
+    time_ns = sum(ns for ns, _, _ in kernels)
+    together = roofline(sum_of(parts), time_ns, device_of(MI300X))
+    flops, bytes = 128 * sum(fma for _, fma, _ in kernels), 32 * sum(w for *_, w in kernels)
+    assert together.gflops.value == pytest.approx(flops / time_ns)
+    assert together.level("HBM").rate.value == pytest.approx(bytes / time_ns)
+    if bytes:
+        assert together.intensity.value == pytest.approx(flops / bytes)
+
+
+def test_together_kernels_have_only_what_all_of_them_have():
+    some = {name: value for name, value in NOTHING.items() if name != "TCC_BUBBLE_sum"}
+    together = roofline(sum_of([SymbolCounters(NOTHING), SymbolCounters(some)]), 1000, device_of(MI300X))
+    assert together.level("HBM").work.not_collected == ("TCC_BUBBLE_sum",)
+
+
+# ---- other families ----
+
+
+def test_what_passes_the_mall_is_all_traffic_beyond_the_l2():
+    found = roof(TCC_BUBBLE_sum=65536.0, TCC_EA0_RDREQ_sum=65536.0)
+    assert [level.name for level in found.levels] == ["HBM", "MALL", "L2", "L1", "LDS"]
+    assert found.level("MALL").work == found.level("HBM").work
+    assert found.level("MALL").peak.value == 17200
+    mi250x = Agent(1, "GPU", "gfx90a", "", 0x7408, {"cu_count": 110, "num_xcc": 1, "max_engine_clk_fcompute": 1700})
+    cdna2 = roofline(SymbolCounters(dict.fromkeys(family_of("gfx90a").counters(), 1.0)), 1000, device_of(mi250x))
+    assert [level.name for level in cdna2.levels] == ["HBM", "L2", "L1", "LDS"]
+
+
+def test_rdna2_has_the_bytes_beyond_its_l2_and_a_reason_for_the_rest():
+    """A copy of 1 MiB in 128-byte reads and 64-byte writes."""
+    rx6800xt = Agent(1, "GPU", "gfx1030", "", 0x73BF, {"cu_count": 72, "num_xcc": 1, "max_engine_clk_fcompute": 2250})
+    counters = dict.fromkeys(family_of("gfx1030").counters(), 0.0)
+    counters |= {"GL2C_EA_RDREQ_128B_sum": 8192.0, "GL2C_MC_WRREQ_sum": 16384.0, "GL2C_EA_WRREQ_64B_sum": 16384.0}
+    found = roofline(SymbolCounters(counters), 10_000, device_of(rx6800xt))
+    assert found.level("HBM").work.value == 2 * 2**20
+    assert found.level("HBM").fraction.value == pytest.approx(2 * 2**20 / 1e4 / 512)
+    for name in ("L2", "L1", "LDS"):
+        assert found.level(name).work.value is None and "gfx1030" in found.level(name).work.reason
+    peaks = {(part.precision, part.pipe): part for part in found.arithmetic}
+    assert peaks["f32", "valu"].peak.value == pytest.approx(20_736)  # 20.7 TFLOP/s
+    assert peaks["f16", "valu"].work.value is None and "floating-point" in peaks["f16", "valu"].work.reason
+    assert found.flops.value is None and found.position is None

@@ -65,3 +65,29 @@ def test_both_files_say_the_same_and_are_labelled(measured):
 def test_an_unknown_benchmark_is_one_clear_error(rocm_perf, native_dir):
     run = rocm_perf("ceilings", "--device", "gfx942", "--only", "L9")
     assert run.returncode == 2 and "L9" in run.stderr and "mfma_f16" in run.stderr
+
+
+def test_a_profile_against_them_has_both_roofs(measured, testbed, tmp_path, rocm_perf_in):
+    """A copy: what it attains is nearer to what a stream of reads attained than to the data sheet."""
+    ceilings = measured[1] / "ceilings.json"
+    options = ("--device", "gfx942", "--runs", 1, "--no-deep-analysis", "--json", "-o", tmp_path / "run", "--ceilings", ceilings)
+    run = rocm_perf_in(tmp_path, "profile", *options, testbed("bottlenecks"), "--kernel", "streams")
+    found = json.loads(run.stdout)
+    assert found["roofline"]["ceilings"] == {"source": "ceilings.json", "timing": "modelled"}
+    streams = next(roof for roof in found["roofline"]["kernels"] if roof["kernel"].startswith("streams"))
+    hbm = streams["levels"][0]
+    reached = next(entry["value"] for entry in measured[0]["ceilings"] if entry.get("level") == "HBM")
+    assert hbm["measured_gbps"] == reached
+    assert hbm["fraction_of_measured"] == pytest.approx(hbm["gbps"] / reached)
+    assert hbm["fraction"] < hbm["fraction_of_measured"] < 1.05
+    assert streams["levels"][2]["measured_gbps"] is None  # L2 was not among those chosen
+    total = found["roofline"]["total"]  # one kernel: the same
+    assert (total["gflops"], total["levels"][0]["bytes"]) == (streams["gflops"], hbm["bytes"])
+
+
+def test_ceilings_of_another_target_are_refused_before_the_program_runs(rocm_perf, testbed, tmp_path):
+    other = {"target": "gfx90a", "timing": "measured", "ceilings": [{"level": "HBM", "value": 1.0, "low": 1.0, "high": 1.0}]}
+    (tmp_path / "c.json").write_text(json.dumps(other))
+    run = rocm_perf("profile", "--device", "gfx942", "--ceilings", "c.json", testbed("vcopy"))
+    assert run.returncode == 2 and "gfx90a" in run.stderr and "PASS" not in run.stdout
+    assert not list(tmp_path.glob("*.rocm-perf"))

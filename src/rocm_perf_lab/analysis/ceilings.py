@@ -12,12 +12,12 @@ import io
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.arch.family import Pipe
-from rocm_perf_lab.errors import MissingInputError, TraceError
+from rocm_perf_lab.errors import MissingInputError, TraceError, UsageError
 
 LEVELS = ("HBM", "MALL", "L2", "L1", "LDS")
 _MEND = "give a roofline.csv of rocprof-compute or a ceilings.json of `rocm-perf ceilings`"
@@ -58,6 +58,20 @@ def read_ceilings(path: Path, device: int = 0) -> Ceilings:
     if not ceilings.bandwidth and not ceilings.arithmetic:
         raise TraceError(f"{path} holds no ceilings", _MEND)
     return ceilings
+
+
+def ceilings_for(path: Path, targets: Iterable[str], timing: str) -> Ceilings:
+    """The ceilings of a file, for kernels that ran on these targets and whose times are 'measured' or 'modelled'.
+
+    Raises UsageError if the file says that it is about another target or kind of times.
+    """
+    found = read_ceilings(path)
+    other = next((target for target in targets if found.target not in (None, target.split(":")[0])), None)
+    if other:
+        raise UsageError(f"{path} holds ceilings of {found.target}, but the kernels ran on {other}", "measure its own")
+    if found.timing and found.timing != timing:
+        raise UsageError(f"{path} holds {found.timing} ceilings, but the kernels' times are {timing}", "make both on the same")
+    return found
 
 
 # ---- roofline.csv ----

@@ -40,6 +40,13 @@ def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, Symbol
     return {name: SymbolCounters(values[name], _notes(uneven[name])) for name in dispatched}
 
 
+def sum_of(parts: Sequence[SymbolCounters]) -> SymbolCounters:
+    """Several symbols together: the counters that all of them have."""
+    common = set.intersection(*(set(part.values) for part in parts))
+    values = {name: sum(part.values[name] for part in parts) for name in sorted(common)}
+    return SymbolCounters(values, tuple(dict.fromkeys(note for part in parts for note in part.notes)))
+
+
 def _sums(trace: Trace, symbol: Symbol) -> dict[str, tuple[float, int]]:
     """counter -> (sum, number of dispatches it was collected on), for those collected at all."""
     sums = {}

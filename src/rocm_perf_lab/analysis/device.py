@@ -11,7 +11,9 @@ from rocm_perf_lab.rocpd.tables import Agent
 
 @dataclass(frozen=True)
 class Device:
-    """cu: compute units. xcd: dies with an L2 each. clock: the peak shader clock. memory_bandwidth: peak, of HBM or GDDR."""
+    """cu: compute units. xcd: dies with an L2 each. clock: the peak shader clock. Bandwidths: peak, of HBM or GDDR and of the
+    cache before it.
+    """
 
     target: str
     family: Family | None
@@ -22,6 +24,7 @@ class Device:
     xcd: Value
     clock: Value  # MHz
     memory_bandwidth: Value  # GB/s
+    mall_bandwidth: Value  # GB/s
 
     @property
     def family_name(self) -> str:
@@ -41,6 +44,7 @@ def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbp
         xcd=_figure(agent, "num_xcc", product, "xcd", "dies"),
         clock=Value(clock_mhz, "MHz") if clock_mhz else _clock(agent, product),
         memory_bandwidth=Value(memory_bandwidth_gbps, "GB/s") if memory_bandwidth_gbps else _bandwidth(agent, product),
+        mall_bandwidth=_mall_bandwidth(agent, product),
     )
 
 
@@ -60,6 +64,13 @@ def _figure(agent: Agent, property: str, product: Product | None, key: str, unit
 
 def _clock(agent: Agent, product: Product | None) -> Value:
     return _figure(agent, "max_engine_clk_fcompute", product, "max_clock_mhz", "MHz")
+
+
+def _mall_bandwidth(agent: Agent, product: Product | None) -> Value:
+    if product and (known := product.figure("mall_gbps")):
+        return Value(float(known), "GB/s")
+    who = product.name if product else agent.target
+    return Value.missing("GB/s", f"products.toml has no bandwidth of the MALL for {who}")
 
 
 def _bandwidth(agent: Agent, product: Product | None) -> Value:

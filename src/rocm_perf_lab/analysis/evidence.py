@@ -93,7 +93,8 @@ def _parallelism(occupancy: DispatchOccupancy, device: Device) -> dict[str, Valu
     simds = device.family.occupancy_rules.simds
     per_simd = Value.missing("waves", device.cu.reason or "")
     if device.cu.value:
-        per_simd = Value(occupancy.waves / (device.cu.value * simds), "waves/SIMD")
+        units = device.cu.value / device.family.occupancy_rules.compute_units
+        per_simd = Value(occupancy.waves / (units * simds), "waves/SIMD")
     rounds = Value(occupancy.fill, "rounds") if occupancy.fill else Value.missing("rounds", device.cu.reason or "no waves fit")
     return {
         "theoretical_occupancy": Value(found.fraction, "fraction"),
@@ -120,12 +121,13 @@ def _activity(values: dict[str, Value], time_ns: int, device: Device) -> dict[st
         missing = Value.missing("fraction", device.cu.reason or device.clock.reason or NO_TIME)
         return dict.fromkeys(_SHARES, missing)
     cu_cycles = cu * clock * time_ns / 1e3
+    simd_cycles = cu_cycles * rules.simds / rules.compute_units
     whole = {
-        "valu_busy_fraction": cu_cycles * rules.simds / device.family.valu_cycles_per_instruction,
-        "mfma_busy_fraction": cu_cycles * rules.simds,
+        "valu_busy_fraction": simd_cycles / device.family.valu_cycles_per_instruction,
+        "mfma_busy_fraction": simd_cycles,
         "lds_busy_fraction": cu_cycles,
-        "achieved_occupancy": cu_cycles * rules.max_waves,
-        "mean_waves_per_simd": cu_cycles * rules.simds,
+        "achieved_occupancy": simd_cycles * rules.max_waves_per_simd,
+        "mean_waves_per_simd": simd_cycles,
     }
 
     def share(name: str) -> Value:

@@ -19,7 +19,8 @@ WORK_LEVELS = ("HBM", "MALL", "L2", "LDS")  # not L1: its lookups are what uncoa
 
 @dataclass(frozen=True)
 class Headroom:
-    """ceiling_ns: the least time for the present work; binding: what takes it. kernel_speedup: time / ceiling, from 1 on.
+    """ceiling_ns: the least time for the present work, under measured ceilings where they are known; binding: what takes it.
+    kernel_speedup: time / ceiling, from 1 on.
 
     fraction: of the kernel's time, that it could lose. program_speedup: of the GPU span.
     priority: fraction times the kernel's share of the critical path: how much of the program's span is to be won, at most.
@@ -56,9 +57,9 @@ def headroom(roofline: Roofline | None, evidence: Evidence, fraction_of_path: fl
 def _limits(roofline: Roofline, evidence: Evidence) -> dict[str, float]:
     """The least time, ns, that each of the kernel's uses of the device takes, as far as it is known."""
     useful = 1 - (evidence.number("divergent_lane_fraction") or 0.0)
-    valu = sum(part.time_ns.value for part in roofline.arithmetic if part.pipe == "valu")
-    limits = {ARITHMETIC: roofline.compute_ns.value - valu * (1 - useful)}
-    times = {name: roofline.level(name).time_ns for name in WORK_LEVELS if roofline.has_level(name)}
+    pipes = [part.reachable_ns.value * (useful if part.pipe == "valu" else 1) for part in roofline.arithmetic]
+    limits = {ARITHMETIC: sum(pipes)}
+    times = {name: roofline.level(name).reachable_ns for name in WORK_LEVELS if roofline.has_level(name)}
     limits |= {name: time.value for name, time in times.items() if time.value is not None}
     issue = evidence.number("valu_busy_fraction")
     return limits if issue is None else limits | {ISSUE: issue * roofline.time_ns * useful}

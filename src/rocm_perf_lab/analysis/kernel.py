@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rocm_perf_lab.analysis.bottleneck import Bottleneck, classify
+from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.counters import SymbolCounters
 from rocm_perf_lab.analysis.critical_path import SymbolOnPath
 from rocm_perf_lab.analysis.device import Device
@@ -33,12 +34,17 @@ class KernelFindings:
 
 
 def study(
-    trace: Trace, symbol: Symbol, device: Device, counters: SymbolCounters, on_path: SymbolOnPath | None
+    trace: Trace,
+    symbol: Symbol,
+    device: Device,
+    counters: SymbolCounters,
+    on_path: SymbolOnPath | None,
+    ceilings: Ceilings | None = None,
 ) -> KernelFindings:
-    """Everything that a base trace and its counters say of one symbol."""
+    """Everything that a base trace and its counters say of one symbol. ceilings: measured ones of the device."""
     row = symbol.longest
     occupancy = dispatch_occupancy(trace, symbol, row, device)
-    roof = roofline(counters, symbol.total_ns, device)
+    roof = roofline(counters, symbol.total_ns, device, ceilings)
     evidence = gather(counters, symbol.total_ns, len(symbol.rows), occupancy, roof, device)
     return KernelFindings(
         symbol=symbol,

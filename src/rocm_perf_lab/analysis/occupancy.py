@@ -50,7 +50,8 @@ def dispatch_occupancy(trace: Trace, symbol: Symbol, row: int, device: Device) -
     if workgroup < 1:
         return DispatchOccupancy(resources, workgroups, None, None, None, "the trace has no workgroup size")
     found = device.family.occupancy(resources)
-    capacity = int(device.cu.value) * found.resident_waves_per_cu if device.cu.value else None
+    units = int(device.cu.value) // device.family.occupancy_rules.compute_units if device.cu.value else None
+    capacity = units * found.resident_waves_per_cu if units else None
     return DispatchOccupancy(
         resources,
         workgroups,

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rocm_perf_lab.analysis.counters import counters_by_symbol
+from rocm_perf_lab.analysis.ceilings import Ceilings, ceilings_for
+from rocm_perf_lab.analysis.counters import SymbolCounters, counters_by_symbol, sum_of
 from rocm_perf_lab.analysis.critical_path import critical_path
 from rocm_perf_lab.analysis.dag import build_dag
 from rocm_perf_lab.analysis.device import Device, device_of
 from rocm_perf_lab.analysis.idle import idle
 from rocm_perf_lab.analysis.kernel import study
+from rocm_perf_lab.analysis.roofline import Roofline, roofline
 from rocm_perf_lab.analysis.selection import select
 from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
@@ -39,6 +41,7 @@ def analyse(
     no_thread_trace: str = NOT_MADE,
     clock_mhz: float | None = None,
     memory_bandwidth_gbps: float | None = None,
+    ceilings: Path | None = None,
     part: Part = WHOLE,
     kernel: str | None = None,
     speedups: Sequence[Speedup] = (),
@@ -50,6 +53,7 @@ def analyse(
     counters: counter passes, for everything else.
     thread_trace: a folder with the files of one, as rocprofv3 writes them; no_thread_trace: why there is none.
     clock_mhz, memory_bandwidth_gbps: take the place of the device's known peak figures.
+    ceilings: a file with measured ones, see analysis.ceilings.
     part: what of the traces to analyse; a window of time is not looked for in counter passes, which run slower.
     kernel: a regular expression for the kernels to report on, out of the whole path; None for all.
     speedups: what to run the graph again with.
@@ -76,9 +80,18 @@ def analyse(
     sums = counters_by_symbol(trace, passes)
     devices = _devices(trace, clock_mhz, memory_bandwidth_gbps)
     family = devices[int(trace.dispatches.agent_id[selection.row])].family
+    targets = [device.target for device in devices.values()]
+    measured = ceilings_for(ceilings, targets, trace.timing) if ceilings else None
     traced = traced_kernels(thread_trace, family) if thread_trace else TracedKernels(reason=no_thread_trace)
     kernels = [
-        study(trace, symbol, _device_of_symbol(trace, symbol, devices), sums[symbol.kernel.symbol], on_path.get(symbol.name))
+        study(
+            trace,
+            symbol,
+            _device_of_symbol(trace, symbol, devices),
+            sums[symbol.kernel.symbol],
+            on_path.get(symbol.name),
+            measured,
+        )
         for symbol in symbols
     ]
     findings = Findings(
@@ -93,6 +106,8 @@ def analyse(
         idle=idle(trace, dag, path) if path else [],
         what_if=scenarios,
         shift=shift,
+        total=_total(trace, symbols, sums, devices, measured),
+        ceilings=measured,
     )
     return assemble(findings)
 
@@ -140,6 +155,17 @@ def _devices(trace: Trace, clock_mhz: float | None, memory_bandwidth_gbps: float
     if missing:
         raise TraceError(f"{trace.path} has dispatches on the unknown agent {missing[0]}", "profile the program again")
     return {id: device_of(trace.agents[id], clock_mhz, memory_bandwidth_gbps) for id in used}
+
+
+def _total(
+    trace: Trace, symbols: list[Symbol], sums: dict[str, SymbolCounters], devices: dict[int, Device], measured: Ceilings | None
+) -> Roofline | None:
+    """The roofline of all the program's own kernels together; None if they ran on several devices."""
+    own = [symbol for symbol in symbols if not symbol.is_runtime]
+    if len(devices) != 1 or not own:
+        return None
+    together = sum_of([sums[symbol.kernel.symbol] for symbol in own])
+    return roofline(together, sum(symbol.total_ns for symbol in own), next(iter(devices.values())), measured)
 
 
 def _device_of_symbol(trace: Trace, symbol: Symbol, devices: dict[int, Device]) -> Device:

@@ -5,79 +5,132 @@ peak memory bandwidth, a kernel is on the compute side of the ridge if t_compute
 effective peak, operations / t_compute, which makes the ridge a single operational intensity. Integer MFMA operations take
 their pipe's time but are no FLOPs. Source: Williams, Waterman,
 Patterson, "Roofline", CACM 52(4), 2009.
+
+Beside the peaks of data sheets stand measured ceilings, where they are given: what microbenchmarks reached on the device.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rocm_perf_lab.analysis.ceilings import LEVELS, Ceilings
 from rocm_perf_lab.analysis.counters import SymbolCounters
 from rocm_perf_lab.analysis.device import Device
-from rocm_perf_lab.arch.family import Family
-from rocm_perf_lab.arch.metric import Metric, Value
+from rocm_perf_lab.arch.family import Family, Pipe
+from rocm_perf_lab.arch.metric import Value
 
-MEMORY_LEVEL = "HBM"
+MEMORY_LEVEL, MALL_LEVEL = "HBM", "MALL"
 MALL_NOTE = (
-    "HBM bytes are all requests beyond L2: where a MALL (Infinity Cache) answers some of them, less reaches the memory, "
-    "and the fraction of its bandwidth can exceed 1"
+    "HBM and MALL bytes are all requests beyond L2, which pass the MALL (Infinity Cache): where it answers some of them, less "
+    "reaches the memory, and the fraction of its bandwidth can exceed 1"
 )
+NO_CEILINGS = "no measured ceilings were given (--ceilings)"
+NO_TIME = "the dispatches have no duration: start and end are equal"
 
 
 @dataclass(frozen=True)
-class Arithmetic:
-    """One pipe at one precision ('i8': integer operations). gflops: attained. time_ns: what they take at the peak."""
+class Roof:
+    """One rate against its roofs. peak: of the data sheet; ceiling: measured. time_ns: what the work takes at the peak,
+    reachable_ns: at the ceiling, where that is known, else at the peak.
+    """
+
+    work: Value  # FLOP, operations or bytes
+    rate: Value  # GFLOP/s or GB/s
+    peak: Value
+    fraction: Value
+    ceiling: Value
+    fraction_of_ceiling: Value
+
+    @property
+    def time_ns(self) -> Value:
+        return _apply(lambda work, rate: work / rate, "ns", self.work, self.peak)
+
+    @property
+    def reachable_ns(self) -> Value:
+        best = self.ceiling if self.ceiling.value else self.peak
+        return _apply(lambda work, rate: work / rate, "ns", self.work, best)
+
+
+@dataclass(frozen=True)
+class Arithmetic(Roof):
+    """One pipe at one precision ('i8': integer operations)."""
 
     precision: str
     pipe: str
-    flops: Value
-    gflops: Value
-    peak_gflops: Value
-    fraction: Value
-    time_ns: Value
 
 
 @dataclass(frozen=True)
-class Level:
-    """One level of the memory hierarchy. intensity: FLOP per byte that passes it. time_ns: what they take at the peak."""
+class Level(Roof):
+    """One level of the memory hierarchy. intensity: FLOP per byte that passes it."""
 
     name: str
-    bytes: Value
-    gbps: Value
-    peak_gbps: Value
-    fraction: Value
     intensity: Value
-    time_ns: Value
 
 
 @dataclass(frozen=True)
 class Roofline:
-    """All of a symbol's dispatches together. ceiling_ns: the least time its operations and bytes could take."""
+    """All of a symbol's dispatches together, or of several symbols. ceilings: the measured ones, None if none were given."""
 
     time_ns: int
     arithmetic: tuple[Arithmetic, ...]
     levels: tuple[Level, ...]
     flops: Value
     gflops: Value
-    attainable_gflops: Value
-    ridge: Value
-    compute_ns: Value
-    memory_ns: Value
+    operations: Value  # FLOP and integer operations
+    ceilings: Ceilings | None
     notes: tuple[str, ...]
+
+    @property
+    def compute_ns(self) -> Value:
+        return _sum("ns", [part.time_ns for part in self.arithmetic], "no arithmetic is known")
+
+    @property
+    def memory_ns(self) -> Value:
+        return self.level(MEMORY_LEVEL).time_ns
+
+    @property
+    def ceiling_ns(self) -> Value:
+        """The least time that its operations and bytes could take by the data sheet."""
+        return _apply(lambda *times: max(times), "ns", self.compute_ns, self.memory_ns)
+
+    @property
+    def reachable_ns(self) -> Value:
+        """The same under the measured ceilings; no value without any."""
+        if self.ceilings is None:
+            return Value.missing("ns", NO_CEILINGS)
+        compute = _sum("ns", [part.reachable_ns for part in self.arithmetic], "no arithmetic is known")
+        return _apply(lambda *times: max(times), "ns", compute, self.level(MEMORY_LEVEL).reachable_ns)
+
+    @property
+    def attainable_gflops(self) -> Value:
+        return _apply(_ratio, "GFLOP/s", self.flops, self.ceiling_ns)
+
+    @property
+    def reachable_gflops(self) -> Value:
+        return _apply(_ratio, "GFLOP/s", self.flops, self.reachable_ns)
+
+    @property
+    def ridge(self) -> Value:
+        effective_peak = _apply(_ratio, "GFLOP/s", self.operations, self.compute_ns)
+        return _apply(_ratio, "FLOP/byte", effective_peak, self.level(MEMORY_LEVEL).peak)
 
     @property
     def intensity(self) -> Value:
         return self.level(MEMORY_LEVEL).intensity
 
     @property
-    def ceiling_ns(self) -> Value:
-        return _apply(lambda *times: max(times), "ns", self.compute_ns, self.memory_ns)
+    def fraction(self) -> Value:
+        """Of the binding ceiling by the data sheet."""
+        return self._of_time(self.ceiling_ns)
 
     @property
-    def fraction(self) -> Value:
-        """Of the binding ceiling, 0..1."""
+    def fraction_of_reachable(self) -> Value:
+        return self._of_time(self.reachable_ns)
+
+    def _of_time(self, ceiling: Value) -> Value:
         if not self.time_ns:
             return Value.missing("fraction", NO_TIME)
-        return _apply(lambda ceiling: ceiling / self.time_ns, "fraction", self.ceiling_ns)
+        return _apply(lambda least: least / self.time_ns, "fraction", ceiling)
 
     @property
     def position(self) -> str | None:
@@ -93,80 +146,99 @@ class Roofline:
         return next(level for level in self.levels if level.name == name)
 
 
-NO_TIME = "the dispatches have no duration: start and end are equal"
-
-
-def roofline(counters: SymbolCounters, time_ns: int, device: Device) -> Roofline | None:
-    """The roofline of a symbol whose dispatches took `time_ns` in all; None if nothing is known of the device's family."""
+def roofline(counters: SymbolCounters, time_ns: int, device: Device, ceilings: Ceilings | None = None) -> Roofline | None:
+    """The roofline of dispatches that took `time_ns` in all; None if nothing is known of the device's family."""
     family = device.family
     if family is None:
         return None
-    arithmetic = tuple(_arithmetic(key, metric, counters, time_ns, device) for key, metric in sorted(family.operations.items()))
+    work = {pipe: _operations(pipe, family, counters) for pipe in sorted(family.peak_ops_per_clock_and_cu)}
     unknown = f"no FLOP counters are known for {family.name}"
-    flops = _sum("FLOP", [part.flops for part in arithmetic if (part.precision, part.pipe) in family.flops], unknown)
-    operations = _sum("OP", [part.flops for part in arithmetic], unknown)
-    gflops = _rate(flops, time_ns, "GFLOP/s")
-    compute_ns = _sum("ns", [part.time_ns for part in arithmetic], unknown)
-    levels = tuple(_level(name, total, flops, time_ns, device) for name, total in _bytes(family, counters).items())
-    memory = levels[0]
-    memory_ns = memory.time_ns
-    effective_peak = _apply(_ratio, "GFLOP/s", operations, compute_ns)
+    flops = _sum("FLOP", [work[pipe] for pipe in work if pipe not in family.integer_operations], unknown)
+    arithmetic = tuple(
+        Arithmetic(*_against(amount, time_ns, _peak(pipe, device), _ceiling(pipe, ceilings), "GFLOP/s"), *pipe)
+        for pipe, amount in work.items()
+    )
+    levels = tuple(
+        Level(
+            *_against(amount, time_ns, _peak_bandwidth(name, device), _ceiling(name, ceilings), "GB/s"),
+            name,
+            _apply(_ratio, "FLOP/byte", flops, amount),
+        )
+        for name, amount in _bytes(family, counters).items()
+    )
     return Roofline(
         time_ns=time_ns,
         arithmetic=arithmetic,
         levels=levels,
         flops=flops,
-        gflops=gflops,
-        attainable_gflops=_apply(lambda f, c, m: _ratio(f, max(c, m)), "GFLOP/s", flops, compute_ns, memory_ns),
-        ridge=_apply(lambda peak, bandwidth: peak / bandwidth, "FLOP/byte", effective_peak, memory.peak_gbps),
-        compute_ns=compute_ns,
-        memory_ns=memory_ns,
+        gflops=_rate(flops, time_ns, "GFLOP/s"),
+        operations=_sum("OP", list(work.values()), unknown),
+        ceilings=ceilings,
         notes=_notes(family, arithmetic, levels) + counters.notes,
     )
 
 
-def _arithmetic(key: tuple[str, str], metric: Metric, counters: SymbolCounters, time_ns: int, device: Device) -> Arithmetic:
-    precision, pipe = key
-    per_clock = device.family.peak_ops_per_clock_and_cu[key]
-    peak = _apply(lambda cu, mhz: per_clock * cu * mhz / 1e3, "GFLOP/s", device.cu, device.clock)
-    flops = metric(counters.values)
-    gflops = _rate(flops, time_ns, "GFLOP/s")
-    return Arithmetic(precision, pipe, flops, gflops, peak, _apply(_ratio, "fraction", gflops, peak), _time(flops, peak))
+def _against(work: Value, time_ns: int, peak: Value, ceiling: Value, unit: str) -> tuple[Value, ...]:
+    """The fields of a Roof."""
+    rate = _rate(work, time_ns, unit)
+    return work, rate, peak, _apply(_ratio, "fraction", rate, peak), ceiling, _apply(_ratio, "fraction", rate, ceiling)
 
 
-def _time(amount: Value, peak: Value) -> Value:
-    """ns, of operations or bytes at a peak of so many a nanosecond."""
-    return _apply(lambda work, rate: work / rate, "ns", amount, peak)
+def _operations(pipe: Pipe, family: Family, counters: SymbolCounters) -> Value:
+    if pipe not in family.operations:
+        return Value.missing("FLOP", family.uncounted.get(pipe, f"no counter is known for {family.name}"))
+    return family.operations[pipe](counters.values)
 
 
 def _bytes(family: Family, counters: SymbolCounters) -> dict[str, Value]:
+    """Level -> bytes, in the order from the memory to the CU. A family without a MALL has no such level."""
     unknown = f"no byte counters are known for {family.name}"
-    sums = {MEMORY_LEVEL: _sum("bytes", [metric(counters.values) for metric in family.hbm_bytes], unknown)}
-    return sums | {name: metric(counters.values) for name, metric in family.cache_bytes.items()}
+    beyond = _sum("bytes", [metric(counters.values) for metric in family.hbm_bytes], unknown)
+    found = {MEMORY_LEVEL: beyond} | ({MALL_LEVEL: beyond} if family.has_mall else {})
+    for name in LEVELS:
+        if name in family.cache_bytes:
+            found[name] = family.cache_bytes[name](counters.values)
+        elif name in family.uncounted:
+            found[name] = Value.missing("bytes", family.uncounted[name])
+    return found
 
 
-def _level(name: str, total: Value, flops: Value, time_ns: int, device: Device) -> Level:
-    gbps, peak = _rate(total, time_ns, "GB/s"), _peak_bandwidth(name, device)
-    fraction = _apply(_ratio, "fraction", gbps, peak)
-    return Level(name, total, gbps, peak, fraction, _apply(_ratio, "FLOP/byte", flops, total), _time(total, peak))
+def _ceiling(key: str | Pipe, ceilings: Ceilings | None) -> Value:
+    unit = "GB/s" if isinstance(key, str) else "GFLOP/s"
+    if ceilings is None:
+        return Value.missing(unit, NO_CEILINGS)
+    found = (ceilings.bandwidth if isinstance(key, str) else ceilings.arithmetic).get(key)
+    return Value(found.value, unit) if found else Value.missing(unit, f"{ceilings.source} has no such ceiling")
+
+
+def _peak(pipe: Pipe, device: Device) -> Value:
+    per_clock = device.family.peak_ops_per_clock_and_cu[pipe]
+    return _apply(lambda cu, mhz: per_clock * cu * mhz / 1e3, "GFLOP/s", device.cu, device.clock)
 
 
 def _peak_bandwidth(level: str, device: Device) -> Value:
     family = device.family
     if level == MEMORY_LEVEL:
         return device.memory_bandwidth
+    if level == MALL_LEVEL:
+        return device.mall_bandwidth
     if level == "L2":
-        per_clock = family.l2_bytes_per_clock_and_xcd
-        return _apply(lambda xcd, mhz: per_clock * xcd * mhz / 1e3, "GB/s", device.xcd, device.clock)
-    return _apply(lambda cu, mhz: family.cu_bytes_per_clock[level] * cu * mhz / 1e3, "GB/s", device.cu, device.clock)
+        return _per_clock(family.l2_bytes_per_clock_and_xcd, level, device.xcd, device)
+    return _per_clock(family.cu_bytes_per_clock.get(level), level, device.cu, device)
+
+
+def _per_clock(per_clock: int | None, level: str, units: Value, device: Device) -> Value:
+    if per_clock is None:
+        return Value.missing("GB/s", f"no peak bandwidth of {level} is known for {device.family.name}")
+    return _apply(lambda count, mhz: per_clock * count * mhz / 1e3, "GB/s", units, device.clock)
 
 
 def _notes(family: Family, arithmetic: tuple[Arithmetic, ...], levels: tuple[Level, ...]) -> tuple[str, ...]:
     """The known biases of the numbers that are there."""
-    used = [family.operations[part.precision, part.pipe] for part in arithmetic if part.flops.value]
-    used += [family.cache_bytes[level.name] for level in levels[1:] if level.bytes.value]
+    used = [family.operations[part.precision, part.pipe] for part in arithmetic if part.work.value]
+    used += [family.cache_bytes[level.name] for level in levels if level.work.value and level.name in family.cache_bytes]
     notes = [metric.bias for metric in used if metric.bias]
-    if levels[0].bytes.value and family.name != "cdna2":
+    if levels[0].work.value and family.has_mall:
         notes.append(MALL_NOTE)
     return tuple(dict.fromkeys(notes))
 

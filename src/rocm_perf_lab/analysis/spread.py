@@ -34,6 +34,7 @@ class Request:
     clock_mhz: float | None
     memory_bandwidth_gbps: float | None
     speedups: tuple[Speedup, ...] = ()
+    ceilings: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def analyse_rank(rank: Rank, request: Request, directory: Path, folder: str) -> 
             rank.counters,
             clock_mhz=request.clock_mhz,
             memory_bandwidth_gbps=request.memory_bandwidth_gbps,
+            ceilings=request.ceilings,
             part=request.part,
             kernel=request.kernel,
             speedups=request.speedups,

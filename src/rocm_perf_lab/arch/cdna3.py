@@ -76,4 +76,5 @@ FAMILY = Family(
     l2_bytes_per_clock_and_xcd=2048,
     cu_bytes_per_clock={"L1": 128, "LDS": 128},
     valu_cycles_per_instruction=4,
+    has_mall=True,
 )

@@ -15,6 +15,8 @@ class Family:
     """The rules of a family. Metrics that the family's counters cannot give are absent from the mappings.
 
     peak_ops_per_clock_and_cu: operations, an FMA being two. l2_bytes_per_clock_and_xcd, cu_bytes_per_clock: peak bandwidths.
+    has_mall: whether a cache stands between L2 and memory (Infinity Cache), which all traffic beyond L2 passes.
+    uncounted: levels and pipes that no counter of the family tells of -> why.
     valu_cycles_per_instruction: cycles that a SIMD is busy with one VALU instruction of a whole wave.
     other_occupancy_rules: of modes that a kernel can be compiled for and that a trace does not tell apart, by mode.
     """
@@ -31,6 +33,8 @@ class Family:
     l2_bytes_per_clock_and_xcd: int | None
     cu_bytes_per_clock: dict[str, int] = field(repr=False)
     valu_cycles_per_instruction: int
+    has_mall: bool = False
+    uncounted: dict[str | Pipe, str] = field(default_factory=dict, repr=False)
     other_occupancy_rules: dict[str, OccupancyRules] = field(default_factory=dict, repr=False)
 
     def occupancy(self, kernel: KernelResources) -> Occupancy:

@@ -30,7 +30,10 @@ class KernelResources:
 
 @dataclass(frozen=True)
 class OccupancyRules:
-    """The resources of a compute unit (on RDNA in WGP mode: of the WGP) that waves share."""
+    """The resources of a compute unit (on RDNA in WGP mode: of the WGP) that waves share.
+
+    compute_units: of which all figures are together, 2 for a WGP.
+    """
 
     wave_size: int
     simds: int
@@ -44,6 +47,7 @@ class OccupancyRules:
     compiler_waves_by_sgprs: Callable[[int], int]  # SGPRs -> waves per SIMD
     resident_waves_by_sgprs: Callable[[int], int]
     notes: tuple[str, ...] = ()
+    compute_units: int = 1
 
     @property
     def max_waves(self) -> int:

@@ -1,8 +1,13 @@
-"""RDNA2: gfx1030 (RX 6800 XT and its relatives). Dispatches and occupancy; its counters are not mapped to FLOPs or bytes."""
+"""RDNA2: gfx1030 (RX 6800 XT and its relatives).
+
+Its counters tell bytes beyond the L2, hits, waits and waves, but no floating-point operations. Which they are, and the
+formulas of bytes: rocprofiler-sdk's counter_defs.yaml, gfx1030.
+"""
 
 from __future__ import annotations
 
 from rocm_perf_lab.arch.family import Family
+from rocm_perf_lab.arch.metric import Metric, metric
 from rocm_perf_lab.arch.occupancy import OccupancyRules
 
 WGP_NOTE = "taken as WGP mode and wave32, the compiler's defaults: a rocpd trace does not say which the kernel uses"
@@ -23,6 +28,7 @@ def rules(wave_size: int, wgp_mode: bool) -> OccupancyRules:
     In WGP mode all figures "per CU" are per WGP. Source: LLVM AMDGPUBaseInfo.cpp.
     """
     return OccupancyRules(
+        compute_units=2 if wgp_mode else 1,
         wave_size=wave_size,
         simds=4 if wgp_mode else 2,
         max_waves_per_simd=16,
@@ -38,20 +44,80 @@ def rules(wave_size: int, wgp_mode: bool) -> OccupancyRules:
     )
 
 
+@metric("bytes")
+def memory_read_bytes(GL2C_EA_RDREQ_32B_sum, GL2C_EA_RDREQ_64B_sum, GL2C_EA_RDREQ_96B_sum, GL2C_EA_RDREQ_128B_sum):
+    """FETCH_SIZE of counter_defs.yaml, in bytes. All reads beyond the L2: the Infinity Cache answers part of them."""
+    return (
+        32 * GL2C_EA_RDREQ_32B_sum + 64 * GL2C_EA_RDREQ_64B_sum + 96 * GL2C_EA_RDREQ_96B_sum + 128 * GL2C_EA_RDREQ_128B_sum
+    )
+
+
+@metric("bytes")
+def memory_write_bytes(GL2C_MC_WRREQ_sum, GL2C_EA_WRREQ_64B_sum):
+    """WRITE_SIZE of counter_defs.yaml, in bytes: what is not of 64 bytes counts as 32."""
+    return 32 * (GL2C_MC_WRREQ_sum - GL2C_EA_WRREQ_64B_sum) + 64 * GL2C_EA_WRREQ_64B_sum
+
+
+@metric("fraction")
+def l2_hit_rate(GL2C_HIT_sum, GL2C_MISS_sum):
+    return GL2C_HIT_sum / (GL2C_HIT_sum + GL2C_MISS_sum)
+
+
+@metric("fraction")
+def wait_fraction(SQ_WAIT_ANY, SQ_WAVE_CYCLES):
+    """WAVE_DEP_WAIT of counter_defs.yaml, as a fraction."""
+    return SQ_WAIT_ANY / SQ_WAVE_CYCLES
+
+
+@metric("fraction")
+def issue_wait_fraction(SQ_WAIT_INST_ANY, SQ_WAVE_CYCLES):
+    """WAVE_ISSUE_WAIT of counter_defs.yaml, as a fraction."""
+    return SQ_WAIT_INST_ANY / SQ_WAVE_CYCLES
+
+
+@metric("wave cycles")
+def wave_cycles(SQ_WAVE_CYCLES):
+    """In single cycles: OccupancyPercent of counter_defs.yaml divides them by the GPU's cycles, CUs and 32 wave slots."""
+    return SQ_WAVE_CYCLES
+
+
+@metric("fraction")
+def lds_conflict_fraction(SQC_LDS_BANK_CONFLICT, SQC_LDS_IDX_ACTIVE):
+    """LDSBankConflict of counter_defs.yaml, as a fraction."""
+    return SQC_LDS_BANK_CONFLICT / SQC_LDS_IDX_ACTIVE
+
+
+@metric("waves")
+def waves(SQ_WAVES):
+    return SQ_WAVES
+
+
+EVIDENCE: dict[str, Metric] = {
+    m.name: m for m in [wait_fraction, issue_wait_fraction, l2_hit_rate, lds_conflict_fraction, wave_cycles, waves]
+}
+NO_OPERATIONS = "no counter of gfx1030 tells floating-point operations from other vector instructions"
+NO_REQUESTS = "no counter of gfx1030 tells how many bytes pass it"
+
 FAMILY = Family(
     name="rdna2",
     targets=("gfx1030", "gfx1031", "gfx1032"),
     occupancy_rules=rules(wave_size=32, wgp_mode=True),
     flops={},
     integer_operations={},
-    hbm_bytes=(),
+    hbm_bytes=(memory_read_bytes, memory_write_bytes),
     cache_bytes={},
-    evidence={},
+    evidence=EVIDENCE,
     # AMD RDNA 2 data sheets: 64 FMA lanes a CU, FP16 packed.
     peak_ops_per_clock_and_cu={("f16", "valu"): 256, ("f32", "valu"): 128},
     l2_bytes_per_clock_and_xcd=None,
     cu_bytes_per_clock={},
     valu_cycles_per_instruction=1,
+    has_mall=True,
+    uncounted={
+        ("f16", "valu"): NO_OPERATIONS,
+        ("f32", "valu"): NO_OPERATIONS,
+        **dict.fromkeys(("L2", "L1", "LDS"), NO_REQUESTS),
+    },
     other_occupancy_rules={
         "wave32, CU": rules(wave_size=32, wgp_mode=False),
         "wave64, WGP": rules(wave_size=64, wgp_mode=True),

@@ -11,6 +11,7 @@ import click
 
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.cli.roofs import ceilings_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
 
 _PLAIN_WIDTH = 120
@@ -84,6 +85,7 @@ class _Speedup(click.ParamType):
 @click.option("--clock-mhz", type=click.FloatRange(min=0, min_open=True), metavar="MHZ", help="GPU clock for the ceilings.")
 @click.option("--memory-bandwidth-gbps", type=click.FloatRange(min=0, min_open=True), metavar="GB/S",
               help="Memory bandwidth for the ceilings.")  # fmt: skip
+@ceilings_option
 @debug_option
 def command(
     traces: tuple[Path, ...],
@@ -96,6 +98,7 @@ def command(
     scheduler: str | None,
     clock_mhz: float | None,
     memory_bandwidth_gbps: float | None,
+    ceilings: Path | None,
 ) -> None:
     """Analyse rocpd databases: those of rocprofv3 or of this tool, of one run or of several.
 
@@ -113,7 +116,7 @@ def command(
 
     destination = destination or Path(f"{databases[0].stem.removesuffix('_results')}.rocm-perf")
     wanted = tuple(Speedup(*speedup) for speedup in speedups)
-    request = Request(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted)
+    request = Request(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted, ceilings)
     found = analyse_existing(databases, request, destination, scheduler, note)
     if as_json:
         click.echo(json.dumps(found.as_json() | {"run_directory": str(destination)}, indent=2, allow_nan=False))

@@ -15,6 +15,7 @@ import click
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, device_options_option, program_argument
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.cli.roofs import ceilings_option
 from rocm_perf_lab.errors import TraceError, UsageError
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class _Integer(click.ParamType):
     metavar="GB/S",
     help="Memory bandwidth for the ceilings.",
 )
+@ceilings_option
 @click.option(
     "--roofline/--no-roofline", default=True, show_default=True, help="Collect counters and place kernels under the roofs."
 )
@@ -87,6 +89,7 @@ def command(
     timeout: float | None,
     clock_mhz: float | None,
     memory_bandwidth_gbps: float | None,
+    ceilings: Path | None,
     roofline: bool,
     deep_analysis: bool,
     focus_critical: bool,
@@ -112,6 +115,7 @@ def command(
         timeout=timeout,
         clock_mhz=clock_mhz,
         memory_bandwidth_gbps=memory_bandwidth_gbps,
+        ceilings=ceilings,
         roofline=roofline,
         deep_analysis=deep_analysis,
         focus_critical=focus_critical,

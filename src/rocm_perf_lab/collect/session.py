@@ -39,6 +39,7 @@ class Request:
     device: one of collect.device.CHOICES, with device_options for the software device.
     destination: the run directory, None for ./<program>.rocm-perf.
     timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
+    ceilings: a file with measured ones.
     roofline: whether to collect counters. deep_analysis: whether to make a thread trace, on the compute unit and SIMDs given
     (None for the family's default); focus_critical: of the kernel that dominates the critical path, not of the longest.
     """
@@ -52,6 +53,7 @@ class Request:
     timeout: float | None = None
     clock_mhz: float | None = None
     memory_bandwidth_gbps: float | None = None
+    ceilings: Path | None = None
     roofline: bool = True
     deep_analysis: bool = True
     focus_critical: bool = True
@@ -92,6 +94,10 @@ def profile(request: Request, program_output: IO | int | None, note: Note) -> tu
     destination = request.destination or Path(f"{Path(command.program).name}.rocm-perf")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         device = devices.select(request.device, Path(scratch), request.device_options)
+        if request.ceilings is not None:  # A wrong file is to be seen before the program has run.
+            from rocm_perf_lab.analysis.ceilings import ceilings_for
+
+            ceilings_for(request.ceilings, [device.target], "measured" if device.is_hardware else "modelled")
         collector = choose_collector(device, request, Path(scratch), note)
         note(f"device: {device.description}; collector: {collector.name}")
         with run_directory.growing(destination) as directory:
@@ -163,6 +169,7 @@ def _analyse_and_write(traces: Traces, directory: Path, request: Request) -> Doc
         no_thread_trace=traces.no_thread_trace(request.deep_analysis),
         clock_mhz=request.clock_mhz,
         memory_bandwidth_gbps=request.memory_bandwidth_gbps,
+        ceilings=request.ceilings,
     )
     documents = with_passes(documents, traces.passes, directory, request.roofline)
     write_documents(directory, documents)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import __version__
+from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import Dag
 from rocm_perf_lab.analysis.device import Device
 from rocm_perf_lab.analysis.idle import Idle
 from rocm_perf_lab.analysis.kernel import KernelFindings
-from rocm_perf_lab.analysis.roofline import NO_TIME
+from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME, Roofline
 from rocm_perf_lab.analysis.selection import Selection
 from rocm_perf_lab.analysis.stability import Stability
 from rocm_perf_lab.analysis.thread_trace.kernels import TracedKernels
@@ -43,6 +45,8 @@ class Findings:
     idle: list[Idle] = field(default_factory=list)
     what_if: list[Scenario] = field(default_factory=list)
     shift: DominanceShift | None = None
+    total: Roofline | None = None
+    ceilings: Ceilings | None = None
 
 
 def assemble(findings: Findings) -> Documents:
@@ -50,15 +54,7 @@ def assemble(findings: Findings) -> Documents:
     head = _head(findings)
     return Documents(
         profile=_profile(findings, head),
-        roofline=schema.RooflineDocument(
-            kernels=[
-                sections.roofline(kernel.symbol.name, kernel.roofline)
-                for kernel in findings.kernels
-                if kernel.roofline is not None
-            ],
-            reasons=_head_reasons(findings),
-            **head,
-        ),
+        roofline=_roofline(findings, head),
         dag=dag_document(findings, head, _head_reasons(findings)),
         analysis=schema.AnalysisDocument(
             kernels=[_kernel(kernel, findings) for kernel in findings.kernels],
@@ -67,6 +63,30 @@ def assemble(findings: Findings) -> Documents:
         ),
         dispatches=DispatchTable(findings.trace, findings.dag, findings.path),
     )
+
+
+ALL_KERNELS = "all kernels of the program"
+
+
+def _roofline(findings: Findings, head: dict[str, Any]) -> schema.RooflineDocument:
+    kernels = [(kernel.symbol.name, kernel.roofline) for kernel in findings.kernels if kernel.roofline is not None]
+    reasons = _head_reasons(findings)
+    if findings.ceilings is None:
+        reasons["ceilings"] = NO_CEILINGS
+    if findings.total is None:
+        reasons["total"] = "the kernels are the runtime's own, ran on several devices, or on one whose ceilings are not known"
+    return schema.RooflineDocument(
+        ceilings=_ceilings(findings.ceilings) if findings.ceilings else None,
+        total=sections.roofline(ALL_KERNELS, findings.total) if findings.total else None,
+        kernels=[sections.roofline(name, roof) for name, roof in kernels],
+        reasons=reasons,
+        **head,
+    )
+
+
+def _ceilings(found: Ceilings) -> schema.MeasuredCeilings:
+    reasons = {} if found.timing else {"timing": "the file does not say"}
+    return schema.MeasuredCeilings(source=Path(found.source).name, timing=found.timing, reasons=reasons)
 
 
 def _head(findings: Findings) -> dict[str, Any]:

@@ -131,8 +131,10 @@ class ArithmeticSection(Section):
     pipe: Literal["valu", "mfma"]
     flop: float | None = Field(description="floating-point operations of all dispatches")
     gflops: float | None = Field(description="attained, 10^9 FLOP/s")
-    peak_gflops: float | None
+    peak_gflops: float | None = Field(description="of the data sheet")
     fraction: float | None = Field(description="attained / peak")
+    measured_gflops: float | None = Field(description="what a microbenchmark reached (--ceilings)")
+    fraction_of_measured: float | None = Field(description="attained / measured")
 
 
 class LevelSection(Section):
@@ -141,6 +143,8 @@ class LevelSection(Section):
     gbps: float | None = Field(description="attained, 10^9 bytes/s")
     peak_gbps: float | None
     fraction: float | None = Field(description="attained / peak; can exceed 1 for HBM where a MALL answers")
+    measured_gbps: float | None = Field(description="what a microbenchmark reached (--ceilings)")
+    fraction_of_measured: float | None = Field(description="attained / measured")
     operational_intensity: float | None = Field(description="FLOP per byte at this level")
 
 
@@ -151,6 +155,8 @@ class RooflineSection(Section):
     gflops: float | None = Field(description="attained")
     attainable_gflops: float | None = Field(description="under the roof at this operational intensity")
     fraction_of_ceiling: float | None = Field(description="of the binding roof")
+    measured_attainable_gflops: float | None = Field(description="under measured ceilings instead of peaks")
+    fraction_of_measured_ceiling: float | None = Field(description="of the binding one of them")
     operational_intensity: float | None = Field(description="FLOP per byte beyond L2")
     ridge: float | None = Field(description="operations per byte at which the kernel's own mix meets the memory roof")
     position: Literal["memory-bound", "compute-bound"] | None = Field(description="the side of the ridge")
@@ -180,9 +186,18 @@ class ProfileDocument(Document):
     run: Run
 
 
+class MeasuredCeilings(Section):
+    """Where measured ceilings come from."""
+
+    source: str = Field(description="the file")
+    timing: Literal["measured", "modelled"] | None = Field(description="null where the file does not say")
+
+
 class RooflineDocument(Document):
     """roofline.json: every symbol under the roofs of the device."""
 
+    ceilings: MeasuredCeilings | None = Field(description="null if none were given")
+    total: RooflineSection | None = Field(description="the program's own kernels together: sums over sums; of one device")
     kernels: list[RooflineSection]
 
 

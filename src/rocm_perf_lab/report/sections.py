@@ -99,6 +99,8 @@ def roofline(kernel: str, roof: Roofline) -> schema.RooflineSection:
         gflops=roof.gflops,
         attainable_gflops=roof.attainable_gflops,
         fraction_of_ceiling=roof.fraction,
+        measured_attainable_gflops=roof.reachable_gflops,
+        fraction_of_measured_ceiling=roof.fraction_of_reachable,
         operational_intensity=roof.intensity,
         ridge=roof.ridge,
     )
@@ -121,16 +123,25 @@ def no_position(roof: Roofline | None) -> str:
 
 
 def _arithmetic(part: Arithmetic) -> schema.ArithmeticSection:
-    fields = nullable(flop=part.flops, gflops=part.gflops, peak_gflops=part.peak_gflops, fraction=part.fraction)
+    fields = nullable(
+        flop=part.work,
+        gflops=part.rate,
+        peak_gflops=part.peak,
+        fraction=part.fraction,
+        measured_gflops=part.ceiling,
+        fraction_of_measured=part.fraction_of_ceiling,
+    )
     return schema.ArithmeticSection(precision=part.precision, pipe=part.pipe, **fields)
 
 
 def _level(level: Level) -> schema.LevelSection:
     fields = nullable(
-        bytes=level.bytes,
-        gbps=level.gbps,
-        peak_gbps=level.peak_gbps,
+        bytes=level.work,
+        gbps=level.rate,
+        peak_gbps=level.peak,
         fraction=level.fraction,
+        measured_gbps=level.ceiling,
+        fraction_of_measured=level.fraction_of_ceiling,
         operational_intensity=level.intensity,
     )
     return schema.LevelSection(level=level.name, **fields)

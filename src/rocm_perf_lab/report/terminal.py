@@ -39,6 +39,7 @@ def render(documents: Reports, console: Console) -> None:
         longest = words.short_name(profile.kernel.name)
         _say(console, f"The longest single dispatch ({words.duration(profile.kernel.duration_ns)}) is one of {longest}.")
     _what_holds_it_back(kernel, roof, console)
+    _all_under_the_roofs(documents, console)
     _headroom(kernel, console)
     _priorities(documents.analysis.kernels, console)
     _advice(kernel, console)
@@ -175,15 +176,40 @@ def _roofline(roof: RooflineSection, console: Console) -> None:
     levels = [level for level in roof.levels if level.bytes is not None]
     if not levels:
         return
-    table = _table("level", "bytes", "attained", "peak", "of peak")
+    parts = [part for part in roof.arithmetic if part.flop]
+    measured = any(row.fraction_of_measured is not None for row in (*levels, *parts))
+    table = _table("level", "bytes", "attained", "peak", "of peak", *(("measured", "of measured") if measured else ()))
     for level in levels:
+        ceiling = (words.amount(level.measured_gbps, "GB/s"), words.percent(level.fraction_of_measured)) if measured else ()
         gbps, peak = words.amount(level.gbps, "GB/s"), words.amount(level.peak_gbps, "GB/s")
-        table.add_row(level.level, words.size(level.bytes), gbps, peak, words.percent(level.fraction))
-    for part in roof.arithmetic:
-        if part.flop:
-            rate, peak = words.amount(part.gflops, "GFLOP/s"), words.amount(part.peak_gflops, "GFLOP/s")
-            name = f"{part.pipe.upper()} {part.precision}"
-            table.add_row(name, words.amount(part.flop, "FLOP"), rate, peak, words.percent(part.fraction))
+        table.add_row(level.level, words.size(level.bytes), gbps, peak, words.percent(level.fraction), *ceiling)
+    for part in parts:
+        ceiling = (words.amount(part.measured_gflops, "GFLOP/s"), words.percent(part.fraction_of_measured)) if measured else ()
+        rate, peak = words.amount(part.gflops, "GFLOP/s"), words.amount(part.peak_gflops, "GFLOP/s")
+        name = f"{part.pipe.upper()} {part.precision}"
+        table.add_row(name, words.amount(part.flop, "FLOP"), rate, peak, words.percent(part.fraction), *ceiling)
+    console.print(table)
+
+
+def _all_under_the_roofs(documents: Documents, console: Console) -> None:
+    """Every kernel of the program, and all together; only where there are several."""
+    runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
+    roofs = [roof for roof in documents.roofline.kernels if roof.kernel not in runtime and roof.position is not None]
+    if len(roofs) < 2:
+        return
+    _heading(console, "The kernels under the roofs")
+    table = _table("kernel", "FLOP/byte", "attained", "under the roof", "of ceiling", "HBM", "side")
+    total = documents.roofline.total
+    for roof in (*roofs[:_MOST_SYMBOLS], *([total] if total is not None and total.position is not None else [])):
+        table.add_row(
+            words.short_name(roof.kernel, 36),
+            words.amount(roof.operational_intensity, ""),
+            words.amount(roof.gflops, "GFLOP/s"),
+            words.amount(roof.attainable_gflops, "GFLOP/s"),
+            words.percent(roof.fraction_of_ceiling),
+            words.amount(roof.levels[0].gbps, "GB/s"),
+            roof.position,
+        )
     console.print(table)
 
 

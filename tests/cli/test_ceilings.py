@@ -70,7 +70,18 @@ def test_an_unknown_benchmark_is_one_clear_error(rocm_perf, native_dir):
 def test_a_profile_against_them_has_both_roofs(measured, testbed, tmp_path, rocm_perf_in):
     """A copy: what it attains is nearer to what a stream of reads attained than to the data sheet."""
     ceilings = measured[1] / "ceilings.json"
-    options = ("--device", "gfx942", "--runs", 1, "--no-deep-analysis", "--json", "-o", tmp_path / "run", "--ceilings", ceilings)
+    options = (
+        "--device",
+        "gfx942",
+        "--runs",
+        1,
+        "--no-deep-analysis",
+        "--json",
+        "-o",
+        tmp_path / "run",
+        "--ceilings",
+        ceilings,
+    )
     run = rocm_perf_in(tmp_path, "profile", *options, testbed("bottlenecks"), "--kernel", "streams")
     found = json.loads(run.stdout)
     assert found["roofline"]["ceilings"] == {"source": "ceilings.json", "timing": "modelled"}

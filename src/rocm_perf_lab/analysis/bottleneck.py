@@ -176,7 +176,7 @@ def _coverage(scores: Mapping[str, Score]) -> float:
 
 
 def _certainty(confidence: float, settled: bool) -> str:
-    if confidence >= 0.6 and settled:
+    if confidence >= 0.55 and settled:
         return "high"
     return "medium" if confidence >= 0.4 else "low"
 

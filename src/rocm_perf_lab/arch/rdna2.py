@@ -47,9 +47,7 @@ def rules(wave_size: int, wgp_mode: bool) -> OccupancyRules:
 @metric("bytes")
 def memory_read_bytes(GL2C_EA_RDREQ_32B_sum, GL2C_EA_RDREQ_64B_sum, GL2C_EA_RDREQ_96B_sum, GL2C_EA_RDREQ_128B_sum):
     """FETCH_SIZE of counter_defs.yaml, in bytes. All reads beyond the L2: the Infinity Cache answers part of them."""
-    return (
-        32 * GL2C_EA_RDREQ_32B_sum + 64 * GL2C_EA_RDREQ_64B_sum + 96 * GL2C_EA_RDREQ_96B_sum + 128 * GL2C_EA_RDREQ_128B_sum
-    )
+    return 32 * GL2C_EA_RDREQ_32B_sum + 64 * GL2C_EA_RDREQ_64B_sum + 96 * GL2C_EA_RDREQ_96B_sum + 128 * GL2C_EA_RDREQ_128B_sum
 
 
 @metric("bytes")

@@ -21,6 +21,7 @@ from rocm_perf_lab.report.schema import (
     StabilitySection,
 )
 from rocm_perf_lab.report.terminal_graph import render_idle, render_next_in_line, render_what_if
+from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
 from rocm_perf_lab.report.thread_trace import describe
 
 _MOST_SYMBOLS = 8
@@ -39,7 +40,7 @@ def render(documents: Reports, console: Console) -> None:
         longest = words.short_name(profile.kernel.name)
         _say(console, f"The longest single dispatch ({words.duration(profile.kernel.duration_ns)}) is one of {longest}.")
     _what_holds_it_back(kernel, roof, console)
-    _all_under_the_roofs(documents, console)
+    render_all_roofs(documents, console)
     _headroom(kernel, console)
     _priorities(documents.analysis.kernels, console)
     _advice(kernel, console)
@@ -136,7 +137,7 @@ def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, co
         _say(console, f"- {factor.name}: {factor.why}{_numbers(factor.evidence)}.")
     _undecided(found.undecided, console)
     if roof is not None:
-        _roofline(roof, console)
+        render_roof(roof, console)
     _occupancy(kernel, console)
     if kernel.thread_trace is not None:
         describe(kernel.thread_trace, lambda text: _say(console, text))
@@ -154,63 +155,12 @@ def _undecided(undecided: dict[str, str], console: Console) -> None:
     """Which classes could not be judged, and for lack of what; once for all that lack the same."""
     for lacking in dict.fromkeys(undecided.values()):
         names = [name for name in undecided if undecided[name] == lacking]
-        _say(console, f"- not judged: {', '.join(names)} ({_shorten(lacking)}).", style="dim")
+        _say(console, f"- not judged: {', '.join(names)} ({words.shorten(lacking)}).", style="dim")
 
 
 def _numbers(evidence: Iterable) -> str:
     parts = ", ".join(words.evidence(item.name, item.value, item.unit) for item in evidence)
     return f" ({parts})" if parts else ""
-
-
-def _roofline(roof: RooflineSection, console: Console) -> None:
-    if roof.position is None:
-        _say(console, f"Roofline: not known ({_shorten(roof.reasons['position'])}).")
-    else:
-        ridge = f"; ridge {words.amount(roof.ridge, 'FLOP/byte')}" if roof.ridge is not None else ""
-        _say(
-            console,
-            f"Roofline: {roof.position} at {words.amount(roof.operational_intensity, 'FLOP/byte')}{ridge}. "
-            f"It reaches {words.percent(roof.fraction_of_ceiling)} of that ceiling"
-            + (f" ({words.amount(roof.gflops, 'GFLOP/s')})." if roof.gflops else "."),
-        )
-    levels = [level for level in roof.levels if level.bytes is not None]
-    if not levels:
-        return
-    parts = [part for part in roof.arithmetic if part.flop]
-    measured = any(row.fraction_of_measured is not None for row in (*levels, *parts))
-    table = _table("level", "bytes", "attained", "peak", "of peak", *(("measured", "of measured") if measured else ()))
-    for level in levels:
-        ceiling = (words.amount(level.measured_gbps, "GB/s"), words.percent(level.fraction_of_measured)) if measured else ()
-        gbps, peak = words.amount(level.gbps, "GB/s"), words.amount(level.peak_gbps, "GB/s")
-        table.add_row(level.level, words.size(level.bytes), gbps, peak, words.percent(level.fraction), *ceiling)
-    for part in parts:
-        ceiling = (words.amount(part.measured_gflops, "GFLOP/s"), words.percent(part.fraction_of_measured)) if measured else ()
-        rate, peak = words.amount(part.gflops, "GFLOP/s"), words.amount(part.peak_gflops, "GFLOP/s")
-        name = f"{part.pipe.upper()} {part.precision}"
-        table.add_row(name, words.amount(part.flop, "FLOP"), rate, peak, words.percent(part.fraction), *ceiling)
-    console.print(table)
-
-
-def _all_under_the_roofs(documents: Documents, console: Console) -> None:
-    """Every kernel of the program, and all together; only where there are several."""
-    runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
-    roofs = [roof for roof in documents.roofline.kernels if roof.kernel not in runtime and roof.position is not None]
-    if len(roofs) < 2:
-        return
-    _heading(console, "The kernels under the roofs")
-    table = _table("kernel", "FLOP/byte", "attained", "under the roof", "of ceiling", "HBM", "side")
-    total = documents.roofline.total
-    for roof in (*roofs[:_MOST_SYMBOLS], *([total] if total is not None and total.position is not None else [])):
-        table.add_row(
-            words.short_name(roof.kernel, 36),
-            words.amount(roof.operational_intensity, ""),
-            words.amount(roof.gflops, "GFLOP/s"),
-            words.amount(roof.attainable_gflops, "GFLOP/s"),
-            words.percent(roof.fraction_of_ceiling),
-            words.amount(roof.levels[0].gbps, "GB/s"),
-            roof.position,
-        )
-    console.print(table)
 
 
 def _occupancy(kernel: KernelAnalysis, console: Console) -> None:
@@ -246,7 +196,7 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
     _heading(console, "How much there is to win")
     found = kernel.headroom
     if found.kernel_speedup is None:
-        _say(console, f"Not known: {_shorten(found.reasons['kernel_speedup'])}.")
+        _say(console, f"Not known: {words.shorten(found.reasons['kernel_speedup'])}.")
         return
     program = f", the GPU's span {words.times(found.program_speedup)}" if kernel.critical_path_score is not None else ""
     _say(
@@ -285,7 +235,3 @@ def _notes(notes: list[str], console: Console) -> None:
         _heading(console, "Read these numbers with care")
         for note in dict.fromkeys(notes):
             _say(console, f"- {note}.", style="dim")
-
-
-def _shorten(text: str, width: int = 160) -> str:
-    return text if len(text) <= width else text[: width - 3] + "..."

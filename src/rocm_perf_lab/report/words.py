@@ -95,3 +95,8 @@ def _change(resource: str, now: int, then: int) -> str:
         return f"workgroups of {then} threads instead of {now}"
     name = "bytes of LDS a workgroup" if resource == "LDS" else resource
     return f"{now - then:,} fewer {name} ({then:,} at most)"
+
+
+def shorten(text: str, width: int = 160) -> str:
+    """The text, or its beginning and an ellipsis."""
+    return text if len(text) <= width else text[: width - 3] + "..."

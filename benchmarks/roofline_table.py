@@ -1,0 +1,71 @@
+"""Recorded counters of one vector copy under several formulas: ours, and rocprofiler-compute's, which differ among themselves.
+
+    python benchmarks/roofline_table.py RECORDED_FOLDER...
+
+RECORDED_FOLDER: a workload of rocprofiler-compute, with pmc_perf.csv.gz and sysinfo.csv, of gfx942 or gfx90a. Bytes are a
+dispatch's, the mean of those recorded.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import statistics
+import sys
+from pathlib import Path
+
+from rocm_perf_lab.arch.family import family_of
+
+ATOMICS = ("TCP_TCC_ATOMIC_WITH_RET_REQ_sum", "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum")
+
+
+def dispatches(folder: Path) -> tuple[str, list[dict[str, float]]]:
+    """The target, and the counters of each recorded dispatch."""
+    with (folder / "sysinfo.csv").open() as file:
+        row = next(csv.DictReader(file))
+    target = row.get("gpu_arch") or row["gpu_soc"]
+    with gzip.open(folder / "pmc_perf.csv.gz", "rt") as file:
+        return target, [{name: _number(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return float("nan")
+
+
+def ours(target: str, counters: dict[str, float]) -> dict[str, float]:
+    """Bytes by level, by the formulas of this tool."""
+    family = family_of(target)
+    levels = {name: family.cache_bytes[name](counters).value for name in ("L2", "L1")}
+    return {"HBM": sum(metric(counters).value for metric in family.hbm_bytes)} | levels
+
+
+def roofline_calc(target: str, counters: dict[str, float]) -> dict[str, float]:
+    """rocprofiler-compute's roofline_calc.py, which draws its roofline: 64 bytes for every request to L1 and L2."""
+    requests = sum(counters[name] for name in ("TCP_TCC_READ_REQ_sum", "TCP_TCC_WRITE_REQ_sum", *ATOMICS))
+    return {"HBM": ours(target, counters)["HBM"], "L2": 64 * requests, "L1": 64 * counters["TCP_TOTAL_CACHE_ACCESSES_sum"]}
+
+
+def panels(target: str, counters: dict[str, float]) -> dict[str, float]:
+    """Its panels: L1 of 16.3 "Cache BW", L2 of 2.1 "L2 Cache BW", which counts every request of every client as a line."""
+    line = {"gfx942": 128, "gfx90a": 64}[target]
+    l2 = 128 * counters["TCC_REQ_sum"]
+    return {"HBM": ours(target, counters)["HBM"], "L2": l2, "L1": line * counters["TCP_TOTAL_CACHE_ACCESSES_sum"]}
+
+
+SOURCES = {"this tool": ours, "roofline_calc.py": roofline_calc, "panels": panels}
+
+
+def main(folders: list[str]) -> None:
+    print(f"{'target':8}{'formula':18}{'HBM MiB':>10}{'L2 MiB':>10}{'L1 MiB':>10}")
+    for folder in folders:
+        target, rows = dispatches(Path(folder))
+        for name, formula in SOURCES.items():
+            mean = {level: statistics.fmean(formula(target, row)[level] for row in rows) / 2**20 for level in ("HBM", "L2", "L1")}
+            print(f"{target:8}{name:18}" + "".join(f"{mean[level]:10.2f}" for level in ("HBM", "L2", "L1")))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

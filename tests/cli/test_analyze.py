@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import rocpd_database
+from fuzz import thread_traces
 from rocm_perf_lab.__main__ import main
 from rocpd_database import Copy, Dispatch
 
@@ -275,3 +276,24 @@ def test_what_is_printed_keeps_to_the_schema(analyzed, rocm_perf, tmp_path):
     broken = analyzed("one.db", "two.db")
     broken["ranks"][0]["dag"]["nodes"] = "many"
     assert not validator.is_valid(broken)
+
+
+def test_a_thread_trace_from_elsewhere(analyzed, analyze, tmp_path):
+    work = [Dispatch("other(int)", 100, 200), Dispatch(thread_traces.KERNEL, 300, 900)]
+    rocpd_database.write(tmp_path / "base.db", work)
+    att = thread_traces.write(tmp_path / "att")
+    kernels = {kernel["kernel"]: kernel for kernel in analyzed("base.db", "--thread-trace", att)["analysis"]["kernels"]}
+    traced = kernels[thread_traces.KERNEL]["thread_trace"]
+    assert traced["waited_for"]["source"] == "scale.hip:13" and traced["waves"] == 3
+    assert kernels["other(int)"]["reasons"]["thread_trace"] == "the thread trace is of another kernel"
+    rocpd_database.write(tmp_path / "without.db", work[:1])
+    code, _, err = analyze("without.db", "--thread-trace", att)
+    assert code == 0 and f"{att}: the thread trace is of another kernel" in err
+    (tmp_path / "empty").mkdir()
+    for wrong in ("nowhere", "empty"):
+        code, out, err = analyze("base.db", "--thread-trace", wrong)
+        assert (code, out) == (66, "") and f"{wrong} " in err and "rocprofv3 --att" in err
+    rank(tmp_path / "one.db", 0, [Dispatch("k", 0, 1000)])
+    rank(tmp_path / "two.db", 1, [Dispatch("k", 0, 1000)])
+    code, out, err = analyze("one.db", "two.db", "--thread-trace", att)
+    assert (code, out) == (2, "") and "these are 2 ranks" in err

@@ -35,6 +35,7 @@ class Request:
     memory_bandwidth_gbps: float | None
     speedups: tuple[Speedup, ...] = ()
     ceilings: Path | None = None
+    thread_trace: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ def analyse_rank(rank: Rank, request: Request, directory: Path, folder: str) -> 
             rank.base,
             rank.repeats,
             rank.counters,
+            request.thread_trace,
             clock_mhz=request.clock_mhz,
             memory_bandwidth_gbps=request.memory_bandwidth_gbps,
             ceilings=request.ceilings,

@@ -76,6 +76,8 @@ class _Speedup(click.ParamType):
     "--what-if", "speedups", type=_Speedup(), multiple=True, metavar="REGEX=FACTOR",
     help="How long the GPU's span would be if the kernels that match were FACTOR times faster. Repeatable.",
 )  # fmt: skip
+@click.option("--thread-trace", type=click.Path(path_type=Path), metavar="DIR",
+              help="The folder with rocprofv3's thread trace of one of the kernels, from another run of the program.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",
               help="The run directory to write.  [default: ./<first trace>.rocm-perf]")  # fmt: skip
@@ -93,6 +95,7 @@ def command(
     gpu: int | None,
     window: tuple[int | None, int | None] | None,
     speedups: tuple[tuple[str, float], ...],
+    thread_trace: Path | None,
     as_json: bool,
     destination: Path | None,
     scheduler: str | None,
@@ -109,6 +112,9 @@ def command(
     databases = [path for trace in traces for path in _databases(trace)]
     if len({path.resolve() for path in databases}) < len(databases):
         raise UsageError("a trace is named twice", "name each database once")
+    if thread_trace is not None:
+        _check_thread_trace(thread_trace)
+        thread_trace = thread_trace.absolute()  # for workers elsewhere
     from rocm_perf_lab.analysis.spread import Request
     from rocm_perf_lab.analysis.what_if import Speedup
     from rocm_perf_lab.report.existing import analyse_existing
@@ -116,7 +122,7 @@ def command(
 
     destination = destination or Path(f"{databases[0].stem.removesuffix('_results')}.rocm-perf")
     wanted = tuple(Speedup(*speedup) for speedup in speedups)
-    request = Request(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted, ceilings)
+    request = Request(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted, ceilings, thread_trace)
     found = analyse_existing(databases, request, destination, scheduler, note)
     if as_json:
         click.echo(json.dumps(found.as_json() | {"run_directory": str(destination)}, indent=2, allow_nan=False))
@@ -131,6 +137,15 @@ def command(
         render_ranks(found.summary, console)
     render(found.of_interest(), console)
     console.print(f"\nRun directory: {destination}", highlight=False, soft_wrap=True)
+
+
+def _check_thread_trace(folder: Path) -> None:
+    from rocm_perf_lab.analysis.thread_trace.folder import find
+
+    if not folder.exists() or not find(folder):
+        what = "holds no thread trace" if folder.exists() else "does not exist"
+        mend = "give the output folder of `rocprofv3 --att`, with stats_*.csv and ui_output_agent_*_dispatch_*"
+        raise MissingInputError(f"{folder} {what}", mend)
 
 
 def _databases(trace: Path) -> list[Path]:

@@ -45,6 +45,8 @@ def analyse_existing(paths: Sequence[Path], request: Request, destination: Path,
     found, notes = ranks([origin for path in paths for origin in origins(path)])
     for text in notes:
         note(text)
+    if request.thread_trace is not None and len(found) > 1:
+        raise UsageError(f"--thread-trace is of one process, and these are {len(found)} ranks", "analyse that rank alone")
     if len(paths) > 1:
         for text in _what_is_what(found):
             note(text)
@@ -53,6 +55,8 @@ def analyse_existing(paths: Sequence[Path], request: Request, destination: Path,
         results = analyse_ranks(found, folders, request, directory, scheduler, _progress(len(found), note))
         together = _with_content(found, folders, results, notes, note)
         _check_patterns(request, together)
+        if request.thread_trace is not None and (reason := _not_traced(together[0].reports)):
+            note(f"{request.thread_trace}: {reason}")
         if len({(one.reports.profile.timing, one.reports.profile.timing_parameters) for one in together}) > 1:
             notes.append("times of the ranks are measured and modelled, or of different timing parameters: do not compare them")
             note(notes[-1])
@@ -87,6 +91,12 @@ def _with_content(
     if not kept:
         raise results[0].empty
     return kept
+
+
+def _not_traced(reports: Reports) -> str | None:
+    """Why no kernel of the report got what the thread trace says; None if one did."""
+    kernels = reports.analysis.kernels
+    return None if any(kernel.thread_trace for kernel in kernels) else kernels[0].reasons["thread_trace"]
 
 
 def _check_patterns(request: Request, together: Sequence[RankReports]) -> None:

@@ -7,8 +7,9 @@ reads>' > /dev/null`, then the whole analysis in a process of its own: statistic
 what-if, JSON, Parquet per dispatch. Printed are medians over the rounds of wall time, of processor time and of their ratios,
 and the largest memory. Exit status 1 if the analysis takes more than twice the wall time of reading, or 4 GB.
 
-Peers work on a smaller trace (--peer-dispatches), beside the analysis of the same: a plain Python loop over the rows, the view
-top_kernels that rocpd's schema brings for its summaries, and `rocpd summary` and Holistic Trace Analysis if installed.
+Peers work on smaller traces (--peer-dispatches), beside the analysis of the same: a plain Python loop over the rows, the view
+top_kernels that rocpd's schema brings for summaries, `rocpd summary` if a ROCm is installed, and Holistic Trace Analysis if
+--hta names an interpreter that has it.
 """
 
 from __future__ import annotations
@@ -107,28 +108,47 @@ def row(name: str, values: Sequence[float]) -> float:
     return median
 
 
-def peers(database: Path, rounds: int, scratch: Path) -> None:
-    """Of each peer the median wall and processor time, and what of the work it does."""
-    statistics_only = 'SELECT * FROM "top_kernels"'
-    ours = [sys.executable, "-m", "rocm_perf_lab", "analyze", "--json", "-o", scratch / "out", database]
-    commands = {
-        "rocm-perf analyze": (ours, "all"),
-        "plain Python row loop": ([sys.executable, HERE / "peers" / "row_loop.py", database, scratch / "loop"],
-                                  "totals, path, slack, JSON, CSV"),
-        "rocpd's view top_kernels": (["sqlite3", database, statistics_only], "totals per kernel"),
-    }  # fmt: skip
+@dataclass(frozen=True)
+class Peer:
+    name: str
+    command: Sequence[str | Path]
+    database: Path
+    dispatches: int
+    does: str
+
+
+def available_peers(cache: Path, dispatches: int, hta: str | None, scratch: Path) -> list[Peer]:
+    """hta: a Python interpreter that has Holistic Trace Analysis. It needs HIP calls, and takes a tenth of the dispatches."""
+    database = cached(cache, dispatches, False)
+    loop = [sys.executable, HERE / "peers" / "row_loop.py", database, scratch / "loop"]
+    view = ["sqlite3", database, 'SELECT * FROM "top_kernels"']
+    found = [
+        Peer("plain Python row loop", loop, database, dispatches, "totals, path, slack, JSON, CSV"),
+        Peer("rocpd's view top_kernels", view, database, dispatches, "totals per kernel"),
+    ]
     if shutil.which("rocpd"):
-        commands["rocpd summary"] = (["rocpd", "summary", "-i", database], "totals per kernel and API")
-    print("\n| peer | wall, s | processor, s | memory, GB | does |\n|---|---|---|---|---|")
-    results: dict[str, list[Usage]] = {name: [] for name in commands}
-    for _ in range(rounds):
-        for name, (command, _) in commands.items():
-            results[name].append(measured(command))
-    for name, (_, does) in commands.items():
-        wall, processor, memory = (
-            statistics.median(getattr(u, f) for u in results[name]) for f in ("wall", "processor", "bytes")
+        found.append(
+            Peer("rocpd summary", ["rocpd", "summary", "-i", database], database, dispatches, "totals per kernel and API")
         )
-        print(f"| {name} | {wall:.1f} | {processor:.1f} | {memory / 1e9:.2f} | {does} |")
+    if hta is not None:
+        fewer, script = dispatches // 10, HERE / "peers" / "holistic.py"
+        database = cached(cache, fewer, True)
+        measured([sys.executable, script, "convert", database, scratch / "kineto.json"])
+        command = [hta, script, "analyse", scratch / "kineto.json"]
+        found.append(Peer("Holistic Trace Analysis", command, database, fewer, "path"))
+    return found
+
+
+def peers(found: Sequence[Peer], rounds: int, scratch: Path) -> None:
+    """Of each peer the medians, and its processor time in that of our analysis of the same trace, which runs in between."""
+    head = ("peer", "dispatches", "wall, s", "processor, s", "memory, GB", "processor / analysis", "does")
+    print(f"\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    for peer in found:
+        pairs = [(measured(peer.command), analysis(peer.database, scratch)) for _ in range(rounds)]
+        wall, processor, memory = (statistics.median(getattr(a, f) for a, _ in pairs) for f in ("wall", "processor", "bytes"))
+        ratio = statistics.median(a.processor / b.processor for a, b in pairs)
+        figures = f"{wall:.1f} | {processor:.1f} | {memory / 1e9:.2f} | {ratio:.2f}"
+        print(f"| {peer.name} | {peer.dispatches:,} | {figures} | {peer.does} |")
 
 
 def main() -> None:
@@ -138,6 +158,7 @@ def main() -> None:
     parser.add_argument("--host", action="store_true", help="with traced HIP calls")
     parser.add_argument("--no-peers", dest="peers", action="store_false")
     parser.add_argument("--peer-dispatches", type=int, default=1_000_000)
+    parser.add_argument("--hta", metavar="PYTHON", help="an interpreter with Holistic Trace Analysis (and pandas before 3)")
     default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rocm-perf-lab" / "benchmarks"
     parser.add_argument("--cache", type=Path, default=default)
     arguments = parser.parse_args()
@@ -147,7 +168,8 @@ def main() -> None:
             cached(arguments.cache, arguments.dispatches, arguments.host), arguments.rounds, arguments.host, Path(scratch)
         )
         if arguments.peers:
-            peers(cached(arguments.cache, arguments.peer_dispatches, False), arguments.rounds, Path(scratch))
+            found = available_peers(arguments.cache, arguments.peer_dispatches, arguments.hta, Path(scratch))
+            peers(found, arguments.rounds, Path(scratch))
     sys.exit(0 if holds else f"the bounds do not hold: wall time {MOST_RATIO:g} times that of reading, {MOST_BYTES / 1e9:g} GB")
 
 

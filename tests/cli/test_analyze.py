@@ -224,6 +224,15 @@ def test_runs_of_one_rank_are_repeats_not_ranks(analyzed, tmp_path):
     assert found["profile"]["stability"]["runs"] == 2 and found["profile"]["runtime_ms"] == 2e-3
 
 
+def test_a_run_directory_of_the_software_device_is_one_rank(analyzed, tmp_path):
+    """Its runs all have counters, which do not change modelled times: the second repeats the first."""
+    for number, name in enumerate(("base_results.db", "repeat_1_results.db")):
+        work = [Dispatch("k", 10**6 * number, 10**6 * number + 500, counters={"SQ_WAVES": [4.0]})]
+        rocpd_database.write(tmp_path / name, work, rocpd_database.MODELLED)
+    found = analyzed(tmp_path, "-o", "out")
+    assert found["profile"]["stability"]["runs"] == 2 and found["profile"]["timing"] == "modelled"
+
+
 def test_a_gpu_that_only_one_rank_uses(analyzed, tmp_path):
     rank(tmp_path / "one.db", 0, [Dispatch("k", 0, 1000)])
     two = two_gpus(tmp_path / "two.db")

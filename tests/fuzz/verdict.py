@@ -17,6 +17,7 @@ from pathlib import Path
 from rocm_perf_lab.analysis.pipeline import analyse
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.report.write import to_json
+from rocm_perf_lab.rocpd.origin import origins
 from rocm_perf_lab.rocpd.reader import read_trace
 
 SECONDS = 20
@@ -49,6 +50,7 @@ def judge(path: Path) -> str:
     """'error', or 'equal' to plain SQL; raises AssertionError for everything that may not be."""
     try:
         with watchdog():
+            origins(path)
             documents = analyse(path)
             for document in documents.by_name().values():
                 to_json(document)

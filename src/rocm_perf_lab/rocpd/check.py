@@ -5,6 +5,7 @@ Everything here raises Nonsense, a sqlite3.DatabaseError, which rocpd.connect tu
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 from pathlib import Path
@@ -77,3 +78,12 @@ def integer(value: Any, name: str, least: int = 0, most: int = _INT32_MAX) -> in
 
 def finite(value: Any) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
+
+
+def json_object(value: Any) -> dict[str, Any]:
+    """A JSON column's object. Anything else in it is treated as absent: such columns are free-form extensions."""
+    try:
+        found = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import re
 import sqlite3
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.rocpd import check
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table
+from rocm_perf_lab.rocpd.tables import Process
 
 # Environment variables in which launchers tell a process its rank: Open MPI, PMI (MPICH, Intel), PMIx, Slurm, torchrun.
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK")
@@ -19,7 +21,7 @@ class Origin:
     """One process in a database. suffix: of its tables, None where the file holds one process only.
 
     rank: from its environment, None where that does not say. span: first start and last end of its dispatches, None if
-    there are none. has_counters: whether counters were collected in this run.
+    there are none. has_counters: whether counters were collected in this run, which makes times longer (not modelled ones).
     """
 
     path: Path
@@ -60,12 +62,13 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
     """At most one; none where the writer died before it wrote any record (reading it will say so)."""
     dispatches = table(connection, "kernel_dispatch")
     process = connection.execute(
-        f"""SELECT p.pid, p.command, n.hostname, {_environment(connection)} FROM "{table(connection, "info_process")}" p
+        f"""SELECT p.pid, p.command, n.hostname, p.extdata, {_environment(connection)}
+            FROM "{table(connection, "info_process")}" p
             LEFT JOIN "{table(connection, "info_node")}" n ON n.id = p.nid ORDER BY p.id LIMIT 1"""
     ).fetchone()
     if process is None:
         return [Origin(path, connection.suffix, "", 0, "", None, None, False)]
-    pid, command, host, environment = process
+    pid, command, host, extdata, environment = process
     # The first and the last in order of ids: near enough to tell runs apart, without reading ten million rows.
     ends = connection.execute(
         f"""SELECT MIN(start), MAX("end") FROM (SELECT * FROM (SELECT start, "end" FROM "{dispatches}" ORDER BY id LIMIT 1000)
@@ -73,9 +76,9 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
     ).fetchone()
     span = ends if isinstance(ends[0], int) and isinstance(ends[1], int) else None
     counters = connection.execute(f'SELECT 1 FROM "{table(connection, "pmc_event")}" LIMIT 1').fetchone() is not None
-    return [
-        Origin(path, connection.suffix, str(host or ""), _number(pid), str(command or ""), _rank(environment), span, counters)
-    ]
+    process = Process(_number(pid), check.text(command), check.text(host), check.json_object(extdata))
+    slowed = counters and not process.is_modelled
+    return [Origin(path, connection.suffix, process.host, process.pid, process.command, _rank(environment), span, slowed)]
 
 
 def _environment(connection: sqlite3.Connection) -> str:
@@ -84,14 +87,9 @@ def _environment(connection: sqlite3.Connection) -> str:
 
 
 def _rank(environment: object) -> int | None:
-    try:
-        variables = json.loads(environment) if isinstance(environment, str) else {}
-    except ValueError:
-        return None
-    for name in RANK_VARIABLES if isinstance(variables, dict) else ():
-        if str(variables.get(name, "")).isdigit():
-            return int(variables[name])
-    return None
+    variables = check.json_object(environment)
+    found = (str(variables.get(name, "")) for name in RANK_VARIABLES)
+    return next((int(text) for text in found if re.fullmatch("[0-9]{1,9}", text)), None)
 
 
 def _number(value: object) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,7 @@ def _process(connection: Connection, path: Path) -> Process:
         mend = "profile again; a ROCTx message with a quote or semicolon in it makes rocprofv3 fail like this"
         raise TraceError(f"the trace {path} is unfinished: {why}", mend)
     pid, command, host, extdata = rows[0]
-    return Process(check.integer(pid, "pid"), check.text(command), check.text(host), _json_object(extdata))
+    return Process(check.integer(pid, "pid"), check.text(command), check.text(host), check.json_object(extdata))
 
 
 def _agents(connection: Connection) -> dict[int, Agent]:
@@ -78,7 +77,7 @@ def _agents(connection: Connection) -> dict[int, Agent]:
 
 
 def _agent(id: int, type: str, name: str, product: str, uuid: Any, extdata: str) -> Agent:
-    properties = _json_object(extdata)
+    properties = check.json_object(extdata)
     # rocprofv3 writes the PCI device id into the column uuid.
     pci_id = properties.get("device_id") or uuid
     pci_id = pci_id if isinstance(pci_id, int) and 0 < pci_id < 2**32 else None
@@ -208,12 +207,3 @@ def _counters(connection: Connection, dispatches: Dispatches) -> dict[str, np.nd
             column = counters.setdefault(check.text(name), np.full(len(dispatches), np.nan))
             column[row] = value
     return counters
-
-
-def _json_object(text: str | None) -> dict[str, Any]:
-    """A JSON column's object. Anything else in it is treated as absent: the column is a free-form extension."""
-    try:
-        value = json.loads(text or "{}") if isinstance(text, str | None) else None
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

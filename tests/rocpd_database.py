@@ -81,11 +81,19 @@ class Call:
     event: str | None = None
 
 
+_AGENTS = {
+    "gfx942": {"cu_count": 304, "num_xcc": 8, "max_engine_clk_fcompute": 2100},
+    "gfx90a": {"cu_count": 110, "num_xcc": 1, "max_engine_clk_fcompute": 1700},
+    "gfx1030": {"cu_count": 72, "num_xcc": 1, "max_engine_clk_fcompute": 2250},
+}
+
+
 def write(
     path: Path,
     work: list[Dispatch | Copy],
     own: dict[str, Any] | None = None,
     pci_id: int = 0x74A1,
+    target: str = "gfx942",
     calls: Sequence[Call] = (),
 ) -> Path:
     """A trace of `work` on an MI300X; `own` becomes process.extdata.rocm_perf_lab. Event ids are index + 1."""
@@ -94,8 +102,8 @@ def write(
     execute = connection.execute
     extdata = {"rocm_perf_lab": own} if own else {}
     execute("INSERT INTO rocpd_info_process VALUES (7, 1, 7, './app', ?)", (json.dumps(extdata),))
-    agent = {"cu_count": 304, "num_xcc": 8, "max_engine_clk_fcompute": 2100, "device_id": pci_id}
-    execute("INSERT INTO rocpd_info_agent VALUES (1, 'GPU', 'gfx942', 'An MI300X', ?, ?)", (pci_id, json.dumps(agent)))
+    agent = _AGENTS[target] | {"device_id": pci_id}
+    execute("INSERT INTO rocpd_info_agent VALUES (1, 'GPU', ?, 'An MI300X', ?, ?)", (target, pci_id, json.dumps(agent)))
     execute("INSERT INTO rocpd_string VALUES (1, 'MEMORY_COPY_HOST_TO_DEVICE')")
     kernels = sorted({item.kernel for item in work if isinstance(item, Dispatch)})
     for number, name in enumerate(kernels, start=1):

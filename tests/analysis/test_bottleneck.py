@@ -156,6 +156,22 @@ def test_priority_is_headroom_times_the_share_of_the_path(tmp_path):
     assert found.headroom.priority == pytest.approx(0.75 * found.critical_path_score)
 
 
+@pytest.mark.parametrize(("target", "pci_id", "read", "gbps"), [
+    ("gfx90a", 0x7408, ("TCC_EA_RDREQ_sum", 64), 1638),
+    ("gfx1030", 0x73BF, ("GL2C_EA_RDREQ_128B_sum", 128), 512),
+])  # fmt: skip
+def test_a_stream_is_bound_by_bandwidth_on_every_family(tmp_path, target, pci_id, read, gbps):
+    """And on gfx1030 the classes that its counters cannot tell of are named as such."""
+    counters = dict.fromkeys(family_of(target).counters(), [0.0]) | {read[0]: [0.7 * gbps * MS / read[1]]}
+    path = rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 0, MS, counters=counters)], None, pci_id, target)
+    found = analyse(path).analysis.kernels[0]
+    assert found.bottleneck.name == "memory-bandwidth-bound"
+    assert found.bottleneck.evidence[0].value == pytest.approx(0.7)
+    if target == "gfx1030":
+        assert "compute-throughput-limited" in found.bottleneck.undecided
+        assert found.bottleneck.certainty != "high" and found.headroom.fraction is None
+
+
 # ---- whatever the numbers are ----
 
 NAMES = sorted({signal.evidence for signal in signals().values()})

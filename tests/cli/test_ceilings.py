@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 
 import pytest
 
 from rocm_perf_lab.analysis.ceilings import read_ceilings
 from rocm_perf_lab.arch.products import tomllib
+from rocm_perf_lab.collect.ceilings import BENCHMARKS
 
 CHOSEN = ("HBM", "L1", "valu_f64", "mfma_bf16", "mfma_xf32")
 
@@ -102,3 +104,14 @@ def test_ceilings_of_another_target_are_refused_before_the_program_runs(rocm_per
     run = rocm_perf("profile", "--device", "gfx942", "--ceilings", "c.json", testbed("vcopy"))
     assert run.returncode == 2 and "gfx90a" in run.stderr and "PASS" not in run.stdout
     assert not list(tmp_path.glob("*.rocm-perf"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", BENCHMARKS)
+def test_the_microbenchmarks_compile_for_every_target(target, repository, tmp_path):
+    if shutil.which("hipcc") is None:
+        pytest.skip("no hipcc")
+    source = repository / "src/rocm_perf_lab/collect/ceilings.hip"
+    command = ["hipcc", "-O3", "-std=c++20", "-Wall", "-Wextra", f"--offload-arch={target}", "-o", tmp_path / "program", source]
+    made = subprocess.run(command, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr

@@ -19,7 +19,8 @@ extern "C" {
 __attribute__((visibility("default"))) char* rpd_capture_check(const char* path, int verify) {
   try {
     const rpd::capture::Capture capture(path);
-    if (verify) capture.verify();
+    if (verify)
+      for (const auto phase : {rpd::capture::Phase::before, rpd::capture::Phase::after}) capture.verify(phase);
     return nullptr;
   } catch (const std::exception& error) {
     return copy_of(*error.what() ? error.what() : "it cannot be read");

@@ -73,6 +73,8 @@ Capture::Capture(const std::string& path) : folder_(opened(path)) {
   read_index(Phase::before);
   read_index(Phase::after);
   check_dispatch();
+  for (uint32_t region = 0; region < regions_.size(); ++region)
+    for (const Phase phase : {Phase::before, Phase::after}) data_file(region, phase);  // there, and of the right size
 }
 
 std::vector<unsigned char> Capture::read(const char* name, uint64_t limit) const {
@@ -202,7 +204,7 @@ void Capture::load(Phase phase, uint32_t region, unsigned char* memory) const {
 }
 
 // Between the named bytes there must be nothing: a damaged hole would go unseen.
-void Capture::check_holes(uint32_t region, Phase phase) const {
+void Capture::check_holes_of(uint32_t region, Phase phase) const {
   const File file = data_file(region, phase);
   if (!file) return;
   const uint64_t bytes = manifest_.at(region_file(regions_[region], phase)).bytes;
@@ -228,17 +230,19 @@ void Capture::check_holes(uint32_t region, Phase phase) const {
   }
 }
 
-void Capture::verify() const {
+void Capture::check_holes(Phase phase) const {
+  for (uint32_t region = 0; region < regions_.size(); ++region) check_holes_of(region, phase);
+}
+
+void Capture::verify(Phase phase) const {
+  check_holes(phase);
   std::vector<unsigned char> bytes(kBlock), scratch;
-  for (const Phase phase : {Phase::before, Phase::after}) {
-    for (uint32_t region = 0; region < regions_.size(); ++region) check_holes(region, phase);
-    File file;
-    uint32_t source = UINT32_MAX;
-    for (const Block& block : blocks(phase)) {
-      if (block.source != source) file = data_file(block.source, phase), source = block.source;
-      if (!file) refuse("a file of the region at " + hex(regions_[block.source].base) + " is missing");
-      read_block(block, file.descriptor(), bytes.data(), scratch);
-    }
+  File file;
+  uint32_t source = UINT32_MAX;
+  for (const Block& block : blocks(phase)) {
+    if (block.source != source) file = data_file(block.source, phase), source = block.source;
+    if (!file) refuse("a file of the region at " + hex(regions_[block.source].base) + " is missing");
+    read_block(block, file.descriptor(), bytes.data(), scratch);
   }
 }
 

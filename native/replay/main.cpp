@@ -83,6 +83,8 @@ int full_vm(const Options& options, const capture::Capture& capture, int count, 
   if (!code.empty()) fit(capture.dispatch(), capture.code(), code);  // refused before anything is set up
   if (!options.dump.empty()) make_dump_folder(options.dump);
   const auto began = Clock::now();
+  capture.check_holes(capture::Phase::before);
+  capture.verify(capture::Phase::after);  // a damaged capture is refused whatever of it this replay would use
   const std::vector<Placement> placements = reserved(options, capture, count, words);
   if (const Placement* bad = first_not_exact(placements))
     throw NotExact(std::to_string(bad->bytes) + " bytes at " + hex(bad->base) + " cannot be reserved: " + bad->why);
@@ -113,11 +115,15 @@ int full_vm(const Options& options, const capture::Capture& capture, int count, 
   return result.comparison && !result.comparison->equal ? kDifferent : kFine;
 }
 
+void verify(const capture::Capture& capture) {
+  for (const capture::Phase phase : {capture::Phase::before, capture::Phase::after}) capture.verify(phase);
+}
+
 int run(const Options& options, int count, char** words) {
   const capture::Capture capture(options.capture);
   switch (options.action) {
     case Options::Action::reserve_check: return reserve_check(options, capture, count, words);
-    case Options::Action::verify: capture.verify(); return kFine;
+    case Options::Action::verify: verify(capture); return kFine;
     default: return full_vm(options, capture, count, words);
   }
 }

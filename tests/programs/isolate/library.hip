@@ -1,0 +1,38 @@
+// Kernels for a library (launch_mix), and for modules, compiled for the device only: as they are, or otherwise than they
+// were captured.
+#include <hip/hip_runtime.h>
+
+#ifndef FACTOR
+#define FACTOR 17
+#endif
+#ifndef HALF
+#define HALF 0.5f
+#endif
+#ifndef BOUNDS
+#define BOUNDS 1024
+#endif
+#ifdef MORE_ARGUMENTS
+#define ARGUMENTS unsigned *values, int count, int more
+#else
+#define ARGUMENTS unsigned *values, int count
+#endif
+
+extern "C" __global__ void __launch_bounds__(BOUNDS) mix(ARGUMENTS) {
+#ifdef LDS_BYTES
+  __shared__ unsigned char shared[LDS_BYTES];
+  shared[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  values += shared[threadIdx.x ^ 1] == 255;
+#endif
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) values[i] = (values[i] ^ 0x5bd1e995u) * FACTOR + i;
+}
+
+extern "C" __global__ void halve(float* to, const float* from, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) to[i] = from[i] * HALF;
+}
+
+#ifdef WITH_LAUNCHER
+extern "C" void launch_mix(unsigned* values, int count) { mix<<<(count + 127) / 128, 128>>>(values, count); }
+#endif

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import xxhash
 
-DESCRIPTIONS = ("dispatch.json", "memory_regions.json", "kernarg.bin", "kernel.hsaco", "memory/before.index", "memory/after.index")
+DESCRIPTIONS = (
+    "dispatch.json",
+    "memory_regions.json",
+    "kernarg.bin",
+    "kernel.hsaco",
+    "memory/before.index",
+    "memory/after.index",
+)
 
 
 def files_of(capture: Path) -> list[str]:

@@ -44,6 +44,13 @@ T number(const json& object, const char* key) {
   return static_cast<T>(wide);
 }
 
+// Null and objects can be walked through as well.
+const json& list(const json& object, const char* key) {
+  const json& value = object.at(key);
+  if (!value.is_array()) refuse(std::string(key) + " is not a list");
+  return value;
+}
+
 std::array<uint32_t, 3> triple(const json& object, const char* key) {
   const json& list = object.at(key);
   if (!list.is_array() || list.size() != 3) refuse(std::string(key) + " is not a list of three");
@@ -182,7 +189,7 @@ Dispatch dispatch_from_json(const std::string& text) {
     d.code.load_bytes = number<uint64_t>(code, "load_bytes");
     d.code.load_delta = code.at("load_delta").get<int64_t>();
     d.code.uri = code.at("uri").get<std::string>();
-    for (const json& v : code.at("variables"))
+    for (const json& v : list(code, "variables"))
       d.variables.push_back({v.at("name").get<std::string>(), address_of(v, "address"), number<uint64_t>(v, "bytes")});
     const json& agent = root.at("agent");
     d.origin.agent = agent.at("name").get<std::string>();
@@ -206,7 +213,7 @@ std::vector<Region> regions_from_json(const std::string& text) {
     if (number<uint64_t>(root, "page_bytes") != kPage || number<uint64_t>(root, "block_bytes") != kBlock)
       refuse("another page or block size than this version's");
     std::vector<Region> regions;
-    for (const json& object : root.at("regions")) {
+    for (const json& object : list(root, "regions")) {
       Region region;
       region.base = address_of(object, "base");
       region.bytes = number<uint64_t>(object, "bytes");
@@ -219,7 +226,7 @@ std::vector<Region> regions_from_json(const std::string& text) {
       if (object.at("file").get<std::string>() != region_file(region, Phase::before) ||
           object.at("after_file").get<std::string>() != region_file(region, Phase::after))
         refuse("the file of the region at " + hex(region.base) + " is not " + region_file(region, Phase::before));
-      for (const json& a : object.at("allocations")) region.allocations.push_back({address_of(a, "address"), number<uint64_t>(a, "bytes")});
+      for (const json& a : list(object, "allocations")) region.allocations.push_back({address_of(a, "address"), number<uint64_t>(a, "bytes")});
       regions.push_back(std::move(region));
     }
     return regions;
@@ -232,6 +239,7 @@ Manifest manifest_from_json(const std::string& text) {
     if (number<uint64_t>(root, "version") != kFormatVersion)
       refuse("format version " + std::to_string(number<uint64_t>(root, "version")) + "; this is version " + std::to_string(kFormatVersion));
     Manifest manifest;
+    if (!root.at("files").is_object()) refuse("files is not an object");
     for (const auto& [name, entry] : root.at("files").items()) {
       FileEntry file{number<uint64_t>(entry, "bytes"), entry.contains("xxh3_128") ? entry.at("xxh3_128").get<std::string>() : ""};
       manifest.emplace(name, std::move(file));

@@ -178,9 +178,9 @@ def test_impossible_regions(original, tmp_path, what):
 
 @pytest.mark.parametrize("what", dispatch_changes())
 def test_impossible_dispatches(original, tmp_path, what):
-    assert "dispatch.json" in (text := refusal(with_json(original, tmp_path / "copy", "dispatch.json", dispatch_changes()[what]))) or (
-        "kernarg.bin" in text
-    )
+    assert "dispatch.json" in (
+        text := refusal(with_json(original, tmp_path / "copy", "dispatch.json", dispatch_changes()[what]))
+    ) or ("kernarg.bin" in text)
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "memory/../../x", "memory/region_zz.bin", "other.json", ""])
@@ -214,7 +214,26 @@ def mutate(value, rng: random.Random):
         if rng.random() < 0.2:
             return value[:index] + value[index + 1 :]
         return value[:index] + [mutate(value[index], rng)] + value[index + 1 :]
-    odd = [None, True, -1, 0, 1, 4096, 1 << 31, (1 << 64) - 1, 1 << 70, 1e300, "", "0x", "0xffffffffffffffff", "0x1000", "\u0000", [], {}, "x" * 5000]
+    odd = [
+        None,
+        True,
+        -1,
+        0,
+        1,
+        4096,
+        1 << 31,
+        (1 << 64) - 1,
+        1 << 70,
+        1e300,
+        "",
+        "0x",
+        "0xffffffffffffffff",
+        "0x1000",
+        "\u0000",
+        [],
+        {},
+        "x" * 5000,
+    ]
     return rng.choice(odd)
 
 
@@ -231,7 +250,9 @@ def mutate_and_open(original: Path, folder: Path, seed: int) -> bool:
     """Whether it was refused. Both are fine, as a name may change; a crash or another error is not."""
     rng = random.Random(seed)
     copy = linked_copy(original, folder / str(seed))
-    name = rng.choice([name for name in DESCRIPTIONS if (copy / name).stat().st_size and name not in ("kernarg.bin", "kernel.hsaco")])
+    name = rng.choice(
+        [name for name in DESCRIPTIONS if (copy / name).stat().st_size and name not in ("kernarg.bin", "kernel.hsaco")]
+    )
     content = (copy / name).read_bytes()
     mutated = json.dumps(mutate(json.loads(content), rng)).encode() if name.endswith(".json") else mutate_index(content, rng)
     replace(copy / name, mutated)

@@ -139,7 +139,18 @@ def assert_incomplete(captures: list[Path], why: str) -> None:
 
 
 def test_a_kill_leaves_what_is_recognisably_incomplete(testbed, tmp_path):
-    command = [sys.executable, "-m", "rocm_perf_lab", "isolate", "--device", "gfx942", "--kernel", "vecCopy", "--compress", "19"]
+    command = [
+        sys.executable,
+        "-m",
+        "rocm_perf_lab",
+        "isolate",
+        "--device",
+        "gfx942",
+        "--kernel",
+        "vecCopy",
+        "--compress",
+        "19",
+    ]
     process = subprocess.Popen(
         [*command, testbed("vcopy"), "-n", "4000000"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env=os.environ | {"ROCM_PERF_DEVICE_THREADS": "1"},
@@ -168,7 +179,9 @@ def test_by_the_environment_alone(features, native_dir, tmp_path):
     assert Capture.open(newest(tmp_path)).dispatch["origin"]["dispatch_index"] == 2
 
 
-@pytest.mark.parametrize("variable, value", [("ISOLATE_DISPATCH_INDEX", "-1"), ("ISOLATE_ZSTD_LEVEL", "20"), ("ISOLATE_STAGED", "yes")])
+@pytest.mark.parametrize(
+    "variable, value", [("ISOLATE_DISPATCH_INDEX", "-1"), ("ISOLATE_ZSTD_LEVEL", "20"), ("ISOLATE_STAGED", "yes")]
+)
 def test_a_variable_that_cannot_be_understood_leaves_the_program_alone(features, native_dir, tmp_path, variable, value):
     from rocm_perf_lab.collect import device as devices
 

@@ -33,7 +33,17 @@ def test_the_same_code_elsewhere_gives_the_same_bytes(captured, features):
 
 def test_code_that_computes_something_else_is_reported(mix, module, rocm_perf, tmp_path):
     wrong = module("-DFACTOR=19")
-    arguments = ["--capture-dir", mix.path, "--hsaco", wrong, "--iterations", 1, "--compare", "--dump-output", tmp_path / "dump"]
+    arguments = [
+        "--capture-dir",
+        mix.path,
+        "--hsaco",
+        wrong,
+        "--iterations",
+        1,
+        "--compare",
+        "--dump-output",
+        tmp_path / "dump",
+    ]
     done = rocm_perf("replay", "full-vm", *arguments)
     assert done.returncode == 40, done.stderr
     assert "DIFFERENT" in done.stdout and not done.stderr.startswith("rocm-perf: error")
@@ -64,7 +74,9 @@ def test_code_that_does_not_fit_is_refused(mix, module, flags, why):
         replay(mix, hsaco=module(*flags), iterations=1, device="gfx942")
 
 
-@pytest.mark.parametrize("content, why", [(b"", "empty"), (b"no code at all", "no AMD GPU code object"), (None, "cannot be read")])
+@pytest.mark.parametrize(
+    "content, why", [(b"", "empty"), (b"no code at all", "no AMD GPU code object"), (None, "cannot be read")]
+)
 def test_what_is_no_code_object_is_refused(mix, rocm_perf, tmp_path, content, why):
     file = tmp_path / "candidate.hsaco"
     if content is not None:

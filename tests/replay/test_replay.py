@@ -88,7 +88,11 @@ def test_every_range_can_be_had(captured, features):
     case = captured(features, "follow", 0, "list")
     check = reserve_check(case, device="gfx942")
     assert check["outcome"] == "exact"
-    assert [int(r["base"], 16) for r in check["ranges"]] == [r.base for r in case.regions] == [int(r["got"], 16) for r in check["ranges"]]
+    assert (
+        [int(r["base"], 16) for r in check["ranges"]]
+        == [r.base for r in case.regions]
+        == [int(r["got"], 16) for r in check["ranges"]]
+    )
 
 
 # ---- stateless and stateful ----
@@ -140,7 +144,9 @@ def test_json(captured, features, rocm_perf):
     arguments = ["--capture-dir", case.path, "--iterations", 4, "--no-recopy", "--json"]
     done = rocm_perf("replay", "full-vm", *arguments)
     document = json.loads(done.stdout)
-    assert document["kernel"]["name"].startswith("accumulate(") and document["kernel"]["hsaco_path"] == f"{case.path}/kernel.hsaco"
+    assert (
+        document["kernel"]["name"].startswith("accumulate(") and document["kernel"]["hsaco_path"] == f"{case.path}/kernel.hsaco"
+    )
     assert document["execution"]["iterations"] == 4 and document["execution"]["mode"] == "stateful"
     timing = document["timing"]
     assert timing["unit"] == "ms" and timing["source"] == "modelled"

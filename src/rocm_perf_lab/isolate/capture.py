@@ -94,7 +94,9 @@ def newest(folder: Path = Path()) -> Path:
         return link
     complete = [path.parent for path in folder.glob(f"{NEWEST}_*/manifest.json")]
     if not complete:
-        raise MissingInputError(f"there is no capture in {folder.absolute()}", "make one with `rocm-perf isolate`, or name it with --capture-dir")
+        raise MissingInputError(
+            f"there is no capture in {folder.absolute()}", "make one with `rocm-perf isolate`, or name it with --capture-dir"
+        )
     return max(complete, key=lambda path: (path / "manifest.json").stat().st_mtime_ns)
 
 

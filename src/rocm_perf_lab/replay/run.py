@@ -28,7 +28,10 @@ from rocm_perf_lab.isolate.capture import Capture
 
 _DIFFERENT = 40
 _RESERVE_OUTCOMES = (0, 1, 2)
-_ERRORS = {error.exit_code: error for error in (UsageError, CaptureError, PlacementError, UnfitCodeError, ReplayFailedError, OutputError)}
+_ERRORS = {
+    error.exit_code: error
+    for error in (UsageError, CaptureError, PlacementError, UnfitCodeError, ReplayFailedError, OutputError)
+}
 _PREFIX = "rocm-perf: error: "
 
 

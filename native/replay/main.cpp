@@ -2,6 +2,7 @@
 // it in the right environment; its exit codes are those of rocm-perf (src/rocm_perf_lab/errors.py).
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <iterator>
 
 #include "replay/report.h"
+#include "replay/steering.h"
 
 namespace rpd::replay {
 namespace {
@@ -19,6 +21,9 @@ enum ExitCode { kFine = 0, kFailedRange = 1, kRelocatedRange = 2, kUsage = 2, kB
 
 // Another layout of this process's own memory is worth a try: it is random.
 constexpr unsigned kAttempts = 16;
+
+// Where the thunk manages a range of addresses itself, that range ends below [libhsakmt, fmm.c: SVM_RESERVATION_LIMIT].
+constexpr uint64_t kHighestSvmRange = 1ull << 40;
 
 struct CannotWrite : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -38,6 +43,10 @@ void try_again_elsewhere(const Options& options, int count, char** words) {
 std::vector<Placement> reserved(const Options& options, const capture::Capture& capture, int count, char** words) {
   std::vector<Placement> placements = reserve(ranges_of(capture));
   if (worst(placements) != Outcome::exact) try_again_elsewhere(options, count, words);
+  uint64_t end = 0;
+  for (const Placement& placement : placements)
+    if (placement.base < kHighestSvmRange) end = std::max(end, placement.base + placement.bytes);
+  if (end != 0) start_svm_range_above(end);
   return placements;
 }
 
@@ -128,7 +137,10 @@ int run(const Options& options, int count, char** words) {
   }
 }
 
-int fail(ExitCode code, const std::string& what, const char* mend) {
+// One line, whatever a file's names hold.
+int fail(ExitCode code, std::string what, const char* mend) {
+  for (char& c : what)
+    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
   std::fflush(stdout);
   std::fprintf(stderr, "rocm-perf: error: %s; %s\n", what.c_str(), mend);
   return code;

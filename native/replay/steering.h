@@ -15,4 +15,8 @@ class Steering {
   Steering(const Steering&) = delete;
 };
 
+// ROCr's thunk looks for its own range of addresses in steps of 2 MiB from the bottom, two system calls each. From here on
+// it is offered the first place above `end` at once; for a capture with memory at 100 GB that saves a third of a second.
+void start_svm_range_above(uint64_t end);
+
 }  // namespace rpd::replay

@@ -8,8 +8,8 @@ import random
 from pathlib import Path
 
 import pytest
-from damaged_captures import DESCRIPTIONS, files_of, linked_copy, replace, sign, with_json
 
+from damaged_captures import DESCRIPTIONS, files_of, linked_copy, replace, sign, with_json
 from rocm_perf_lab.errors import CaptureError, RocmPerfError
 from rocm_perf_lab.isolate import Capture
 

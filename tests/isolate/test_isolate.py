@@ -1,4 +1,4 @@
-"""The program under `isolate` is unharmed, whatever happens to the capture, and a capture is complete or says that it is not."""
+"""The program under `isolate` is unharmed whatever happens to the capture, which is complete or says that it is not."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import struct
 from pathlib import Path
 
 import pytest
-from damaged_captures import with_json, with_last_region_at
 
+from damaged_captures import with_json, with_last_region_at
 from rocm_perf_lab.replay import replay, reserve_check
 
 # Kernels of the testbed, with argument lists that leave waves and tiles partly filled. test_every_dispatch has all.

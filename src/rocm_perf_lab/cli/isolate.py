@@ -12,7 +12,9 @@ from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option,
 
 
 @click.command(context_settings=CONTEXT_SETTINGS)
-@click.option("--kernel", "-k", required=True, metavar="REGEX", help="Of the kernel's demangled or mangled name; found anywhere in it.")
+@click.option(
+    "--kernel", "-k", required=True, metavar="REGEX", help="Of the kernel's demangled or mangled name; found anywhere in it."
+)
 @click.option(
     "--dispatch", "-n", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
     help="Which dispatch of the kernels that match; the first is 0.",

@@ -37,20 +37,36 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
 
 @command.command("full-vm")
 @_capture_option
-@click.option("--iterations", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="How often to run the kernel.")
-@click.option("--warmup", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Runs before, not counted.")
-@click.option("--no-recopy", is_flag=True, help="Do not restore memory between iterations: each goes on where the last one ended.")
-@click.option("--hsaco", type=click.Path(path_type=Path), metavar="F", help="Run the kernel of this code object instead of the captured.")
+@click.option(
+    "--iterations", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="How often to run the kernel."
+)
+@click.option(
+    "--warmup", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Runs before, not counted."
+)
+@click.option(
+    "--no-recopy", is_flag=True, help="Do not restore memory between iterations: each goes on where the last one ended."
+)
+@click.option(
+    "--hsaco", type=click.Path(path_type=Path), metavar="F", help="Run the kernel of this code object instead of the captured."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--compare", is_flag=True, help="Compare memory after the last iteration with the captured, byte by byte; 40 if it differs.")
+@click.option(
+    "--compare", is_flag=True, help="Compare memory after the last iteration with the captured, byte by byte; 40 if it differs."
+)
 @click.option(
     "--tolerance", "tolerances", multiple=True, metavar="SPEC",
     help="Compare as numbers: [0xADDRESS:]TYPE=RELATIVE[,ABSOLUTE], TYPE one of f16, bf16, f32, f64. Repeatable.",
 )  # fmt: skip
-@click.option("--dump-output", type=click.Path(path_type=Path), metavar="DIR", help="Write the regions that the kernel changed to DIR.")
+@click.option(
+    "--dump-output", type=click.Path(path_type=Path), metavar="DIR", help="Write the regions that the kernel changed to DIR."
+)
 @click.option("--flush-cache", is_flag=True, help="Empty the caches before each iteration.")
-@click.option("--poison", type=click.IntRange(0, 255), metavar="BYTE", help="Overwrite what the captured kernel changed with BYTE first.")
-@click.option("--timeout", type=click.IntRange(min=1), default=600, show_default=True, metavar="SECONDS", help="For one dispatch.")
+@click.option(
+    "--poison", type=click.IntRange(0, 255), metavar="BYTE", help="Overwrite what the captured kernel changed with BYTE first."
+)
+@click.option(
+    "--timeout", type=click.IntRange(min=1), default=600, show_default=True, metavar="SECONDS", help="For one dispatch."
+)
 @device_option
 @device_options_option
 @debug_option

@@ -123,7 +123,10 @@ def _run(action: str, capture: Capture | Path, options: Sequence[str], device: s
     path = capture.path if isinstance(capture, Capture) else capture
     command = _command(action, path, ["--json", *options])
     with _environment(device, ()) as environment:
-        return subprocess.run(command.argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        # Names out of a code object can be any bytes.
+        return subprocess.run(
+            command.argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace"
+        )
 
 
 def _command(action: str, capture: Path, options: Sequence[str]) -> Command:

@@ -22,6 +22,7 @@ from rocm_perf_lab.analysis.what_if import Speedup
 from rocm_perf_lab.errors import UnavailableError
 from rocm_perf_lab.rocpd.restrict import EmptyPartError, Part
 
+SHORT_BYTES = 32 << 20
 MARK = ".rocpd_profile"  # stands in every run directory while it grows: who sees it sees the directory
 
 
@@ -91,9 +92,12 @@ def analyse_ranks(
     """
     directory = directory.resolve()
     ranks = [rank.absolute() for rank in ranks] if scheduler is not None else ranks  # workers have folders of their own
-    if len(ranks) == 1 and scheduler is None:
-        return [analyse_rank(ranks[0], request, directory, folders[0])]
-    results = []
+    results: list[Result] = []
+    if scheduler is None and (len(ranks) == 1 or _are_short(ranks)):
+        for rank, folder in zip(ranks, folders, strict=True):
+            results.append(analyse_rank(rank, request, directory, folder))
+            done(len(results))
+        return results
     with _executor(len(ranks), scheduler) as pool:
         work = zip(ranks, folders, strict=True)
         futures = [pool.submit(analyse_rank, rank, request, directory, folder) for rank, folder in work]
@@ -109,6 +113,11 @@ def analyse_ranks(
                 future.cancel()
             raise
     return results
+
+
+def _are_short(ranks: Sequence[Rank]) -> bool:
+    """Whether starting processes would take longer than the analysis."""
+    return sum(rank.base.path.stat().st_size for rank in ranks) < SHORT_BYTES
 
 
 @contextmanager

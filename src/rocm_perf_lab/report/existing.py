@@ -73,7 +73,7 @@ def analyse_existing(paths: Sequence[Path], request: Request, destination: Path,
 
 
 def _progress(total: int, note: Note) -> Callable[[int], None]:
-    return lambda count: note(f"{count} of {total} ranks analysed")
+    return lambda count: note(f"{count} of {total} ranks analysed") if total > 1 else None
 
 
 def _with_content(

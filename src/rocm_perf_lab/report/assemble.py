@@ -12,6 +12,7 @@ from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import Dag
 from rocm_perf_lab.analysis.device import Device
+from rocm_perf_lab.analysis.durations import durations
 from rocm_perf_lab.analysis.idle import Idle
 from rocm_perf_lab.analysis.kernel import KernelFindings
 from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME, Roofline
@@ -175,12 +176,15 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
     position = roof.position if roof else None
     if position is None:
         fields["reasons"]["roofline_position"] = sections.no_position(roof)
+    if findings.path is None:
+        fields["reasons"]["durations"] = NO_TIME
     traced = findings.traced.found.get(kernel.symbol.kernel.symbol)
     if traced is None:
         fields["reasons"]["thread_trace"] = findings.traced.reason
     return schema.KernelAnalysis(
         kernel=kernel.symbol.name,
         dispatches=len(kernel.symbol.rows),
+        durations=sections.durations(durations(findings.trace.dispatches, kernel.symbol)) if findings.path else None,
         roofline_position=position,
         bottleneck=sections.bottleneck(kernel.bottleneck, kernel.evidence),
         headroom=sections.headroom(kernel.headroom),

@@ -421,10 +421,22 @@ class ThreadTraceSection(Section):
     notes: list[str]
 
 
+class DurationsSection(Section):
+    """Of the dispatches in the base run."""
+
+    mean_ns: float
+    stddev_ns: float | None = Field(description="of the sample")
+    min_ns: int
+    median_ns: int = Field(description="the least that half of the dispatches do not exceed")
+    p95_ns: int = Field(description="the least that 95 % of the dispatches do not exceed")
+    max_ns: int
+
+
 class KernelAnalysis(Section):
     kernel: str
     dispatches: int
     time_ms: float | None = Field(description="total of the symbol in the base run")
+    durations: DurationsSection | None
     operational_intensity: float | None = Field(description="FLOP per byte beyond L2")
     roofline_position: Literal["memory-bound", "compute-bound"] | None
     critical_path_score: float | None = Field(description="fraction of the critical path, 0..1")

@@ -6,6 +6,7 @@ from typing import Any
 
 from rocm_perf_lab.analysis.bottleneck import Bottleneck, ClassScore
 from rocm_perf_lab.analysis.device import Device
+from rocm_perf_lab.analysis.durations import Durations
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.headroom import ASSUMPTION, Headroom
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
@@ -26,6 +27,18 @@ def nullable(**fields: Value) -> dict[str, Any]:
 def milliseconds(ns: int | float) -> Value:
     """A duration of dispatches: the value, or no value for 0, which only a trace without GPU times has."""
     return Value(ns / 1e6, "ms") if ns else Value.missing("ms", NO_TIME)
+
+
+def durations(found: Durations) -> schema.DurationsSection:
+    return schema.DurationsSection(
+        mean_ns=found.mean,
+        stddev_ns=found.stddev,
+        min_ns=found.min,
+        median_ns=found.median,
+        p95_ns=found.p95,
+        max_ns=found.max,
+        reasons={} if found.stddev is not None else {"stddev_ns": "one dispatch"},
+    )
 
 
 def gpu(device: Device, trace: Trace) -> schema.Gpu:

@@ -1,0 +1,43 @@
+"""Durations against rocprofv3's own statistics of the same run, and against their definition."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rocpd_database
+from rocm_perf_lab.analysis.pipeline import analyse
+from rocpd_database import Dispatch
+
+
+def test_they_are_those_of_rocprofv3(shared_data):
+    folder = shared_data / "rocprofv3" / "ms_stats"
+    with (folder / "ms_kernel_stats.csv").open(newline="") as file:
+        theirs = {row["Name"]: row for row in csv.DictReader(file)}
+    kernels = analyse(folder / "ms_results.db").analysis.kernels
+    assert {kernel.kernel for kernel in kernels} == set(theirs)
+    for kernel in kernels:
+        row, ours = theirs[kernel.kernel], kernel.durations
+        assert (kernel.dispatches, ours.min_ns, ours.max_ns) == (int(row["Calls"]), int(row["MinNs"]), int(row["MaxNs"]))
+        assert ours.mean_ns == pytest.approx(float(row["AverageNs"]))
+        assert (ours.stddev_ns or 0) == pytest.approx(float(row["StdDev"]))
+
+
+@settings(max_examples=25)
+@given(took=st.lists(st.integers(1, 50), min_size=1, max_size=60))
+def test_half_and_95_percent_do_not_exceed_it(took, tmp_path_factory):
+    path = tmp_path_factory.mktemp("durations") / "t.db"
+    work, now = [], 0
+    for duration in took:
+        work.append(Dispatch("k", now, now + duration))
+        now += duration
+    (kernel,) = analyse(rocpd_database.write(path, work)).analysis.kernels
+    found = kernel.durations
+    for part, value in ((50, found.median_ns), (95, found.p95_ns)):
+        assert 100 * sum(duration <= value for duration in took) >= part * len(took)
+        assert 100 * sum(duration < value for duration in took) < part * len(took)
+    assert found.median_ns == statistics.median_low(took)

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "replay/report.h"
+#include "replay/sparse_file.h"
 #include "replay/steering.h"
 
 namespace rpd::replay {
@@ -128,11 +129,32 @@ void verify(const capture::Capture& capture) {
   for (const capture::Phase phase : {capture::Phase::before, capture::Phase::after}) capture.verify(phase);
 }
 
+// The memory of every region as a plain file, and what the kernel changed beside it: for who does not read captures.
+void unpack(const Options& options, const capture::Capture& capture) {
+  make_dump_folder(options.dump);
+  verify(capture);
+  Image image(capture);
+  const capture::Folder folder(options.dump);
+  for (uint32_t i = 0; i < capture.regions().size(); ++i) {
+    const capture::Region& region = capture.regions()[i];
+    const std::string name = "region_" + hex(region.base).substr(2);
+    try {
+      write_sparse(folder, name + ".bin", image.before(i), region.bytes);
+      const auto& changed = capture.blocks(capture::Phase::after);
+      if (std::any_of(changed.begin(), changed.end(), [i](const capture::Block& block) { return block.region == i; }))
+        write_sparse(folder, name + ".after.bin", image.expected(i), region.bytes);
+    } catch (const std::runtime_error& error) {
+      throw CannotWrite(error.what());
+    }
+  }
+}
+
 int run(const Options& options, int count, char** words) {
   const capture::Capture capture(options.capture);
   switch (options.action) {
     case Options::Action::reserve_check: return reserve_check(options, capture, count, words);
     case Options::Action::verify: verify(capture); return kFine;
+    case Options::Action::unpack: unpack(options, capture); return kFine;
     default: return full_vm(options, capture, count, words);
   }
 }

@@ -19,12 +19,13 @@ uint64_t number_from(const std::string& name, const std::string& text, uint64_t 
 
 Options options_from(int count, char** words) {
   Options options;
-  if (count < 2) throw WrongUsage("no action: reserve-check, full-vm or verify");
+  if (count < 2) throw WrongUsage("no action: reserve-check, full-vm, verify or unpack");
   const std::string action = words[1];
   if (action == "reserve-check") options.action = Options::Action::reserve_check;
   else if (action == "full-vm") options.action = Options::Action::full_vm;
   else if (action == "verify") options.action = Options::Action::verify;
-  else throw WrongUsage(action + " is no action: reserve-check, full-vm or verify");
+  else if (action == "unpack") options.action = Options::Action::unpack;
+  else throw WrongUsage(action + " is no action: reserve-check, full-vm, verify or unpack");
 
   for (int i = 2; i < count; ++i) {
     const std::string name = words[i];
@@ -56,6 +57,7 @@ Options options_from(int count, char** words) {
     }
   }
   if (options.capture.empty()) throw WrongUsage("no --capture-dir");
+  if (options.action == Options::Action::unpack && options.dump.empty()) throw WrongUsage("unpack needs --dump-output");
   if (options.poison && !options.recopy)
     throw WrongUsage("--poison with --no-recopy: poisoned outputs would be the next iteration's inputs");
   if (!options.tolerances.empty()) options.compare = true;

@@ -16,7 +16,7 @@ struct WrongUsage : std::runtime_error {
 };
 
 struct Options {
-  enum class Action { reserve_check, full_vm, verify };
+  enum class Action { reserve_check, full_vm, verify, unpack };
   Action action = Action::full_vm;
   std::string capture;
   bool json = false;

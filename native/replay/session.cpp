@@ -1,12 +1,11 @@
 #include "replay/session.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "capture/folder.h"
+#include "replay/sparse_file.h"
 
 namespace rpd::replay {
 namespace {
@@ -18,8 +17,6 @@ std::string described(const Placement& placement) {
   text += placement.outcome == Outcome::relocated ? " would be relocated to " + hex(placement.got) : " cannot be had";
   return text + " (" + placement.why + ")";
 }
-
-bool is_zero(const unsigned char* page) { return *page == 0 && std::memcmp(page, page + 1, kPage - 1) == 0; }
 
 }  // namespace
 
@@ -115,14 +112,7 @@ void Session::dump(const std::string& path) {
     }
     if (differing == 0) continue;
     const std::string name = "region_" + hex(region.base).substr(2) + ".bin";
-    const capture::File file = folder.create(name);
-    if (ftruncate(file.descriptor(), static_cast<off_t>(region.bytes)) != 0) capture::fail_with_errno(path + "/" + name);
-    try {
-      for (uint64_t page = 0; page < region.bytes; page += kPage)
-        if (!is_zero(now.data() + page)) capture::write_fully(file.descriptor(), now.data() + page, kPage, page);
-    } catch (const std::runtime_error&) {
-      capture::fail_with_errno(path + "/" + name);
-    }
+    write_sparse(folder, name, now.data(), region.bytes);
     regions.push_back({{"base", hex(region.base)},
                        {"bytes", region.bytes},
                        {"kind", capture::kKindNames[static_cast<size_t>(region.kind)]},

@@ -97,3 +97,27 @@ def full_vm(
     options += [word for name, value in values.items() if value is not None for word in (name, str(value))]
     options += [word for tolerance in tolerances for word in ("--tolerance", tolerance)]
     return run_attached("full-vm", capture_dir or newest(), options, device, device_options)
+
+
+@command.command("export")
+@click.argument("capture_dir", metavar="D", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--output",
+    "-o",
+    "destination",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder to make.  [default: ./reproducer_<kernel>]",
+)
+@debug_option
+def export(capture_dir: Path | None, destination: Path | None) -> None:
+    """Write a reproducer of capture D: its memory, a small C++ program, a Makefile, a README. It needs only ROCm."""
+    import re
+
+    from rocm_perf_lab.isolate.capture import Capture, newest
+    from rocm_perf_lab.replay.export import export as write
+
+    capture = Capture.open(capture_dir or newest())
+    folder = destination or Path("reproducer_" + re.sub(r"\W+", "_", capture.kernel.partition("(")[0]).strip("_"))
+    write(capture, folder)
+    click.echo(f"{folder}: run it with `make -C {folder}`")

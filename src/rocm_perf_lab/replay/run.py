@@ -98,7 +98,7 @@ def replay(
     options += [word for tolerance in tolerances for word in ("--tolerance", tolerance)]
     completed = _run("full-vm", capture, options, device)
     if completed.returncode not in (0, _DIFFERENT):
-        raise _error_of(completed, hsaco)
+        raise _error_of(completed)
     return ReplayResult(json.loads(completed.stdout))
 
 
@@ -109,8 +109,19 @@ def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> dic
     """
     completed = _run("reserve-check", capture, [], device)
     if completed.returncode not in _RESERVE_OUTCOMES or not completed.stdout:
-        raise _error_of(completed, None)
+        raise _error_of(completed)
     return json.loads(completed.stdout)
+
+
+def unpack(capture: Capture, folder: Path) -> None:
+    """Write every region as a plain file region_<base>.bin, and region_<base>.after.bin where the kernel changed it.
+
+    folder: a new or empty one. Raises CaptureError, OutputError.
+    """
+    command = _command("unpack", capture.path, ["--dump-output", str(folder)])
+    completed = subprocess.run(command.argv, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace")
+    if completed.returncode != 0:
+        raise _error_of(completed)
 
 
 def run_attached(action: str, capture: Path, options: Sequence[str], device: str, device_options: Sequence[str] = ()) -> int:
@@ -140,7 +151,7 @@ def _environment(device: str, device_options: Sequence[str]) -> Iterator[dict[st
         yield devices.select(device, Path(scratch), device_options).environment(os.environ)
 
 
-def _error_of(completed: subprocess.CompletedProcess[str], hsaco: Path | None) -> RocmPerfError:
+def _error_of(completed: subprocess.CompletedProcess[str]) -> RocmPerfError:
     line = next((line for line in completed.stderr.splitlines() if line.startswith(_PREFIX)), None)
     error = _ERRORS.get(completed.returncode, ReplayFailedError)
     if line is None:

@@ -1,0 +1,14 @@
+// A memory image as a file: as long as the memory, with holes for pages of zeros.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "capture/folder.h"
+
+namespace rpd::replay {
+
+// Throws std::runtime_error that names the file.
+void write_sparse(const capture::Folder& folder, const std::string& name, const unsigned char* memory, uint64_t bytes);
+
+}  // namespace rpd::replay

@@ -113,15 +113,15 @@ def _readme(capture: Capture, name: str) -> str:
     make            builds the reproducer and runs it
     ./reproducer 100
 
-It needs ROCm (headers and libhsa-runtime64), a {capture.target} and {size / 1e6:.0f} MB of its memory. `make ROCM_PATH=/path` if
-ROCm is not in /opt/rocm. Without a GPU it runs on rocm-perf-lab's software device: `rocm-perf run ./reproducer`.
+It needs ROCm (headers and libhsa-runtime64), a {capture.target} and {size / 1e6:.0f} MB of its memory. `make ROCM_PATH=/path`
+if ROCm is not in /opt/rocm. Without a GPU it runs on rocm-perf-lab's software device: `rocm-perf run ./reproducer`.
 
 The program puts memory to the very addresses where it was, loads the code object there, dispatches, and compares memory
 afterwards. Exit status 0: as captured; 1: different; 2: it cannot run, for instance because addresses cannot be had.
 
 - kernel: `{capture.symbol}`
 - grid {packet["grid"]} work-items in workgroups of {packet["workgroup"]}
-- captured from `{origin["program"]}`, dispatch {origin["dispatch_index"]} of those that matched, on {origin["device"] or "a GPU"}
+- captured from `{origin["program"]}` on {origin["device"] or "a GPU"}: dispatch {origin["dispatch_index"]} of those that matched
 - GPU time then: {capture.gpu_time_ns / 1e6:.6f} ms ({origin["timing"]})
 {missing}
 Files: `reproducer.cpp` (the program), `case.h` (regions and packet), `memory/` (each region before the kernel, and after it

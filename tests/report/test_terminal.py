@@ -51,7 +51,7 @@ def test_what_was_found_why_and_what_next(modelled):
     assert "MODELLED: no GPU ran this" in text and "software gfx942" in text
     assert "softmax<float, [1]>: 94.3 % of the critical path of 106 us" in text
     assert "at most 17.67x shorter" in text
-    assert "latency-bound: its waves spend most of their life waiting" in text and "wait fraction 90.0 %" in text
+    assert "latency-bound: its waves spend most of their life waiting" in text and "wait fraction 90.0 % >= 50.0 %" in text
     assert "uncoalesced-access" in text and "l1 accesses per vmem instruction 64)" in text
     assert "Roofline: memory-bound at 0.02 FLOP/byte" in text
     assert "What to try next - let neighbouring lanes touch neighbouring addresses" in text

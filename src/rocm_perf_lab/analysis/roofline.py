@@ -12,6 +12,7 @@ Beside the peaks of data sheets stand measured ceilings, where they are given: w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from rocm_perf_lab.analysis.ceilings import LEVELS, Ceilings
 from rocm_perf_lab.analysis.counters import SymbolCounters
@@ -41,11 +42,11 @@ class Roof:
     ceiling: Value
     fraction_of_ceiling: Value
 
-    @property
+    @cached_property
     def time_ns(self) -> Value:
         return _apply(lambda work, rate: work / rate, "ns", self.work, self.peak)
 
-    @property
+    @cached_property
     def reachable_ns(self) -> Value:
         best = self.ceiling if self.ceiling.value else self.peak
         return _apply(lambda work, rate: work / rate, "ns", self.work, best)
@@ -80,20 +81,20 @@ class Roofline:
     ceilings: Ceilings | None
     notes: tuple[str, ...]
 
-    @property
+    @cached_property
     def compute_ns(self) -> Value:
         return _sum("ns", [part.time_ns for part in self.arithmetic], "no arithmetic is known")
 
-    @property
+    @cached_property
     def memory_ns(self) -> Value:
         return self.level(MEMORY_LEVEL).time_ns
 
-    @property
+    @cached_property
     def ceiling_ns(self) -> Value:
         """The least time that its operations and bytes could take by the data sheet."""
         return _apply(lambda *times: max(times), "ns", self.compute_ns, self.memory_ns)
 
-    @property
+    @cached_property
     def reachable_ns(self) -> Value:
         """The same under the measured ceilings; no value without any."""
         if self.ceilings is None:

@@ -157,14 +157,15 @@ bool arithmetic(const char* name, int repeats, const Device& device) {
   for (const Arithmetic& benchmark : kArithmetic) {
     if (std::strcmp(name, benchmark.name) != 0) continue;
     const int few = benchmark.short_steps / device.divisor, many = benchmark.long_steps / device.divisor;
+    const bool matrix = name[0] == 'm';
+    const int groups = matrix && device.divisor > 1 ? device.groups / 2 : device.groups;  // two waves a SIMD fill it as well
     for (int i = 0; i <= repeats; ++i) {
-      benchmark.kernel<<<device.groups, kThreads>>>(few);
-      benchmark.kernel<<<device.groups, kThreads>>>(many);
+      benchmark.kernel<<<groups, kThreads>>>(few);
+      benchmark.kernel<<<groups, kThreads>>>(many);
       CHECK(hipDeviceSynchronize());
     }
-    const bool matrix = name[0] == 'm';
     const double per_group = benchmark.operations_per_step * kThreads / (matrix ? device.wave_size : 64);
-    report(per_group * device.groups * few, per_group * device.groups * many);
+    report(per_group * groups * few, per_group * groups * many);
     return true;
   }
   return false;

@@ -18,6 +18,7 @@ from rocm_perf_lab.report.schema import (
     OccupancySection,
     ProfileDocument,
     RooflineSection,
+    SignalSection,
     StabilitySection,
 )
 from rocm_perf_lab.report.terminal_graph import render_idle, render_next_in_line, render_what_if
@@ -131,7 +132,7 @@ def _host(dag: DagDocument) -> str:
 def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, console: Console) -> None:
     _heading(console, f"What holds {words.short_name(kernel.kernel)} back")
     found = kernel.bottleneck
-    _say(console, f"{found.name}: {found.why}{_numbers(found.evidence)}.", style="bold")
+    _say(console, f"{found.name}: {found.why}{_against_thresholds(found.evidence)}.", style="bold")
     _scores(kernel, console)
     for factor in found.factors:
         _say(console, f"- {factor.name}: {factor.why}{_numbers(factor.evidence)}.")
@@ -156,6 +157,15 @@ def _undecided(undecided: dict[str, str], console: Console) -> None:
     for lacking in dict.fromkeys(undecided.values()):
         names = [name for name in undecided if undecided[name] == lacking]
         _say(console, f"- not judged: {', '.join(names)} ({words.shorten(lacking)}).", style="dim")
+
+
+def _against_thresholds(evidence: Iterable[SignalSection]) -> str:
+    parts = []
+    for item in evidence:
+        sign = ">=" if item.direction == "at least" else "<="
+        threshold = words.percent(item.threshold) if item.unit == "fraction" else words.amount(item.threshold, "")
+        parts.append(f"{words.evidence(item.name, item.value, item.unit)} {sign} {threshold}")
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _numbers(evidence: Iterable) -> str:

@@ -48,12 +48,15 @@ def streaming(fraction):
     return dict(TCC_BUBBLE_sum=requests, TCC_EA0_RDREQ_sum=requests)
 
 
+QUEUEING = dict(SQ_WAIT_INST_ANY=0.7 * 8 * CU_CYCLES)
 DIVERGENT = dict(SQ_INSTS_VALU=0.5 * CU_CYCLES, SQ_THREAD_CYCLES_VALU=16e4)  # a quarter of the lanes
 CASES = {
     "memory-bandwidth-bound": (streaming(0.7), {}),
     "memory-bandwidth-bound, L2": (dict(TCP_TCC_READ_REQ_sum=0.7 * 2048 * 8 * 2100e6 * 1e-3 / 128), {}),
     "memory-bandwidth-bound, LDS": (dict(SQ_LDS_IDX_ACTIVE=0.8 * CU_CYCLES), {}),
     "memory-bandwidth-bound, waiting for it": (WAITING | streaming(0.7), {}),
+    "memory-bandwidth-bound, queueing for it": (QUEUEING | streaming(0.5), {}),
+    "compute-throughput-limited, queueing for it": (QUEUEING | dict(SQ_INSTS_VALU=0.5 * CU_CYCLES), {}),
     "compute-throughput-limited": (dict(SQ_INSTS_VALU_MFMA_MOPS_BF16=0.7 * CU_CYCLES * 2048 / 512), {}),
     "compute-throughput-limited, integer": (dict(SQ_INSTS_VALU=0.7 * CU_CYCLES), {}),
     "compute-throughput-limited, matrix units": (dict(SQ_VALU_MFMA_BUSY_CYCLES=0.7 * 4 * CU_CYCLES), {}),
@@ -117,6 +120,10 @@ def test_a_strided_kernel_with_a_small_grid_is_latency_bound_and_its_causes_are_
     assert found.name == "latency-bound"
     assert [factor.name for factor in found.factors] == ["uncoalesced-access", "over-fetch", "small-grid"]
     assert "neighbouring lanes" in found.advice[0]
+
+
+def test_queueing_alone_names_no_unit(tmp_path):
+    assert verdict(tmp_path, NOTHING | QUEUEING | streaming(0.2)).name == UNKNOWN
 
 
 def test_no_limit_reached_is_said_so(tmp_path):

@@ -1,7 +1,7 @@
 """What holds a kernel back: five classes, each with a score, and how sure the verdict is.
 
-    memory-bandwidth-bound       some level of the memory hierarchy is near its peak rate
-    compute-throughput-limited   a pipe is, and not because lanes are masked off
+    memory-bandwidth-bound       some level of the memory hierarchy is near its peak rate, or waves queue for it
+    compute-throughput-limited   a pipe is, or they do, and not because lanes are masked off
     divergence-limited           most lanes are masked off in code that takes a considerable part of the time
     under-occupied               too few waves: registers or LDS keep them out, or the grid does not fill the device
     latency-bound                waves wait, although there are enough of them and no unit is near its peak
@@ -34,13 +34,14 @@ UNKNOWN = "unknown"
 
 LEVELS = ("hbm_fraction", "l2_fraction", "l1_fraction", "lds_busy_fraction")
 PIPES = ("flop_fraction", "valu_busy_fraction", "mfma_busy_fraction")
+QUEUE = "issue_wait_fraction"
 CHAIN = ("wait_cycles_per_memory_instruction", "memory_instructions_per_wave")
 STAND_INS = ("memory_side", "grid_waves_per_simd")  # used where better numbers are missing
 
 # Which signals each class looks at.
 SIGNALS_OF = {
-    "memory-bandwidth-bound": LEVELS,
-    "compute-throughput-limited": PIPES,
+    "memory-bandwidth-bound": (*LEVELS, "busiest_level_fraction", QUEUE),
+    "compute-throughput-limited": (*PIPES, "busiest_pipe_fraction", QUEUE),
     "divergence-limited": ("divergent_lane_fraction", "valu_matters"),
     "under-occupied": ("mean_waves_per_simd", "grid_waves_per_simd", "resident_waves_per_simd", "rounds_of_waves"),
     "latency-bound": ("wait_fraction", "memory_side", *CHAIN),
@@ -121,7 +122,9 @@ def classify(evidence: Evidence) -> Bottleneck:
 
 
 def _classes(s: Mapping[str, Score]) -> list[ClassScore]:
-    levels, pipes = _either(s, LEVELS), _either(s, PIPES)
+    memory = {name: s[name] for name in LEVELS} | {"busiest_level_fraction": s["busiest_level_fraction"] & s[QUEUE]}
+    compute = {name: s[name] for name in PIPES} | {"busiest_pipe_fraction": s["busiest_pipe_fraction"] & s[QUEUE]}
+    levels, pipes = reduce(or_, memory.values()), reduce(or_, compute.values())
     waits = s["wait_fraction"]
     masked = s["divergent_lane_fraction"] & s["valu_matters"]
     divergence = masked.unless(levels)
@@ -133,8 +136,8 @@ def _classes(s: Mapping[str, Score]) -> list[ClassScore]:
     latency = waits.otherwise(s["memory_side"]).unless(busy | empty | kept_out)
     counted = s["mean_waves_per_simd"].estimate is not None
     ways: dict[str, Ways] = {
-        "memory-bandwidth-bound": {name: s[name] for name in LEVELS},
-        "compute-throughput-limited": {name: s[name].unless(masked) for name in PIPES},
+        "memory-bandwidth-bound": memory,
+        "compute-throughput-limited": {name: score.unless(masked) for name, score in compute.items()},
         "divergence-limited": {"divergent_lane_fraction": divergence},
         "under-occupied": {
             "mean_waves_per_simd" if counted else "grid_waves_per_simd": empty,
@@ -146,10 +149,6 @@ def _classes(s: Mapping[str, Score]) -> list[ClassScore]:
         },
     }
     return [ClassScore(name, reduce(or_, ways[name].values()), ways[name]) for name in CLASSES]
-
-
-def _either(s: Mapping[str, Score], names: tuple[str, ...]) -> Score:
-    return reduce(or_, (s[name] for name in names))
 
 
 def _strongest_first(found: ClassScore) -> tuple[float, int]:

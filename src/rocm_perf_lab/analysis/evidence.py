@@ -44,7 +44,22 @@ def gather(
         return Evidence(values)
     values |= {name: metric(counters.values) for name, metric in device.family.evidence.items()}
     values |= _activity(values, time_ns, device)
+    values |= {name: _greatest(values, parts) for name, parts in _BUSIEST.items()}
     return Evidence(values, _sources(device.family))
+
+
+_BUSIEST = {
+    "busiest_level_fraction": ("hbm_fraction", "l2_fraction", "l1_fraction", "lds_busy_fraction"),
+    "busiest_pipe_fraction": ("flop_fraction", "valu_busy_fraction", "mfma_busy_fraction"),
+}
+
+
+def _greatest(values: dict[str, Value], names: tuple[str, ...]) -> Value:
+    """None if one is missing: it could be the greatest."""
+    parts = [values[name] for name in names if name in values]
+    if len(parts) < len(names) or any(part.value is None for part in parts):
+        return Value.missing_because("fraction", parts or [Value.missing("fraction", "no counters are known for it")])
+    return Value(max(part.value for part in parts), "fraction")
 
 
 def _sources(family: Family) -> dict[str, tuple[str, ...]]:
@@ -54,7 +69,8 @@ def _sources(family: Family) -> dict[str, tuple[str, ...]]:
     of["hbm_fraction"] = _counters_of(family.hbm_bytes)
     of["flop_fraction"] = _counters_of(family.operations.values())
     of["memory_side"] = _counters_of([*family.hbm_bytes, *family.operations.values()])
-    return of | {name: of.get(base, ()) for name, base in _SHARES.items()}
+    of |= {name: of.get(base, ()) for name, base in _SHARES.items()}
+    return of | {name: tuple(dict.fromkeys(c for part in parts for c in of.get(part, ()))) for name, parts in _BUSIEST.items()}
 
 
 def _counters_of(metrics: Iterable[Metric]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import rocpd_database
-from rocpd_database import Copy, Dispatch
+from rocpd_database import Call, Copy, Dispatch
 
 SUFFIX = "00000039_4581_7581_85b4_43b5ab82ab50"
 
@@ -27,13 +27,34 @@ def _work() -> list[Dispatch | Copy]:
     return [*work, Copy(14000, 15000, 1 << 20, stream=0, depends_on=[(len(work) - 1, "host")])]
 
 
+def _calls(work: list[Dispatch | Copy]) -> list[Call]:
+    """Of two threads: what launched the work, events from one stream to the other, and waits of every kind."""
+    calls = []
+    for number, item in enumerate(work):
+        thread, at = 7 + number % 2, item.start - 60
+        if isinstance(item, Copy):
+            calls.append(Call("hipMemcpy", at, item.end + 20, thread))
+            continue
+        item.call = len(calls)
+        calls.append(Call("hipLaunchKernel", at, at + 10, thread, stream=f"0x{item.stream}"))
+        kind, stream = number % 5, f"0x{3 - item.stream}"
+        if kind == 0:
+            calls.append(Call("hipEventRecord", at + 12, at + 14, thread, stream=f"0x{item.stream}", event="0xe"))
+            calls.append(Call("hipStreamWaitEvent", at + 15, at + 16, thread, stream=stream, event="0xe"))
+        elif kind < 4:
+            name = ("hipDeviceSynchronize", "hipStreamSynchronize", "hipEventSynchronize")[kind - 1]
+            calls.append(Call(name, at + 12, item.end + 15, thread, stream=f"0x{item.stream}", event="0xe"))
+    return calls
+
+
 def write_all(folder: Path) -> list[Path]:
-    """One of the built-in tracer, one of rocprofv3, one of it with suffixed tables and no views, one without times."""
+    """One of the built-in tracer, two of rocprofv3 with HIP calls (one suffixed and without views), one without times."""
     folder.mkdir(exist_ok=True)
     work = _work()
     own = rocpd_database.write(folder / "tracer.db", work, rocpd_database.MODELLED)
-    plain = rocpd_database.write(folder / "rocprofv3.db", work)
-    suffixed = _suffix_tables(rocpd_database.write(folder / "suffixed.db", work))
+    calls = _calls(work)
+    plain = rocpd_database.write(folder / "rocprofv3.db", work, calls=calls)
+    suffixed = _suffix_tables(rocpd_database.write(folder / "suffixed.db", work, calls=calls))
     timeless = rocpd_database.write(folder / "timeless.db", [w for w in work if isinstance(w, Dispatch)])
     with sqlite3.connect(timeless) as connection:
         connection.execute('UPDATE rocpd_kernel_dispatch SET "end" = start')

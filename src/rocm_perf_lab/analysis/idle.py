@@ -55,13 +55,18 @@ def idle(trace: Trace, dag: Dag, path: CriticalPath) -> list[Idle]:
     agents, gpu = codes(trace.dispatches.agent_id)
     order = dag.order if _is_by_start(dag) else time_order(dag.start, dag.end)
     arguments = (dag.start, dag.end, dag.source, dag.first, dag.kind, order, gpu, path.binding)
-    limits = (dag.dispatches, dag.gpu_nodes, len(agents))
+    first, last = np.full(len(agents), -1, np.int64), np.full(len(agents), -1, np.int64)
+    limits = (dag.dispatches, dag.gpu_nodes)
     none = np.empty(0, np.int64)
-    count = _gaps(*arguments, *limits, none, none, none, none, none)
+    count = _gaps(*arguments, *limits, first.copy(), last.copy(), none, none, none, none, none)
     gaps = _Gaps(*(np.empty(count, np.int64) for _ in range(5)))
-    _gaps(*arguments, *limits, gaps.node, gaps.length, gaps.work, gaps.needed, gaps.host)
+    _gaps(*arguments, *limits, first, last, gaps.node, gaps.length, gaps.work, gaps.needed, gaps.host)
     rest = LATENCY if trace.calls is not None or trace.has_exact_dependencies else UNKNOWN
-    return [_of_gpu(int(agent), np.flatnonzero(gpu == number), gaps, dag, rest) for number, agent in enumerate(agents)]
+    span, of_gap = last - first, gpu[gaps.node]
+    return [
+        _of_gpu(int(agent), int(span[number]), np.flatnonzero(of_gap == number), gaps, dag, rest)
+        for number, agent in enumerate(agents)
+    ]
 
 
 @dataclass(frozen=True)
@@ -85,12 +90,11 @@ def _is_by_start(dag: Dag) -> bool:
 
 @loop
 def _gaps(
-    start, end, source, first, kind, order, gpu, binding, dispatches, gpu_nodes, gpus, node_of, length_of, work_of, needed_of,
-    host_of
+    start, end, source, first, kind, order, gpu, binding, dispatches, gpu_nodes, began, latest, node_of, length_of, work_of,
+    needed_of, host_of
 ):  # fmt: skip
-    """Counts the gaps; where there is room, writes them as in _Gaps."""
+    """Counts the gaps; where there is room, writes them as in _Gaps. began, latest: of each GPU, -1 at first."""
     count = 0
-    latest = np.full(gpus, -1, np.int64)
     for place in range(len(order)):
         node = order[place]
         if node >= dispatches:
@@ -122,19 +126,20 @@ def _gaps(
                 needed_of[count] = work if done > begin else before
                 host_of[count] = max(0, min(launched, start[node]) - done) if before >= 0 else 0
             count += 1
+        if began[own] < 0:
+            began[own] = start[node]
         latest[own] = max(latest[own], end[node])
     return count
 
 
-def _of_gpu(agent: int, dispatches: np.ndarray, gaps: _Gaps, dag: Dag, rest: str) -> Idle:
-    """dispatches: of this GPU, ascending. rest: the cause of what is left of a gap when nothing is waited for any more."""
-    mine = np.flatnonzero(np.isin(gaps.node, dispatches, assume_unique=True, kind="table"))
+def _of_gpu(agent: int, span: int, mine: np.ndarray, gaps: _Gaps, dag: Dag, rest: str) -> Idle:
+    """mine: the places of this GPU's gaps. rest: the cause of what is left of a gap when nothing is waited for any more."""
     length = gaps.length[mine]
     parts = _parts(gaps, mine, dag, rest)
     longest = mine[np.argsort(-length, kind="stable")[:_LONGEST]]
     return Idle(
         agent_id=agent,
-        span_ns=int(dag.end[dispatches].max() - dag.start[dispatches].min()),
+        span_ns=span,
         idle_ns=int(length.sum()),
         gaps=len(mine),
         by_cause_ns=dict.fromkeys(CAUSES, 0) | {cause: int(part.sum()) for cause, part in parts.items()},

@@ -83,8 +83,8 @@ def _is_own(found: SymbolOnPath) -> bool:
 class _Replay:
     def __init__(self, dag: Dag, path: CriticalPath):
         self._dag, self._path = dag, path
+        self._origin = dag.origin
         self._place = {name: place for place, name in enumerate(dag.names) if dag.kinds[place] == KERNEL}
-        self._duration = dag.duration
         self._start, self._end = np.empty(len(dag), np.int64), np.empty(len(dag), np.int64)
         self._binding = np.empty(len(dag), np.int32)
 
@@ -120,14 +120,13 @@ class _Replay:
         dag, path = self._dag, self._path
         faster = np.zeros(len(dag.names), bool)
         faster[[self._place[name] for name in names]] = True
-        shorter = self._duration * 0 if factor is None else np.rint(self._duration / factor).astype(np.int64)
-        duration = np.where(faster[dag.symbol], shorter, self._duration)
-        arguments = (duration, path.delay_of_ns, dag.source, dag.first, dag.kind, dag.order, dag.origin)
-        _forward(*arguments, self._start, self._end, self._binding)
+        share = 0.0 if factor is None else 1 / factor
+        observed = (dag.start, dag.end, path.delay_of_ns, dag.source, dag.first, dag.kind, dag.order, dag.symbol, self._origin)
+        _forward(*observed, faster, share, self._start, self._end, self._binding)
         last = int(np.argmax(self._end[: dag.gpu_nodes]))
-        span = int(self._end[last]) - dag.origin
+        span = int(self._end[last]) - self._origin
         nodes, counted = walk_back(dag, self._binding, last)
-        on_path = np.bincount(dag.symbol[nodes], duration[nodes] * counted, len(dag.names))
+        on_path = np.bincount(dag.symbol[nodes], (self._end[nodes] - self._start[nodes]) * counted, len(dag.names))
         own = [place for name, place in self._place.items() if not is_runtime_kernel(name) and on_path[place] > 0]
         if not own:
             return span, None, 0.0
@@ -137,8 +136,11 @@ class _Replay:
 
 
 @loop
-def _forward(duration, delay, source, first, kind, order, origin, start, end, binding):
-    """When each node starts and ends, and which predecessor was ready last (of equal ones the first)."""
+def _forward(old_start, old_end, delay, source, first, kind, order, symbol, origin, faster, share, start, end, binding):
+    """When each node starts and ends, and which predecessor was ready last (of equal ones the first).
+
+    Nodes of symbols that are `faster` take `share` of their time, rounded half to even.
+    """
     for place in range(len(order)):
         node = order[place]
         ready = origin
@@ -151,4 +153,5 @@ def _forward(duration, delay, source, first, kind, order, origin, start, end, bi
                 last = before
         binding[node] = last
         start[node] = ready + delay[node]
-        end[node] = start[node] + duration[node]
+        takes = old_end[node] - old_start[node]
+        end[node] = start[node] + (round(takes * share) if faster[symbol[node]] else takes)

@@ -71,11 +71,13 @@ def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
     by_end = order[np.argsort(end[order], kind="stable")]
     rank = inverse(order)
     arguments = (start, end, queue, stream, gpu_of_stream, null_of_gpu, order, by_end, rank)
-    nothing = np.empty(0, np.int32)
-    count = _follow(*arguments, nothing, nothing, np.empty(0, np.int8))
-    source, target, kind = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int8)
-    _follow(*arguments, source, target, kind)
-    return Edges(source, target, kind, np.zeros(count, bool))
+    room = 2 * len(start)  # enough as a rule; a null stream that waits for many others can need more
+    source, target, kind = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int8)
+    count = _follow(*arguments, source, target, kind)
+    if count > room:
+        source, target, kind = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int8)
+        _follow(*arguments, source, target, kind)
+    return Edges(source[:count].copy(), target[:count].copy(), kind[:count].copy(), np.zeros(count, bool))
 
 
 def time_order(start: np.ndarray, end: np.ndarray) -> np.ndarray:
@@ -137,10 +139,10 @@ def lanes(dispatches: Dispatches, copies: Copies) -> tuple[np.ndarray, dict[int,
 
 @loop
 def _follow(start, end, queue, stream, gpu_of_stream, null_of_gpu, order, by_end, rank, source, target, kind):
-    """Counts the edges; writes them, too, if there is room. One pass in order of starts, nodes that have ended following."""
+    """Counts the edges; writes those for which there is room. One pass in order of starts, nodes that have ended following."""
     count = 0
     ended = 0
-    room = len(source) > 0
+    room = len(source)
     queues = 0
     for node in range(len(queue)):
         queues = max(queues, queue[node] + 1)
@@ -161,14 +163,14 @@ def _follow(start, end, queue, stream, gpu_of_stream, null_of_gpu, order, by_end
         by_queue = last_of_queue[queue[node]] if queue[node] >= 0 else -1
         by_stream = last_of_stream[own] if own >= 0 else -1
         if by_stream >= 0:
-            if room:
+            if count < room:
                 source[count], target[count], kind[count] = by_stream, node, _STREAM
             count += 1
         null = null_of_gpu[gpu_of_stream[own]] if own >= 0 else -1
         if by_queue >= 0 and by_queue != by_stream:
             other = stream[by_queue]
             waits = null >= 0 and other >= 0 and gpu_of_stream[other] == gpu_of_stream[own] and (null == own or null == other)
-            if room:
+            if count < room:
                 source[count], target[count], kind[count] = by_queue, node, _STREAM if waits else _QUEUE
             count += 1
         if null < 0:
@@ -180,7 +182,7 @@ def _follow(start, end, queue, stream, gpu_of_stream, null_of_gpu, order, by_end
                 if other != own and fresh and gpu_of_stream[other] == gpu_of_stream[own]:
                     null_saw[other] = before
                     if before != by_queue:
-                        if room:
+                        if count < room:
                             source[count], target[count], kind[count] = before, node, _STREAM
                         count += 1
         else:
@@ -188,7 +190,7 @@ def _follow(start, end, queue, stream, gpu_of_stream, null_of_gpu, order, by_end
             if before >= 0 and before != saw_null[own]:
                 saw_null[own] = before
                 if before != by_queue:
-                    if room:
+                    if count < room:
                         source[count], target[count], kind[count] = before, node, _STREAM
                     count += 1
     return count

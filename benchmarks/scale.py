@@ -32,6 +32,7 @@ from traces.rocpd_generator import generate
 from rocm_perf_lab.rocpd.reader import COPY_COLUMNS, DISPATCH_COLUMNS
 
 HERE = Path(__file__).resolve().parent
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rocm-perf-lab" / "benchmarks"
 MOST_RATIO, MOST_BYTES = 2.0, 4e9
 
 
@@ -159,8 +160,7 @@ def main() -> None:
     parser.add_argument("--no-peers", dest="peers", action="store_false")
     parser.add_argument("--peer-dispatches", type=int, default=1_000_000)
     parser.add_argument("--hta", metavar="PYTHON", help="an interpreter with Holistic Trace Analysis (and pandas before 3)")
-    default = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rocm-perf-lab" / "benchmarks"
-    parser.add_argument("--cache", type=Path, default=default)
+    parser.add_argument("--cache", type=Path, default=CACHE)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="scale-") as scratch:
         analysis(cached(arguments.cache, 200_000, False), Path(scratch))  # so that the compiled loops are in their cache

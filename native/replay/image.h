@@ -25,6 +25,9 @@ class Image {
   // Made when first asked for: the same, but for the pages that the kernel changed.
   const unsigned char* expected(uint32_t region);
 
+  // In place of the captured bytes; the expected ones stay. Throws std::out_of_range beyond the region.
+  void overlay(uint32_t region, uint64_t offset, std::span<const unsigned char> content);
+
   uint64_t bytes() const { return bytes_; }
 
  private:

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "replay/cases.h"
 #include "replay/report.h"
 #include "replay/sparse_file.h"
 #include "replay/steering.h"
@@ -88,6 +89,11 @@ void make_dump_folder(const std::string& path) {
   if (!std::filesystem::is_empty(path, error)) throw CannotWrite(path + " is not empty");
 }
 
+void require_exact(const std::vector<Placement>& placements) {
+  if (const Placement* bad = first_not_exact(placements))
+    throw NotExact(std::to_string(bad->bytes) + " bytes at " + hex(bad->base) + " cannot be reserved: " + bad->why);
+}
+
 int full_vm(const Options& options, const capture::Capture& capture, int count, char** words) {
   const std::vector<unsigned char> code = replacement(options);
   if (!code.empty()) fit(capture.dispatch(), capture.code(), code);  // refused before anything is set up
@@ -95,10 +101,9 @@ int full_vm(const Options& options, const capture::Capture& capture, int count, 
   const auto began = Clock::now();
   capture.check_holes(capture::Phase::before);
   capture.verify(capture::Phase::after);  // a damaged capture is refused whatever of it this replay would use
-  const std::vector<Placement> placements = reserved(options, capture, count, words);
-  if (const Placement* bad = first_not_exact(placements))
-    throw NotExact(std::to_string(bad->bytes) + " bytes at " + hex(bad->base) + " cannot be reserved: " + bad->why);
+  require_exact(reserved(options, capture, count, words));
   Session session(capture, code);
+  if (!options.overlay.empty()) session.overlay(read_overlays(options.overlay));
   Result result;
   result.setup_ms = milliseconds_since(began);
   if (!options.json) std::puts("Memory reconstructed."), std::fflush(stdout);
@@ -149,12 +154,23 @@ void unpack(const Options& options, const capture::Capture& capture) {
   }
 }
 
+int run_all_cases(const Options& options, const capture::Capture& capture, int count, char** words) {
+  const std::vector<unsigned char> code = replacement(options);
+  if (!code.empty()) fit(capture.dispatch(), capture.code(), code);
+  const std::vector<Case> cases = read_cases(options.cases);
+  require_exact(reserved(options, capture, count, words));
+  Session session(capture, code);
+  run_cases(session, cases, std::chrono::seconds(options.limit_seconds));
+  return kFine;
+}
+
 int run(const Options& options, int count, char** words) {
   const capture::Capture capture(options.capture);
   switch (options.action) {
     case Options::Action::reserve_check: return reserve_check(options, capture, count, words);
     case Options::Action::verify: verify(capture); return kFine;
     case Options::Action::unpack: unpack(options, capture); return kFine;
+    case Options::Action::cases: return run_all_cases(options, capture, count, words);
     default: return full_vm(options, capture, count, words);
   }
 }
@@ -183,6 +199,10 @@ int guarded(int count, char** words) {
     return fail(kNotExact, options.capture + ": " + error.what(), "`rocm-perf replay reserve-check` shows every range; try a machine with a like address space");
   } catch (const UnfitCode& error) {
     return fail(kUnfit, options.hsaco + ": " + error.what(), "build it from the captured kernel's signature, for the same target");
+  } catch (const WrongOverlay& error) {
+    return fail(kUsage, std::string("--overlay: ") + error.what(), "see docs/REPLAY.md for its records");
+  } catch (const WrongCases& error) {
+    return fail(kUsage, std::string("--cases: ") + error.what(), "`rocm-perf` writes this file itself");
   } catch (const CannotWrite& error) {
     return fail(kOutput, error.what(), "name an empty folder with room with --dump-output");
   } catch (const std::exception& error) {

@@ -19,13 +19,14 @@ uint64_t number_from(const std::string& name, const std::string& text, uint64_t 
 
 Options options_from(int count, char** words) {
   Options options;
-  if (count < 2) throw WrongUsage("no action: reserve-check, full-vm, verify or unpack");
+  if (count < 2) throw WrongUsage("no action: reserve-check, full-vm, cases, verify or unpack");
   const std::string action = words[1];
   if (action == "reserve-check") options.action = Options::Action::reserve_check;
   else if (action == "full-vm") options.action = Options::Action::full_vm;
+  else if (action == "cases") options.action = Options::Action::cases;
   else if (action == "verify") options.action = Options::Action::verify;
   else if (action == "unpack") options.action = Options::Action::unpack;
-  else throw WrongUsage(action + " is no action: reserve-check, full-vm, verify or unpack");
+  else throw WrongUsage(action + " is no action: reserve-check, full-vm, cases, verify or unpack");
 
   for (int i = 2; i < count; ++i) {
     const std::string name = words[i];
@@ -43,6 +44,8 @@ Options options_from(int count, char** words) {
     else if (name == "--poison") options.poison = static_cast<uint8_t>(number_from(name, value(), 0, 255));
     else if (name == "--hsaco") options.hsaco = value();
     else if (name == "--dump-output") options.dump = value();
+    else if (name == "--overlay") options.overlay = value();
+    else if (name == "--cases") options.cases = value();
     else if (name == "--timeout") options.limit_seconds = number_from(name, value(), 1, 1'000'000);
     else if (name == "--placement-attempt") options.attempt = static_cast<unsigned>(number_from(name, value(), 0, 1000));
     else if (name == "--tolerance") {
@@ -61,6 +64,8 @@ Options options_from(int count, char** words) {
   if (options.poison && !options.recopy)
     throw WrongUsage("--poison with --no-recopy: poisoned outputs would be the next iteration's inputs");
   if (!options.tolerances.empty()) options.compare = true;
+  if (options.compare && !options.overlay.empty())
+    throw WrongUsage("--compare with --overlay: what the kernel made of its captured inputs is not what it makes of others");
   return options;
 }
 

@@ -16,7 +16,7 @@ struct WrongUsage : std::runtime_error {
 };
 
 struct Options {
-  enum class Action { reserve_check, full_vm, verify, unpack };
+  enum class Action { reserve_check, full_vm, cases, verify, unpack };
   Action action = Action::full_vm;
   std::string capture;
   bool json = false;
@@ -24,7 +24,7 @@ struct Options {
   bool recopy = true, flush_cache = false, compare = false;
   std::optional<uint8_t> poison;
   std::vector<Tolerance> tolerances;
-  std::string hsaco, dump;
+  std::string hsaco, dump, overlay, cases;
   uint64_t limit_seconds = 600;
   unsigned attempt = 0;  // of placing this process where it is not in the way
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "capture/folder.h"
 #include "replay/sparse_file.h"
@@ -75,15 +76,55 @@ void Session::restore() {
   for (const Fresh& fresh : fresh_) memory_->write(fresh.loaded, fresh.content.data(), fresh.content.size());
 }
 
-void Session::poison(uint8_t value) {
-  unsigned char page[kPage];
+void Session::overlay(const std::vector<Overlay>& overlays) {
+  changed_by_the_captured_kernel();  // to be known from the captured inputs
+  for (; !beneath_.empty(); beneath_.pop_back()) put(beneath_.back());
+  for (const Overlay& overlay : overlays) {
+    const uint32_t region = region_of(overlay);
+    const unsigned char* const covered = image_.before(region) + (overlay.address - capture_.regions()[region].base);
+    beneath_.push_back({overlay.address, {covered, covered + overlay.content.size()}});
+    put(overlay);
+  }
+  restore();
+}
+
+uint32_t Session::region_of(const Overlay& overlay) const {
+  const auto& regions = capture_.regions();
+  for (uint32_t i = 0; i < regions.size(); ++i) {
+    const uint64_t offset = overlay.address - regions[i].base;
+    if (regions[i].kind != capture::Kind::code && overlay.address >= regions[i].base && offset <= regions[i].bytes &&
+        overlay.content.size() <= regions[i].bytes - offset)
+      return i;
+  }
+  throw WrongOverlay(std::to_string(overlay.content.size()) + " bytes at " + hex(overlay.address) + " are in no captured region of data");
+}
+
+void Session::put(const Overlay& overlay) {
+  const uint32_t region = region_of(overlay);
+  image_.overlay(region, overlay.address - capture_.regions()[region].base, overlay.content);
+}
+
+const std::vector<Session::Run>& Session::changed_by_the_captured_kernel() {
+  if (std::exchange(changed_known_, true)) return changed_;
   for (const capture::Block& block : capture_.blocks(capture::Phase::after)) {
     const unsigned char* const before = image_.before(block.region) + block.offset;
     const unsigned char* const after = image_.expected(block.region) + block.offset;
-    for (uint64_t at = 0; at < block.bytes; at += kPage) {
-      for (uint64_t i = 0; i < kPage; ++i) page[i] = before[at + i] == after[at + i] ? before[at + i] : value;
-      memory_->write(capture_.regions()[block.region].base + block.offset + at, page, kPage);
+    const uint64_t address = capture_.regions()[block.region].base + block.offset;
+    for (uint64_t i = 0; i < block.bytes; ++i) {
+      if (before[i] == after[i]) continue;
+      const uint64_t begin = i;
+      while (i < block.bytes && before[i] != after[i]) ++i;
+      changed_.push_back({address + begin, i - begin});
     }
+  }
+  return changed_;
+}
+
+void Session::poison(uint8_t value) {
+  std::vector<unsigned char> content;
+  for (const Run& run : changed_by_the_captured_kernel()) {
+    content.assign(run.bytes, value);
+    memory_->write(run.address, content.data(), run.bytes);
   }
 }
 

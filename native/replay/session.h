@@ -10,6 +10,7 @@
 #include "replay/code.h"
 #include "replay/comparison.h"
 #include "replay/gpu.h"
+#include "replay/overlay.h"
 
 namespace rpd::replay {
 
@@ -25,7 +26,10 @@ class Session {
   Session(const capture::Capture& capture, std::span<const unsigned char> replacement);
 
   void restore();
-  // Overwrites the bytes that the captured kernel changed.
+  // Restores memory with these other inputs in place of the captured, from now on; an earlier call's are gone.
+  // Throws WrongOverlay.
+  void overlay(const std::vector<Overlay>& overlays);
+  // Overwrites the bytes that the captured kernel changed when it was captured.
   void poison(uint8_t value);
   void flush_caches() { memory_->flush_caches(); }
   Times run(std::chrono::seconds limit);
@@ -46,7 +50,14 @@ class Session {
     uint64_t loaded;
     std::vector<unsigned char> content;
   };
+  // Bytes of whole runs, each changed by the captured kernel.
+  struct Run {
+    uint64_t address, bytes;
+  };
   void adopt_variables();
+  const std::vector<Run>& changed_by_the_captured_kernel();
+  uint32_t region_of(const Overlay& overlay) const;
+  void put(const Overlay& overlay);
 
   const capture::Capture& capture_;
   Gpu gpu_;
@@ -54,6 +65,9 @@ class Session {
   std::unique_ptr<ExactMemory> memory_;
   std::unique_ptr<LoadedCode> code_;
   Packet packet_;
+  std::vector<Run> changed_;
+  bool changed_known_ = false;
+  std::vector<Overlay> beneath_;  // what the overlays in place cover
   std::vector<Twin> twins_;
   std::vector<Fresh> fresh_;
 };

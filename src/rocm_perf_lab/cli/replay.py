@@ -64,6 +64,7 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
 @click.option(
     "--poison", type=click.IntRange(0, 255), metavar="BYTE", help="Overwrite what the captured kernel changed with BYTE first."
 )
+@click.option("--overlay", type=click.Path(path_type=Path), metavar="FILE", help="Put other inputs over the captured memory first.")
 @click.option(
     "--timeout", type=click.IntRange(min=1), default=600, show_default=True, metavar="SECONDS", help="For one dispatch."
 )
@@ -82,6 +83,7 @@ def full_vm(
     dump_output: Path | None,
     flush_cache: bool,
     poison: int | None,
+    overlay: Path | None,
     timeout: int,
     device: str,
     device_options: tuple[str, ...],
@@ -93,7 +95,7 @@ def full_vm(
     options = ["--iterations", str(iterations), "--warmup", str(warmup), "--timeout", str(timeout)]
     flags = {"--no-recopy": no_recopy, "--json": as_json, "--compare": compare, "--flush-cache": flush_cache}
     options += [name for name, wanted in flags.items() if wanted]
-    values = {"--hsaco": hsaco, "--dump-output": dump_output, "--poison": poison}
+    values = {"--hsaco": hsaco, "--dump-output": dump_output, "--poison": poison, "--overlay": overlay}
     options += [word for name, value in values.items() if value is not None for word in (name, str(value))]
     options += [word for tolerance in tolerances for word in ("--tolerance", tolerance)]
     return run_attached("full-vm", capture_dir or newest(), options, device, device_options)

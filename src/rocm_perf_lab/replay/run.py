@@ -7,9 +7,10 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from rocm_perf_lab import native
 from rocm_perf_lab.collect import device as devices
@@ -26,6 +27,8 @@ from rocm_perf_lab.errors import (
 )
 from rocm_perf_lab.isolate.capture import Capture
 
+from .overlay import packed
+
 _DIFFERENT = 40
 _RESERVE_OUTCOMES = (0, 1, 2)
 _ERRORS = {
@@ -37,9 +40,12 @@ _PREFIX = "rocm-perf: error: "
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """What a replay found. document: the JSON of `rocm-perf replay full-vm --json`; times in milliseconds."""
+    """What a replay found. document: the JSON of `rocm-perf replay full-vm --json`; times in milliseconds.
+
+    races: what the race check found, if it was on."""
 
     document: dict
+    races: tuple[str, ...] = ()
 
     @property
     def gpu_ms(self) -> list[float]:
@@ -75,15 +81,18 @@ def replay(
     recopy: bool = True,
     flush_cache: bool = False,
     poison: int | None = None,
+    overlays: Sequence[tuple[int, bytes]] = (),
     compare: bool = False,
     tolerances: Sequence[str] = (),
     dump: Path | None = None,
     timeout: int = 600,
     device: str = devices.AUTO,
+    device_options: Sequence[str] = (),
 ) -> ReplayResult:
     """Replay a capture in a fresh process; hsaco: another code object for the captured one.
 
     recopy: restore memory before each iteration. poison: byte that what the captured kernel changed is overwritten with first.
+    overlays: (address, content) each, put over the captured memory first. device_options: of the software device.
     tolerances: "[0xADDRESS:]f32=RELATIVE[,ABSOLUTE]" each. dump: folder for the regions that the kernel changed.
     timeout: seconds for one dispatch. A difference is no error here: see ReplayResult.equal.
     Raises CaptureError, PlacementError, UnfitCodeError, ReplayFailedError, OutputError, UsageError, UnavailableError.
@@ -96,10 +105,16 @@ def replay(
     options += [] if hsaco is None else ["--hsaco", str(hsaco)]
     options += [] if dump is None else ["--dump-output", str(dump)]
     options += [word for tolerance in tolerances for word in ("--tolerance", tolerance)]
-    completed = _run("full-vm", capture, options, device)
-    if completed.returncode not in (0, _DIFFERENT):
-        raise _error_of(completed)
-    return ReplayResult(json.loads(completed.stdout))
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
+        races, overlay = Path(scratch, "races"), Path(scratch, "overlay")
+        if overlays:
+            overlay.write_bytes(packed(overlays))
+            options += ["--overlay", str(overlay)]
+        completed = run_json("full-vm", capture, options, device, device_options, {"ROCM_PERF_DEVICE_RACES": str(races)})
+        if completed.returncode not in (0, _DIFFERENT):
+            raise error_of(completed)
+        found = tuple(races.read_text().splitlines()) if races.exists() else ()
+        return ReplayResult(json.loads(completed.stdout), found)
 
 
 def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> dict:
@@ -107,9 +122,9 @@ def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> dic
 
     Raises CaptureError, ReplayFailedError, UnavailableError.
     """
-    completed = _run("reserve-check", capture, [], device)
+    completed = run_json("reserve-check", capture, [], device)
     if completed.returncode not in _RESERVE_OUTCOMES or not completed.stdout:
-        raise _error_of(completed)
+        raise error_of(completed)
     return json.loads(completed.stdout)
 
 
@@ -130,13 +145,25 @@ def run_attached(action: str, capture: Path, options: Sequence[str], device: str
         return execute_attached(_command(action, capture, options), environment)
 
 
-def _run(action: str, capture: Capture | Path, options: Sequence[str], device: str) -> subprocess.CompletedProcess[str]:
+def run_json(
+    action: str,
+    capture: Capture | Path,
+    options: Sequence[str],
+    device: str,
+    device_options: Sequence[str] = (),
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> subprocess.CompletedProcess[str]:
     path = capture.path if isinstance(capture, Capture) else capture
     command = _command(action, path, ["--json", *options])
-    with _environment(device, ()) as environment:
+    with _environment(device, device_options) as environment:
         # Names out of a code object can be any bytes.
         return subprocess.run(
-            command.argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace"
+            command.argv,
+            env=environment | more,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
         )
 
 
@@ -151,7 +178,7 @@ def _environment(device: str, device_options: Sequence[str]) -> Iterator[dict[st
         yield devices.select(device, Path(scratch), device_options).environment(os.environ)
 
 
-def _error_of(completed: subprocess.CompletedProcess[str]) -> RocmPerfError:
+def error_of(completed: subprocess.CompletedProcess[str]) -> RocmPerfError:
     line = next((line for line in completed.stderr.splitlines() if line.startswith(_PREFIX)), None)
     error = _ERRORS.get(completed.returncode, ReplayFailedError)
     if line is None:

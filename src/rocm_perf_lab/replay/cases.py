@@ -1,0 +1,75 @@
+"""One dispatch on many inputs: one process for all, and another one for the rest when a case fails in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.errors import ReplayFailedError
+from rocm_perf_lab.isolate.capture import Capture
+
+from .overlay import packed
+from .run import error_of, run_json
+
+FAILED = ReplayFailedError.exit_code
+
+
+@dataclass(frozen=True)
+class Case:
+    """overlays: (address, content) each, put over the captured memory. poison: byte over what the captured kernel changed."""
+
+    overlays: tuple[tuple[int, bytes], ...] = ()
+    poison: int | None = None
+
+
+@dataclass(frozen=True)
+class CaseOutcome:
+    """dump: the folder of the regions that the kernel changed. failure: why there is none; gpu_ms is None then."""
+
+    dump: Path
+    gpu_ms: float | None
+    failure: str | None
+
+
+def replay_cases(
+    capture: Capture,
+    cases: Sequence[Case],
+    folder: Path,
+    *,
+    hsaco: Path | None = None,
+    timeout: int = 600,
+    device: str = devices.AUTO,
+) -> list[CaseOutcome]:
+    """Run each case once from fresh memory, and dump each into `folder`, which is new or empty.
+
+    A fault or time-out is that case's failure. Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError.
+    """
+    entries = [_entry(case, folder / str(number)) for number, case in enumerate(cases)]
+    outcomes: list[CaseOutcome] = []
+    while len(outcomes) < len(cases):
+        first = len(outcomes)
+        listing = folder / "cases.json"
+        listing.write_text(json.dumps(entries[first:]))
+        options = ["--cases", str(listing), "--timeout", str(timeout)] + ([] if hsaco is None else ["--hsaco", str(hsaco)])
+        completed = run_json("cases", capture, options, device)
+        times = [json.loads(line)["gpu_ms"] for line in completed.stdout.splitlines() if line.startswith("{")]
+        outcomes += [CaseOutcome(folder / str(first + i), ms, None) for i, ms in enumerate(times)]
+        if completed.returncode == 0 and len(outcomes) == len(cases):
+            break
+        error = error_of(completed)
+        if not isinstance(error, ReplayFailedError) or len(outcomes) == len(cases):
+            raise error
+        outcomes.append(CaseOutcome(folder / str(len(outcomes)), None, error.what))
+    return outcomes
+
+
+def _entry(case: Case, dump: Path) -> dict:
+    dump.mkdir(parents=True)
+    overlay = None
+    if case.overlays:
+        overlay = dump.with_suffix(".overlay")
+        overlay.write_bytes(packed(case.overlays))
+    return {"poison": case.poison, "overlay": str(overlay) if overlay else None, "dump": str(dump)}

@@ -1,0 +1,11 @@
+"""Other inputs over the captured ones, in the form that rocmperf-replay reads."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+
+def packed(overlays: Sequence[tuple[int, bytes]]) -> bytes:
+    """(address, content) each as records of two 64-bit little-endian numbers, address and length, and the content."""
+    return b"".join(struct.pack("<QQ", address, len(content)) + content for address, content in overlays)

@@ -34,7 +34,6 @@ def test_a_candidate_with_the_same_contract_passes_and_shows_its_figures():
 @pytest.mark.parametrize(
     "candidate, options, reason",
     [
-        (BASELINE, {}, "same machine code"),
         (replace(CHANGED, name="renamed"), {}, "has no kernel k"),
         (CHANGED, {"others": ()}, "added or removed: other"),
         (CHANGED, {"target": "amdgcn-amd-amdhsa--gfx90a"}, "built for amdgcn-amd-amdhsa--gfx90a"),

@@ -40,10 +40,6 @@ def check_code_object(
     ):
         if complaint:
             return rejected(STEP, complaint, **_figures(before, after, waves))
-    if before.code == after.code:
-        return rejected(
-            STEP, "the compiler makes the same machine code of it: nothing can be gained", **_figures(before, after, waves)
-        )
     return passed(
         STEP,
         "same arguments and LDS contract; registers, scratch and occupancy within limits",

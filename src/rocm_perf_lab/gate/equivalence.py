@@ -28,13 +28,15 @@ LEVELS = ("full", "sampled", "program")
 class EquivalenceOptions:
     """level: full (all captures, all perturbations, race check), sampled (one capture, one perturbation) or program
     (nothing is replayed: the whole program's output alone decides). ulps: tolerance of floating-point buffers, 0 for none.
-    race_seeds: orders of workgroups and waves to try, on the software device. timeout: seconds for one dispatch."""
+    race_seeds: orders of workgroups and waves to try, on the software device. timeout: seconds for one dispatch;
+    instruction_limit: of a wave on the software device, where it ends what does not end the same way on every machine."""
 
     level: str = "full"
     ulps: int = 0
     seed: int = 0
     race_seeds: tuple[int, ...] = (1, 2)
     timeout: int = 120
+    instruction_limit: int = 100_000_000
     device: str = devices.AUTO
 
 
@@ -117,9 +119,7 @@ class Equivalence:
             return reference
         folder = Path(self._scratch.name, str(index))
         folder.mkdir()
-        reference.outcomes = replay_cases(
-            capture, cases, folder, timeout=self._options.timeout, device=self._options.device
-        )
+        reference.outcomes = self._replay_cases(reference, folder, None)
         return reference
 
     def _judge(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> str | None:
@@ -130,9 +130,7 @@ class Equivalence:
         options = self._options
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
             try:
-                outcomes = replay_cases(
-                    reference.capture, reference.cases, Path(folder), hsaco=candidate, timeout=options.timeout, device=options.device
-                )
+                outcomes = self._replay_cases(reference, Path(folder), candidate)
             except UnfitCodeError as error:
                 return error.what
             for name, expected, outcome in zip(reference.names, reference.outcomes, outcomes, strict=True):
@@ -149,7 +147,7 @@ class Equivalence:
 
     def _races(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> str | None:
         """The software device alone can run workgroups and waves in other orders, and see unordered accesses."""
-        if self._options.level != "full" or reference.capture.dispatch["origin"]["timing"] != "modelled":
+        if self._options.level != "full" or not _is_modelled(reference.capture):
             return None
         for seed in self._options.race_seeds:
             name, option = f"order {seed}", [f"race-check={seed}"]
@@ -169,5 +167,23 @@ class Equivalence:
                 return "its result depends on the order of workgroups or waves, or on what registers and LDS held before"
         return None
 
+    def _replay_cases(self, reference: _Reference, folder: Path, code: Path | None) -> list[CaseOutcome]:
+        options = self._options
+        limit = [f"kernel-limit={options.instruction_limit}"] if _is_modelled(reference.capture) else []
+        return replay_cases(
+            reference.capture,
+            reference.cases,
+            folder,
+            hsaco=code,
+            timeout=options.timeout,
+            device=options.device,
+            device_options=limit,
+        )
+
     def _run(self, capture: Capture, code: Path | None, **more) -> ReplayResult:
         return replay(capture, hsaco=code, iterations=1, timeout=self._options.timeout, device=self._options.device, **more)
+
+
+def _is_modelled(capture: Capture) -> bool:
+    """Whether the software device captured it, and so replays it."""
+    return capture.dispatch["origin"]["timing"] == "modelled"

@@ -42,6 +42,7 @@ def replay_cases(
     hsaco: Path | None = None,
     timeout: int = 600,
     device: str = devices.AUTO,
+    device_options: Sequence[str] = (),
 ) -> list[CaseOutcome]:
     """Run each case once from fresh memory, and dump each into `folder`, which is new or empty.
 
@@ -54,7 +55,7 @@ def replay_cases(
         listing = folder / "cases.json"
         listing.write_text(json.dumps(entries[first:]))
         options = ["--cases", str(listing), "--timeout", str(timeout)] + ([] if hsaco is None else ["--hsaco", str(hsaco)])
-        completed = run_json("cases", capture, options, device)
+        completed = run_json("cases", capture, options, device, device_options)
         times = [json.loads(line)["gpu_ms"] for line in completed.stdout.splitlines() if line.startswith("{")]
         outcomes += [CaseOutcome(folder / str(first + i), ms, None) for i, ms in enumerate(times)]
         if completed.returncode == 0 and len(outcomes) == len(cases):

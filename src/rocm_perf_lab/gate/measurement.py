@@ -1,0 +1,91 @@
+"""Step 4: the candidate is faster, surely, on every capture together, and not faster than it can be."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.arch.products import products
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.errors import ReplayFailedError
+from rocm_perf_lab.isolate import Capture
+from rocm_perf_lab.replay import ReplayResult, replay
+
+from .statistics import ratio_of_medians
+from .verdict import StepVerdict, passed, rejected
+
+STEP = "measurement"
+_STORE_BYTES_PER_CLOCK = 64  # of one CU's vector memory path; AMD CDNA 3 ISA guide, "Memory hierarchy"
+
+
+@dataclass(frozen=True)
+class MeasurementOptions:
+    """min_improvement: the part of the baseline's time that must be saved at the slow end of the interval.
+
+    rounds: how often baseline and candidate take turns, each with `iterations` runs from fresh memory and cold caches. The
+    software device gives the same time each time: two rounds show that.
+    """
+
+    min_improvement: float = 0.02
+    rounds: int = 7
+    iterations: int = 10
+    confidence: float = 0.95
+    seed: int = 0
+    timeout: int = 120
+    device: str = devices.AUTO
+
+
+def check_measurement(
+    captures: Sequence[Capture],
+    candidate: Path,
+    changed_bytes: Sequence[int],
+    options: MeasurementOptions = MeasurementOptions(),
+) -> StepVerdict:
+    """candidate: its code object. changed_bytes: what the kernel writes in each capture, for the least time it can take."""
+    times: dict[str, list[float]] = {"baseline": [], "candidate": []}
+    modelled = all(capture.dispatch["origin"]["timing"] == "modelled" for capture in captures)
+    rounds, iterations = (2, 1) if modelled else (options.rounds, options.iterations)
+    source = "modelled" if modelled else "measured"
+    try:
+        for _ in range(rounds):
+            for name, code in (("baseline", None), ("candidate", candidate)):
+                results = [_run(capture, code, iterations, options) for capture in captures]
+                times[name].append(sum(statistics.median(result.gpu_ms) for result in results))
+    except ReplayFailedError as error:
+        return rejected(STEP, f"it fails when it is measured: {error.what}", timing=source)
+    ratio = ratio_of_medians(times["baseline"], times["candidate"], options.confidence, options.seed)
+    evidence = {
+        "timing": source,
+        "baseline_ms": times["baseline"],
+        "candidate_ms": times["candidate"],
+        "ratio": ratio.value,
+        "ratio_interval": [ratio.low, ratio.high],
+        "confidence": options.confidence,
+        "cold_caches": True,
+    }
+    least = sum(least_milliseconds(capture.target, size) for capture, size in zip(captures, changed_bytes, strict=True))
+    if min(times["candidate"]) < least:
+        reason = f"{min(times['candidate']):.6f} ms is less than writing its {sum(changed_bytes)} bytes takes ({least:.6f} ms)"
+        return rejected(STEP, reason, least_ms=least, **evidence)
+    change = f"{ratio.improvement:+.2%} of the kernel's time saved ({1 - ratio.high:.2%} to {1 - ratio.low:.2%}), {source}"
+    if ratio.sure_improvement < options.min_improvement:
+        return rejected(STEP, f"{change}: less than the {options.min_improvement:.1%} asked for", least_ms=least, **evidence)
+    return passed(STEP, change, least_ms=least, **evidence)
+
+
+def least_milliseconds(target: str, written_bytes: int) -> float:
+    """No kernel on any product of this target writes so many bytes in less: every CU would have to store at each clock."""
+    fastest = 0.0
+    for product in products():
+        if product.gfx_target != target:
+            continue
+        figures = product.figures
+        at_the_cus = figures["cu"] * _STORE_BYTES_PER_CLOCK * figures["max_clock_mhz"] * 1e3  # bytes a millisecond
+        fastest = max(fastest, at_the_cus)
+    return written_bytes / fastest if fastest else 0.0
+
+
+def _run(capture: Capture, code: Path | None, iterations: int, options: MeasurementOptions) -> ReplayResult:
+    return replay(capture, hsaco=code, iterations=iterations, flush_cache=True, timeout=options.timeout, device=options.device)

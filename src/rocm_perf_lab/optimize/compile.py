@@ -1,0 +1,74 @@
+"""Making a source's code object, or its program, with the user's own command and within limits."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.code_object import code_objects_in
+from rocm_perf_lab.errors import SourceError, UnavailableError
+from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.hip_source.flags import is_source, target_of
+
+from .confined import Ended, Limits, run
+
+_LAST_WORDS = 400  # of a compiler's complaint that go into an error
+
+
+def code_object(source: HipSource, target: str, limits: Limits = Limits()) -> bytes:
+    """The device image of the source for one target, by the source's own command. Raises SourceError, UnavailableError."""
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-build-") as scratch:
+        here, output = Path(scratch, source.path.name), Path(scratch, "image.hsaco")
+        here.write_bytes(source.text)
+        command = [*_without_output(source), *([] if target_of(source.command) else [f"--offload-arch={target}"])]
+        command += ["--offload-device-only", "-I", str(source.path.parent.resolve()), str(here), "-o", str(output)]
+        build(command, source.folder, source.path, limits)
+        images = [image for name, image in code_objects_in(output) if not name or name.split(":")[0] == target.split(":")[0]]
+        if not images:
+            raise SourceError(f"{source.path} was built without code for {target}", f"add --offload-arch={target} to --build")
+        return images[0]
+
+
+def build(command: Sequence[str], folder: Path, source: Path, limits: Limits) -> Ended:
+    """Run a build command. Raises SourceError with the compiler's first error, UnavailableError without the compiler."""
+    if shutil.which(command[0]) is None:
+        raise UnavailableError(
+            f"{command[0]} is not there to build {source}", "install ROCm's hipcc, or name a compiler with --build"
+        )
+    ended = run(command, folder, os.environ, limits)
+    if ended.succeeded:
+        return ended
+    raise SourceError(f"{source} does not compile: {first_error(ended)}", "see the build log in the journal")
+
+
+def first_error(ended: Ended) -> str:
+    """The compiler's first line that says "error", else how the build ended."""
+    lines = ended.stderr.decode(errors="replace").splitlines()
+    found = next((line for line in lines if "error:" in line), "")
+    return found[:_LAST_WORDS] or ended.complaint
+
+
+@dataclass(frozen=True)
+class BuildCommand:
+    """words: the compiler and its arguments, {source} and {output} among them. folder: where it runs."""
+
+    words: tuple[str, ...]
+    folder: Path
+
+    def filled(self, source: Path, output: Path) -> list[str]:
+        return [word.replace("{source}", str(source)).replace("{output}", str(output)) for word in self.words]
+
+
+def _without_output(source: HipSource) -> list[str]:
+    """The command without its output and its sources."""
+    words, kept = iter(source.command), []
+    for word in words:
+        if word == "-o":
+            next(words, None)
+        elif word not in ("-c", "-S", "-E") and not is_source(word):
+            kept.append(word)
+    return kept

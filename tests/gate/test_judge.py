@@ -54,8 +54,8 @@ CHEATS = {
         changed((STAGE, OTHER_STAGE), ("  barrier();\n  if (row", "  if (row")), "equivalence", "",
     ),
     "reads a neighbour's row before it is there": (
-        changed(("  barrier();\n  if (row", "  float early = staged[3 - lane() / 64][column];\n  barrier();\n  if (row"), (END, "  if (early == 1234.5f) sum = 0;\n" + END)),
-        "equivalence", "race",
+        changed(("  barrier();\n  if (row", "  float early = staged[lane() / 64 ^ 1][column];\n  barrier();\n  if (row"), (END, "  if (early == 1234.5f) sum = 0;\n" + END)),
+        "equivalence", "",
     ),
     "fills with NaN": (changed(("out[row] = sum * weight", "out[row] = __builtin_nanf(\"\")")), "equivalence", "differ"),
     "relies on LDS being zero": (

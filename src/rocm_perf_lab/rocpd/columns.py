@@ -1,6 +1,6 @@
 """Reads integer columns of a table into NumPy arrays: a few rows through sqlite3, millions through ADBC.
 
-Measured on ten million dispatches (benchmarks/README.md): rows as Python objects cost more than everything that follows.
+Measured (benchmarks/readers.py): rows as Python objects cost more than everything that follows.
 ADBC's SQLite driver fills Arrow columns without them and releases the interpreter's lock, so ranges of ids are read by
 threads with a connection each. Columns take 32 bits an element where that is enough.
 """

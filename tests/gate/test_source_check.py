@@ -28,7 +28,8 @@ __device__ int helper(int x) { return x + SIZE; }
 namespace app {
 __global__ __launch_bounds__(64) void target(int* p, int n) { for (int i = 0; i < n; ++i) p[i] = helper(p[i]); }
 }
-__global__ void other(int* p) { p[0] += 1; }
+template <typename F> __device__ int applied(int x, F f) { return f(x); }
+__global__ void other(int* p) { p[0] = applied(p[0], [](int x) { return x + 1; }); struct { int a; } q{p[1]}; p[1] = q.a; }
 int host(int n) { return n * SIZE; }
 int main() { return host(0); }
 """
@@ -59,7 +60,8 @@ HONEST = {
 CHEATS = {
     "nothing changed": (BASELINE + "// faster\n", "nothing was changed"),
     "host code": (replaced("n * SIZE", "n * SIZE / 2"), "host.* not part of app::target"),
-    "another kernel": (replaced("p[0] += 1", "p[0] += 2"), "other.* not part of app::target"),
+    "another kernel": (replaced("p[1] = q.a", "p[1] = q.a + 2"), "other.* not part of app::target"),
+    "another kernel's lambda": (replaced("return x + 1", "return x + 2"), "other.* not part of app::target"),
     "existing helper": (replaced("x + SIZE", "x"), "helper.* not part of app::target"),
     "macro": (replaced("#define SIZE 4", "#define SIZE 2"), "SIZE.* not part of app::target"),
     "macro inside the body": (replaced(BODY, "p[0] = 1;\n#define helper(x) 0\n"), "helper"),

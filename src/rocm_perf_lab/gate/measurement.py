@@ -77,14 +77,12 @@ def check_measurement(
 
 def least_milliseconds(target: str, written_bytes: int) -> float:
     """No kernel on any product of this target writes so many bytes in less: every CU would have to store at each clock."""
-    fastest = 0.0
-    for product in products():
-        if product.gfx_target != target:
-            continue
-        figures = product.figures
-        at_the_cus = figures["cu"] * _STORE_BYTES_PER_CLOCK * figures["max_clock_mhz"] * 1e3  # bytes a millisecond
-        fastest = max(fastest, at_the_cus)
-    return written_bytes / fastest if fastest else 0.0
+    bytes_a_millisecond = [
+        cus * _STORE_BYTES_PER_CLOCK * megahertz * 1e3
+        for product in products()
+        if product.gfx_target == target and (cus := product.figure("cu")) and (megahertz := product.figure("max_clock_mhz"))
+    ]
+    return written_bytes / max(bytes_a_millisecond) if bytes_a_millisecond else 0.0
 
 
 def _run(capture: Capture, code: Path | None, iterations: int, options: MeasurementOptions) -> ReplayResult:

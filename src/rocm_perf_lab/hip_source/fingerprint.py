@@ -7,12 +7,18 @@ parentheses do not count. Macro definitions and includes count by their text, si
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from . import libclang
 from .source import TranslationUnit
+
+# Clang tells things without a name apart by where they stand, which changes with every line above them: in types
+# "(lambda at file:line:column)", in USRs the offset between two @.
+_PLACE_IN_TYPE = re.compile(r" at [^()]*:\d+:\d+\)")
+_PLACE_IN_USR = re.compile(r"@\d+(?=@)")
 
 _FUNCTIONS = {"FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD", "CONSTRUCTOR", "DESTRUCTOR", "LAMBDA_EXPR"}
 
@@ -148,7 +154,7 @@ def _words(unit: TranslationUnit, cursor: Any, without: Any) -> Iterator[str]:
         for child in cursor.get_children():
             yield from _words(unit, child, without)
         return
-    yield from (cursor.kind.name, cursor.spelling, cursor.type.get_canonical().spelling)
+    yield from (cursor.kind.name, *(_PLACE_IN_TYPE.sub(")", text) for text in (cursor.spelling, _type(cursor))))
     if cursor.kind.is_attribute() or cursor.kind.name.endswith("_LITERAL"):
         yield unit.text_of(cursor)
     elif cursor.kind in (kinds.BINARY_OPERATOR, kinds.UNARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):
@@ -156,9 +162,13 @@ def _words(unit: TranslationUnit, cursor: Any, without: Any) -> Iterator[str]:
     elif cursor.kind == kinds.DECL_REF_EXPR and cursor.referenced is not None:
         # A name at namespace scope may be hidden by another; local ones are told apart by the structure around them.
         is_local = cursor.referenced.semantic_parent is not None and cursor.referenced.semantic_parent.kind.name in _FUNCTIONS
-        yield "" if is_local else cursor.referenced.get_usr()
+        yield "" if is_local else _PLACE_IN_USR.sub("", cursor.referenced.get_usr())
     for child in cursor.get_children():
         if without is None or child != without:
             yield "("
             yield from _words(unit, child, without)
             yield ")"
+
+
+def _type(cursor: Any) -> str:
+    return cursor.type.get_canonical().spelling

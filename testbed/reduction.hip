@@ -23,17 +23,12 @@ constexpr int kWave = 64;
 constexpr int kMaximumGroups = 304;
 
 template <typename T>
-__device__ T own_sum(const T* in, int n) {
-  T sum = 0;
-  for (int i = blockIdx.x * kThreads + threadIdx.x; i < n; i += gridDim.x * kThreads) sum += in[i];
-  return sum;
-}
-
-template <typename T>
 __global__ __launch_bounds__(kThreads) void reduce_lds(const T* in, T* sums, int n) {
   __shared__ T partial[kThreads];
   const int thread = threadIdx.x;
-  partial[thread] = own_sum(in, n);
+  T own = 0;
+  for (int i = blockIdx.x * kThreads + thread; i < n; i += gridDim.x * kThreads) own += in[i];
+  partial[thread] = own;
   __syncthreads();
   for (int half = kThreads / 2; half > 0; half /= 2) {
     if (thread < half) partial[thread] += partial[thread + half];
@@ -45,7 +40,8 @@ __global__ __launch_bounds__(kThreads) void reduce_lds(const T* in, T* sums, int
 template <typename T>
 __global__ __launch_bounds__(kThreads) void reduce_shuffle(const T* in, T* sums, int n) {
   __shared__ T waves[kThreads / kWave];
-  T sum = own_sum(in, n);
+  T sum = 0;
+  for (int i = blockIdx.x * kThreads + threadIdx.x; i < n; i += gridDim.x * kThreads) sum += in[i];
   for (int distance = kWave / 2; distance > 0; distance /= 2) sum += __shfl_down(sum, distance);
   if (threadIdx.x % kWave == 0) waves[threadIdx.x / kWave] = sum;
   __syncthreads();

@@ -49,18 +49,40 @@ def arguments_of(capture: Capture, kernel: Kernel, metadata: KernelMetadata) -> 
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
     buffers: dict[int, Buffer] = {}
     numbers = []
-    for parameter, argument in zip(kernel.parameters, explicit, strict=False):
+    types = _types(capture, kernel)
+    for parameter, (type_name, pointee), argument in zip(kernel.parameters, types, explicit, strict=False):
         raw = content[argument.offset : argument.offset + argument.size]
         if argument.value_kind == "by_value":
-            dtype = (FLOATS | INTEGERS).get(_plain(parameter.canonical))
+            dtype = (FLOATS | INTEGERS).get(_plain(type_name))
             if dtype is not None and dtype.itemsize == len(raw):
                 value = np.frombuffer(raw, dtype)[0].item()
                 numbers.append(Number(parameter.name, kernarg + argument.offset, dtype, value))
-        elif (dtype := FLOATS.get(_plain(parameter.pointee or ""))) is not None:
+        elif (dtype := FLOATS.get(_plain(pointee or ""))) is not None:
             address = int.from_bytes(raw, "little")
             if (size := _bytes_behind(capture, address)) >= dtype.itemsize:
                 buffers.setdefault(address, Buffer(parameter.name, address, dtype, size // dtype.itemsize))
     return list(buffers.values()), numbers
+
+
+def _types(capture: Capture, kernel: Kernel) -> list[tuple[str, str | None]]:
+    """Each parameter's type and, for a pointer, what it points to. A template's are those of the captured instantiation."""
+    if kernel.template is None:
+        return [(parameter.canonical, parameter.pointee) for parameter in kernel.parameters]
+    names = parameter_types(capture.kernel)
+    return [(name, name[:-1].strip() if name.endswith("*") else None) for name in names]
+
+
+def parameter_types(demangled: str) -> list[str]:
+    """Of a demangled function: "void k<float>(float const*, int)" gives ["float const*", "int"]."""
+    depth, start, types = 0, None, []
+    for place, letter in enumerate(demangled):
+        if letter == "(" and depth == 0:
+            start, types = place + 1, []
+        if letter in ",)" and start is not None and depth == 1:
+            types.append(demangled[start:place].strip())
+            start = place + 1
+        depth += (letter in "<([") - (letter in ">)]")
+    return [name for name in types if name]
 
 
 def _plain(type_name: str) -> str:

@@ -1,0 +1,21 @@
+"""Types of parameters out of demangled names."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocm_perf_lab.gate.buffers import parameter_types
+
+
+@pytest.mark.parametrize(
+    "demangled, types",
+    [
+        ("k(float const*, float*, int)", ["float const*", "float*", "int"]),
+        ("void reduce<float, (int)4>(float const*, std::pair<int, long>*, int)", ["float const*", "std::pair<int, long>*", "int"]),
+        ("void (anonymous namespace)::k<int>(int*, void (*)(int, float))", ["int*", "void (*)(int, float)"]),
+        ("k()", []),
+        ("plain_c_name", []),
+    ],
+)
+def test_parameter_types(demangled, types):
+    assert parameter_types(demangled) == types

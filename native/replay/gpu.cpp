@@ -9,8 +9,6 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "common/device.h"
-
 namespace rpd::replay {
 namespace {
 
@@ -60,7 +58,6 @@ Gpu::Gpu(const std::string& name) : name_(name) {
   check(hsa_init(), "ROCr does not start");
   hsa_iterate_agents(on_agent, this);
   if (target_.agent.handle == 0) throw std::runtime_error("there is no " + name + " here");
-  software_ = find_device() != nullptr;
   hsa_amd_register_system_event_handler(on_system_event, nullptr);
 }
 
@@ -116,10 +113,8 @@ Times Gpu::run(const Packet& packet, std::chrono::seconds limit) {
 
   const auto began = Clock::now();
   hsa_signal_store_screlease(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(index));
-  // A GPU answers within microseconds: the thread stays awake. The software device needs the processor itself.
-  const hsa_wait_state_t state = software_ ? HSA_WAIT_STATE_BLOCKED : HSA_WAIT_STATE_ACTIVE;
   const uint64_t slice = ticks(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY) / 10;
-  while (hsa_signal_wait_scacquire(signal_, HSA_SIGNAL_CONDITION_LT, 1, slice, state) > 0) {
+  while (hsa_signal_wait_scacquire(signal_, HSA_SIGNAL_CONDITION_LT, 1, slice, HSA_WAIT_STATE_ACTIVE) > 0) {
     if (faulted.load()) throw std::runtime_error("the kernel faulted at address " + hex(fault_address.load()));
     if (queue_error.load() != HSA_STATUS_SUCCESS) throw std::runtime_error("the kernel failed: " + text_of(queue_error.load()));
     if (Clock::now() - began > limit)

@@ -46,7 +46,6 @@ class Gpu {
   Target target_;
   hsa_queue_t* queue_ = nullptr;
   hsa_signal_t signal_{};
-  bool software_ = false;
 };
 
 // "1.18"; of ROCr.

@@ -43,14 +43,10 @@ class IdentityMemory final : public ExactMemory {
 
   void restore() override {
     for (uint32_t i = 0; i < capture_.regions().size(); ++i) {
-      const capture::Region& region = capture_.regions()[i];
-      if (!filled_) {
-        void* const got = mmap(at(region.base), region.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
-                               image_->file(), static_cast<off_t>(image_->offset(i)));
-        if (got == MAP_FAILED) throw std::runtime_error("cannot map " + hex(region.base) + ": " + std::strerror(errno));
-      } else if (madvise(at(region.base), region.bytes, MADV_DONTNEED) != 0) {
-        throw std::runtime_error("cannot restore " + hex(region.base) + ": " + std::strerror(errno));
-      }
+      if (!filled_)
+        fill(i);
+      else
+        copy_back(i);
     }
     filled_ = true;
   }
@@ -83,6 +79,20 @@ class IdentityMemory final : public ExactMemory {
 
  private:
   void* at(uint64_t address) const { return device_.host_address(address); }
+
+  void fill(uint32_t index) {
+    const capture::Region& region = capture_.regions()[index];
+    void* const got = mmap(at(region.base), region.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+                           image_->file(), static_cast<off_t>(image_->offset(index)));
+    if (got == MAP_FAILED) throw std::runtime_error("cannot map " + hex(region.base) + ": " + std::strerror(errno));
+  }
+
+  // Pages that were ever written are the process's own and stay so: to drop them would be cheap, but each would be copied
+  // again by a page fault, which takes many times as long as copying it here.
+  void copy_back(uint32_t index) {
+    const uint64_t base = capture_.regions()[index].base;
+    for (const PageRange& range : changed(index)) std::memcpy(at(base + range.offset), image_->before(index) + range.offset, range.bytes);
+  }
 
   int in_aperture(const capture::Region& region) const {
     if (region.end() > device_.aperture_size()) return EINVAL;

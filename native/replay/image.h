@@ -17,7 +17,7 @@ class Image {
   Image(const Image&) = delete;
 
   // All regions one behind the other in a file in memory; pages of zeros are holes. Private mappings of it start out
-  // as the capture was, share its memory, and become so again when their own pages are dropped.
+  // as the capture was and share its memory, but for the pages that are written.
   int file() const { return file_; }
   uint64_t offset(uint32_t region) const { return offsets_[region]; }
 

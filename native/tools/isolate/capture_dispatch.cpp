@@ -192,6 +192,18 @@ class Stand {
   bool submitted_ = false;
 };
 
+double seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
+}
+
+std::string written(uint64_t bytes, double seconds) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f MB written in %.3f s", static_cast<double>(bytes) / 1e6, seconds);
+  return text;
+}
+
 // What the compiler's metadata shows of memory and services that a replay will not have.
 void note_what_arguments_say(const LoadedKernel& kernel, std::span<const unsigned char> kernarg,
                              const std::vector<capture::Region>& regions, capture::Dispatch& dispatch) {
@@ -225,11 +237,15 @@ void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, con
 
   Snapshot snapshot(writer, *access, sources);
   writer.begin(regions);
+  const double began = seconds();
   snapshot.before();
+  const double taken = seconds() - began;
+  const uint64_t stored = writer.bytes_stored();
   stand.run(submit);
   dispatch.origin.gpu_time_ns = stand.nanoseconds(chosen.agent);
   snapshot.after();
   writer.finish(dispatch, kernarg, *kernel.object->file);
+  report("note", written(stored, taken));
   for (const std::string& text : dispatch.not_captured) report("note", "not captured: " + text);
   for (const std::string& text : dispatch.warnings) report("note", text);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/device.h"
+#include "isolate/untouched_memory.h"
 
 namespace rpd::isolate {
 namespace {
@@ -17,13 +18,22 @@ void read_directly(const unsigned char* memory, uint64_t bytes, const MemoryAcce
 // On the software device all memory is the process's own.
 class DirectAccess final : public MemoryAccess {
  public:
-  explicit DirectAccess(const rpd_api& device) : device_(device) {}
+  explicit DirectAccess(const rpd_api& device) : device_(device), nothing_(kStep) {}
+
   void read(const Source& source, const Piece& piece) override {
-    read_directly(static_cast<const unsigned char*>(device_.host_address(source.region.base)), source.region.bytes, piece);
+    const auto* const memory = static_cast<const unsigned char*>(device_.host_address(source.region.base));
+    for (uint64_t offset = 0; offset < source.region.bytes; offset += kStep) {
+      const uint64_t bytes = std::min(kStep, source.region.bytes - offset);
+      piece(offset, {untouched_.holds(memory + offset, bytes) ? nothing_.data() : memory + offset, bytes});
+    }
   }
 
  private:
+  static constexpr uint64_t kStep = 1 << 20;  // what is untouched is found in such steps
+
   const rpd_api& device_;
+  const UntouchedMemory untouched_;
+  const std::vector<unsigned char> nothing_;
 };
 
 // A GPU's memory is copied through two buffers: one fills while the other is being worked on.

@@ -3,7 +3,7 @@
     python benchmarks/replay.py [--sizes 1M,100M,4G] [--launches N] [--folder DIR] [--rounds N]
 
 The program has one buffer of random bytes; its kernel changes a word in every page, so that each iteration must restore all
-of them. All peers run in the same minutes on the same machine. Prints JSON; figures are medians of the rounds, with the
+of them. All peers run in the same minutes on the same machine; sizes from 1 GiB on in one round only. Prints JSON; figures are medians of the rounds, with the
 smallest and the largest beside them.
 
 capture: bytes written before the kernel, per second, in the program's own process, zeros and repetitions not counted; dd: as many bytes
@@ -35,6 +35,7 @@ from rocm_perf_lab.replay import replay
 PROGRAM = Path(__file__).with_name("replay_load.hip")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 BLOCK = 16 << 20
+LARGE, LAUNCHES_OF_LARGE = 1 << 30, 3  # a round of gigabytes takes minutes
 
 
 def main() -> None:
@@ -60,9 +61,10 @@ def measure(folder: Path, options: argparse.Namespace) -> dict:
 
 
 def measure_size(folder: Path, device: devices.Device, program: Path, size: int, options: argparse.Namespace) -> dict:
-    command = [str(program), str(size), str(options.launches)]
-    rounds = [one_round(folder / "capture", device, command, size, options.launches) for _ in range(options.rounds)]
-    return {"buffer_bytes": size} | {key: spread([r[key] for r in rounds]) for key in rounds[0]}
+    launches, count = (options.launches, options.rounds) if size < LARGE else (LAUNCHES_OF_LARGE, 1)
+    command = [str(program), str(size), str(launches)]
+    rounds = [one_round(folder / "capture", device, command, size, launches) for _ in range(count)]
+    return {"buffer_bytes": size, "rounds": count} | {key: spread([r[key] for r in rounds]) for key in rounds[0]}
 
 
 def spread(values: list[float]) -> dict[str, float]:

@@ -135,6 +135,22 @@ def assert_incomplete(captures: list[Path], why: str) -> None:
         Capture.open(path)
 
 
+def test_memory_that_was_never_touched_takes_none(features, native_dir, tmp_path):
+    """Neither in the program, where reading it would make pages of it, nor on the disk."""
+    from rocm_perf_lab.collect import device as devices
+
+    device = devices.select("gfx942", tmp_path)
+    environment = device.environment(os.environ, (native_dir / "lib" / "librocmperf_isolate.so",)) | {"ISOLATE_KERNEL": "accumulate"}
+    process = subprocess.Popen([features, "untouched"], env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    assert status == 0
+    case = Capture.open(newest(tmp_path), every_byte=True)
+    assert sum(region.bytes for region in case.regions) > 4 << 30
+    assert sum(file.stat().st_blocks * 512 for file in case.path.rglob("*")) < 4 << 20
+    assert usage.ru_maxrss < 1 << 20  # KiB
+
+
 # ---- killed ----
 
 

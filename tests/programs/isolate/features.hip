@@ -3,6 +3,7 @@
 #include <hip/hip_runtime.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -114,6 +115,14 @@ unsigned long run_accumulate() {
   return checksum_of(values, kCount);
 }
 
+// Allocates far more than it uses.
+unsigned long run_untouched() {
+  auto* values = device_memory<unsigned>(size_t{1} << 30);
+  CHECK(hipMemset(values, 0, kCount * sizeof(unsigned)));
+  accumulate<<<blocks(kCount), 128>>>(values, kCount);
+  return checksum_of(values, kCount);
+}
+
 // During the second launch no file can be made longer than a few pages.
 unsigned long run_limited() {
   unsigned* values = filled(kCount);
@@ -201,6 +210,20 @@ unsigned long run_streams() {
   }
   CHECK(hipDeviceSynchronize());
   return checksum_of(buffers[0], kCount);
+}
+
+// The second launch has to wait for a function of the host, which takes its time.
+unsigned long run_host_function() {
+  unsigned* values = filled(kCount);
+  hipStream_t stream;
+  CHECK(hipStreamCreate(&stream));
+  accumulate<<<blocks(kCount), 128, 0, stream>>>(values, kCount);
+  CHECK(hipLaunchHostFunc(stream, [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }, nullptr));
+  accumulate<<<blocks(kCount), 128, 0, stream>>>(values, kCount);
+  CHECK(hipStreamAddCallback(stream, [](hipStream_t, hipError_t, void*) { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }, nullptr, 0));
+  accumulate<<<blocks(kCount), 128, 0, stream>>>(values, kCount);
+  CHECK(hipStreamSynchronize(stream));
+  return checksum_of(values, kCount);
 }
 
 // Four threads that each keep a stream busy.
@@ -315,7 +338,7 @@ int main(int count, char** words) {
       {"accumulate", run_accumulate}, {"dimensions", run_dimensions}, {"variables", run_variables}, {"scratch", run_scratch},
       {"lds", run_lds},               {"list", run_list},             {"streams", run_streams},     {"threads", run_threads},
       {"graph", run_graph},           {"pinned", run_pinned},         {"registered", run_registered},
-      {"limited", run_limited},       {"floats", [=] { return run_floats(path); }},
+      {"limited", run_limited},       {"host_function", run_host_function}, {"untouched", run_untouched},   {"floats", [=] { return run_floats(path); }},
       {"library", [=] { return run_library(path); }}, {"module", [=] { return run_module(path); }}};
   const auto way = ways.find(count > 1 ? words[1] : "");
   if (way == ways.end()) return 64;

@@ -19,16 +19,17 @@ DEVICE = "gfx942"
 
 @pytest.fixture(scope="session")
 def compiled(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """compiled("library", "-shared", suffix=".so"): that HIP source with these flags."""
+    """compiled("library", "-shared", suffix=".so"): that HIP source (a name or a path) with these flags."""
     if shutil.which("hipcc") is None:
         pytest.skip("no hipcc: these tests compile HIP programs")
     folder, made = tmp_path_factory.mktemp("compiled"), {}
 
-    def compile_once(source: str, *flags: str, suffix: str = "") -> Path:
+    def compile_once(source: str | Path, *flags: str, suffix: str = "") -> Path:
         key = (source, flags)
         if key not in made:
-            made[key] = folder / f"{source}_{len(made)}{suffix}"
-            command = ["hipcc", f"--offload-arch={DEVICE}", "-O2", *flags, "-o", made[key], PROGRAMS / f"{source}.hip"]
+            file = source if isinstance(source, Path) else PROGRAMS / f"{source}.hip"
+            made[key] = folder / f"{file.stem}_{len(made)}{suffix}"
+            command = ["hipcc", f"--offload-arch={DEVICE}", "-O2", *flags, "-o", made[key], file]
             subprocess.run(command, check=True, capture_output=True)
         return made[key]
 

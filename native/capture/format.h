@@ -104,6 +104,7 @@ struct Dispatch {
   CodeObject code;
   std::string descriptor;  // the kernel descriptor's 64 bytes, hexadecimal
   Origin origin;
+  bool completed = true;   // false: the kernel itself failed, and nothing is known of memory after it
   std::vector<Variable> variables;  // of the code object
   std::vector<std::string> not_captured;
   std::vector<std::string> warnings;

@@ -115,6 +115,7 @@ std::string to_json(const Dispatch& d) {
                  {"private_segment_size", d.kernel.private_bytes},
                  {"descriptor", d.descriptor}}},
                {"packet", to_object(d.packet)},
+               {"outcome", d.completed ? "completed" : "failed"},
                {"code_object",
                 {{"file", kCodeFile},
                  {"load_base", hex(d.code.load_base)},
@@ -184,6 +185,9 @@ Dispatch dispatch_from_json(const std::string& text) {
     d.kernel.private_bytes = number<uint32_t>(kernel, "private_segment_size");
     d.descriptor = kernel.at("descriptor").get<std::string>();
     d.packet = packet_from(root.at("packet"));
+    const std::string outcome = root.at("outcome").get<std::string>();
+    if (outcome != "completed" && outcome != "failed") refuse("unknown outcome " + outcome);
+    d.completed = outcome == "completed";
     const json& code = root.at("code_object");
     d.code.load_base = address_of(code, "load_base");
     d.code.load_bytes = number<uint64_t>(code, "load_bytes");

@@ -36,8 +36,8 @@ bool is_capture_file(const std::string& name, const std::set<std::string>& data)
 Folder opened(const std::string& path) {
   try {
     return Folder(path);
-  } catch (const std::runtime_error& error) {
-    refuse(error.what());
+  } catch (const std::runtime_error&) {
+    refuse("there is no such folder, or it cannot be read");
   }
 }
 

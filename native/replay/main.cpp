@@ -97,6 +97,8 @@ void require_exact(const std::vector<Placement>& placements) {
 int full_vm(const Options& options, const capture::Capture& capture, int count, char** words) {
   const std::vector<unsigned char> code = replacement(options);
   if (!code.empty()) fit(capture.dispatch(), capture.code(), code);  // refused before anything is set up
+  if (!capture.dispatch().completed && (options.compare || options.poison))
+    throw WrongUsage("--compare and --poison: the kernel failed when it was captured, so nothing is known of memory after it");
   if (!options.dump.empty()) make_dump_folder(options.dump);
   const auto began = Clock::now();
   capture.check_holes(capture::Phase::before);

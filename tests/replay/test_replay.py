@@ -30,6 +30,7 @@ FEATURES = [
     ("list", "follow", 0),
     ("streams", "scale", 4),
     ("threads", "accumulate", 33),
+    ("host_function", "accumulate", 1),
     ("graph", "scale", 11),
     ("pinned", "accumulate", 0),
     ("registered", "accumulate", 0),

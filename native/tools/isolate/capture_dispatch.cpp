@@ -11,6 +11,7 @@
 #include "capture/code_metadata.h"
 #include "capture/writer.h"
 #include "common/device.h"
+#include "isolate/failures.h"
 #include "isolate/file_size_signal.h"
 #include "isolate/loose_pointers.h"
 #include "isolate/settings.h"
@@ -162,6 +163,7 @@ class Stand {
       throw std::runtime_error("ROCr has no signal left");
   }
   ~Stand() {
+    if (submitted_ && !completed(signal_)) return;  // the GPU failed, and may still have the signal: it is left to it
     if (submitted_) complete(packet_.dispatch.completion_signal, signal_);
     hsa.core.hsa_signal_destroy_fn(signal_);
   }
@@ -173,12 +175,12 @@ class Stand {
     submitted_ = true;
     submit(copy);
     // Looked at in memory: a wait through ROCr would be this thread's, hence the program's, in the device's model of time.
-    while (!completed(signal_)) {
+    while (!completed(signal_) && !gpu_failed.load()) {
       const timespec pause{0, 50'000};
       nanosleep(&pause, nullptr);
     }
-    if (__atomic_load_n(&memory_of(signal_)->value, __ATOMIC_ACQUIRE) < 0) throw std::runtime_error("the kernel failed");
   }
+  bool succeeded() const { return __atomic_load_n(&memory_of(signal_)->value, __ATOMIC_ACQUIRE) == 0; }
   bool submitted() const { return submitted_; }
   uint64_t nanoseconds(hsa_agent_t agent) const {
     hsa_amd_profiling_dispatch_time_t times{};
@@ -213,7 +215,7 @@ void note_what_arguments_say(const LoadedKernel& kernel, std::span<const unsigne
   for (std::string& text : loose_pointers(kernarg, *described, regions)) dispatch.not_captured.push_back(std::move(text));
   for (const capture::KernelArgument& argument : described->arguments)
     if (argument.kind == "hidden_hostcall_buffer")
-      dispatch.warnings.push_back("the kernel may call the host (printf, assert): a replay has nobody to answer, and would wait for ever");
+      dispatch.warnings.push_back("the kernel may call the host (printf, assert): where it does, a replay has nobody to answer, and fails or waits for ever");
 }
 
 void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, const std::function<void(const Packet&)>& submit) {
@@ -242,8 +244,13 @@ void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, con
   const double taken = seconds() - began;
   const uint64_t stored = writer.bytes_stored();
   stand.run(submit);
-  dispatch.origin.gpu_time_ns = stand.nanoseconds(chosen.agent);
-  snapshot.after();
+  dispatch.completed = stand.succeeded();
+  if (dispatch.completed) {
+    dispatch.origin.gpu_time_ns = stand.nanoseconds(chosen.agent);
+    snapshot.after();
+  } else {
+    dispatch.warnings.push_back("the kernel failed when it was captured: there is no memory after it");
+  }
   writer.finish(dispatch, kernarg, *kernel.object->file);
   report("note", written(stored, taken));
   for (const std::string& text : dispatch.not_captured) report("note", "not captured: " + text);

@@ -45,6 +45,7 @@ void start(HsaApiTable* table) {
   wrap_signals(table);
   wrap_copies(table);
   wrap_queues(table);
+  wrap_failures(table);
 }
 
 }  // namespace

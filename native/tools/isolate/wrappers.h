@@ -10,6 +10,7 @@ void wrap_code_objects(HsaApiTable* table);
 void wrap_signals(HsaApiTable* table);
 void wrap_copies(HsaApiTable* table);
 void wrap_queues(HsaApiTable* table);
+void wrap_failures(HsaApiTable* table);
 
 // Destroys the signals that queues were given. ROCr warns of signals that are left when it goes.
 void give_up_signals();

@@ -1,0 +1,39 @@
+#include "isolate/failures.h"
+
+#include "isolate/gate.h"
+#include "isolate/wrappers.h"
+
+namespace rpd::isolate {
+
+void QueueErrors::report(hsa_status_t status, hsa_queue_t* queue, void* self) {
+  gpu_failed.store(true);
+  the_gate().pass();
+  const auto& errors = *static_cast<const QueueErrors*>(self);
+  if (errors.theirs != nullptr) errors.theirs(status, queue, errors.data);
+}
+
+namespace {
+
+struct EventHandler {
+  hsa_amd_system_event_callback_t theirs;
+  void* data;
+};
+
+hsa_status_t on_event(const hsa_amd_event_t* event, void* self) {
+  gpu_failed.store(true);
+  the_gate().pass();
+  const auto& handler = *static_cast<const EventHandler*>(self);
+  return handler.theirs(event, handler.data);
+}
+
+// Memory faults come this way. Who has no handler is aborted by ROCr, as without us.
+hsa_status_t register_handler(hsa_amd_system_event_callback_t theirs, void* data) {
+  if (theirs == nullptr) return hsa.amd.hsa_amd_register_system_event_handler_fn(theirs, data);
+  return hsa.amd.hsa_amd_register_system_event_handler_fn(on_event, new EventHandler{theirs, data});
+}
+
+}  // namespace
+
+void wrap_failures(HsaApiTable* table) { table->amd_ext_->hsa_amd_register_system_event_handler_fn = register_handler; }
+
+}  // namespace rpd::isolate

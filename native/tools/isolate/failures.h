@@ -1,0 +1,22 @@
+// Kernels that fail: their completion signals never change, so somebody has to say it.
+#pragma once
+
+#include <atomic>
+
+#include "common/hsa.h"
+
+namespace rpd::isolate {
+
+// A queue or a GPU has reported an error. The program's own answer to it, which may be to abort, waits until the capture
+// is complete.
+inline std::atomic<bool> gpu_failed{false};
+
+// To be given to hsa_queue_create in place of the program's own, with itself as data. Lives as long as the process.
+struct QueueErrors {
+  void (*theirs)(hsa_status_t, hsa_queue_t*, void*);
+  void* data;
+
+  static void report(hsa_status_t status, hsa_queue_t* queue, void* self);
+};
+
+}  // namespace rpd::isolate

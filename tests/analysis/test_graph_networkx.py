@@ -134,7 +134,8 @@ def test_dominance_shifts_where_it_is_said_to(dag):
         assert all(dominant(factor) == shift.kernel for factor in (1.25, 2.0, 5.0, 100.0))
     else:
         assert dominant(shift.factor) == shift.then != shift.kernel
-        assert dominant(shift.factor / 1.02) == shift.kernel
+        # Between two steps it can shift and shift back: only the steps themselves are certain.
+        assert all(dominant(step) == shift.kernel for step in (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0) if step < shift.factor)
 
 
 @pytest.mark.parametrize("seed", range(3))

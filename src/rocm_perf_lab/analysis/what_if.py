@@ -84,6 +84,8 @@ class _Replay:
     def __init__(self, dag: Dag, path: CriticalPath):
         self._dag, self._path = dag, path
         self._origin = dag.origin
+        totals = {found.name: found.total_ns for found in path.symbols if found.kind == KERNEL}
+        self._total = [totals.get(name, 0) for name in dag.names]
         self._place = {name: place for place, name in enumerate(dag.names) if dag.kinds[place] == KERNEL}
         self._start, self._end = np.empty(len(dag), np.int64), np.empty(len(dag), np.int64)
         self._binding = np.empty(len(dag), np.int32)
@@ -130,8 +132,8 @@ class _Replay:
         own = [place for name, place in self._place.items() if not is_runtime_kernel(name) and on_path[place] > 0]
         if not own:
             return span, None, 0.0
-        # Of equal ones the first in order of names, which is the order of places.
-        best = max(own, key=lambda place: (on_path[place], -place))
+        # Of equal ones as in critical_path: the one with most time in all, then the first name, which is the order of places.
+        best = max(own, key=lambda place: (on_path[place], self._total[place], -place))
         return span, dag.names[best], float(on_path[best]) / span if span > 0 else 0.0
 
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "run": "run",
     "isolate": "isolate",
     "replay": "replay",
+    "optimize": "optimize",
     "doctor": "doctor",
     "ceilings": "ceilings",
     "counters": "counters",

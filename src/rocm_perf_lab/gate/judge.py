@@ -17,7 +17,7 @@ from rocm_perf_lab.errors import RocmPerfError, SourceError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.isolate import Capture
 
-from . import code_object_check, equivalence, measurement, source_check
+from . import application, code_object_check, equivalence, measurement, source_check
 from .code_object_check import ResourceLimits, check_code_object
 from .equivalence import Equivalence, EquivalenceOptions
 from .measurement import MeasurementOptions, check_measurement
@@ -25,10 +25,13 @@ from .source_check import check_source
 from .verdict import Outcome, StepVerdict, Verdict, rejected
 
 BUILD = "build"
-STEPS = (source_check.STEP, BUILD, code_object_check.STEP, equivalence.STEP, measurement.STEP)
+STEPS = (source_check.STEP, BUILD, code_object_check.STEP, equivalence.STEP, measurement.STEP, application.STEP)
 
 Build = Callable[[HipSource], bytes]
 """Makes the code object of a source. Raises RocmPerfError with what the compiler said."""
+
+WholeProgram = Callable[[HipSource], StepVerdict]
+"""Builds the whole program with a candidate and holds it against the baseline's: Application.check, with the caller's build."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +47,24 @@ class GateOptions:
 class Judge:
     """baseline: the source the captures' program was built from. kernel: the target's name in it. captures: its dispatches.
 
-    build: makes code objects; it is the caller's, who knows flags and limits. Use as a context manager.
+    build: makes code objects; it is the caller's, who knows flags and limits. whole_program: the last step; None leaves it out.
+    Use as a context manager.
     Errors: SourceError where source and captures do not belong together.
     """
 
     def __init__(
-        self, baseline: HipSource, kernel: str, captures: Sequence[Capture], build: Build, options: GateOptions = GateOptions()
+        self,
+        baseline: HipSource,
+        kernel: str,
+        captures: Sequence[Capture],
+        build: Build,
+        options: GateOptions = GateOptions(),
+        whole_program: WholeProgram | None = None,
     ):
         if not captures or len({capture.symbol for capture in captures}) != 1:
             raise SourceError("the gate needs captures of one kernel", "capture it with `rocm-perf isolate`")
         self._baseline, self._captures, self._build, self._options = baseline, captures, build, options
+        self._whole_program = whole_program
         self._kernel = baseline.kernel(kernel)
         self._symbol = captures[0].symbol
         self._code: CodeObject = parse(captures[0].code_object.read_bytes())
@@ -88,6 +99,7 @@ class Judge:
             lambda: self._code_object(image),
             lambda: self._equivalence.check(image),
             lambda: self._measured(image),
+            lambda: self._application(candidate),
         )
 
     def _source(self, candidate: HipSource) -> StepVerdict:
@@ -111,6 +123,8 @@ class Judge:
         packet = self._captures[0].dispatch["packet"]
         threads = packet["workgroup"][0] * packet["workgroup"][1] * packet["workgroup"][2]
         after = candidate.kernels.get(self._symbol)
+        if self._options.measured and after is not None and after.code == self._metadata.code:
+            return rejected(code_object_check.STEP, "the compiler makes the same machine code of it: nothing can be gained")
         dynamic = packet["group_segment_size"] - self._metadata.lds_bytes
         waves = tuple(
             _resident_waves(self._captures[0].target, kernel, threads, dynamic)
@@ -122,14 +136,20 @@ class Judge:
         options = self._options
         if not options.measured:
             return StepVerdict(measurement.STEP, Outcome.SKIPPED, "not asked for")
-        if parse(image.read_bytes()).kernels[self._symbol].code == self._metadata.code:
-            return rejected(measurement.STEP, "the compiler makes the same machine code of it: nothing can be gained")
         replayed = options.equivalence.level != "program"
         changed = [
             self._equivalence.outputs_of(i).changed_bytes if replayed and (i == 0 or options.equivalence.level == "full") else 0
             for i in range(len(self._captures))
         ]
         return check_measurement(self._captures, image, changed, options.measurement)
+
+    def _application(self, candidate: HipSource) -> StepVerdict:
+        if self._whole_program is None:
+            return StepVerdict(application.STEP, Outcome.SKIPPED, "not asked for")
+        try:
+            return self._whole_program(candidate)
+        except SourceError as error:
+            return rejected(application.STEP, f"the program cannot be built with it: {error.what}")
 
 
 def _resident_waves(target: str, kernel: KernelMetadata, threads: int, dynamic_lds: int) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,28 +19,33 @@ from .confined import Ended, Limits, run
 
 _LAST_WORDS = 400  # of a compiler's complaint that go into an error
 
+Log = Callable[[Sequence[str], Ended], None]
+"""Is told of every build: its command, and how it ended."""
 
-def code_object(source: HipSource, target: str, limits: Limits = Limits()) -> bytes:
+
+def code_object(source: HipSource, target: str, limits: Limits = Limits(), log: Log | None = None) -> bytes:
     """The device image of the source for one target, by the source's own command. Raises SourceError, UnavailableError."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-build-") as scratch:
         here, output = Path(scratch, source.path.name), Path(scratch, "image.hsaco")
         here.write_bytes(source.text)
         command = [*_without_output(source), *([] if target_of(source.command) else [f"--offload-arch={target}"])]
-        command += ["--offload-device-only", "-I", str(source.path.parent.resolve()), str(here), "-o", str(output)]
-        build(command, source.folder, source.path, limits)
+        command += ["--offload-device-only", *_as_if_in_place(source.path, scratch), str(here), "-o", str(output)]
+        build(command, source.folder, source.path, limits, log)
         images = [image for name, image in code_objects_in(output) if not name or name.split(":")[0] == target.split(":")[0]]
         if not images:
             raise SourceError(f"{source.path} was built without code for {target}", f"add --offload-arch={target} to --build")
         return images[0]
 
 
-def build(command: Sequence[str], folder: Path, source: Path, limits: Limits) -> Ended:
+def build(command: Sequence[str], folder: Path, source: Path, limits: Limits, log: Log | None = None) -> Ended:
     """Run a build command. Raises SourceError with the compiler's first error, UnavailableError without the compiler."""
     if shutil.which(command[0]) is None:
         raise UnavailableError(
             f"{command[0]} is not there to build {source}", "install ROCm's hipcc, or name a compiler with --build"
         )
     ended = run(command, folder, os.environ, limits)
+    if log is not None:
+        log(command, ended)
     if ended.succeeded:
         return ended
     raise SourceError(f"{source} does not compile: {first_error(ended)}", "see the build log in the journal")
@@ -61,6 +67,40 @@ class BuildCommand:
 
     def filled(self, source: Path, output: Path) -> list[str]:
         return [word.replace("{source}", str(source)).replace("{output}", str(output)) for word in self.words]
+
+
+def program(
+    source: HipSource,
+    command: BuildCommand,
+    output: Path,
+    target: str,
+    limits: Limits = Limits(),
+    log: Log | None = None,
+) -> None:
+    """Build the whole program of `source` as `output`, whole or not at all. Raises SourceError, UnavailableError."""
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-build-") as scratch:
+        here, made = Path(scratch, source.path.name), Path(scratch, "program")
+        here.write_bytes(source.text)
+        words = command.filled(here, made)
+        words += [] if target_of(words) else [f"--offload-arch={target}"]
+        words += [] if any(word.startswith("-g") for word in words) else ["-gline-tables-only"]  # for the thread trace
+        build([*words, *_as_if_in_place(source.path, scratch)], command.folder, source.path, limits, log)
+        if not made.exists():
+            raise SourceError(f"building {source.path} made no program at {made}", "let --build write to BINARY")
+        output.parent.mkdir(parents=True, exist_ok=True)
+        partial = output.with_name(f".{output.name}.partial")
+        shutil.copy2(made, partial)
+        os.replace(partial, output)
+
+
+def _as_if_in_place(source: Path, scratch: str) -> list[str]:
+    """Options for a copy in `scratch`: its includes are found, and __FILE__, line numbers and symbols are the original's.
+
+    The compiler makes symbols of a hash of the source's path and all options unless it is given an id (-cuid).
+    """
+    folder = source.parent.resolve()
+    unit = hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:16]
+    return ["-I", str(folder), f"-ffile-prefix-map={scratch}={folder}", f"-cuid={unit}"]
 
 
 def _without_output(source: HipSource) -> list[str]:

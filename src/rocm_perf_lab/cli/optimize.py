@@ -1,0 +1,195 @@
+"""`rocm-perf optimize`: change a kernel only where it is provably the same and measurably faster."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
+from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.errors import MissingInputError, UsageError
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.optimize.outcome import Judged
+
+_LEAST_FACTOR, _MOST_FACTOR = 2, 8
+
+
+class _Factors(click.ParamType):
+    """2,4,8: whole numbers from 2 to 8."""
+
+    name = "factors"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        try:
+            factors = tuple(sorted({int(word) for word in value.split(",")}))
+        except ValueError:
+            self.fail(f"{value!r} is not a list of whole numbers such as 2,4,8", param, ctx)
+        if not all(_LEAST_FACTOR <= factor <= _MOST_FACTOR for factor in factors):
+            self.fail(f"{value}: factors are from {_LEAST_FACTOR} to {_MOST_FACTOR}", param, ctx)
+        return factors
+
+
+@click.command(context_settings=CONTEXT_SETTINGS)
+@click.option(
+    "--source", "-s", type=click.Path(path_type=Path), metavar="FILE", help="The program's HIP source.  [default: found]"
+)
+@click.option(
+    "--build", metavar="CMD",
+    help="Builds BINARY of SOURCE; write these two words for the files.  [default: the compilation database's, else hipcc]",
+)  # fmt: skip
+@click.option(
+    "--kernel", "-k", metavar="REGEX", help="Only kernels whose demangled name has this.  [default: by what they could gain]"
+)
+@click.option("--transforms", metavar="NAMES", help="Which transformations to propose, separated by commas.  [default: all]")
+@click.option("--factors", type=_Factors(), default="2,4,8", show_default=True, help="Unroll factors to propose, 2 to 8.")
+@click.option(
+    "--min-improvement", type=click.FloatRange(0, 1, max_open=True), default=0.02, show_default=True, metavar="FRACTION",
+    help="Of the kernel's time that a change must surely save.",
+)  # fmt: skip
+@click.option(
+    "--max-iters", type=click.IntRange(min=1), default=3, show_default=True, help="How many changes to accept at most."
+)
+@click.option(
+    "--equivalence", type=click.Choice(("full", "sampled", "program")), default="full", show_default=True,
+    help="How the same results are shown: see the gate's levels in the user guide.",
+)  # fmt: skip
+@click.option(
+    "--check", metavar="CMD",
+    help="Judges the program's output, given on its standard input, by its exit status, instead of comparing it.",
+)  # fmt: skip
+@click.option("--auto-approve", "-y", is_flag=True, help="Keep what the gate accepts without asking.")
+@click.option("--dry-run", is_flag=True, help="Show what would be proposed; judge and write nothing.")
+@click.option(
+    "--in-place", is_flag=True, help="Change the source itself.  [default: write <source>.optimized.<ext> and a patch]"
+)
+@click.option("--resume", is_flag=True, help="Go on with the newest run, which was interrupted.")
+@click.option("--history", is_flag=True, help="List the runs on this program and what came of them.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--output", "-o", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Where runs keep their journals.  [default: ./<program>.rocm-perf-optimize]",
+)  # fmt: skip
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Stop a run of the program that takes longer.",
+)
+@device_option
+@debug_option
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
+def command(
+    program: tuple[str, ...],
+    source: Path | None,
+    build: str | None,
+    kernel: str | None,
+    transforms: str | None,
+    factors: tuple[int, ...],
+    min_improvement: float,
+    max_iters: int,
+    equivalence: str,
+    check: str | None,
+    auto_approve: bool,
+    dry_run: bool,
+    in_place: bool,
+    resume: bool,
+    history: bool,
+    as_json: bool,
+    folder: Path | None,
+    timeout: float | None,
+    device: str,
+) -> None:
+    """Make a kernel of PROGRAM faster by a change of its source that the gate proves and measures.
+
+    Instead of PROGRAM ARGS, name the source first: SOURCE "PROGRAM ARGS". Nothing is changed unless its results are the
+    same bit for bit on captured and on other inputs, its time is surely less, and the whole program agrees.
+    """
+    from rocm_perf_lab.optimize.describe import describe
+    from rocm_perf_lab.optimize.request import Request, optimize
+    from rocm_perf_lab.optimize.session import LoopOptions
+    from rocm_perf_lab.optimize.workbench import BenchOptions
+
+    if history:
+        _history(program, source, folder, as_json)
+        return
+    if not (auto_approve or dry_run) and (as_json or not sys.stdin.isatty()):
+        raise UsageError("nobody can be asked whether to keep a change here", "add --auto-approve or --dry-run")
+    request = Request(
+        words=program,
+        source=source,
+        build=build,
+        folder=folder,
+        resume=resume,
+        bench=BenchOptions(kernel, min_improvement, equivalence, _words(check), device, timeout),
+        loop=LoopOptions(factors, _names(transforms), max_iters, in_place, dry_run),
+    )
+    outcome = optimize(request, _always if auto_approve else _ask, note)
+    if as_json:
+        click.echo(json.dumps(outcome.document(), indent=2, allow_nan=False))
+    else:
+        describe(outcome, click.echo)
+
+
+def _words(check: str | None) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(check)) if check else ()
+    except ValueError as error:
+        raise UsageError(f"cannot split --check {check!r} into words ({error})", "balance its quotes") from error
+
+
+def _names(transforms: str | None) -> tuple[str, ...]:
+    from rocm_perf_lab.optimize.transforms import BY_NAME
+
+    names = tuple(dict.fromkeys(transforms.split(","))) if transforms is not None else tuple(BY_NAME)
+    if unknown := [name for name in names if name not in BY_NAME]:
+        raise UsageError(f"--transforms {unknown[0]}: there is no such transformation", f"use one of {', '.join(BY_NAME)}")
+    return names
+
+
+def _always(_judged: Judged) -> bool:
+    return True
+
+
+def _ask(judged: Judged) -> bool:
+    click.echo(f"\n{judged.diff}\n{judged.proposal.description}: {1 - judged.ratio:.1%} of the kernel's time saved")
+    return click.confirm("Keep this change?", default=False)
+
+
+def _history(program: tuple[str, ...], source: Path | None, folder: Path | None, as_json: bool) -> None:
+    from rocm_perf_lab.hip_source.flags import is_source
+    from rocm_perf_lab.optimize.request import folder_of
+    from rocm_perf_lab.optimize.run_folder import history
+
+    if folder is None and not program:
+        raise UsageError("no program given", "name it, or the folder of its runs with --output")
+    word = program[0] if program else ""
+    if is_source(word):
+        word = program[1].split()[0] if len(program) > 1 else Path(word).stem
+    place = folder_of(folder, Path(word.split()[0] if word else "").name)
+    entries = history(place)
+    if as_json:
+        click.echo(json.dumps(entries, indent=2))
+        return
+    if not entries:
+        raise MissingInputError(f"{place} has no runs", "start one with `rocm-perf optimize`")
+    for entry in entries:
+        click.echo(f"{entry['run']}  began {entry['began'] or 'not'}  {_how_it_ended(entry)}")
+        for description in entry["accepted"]:
+            click.echo(f"    accepted: {description}")
+
+
+def _how_it_ended(entry: dict) -> str:
+    if not entry["ended"]:
+        return f"interrupted after {entry['judged']} verdicts (--resume goes on)"
+    if not entry["accepted"]:
+        return f"nothing accepted of {entry['judged']} judged"
+    return f"{entry['baseline_ms']:.6f} -> {entry['final_ms']:.6f} ms ({entry['timing']})"

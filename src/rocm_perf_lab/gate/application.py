@@ -1,0 +1,191 @@
+"""Step 5: the whole program, built with the candidate, ends as before, prints what it printed, and regresses in nothing.
+
+Both programs run at the same path with the same words, so that a program which prints its own name prints the same one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.collect.command import Command
+from rocm_perf_lab.collect.tracer import BuiltinTracer
+from rocm_perf_lab.errors import NoKernelsError, ProgramFailedError, ProgramKilledError, ProgramTimeoutError, UsageError
+
+from .verdict import StepVerdict, passed, rejected
+
+STEP = "application"
+
+_NOTICED = 1e-3  # smaller relative changes of a counter are not noted
+_MEASURED_RUNS = 3  # of the candidate on a GPU; the software device gives the same time each time
+
+
+@dataclass(frozen=True)
+class ApplicationOptions:
+    """runtime, dram_bytes: largest growth over the baseline, as fractions; more bytes are allowed where time improves.
+
+    check: a command that gets the program's standard output on its standard input and ends with 0 where it is right; it
+    takes the place of comparing with the baseline's. timeout: seconds for a run, None for none.
+    """
+
+    runtime: float = 0.05
+    dram_bytes: float = 0.10
+    check: tuple[str, ...] = ()
+    timeout: float | None = None
+    device: str = devices.AUTO
+
+
+@dataclass(frozen=True)
+class ProgramRun:
+    """runtime_ms: time in the program's own kernels. dram_bytes: None where no counters tell. counters: symbol -> sums."""
+
+    stdout: bytes
+    runtime_ms: float
+    dram_bytes: float | None
+    timing: str
+    timing_parameters: str | None
+    counters: Mapping[str, Mapping[str, float]] = field(repr=False)
+
+
+class Application:
+    """The baseline program, run twice, against which whole candidates are held. folder: for its files; it is kept.
+
+    Errors: those of running the baseline; UsageError where the user's check fails on the baseline itself.
+    """
+
+    def __init__(
+        self, baseline: Path, arguments: Sequence[str], folder: Path, options: ApplicationOptions = ApplicationOptions()
+    ):
+        self._arguments, self._folder, self._options = tuple(arguments), folder, options
+        self._runs = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        self._place = folder / "program" / baseline.name
+        first, second = self._run(baseline), self._run(baseline)
+        self.baseline = first
+        self.runtimes_ms = [first.runtime_ms, second.runtime_ms]
+        self.reproducible = first.stdout == second.stdout
+        if options.check and (complaint := self._checked(first.stdout)):
+            raise UsageError(f"--check rejects the unchanged program: {complaint}", "mend the check first")
+
+    def check(self, candidate: Path) -> StepVerdict:
+        """candidate: the whole program built with it."""
+        try:
+            runs = [self._run(candidate)]
+            if runs[0].timing == "measured":
+                runs += [self._run(candidate) for _ in range(_MEASURED_RUNS - 1)]
+        except (ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError) as error:
+            return rejected(STEP, f"the program no longer ends well: {error.what}")
+        after = runs[0]
+        evidence = self._evidence(after, statistics.median(run.runtime_ms for run in runs))
+        if complaint := next(filter(None, (self._output(run.stdout) for run in runs)), None):
+            return rejected(STEP, complaint, **evidence)
+        if complaint := self._regression(evidence):
+            return rejected(STEP, complaint, **evidence)
+        before_ms, after_ms = evidence["runtime_ms"]
+        return passed(
+            STEP,
+            f"the program ends as before{self._compared()}; {before_ms:.6f} -> {after_ms:.6f} ms on the GPU, {after.timing}",
+            **evidence,
+        )
+
+    def _compared(self) -> str:
+        if self._options.check:
+            return ", and --check accepts its output"
+        return (
+            ", with the same output"
+            if self.reproducible
+            else " (its output differs between runs of the baseline: not compared)"
+        )
+
+    def _output(self, stdout: bytes) -> str | None:
+        if self._options.check:
+            return f"--check rejects its output: {complaint}" if (complaint := self._checked(stdout)) else None
+        if self.reproducible and stdout != self.baseline.stdout:
+            return f"it prints something else: {_first_difference(self.baseline.stdout, stdout)}"
+        return None
+
+    def _regression(self, evidence: dict) -> str | None:
+        options, (before, after) = self._options, evidence["runtime_ms"]
+        if after > before * (1 + options.runtime):
+            return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, beyond {options.runtime:.0%}"
+        first, second = evidence["dram_bytes"]
+        if first is not None and second is not None and second > first * (1 + options.dram_bytes) and after >= before:
+            return f"it moves {second:.0f} bytes to and from DRAM, the baseline {first:.0f}, and is no faster"
+        return None
+
+    def _evidence(self, after: ProgramRun, runtime_ms: float) -> dict:
+        before = self.baseline
+        return {
+            "timing": after.timing,
+            "timing_parameters": after.timing_parameters,
+            "runtime_ms": [statistics.median(self.runtimes_ms), runtime_ms],
+            "dram_bytes": [before.dram_bytes, after.dram_bytes],
+            "stdout_compared": self.reproducible and not self._options.check,
+            "counters": {
+                symbol: moved
+                for symbol, sums in after.counters.items()
+                if (moved := _moved(before.counters.get(symbol, {}), sums))
+            },
+        }
+
+    def _checked(self, stdout: bytes) -> str | None:
+        """What the user's check says against an output; None where it accepts."""
+        try:
+            ended = subprocess.run(self._options.check, input=stdout, capture_output=True, timeout=self._options.timeout)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise UsageError(f"--check {self._options.check[0]} cannot be run ({error})", "name a program that ends") from error
+        if ended.returncode == 0:
+            return None
+        words = (ended.stderr or ended.stdout).decode(errors="replace").strip().splitlines()
+        return f"exit status {ended.returncode}" + (f", {words[0][:200]}" if words else "")
+
+    def _run(self, program: Path) -> ProgramRun:
+        from rocm_perf_lab.analysis.counters import counters_by_symbol
+        from rocm_perf_lab.analysis.pipeline import analyse
+        from rocm_perf_lab.rocpd.reader import read_trace
+
+        self._runs += 1
+        folder = self._folder / f"run-{self._runs}"
+        shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
+        folder.mkdir()
+        self._place.parent.mkdir(exist_ok=True)
+        shutil.copy2(program, self._place)
+        device = devices.select(self._options.device, folder)
+        tracer = BuiltinTracer.on(device, folder, self._options.timeout)
+        command = Command((str(self._place), *self._arguments), self._place, program.name)
+        database, output = folder / "trace.db", folder / "stdout"
+        with output.open("wb") as stdout:
+            tracer.trace(command, os.environ, database, stdout, subprocess.DEVNULL)
+        documents = analyse(database)
+        counters = {symbol: sums.values for symbol, sums in counters_by_symbol(read_trace(database), ()).items()}
+        profile = documents.profile
+        if profile.runtime_ms is None:
+            raise NoKernelsError(f"{program.name} has no times: {profile.reasons['runtime_ms']}", "see `rocm-perf doctor`")
+        return ProgramRun(
+            output.read_bytes(), profile.runtime_ms, _dram_bytes(documents), profile.timing, profile.timing_parameters, counters
+        )
+
+
+def _dram_bytes(documents) -> float | None:
+    total = documents.roofline.total
+    return next((level.bytes for level in total.levels if level.level == "HBM"), None) if total else None
+
+
+def _moved(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, list[float]]:
+    """counter -> [before, after] of those that changed noticeably."""
+    both = {name: [before[name], value] for name, value in after.items() if name in before}
+    return {name: pair for name, pair in both.items() if abs(pair[1] - pair[0]) > _NOTICED * max(abs(pair[0]), 1)}
+
+
+def _first_difference(before: bytes, after: bytes) -> str:
+    old, new = before.decode(errors="replace").splitlines(), after.decode(errors="replace").splitlines()
+    for number, (one, other) in enumerate(zip(old, new, strict=False), start=1):
+        if one != other:
+            return f"line {number} is {other[:120]!r}, the baseline's {one[:120]!r}"
+    return f"{len(new)} lines, the baseline {len(old)}"

@@ -1,0 +1,61 @@
+"""The report of a run, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .counters_moved import explanation, moved
+from .outcome import Iteration, Outcome
+
+Say = Callable[[str], None]
+
+
+def describe(outcome: Outcome, say: Say) -> None:
+    """The kernels left alone, each accepted change with what moved, and the runtimes last."""
+    for one in outcome.left:
+        say(f"Left alone: {one.kernel}: {one.reason}")
+    if outcome.dry_run:
+        _dry_run(outcome, say)
+        return
+    for iteration in outcome.iterations:
+        _counters(iteration, say)
+    for path in outcome.written:
+        say(f"Written: {path}")
+    say("")
+    say(f"Baseline runtime      {_ms(outcome.baseline_ms)} ({outcome.timing})")
+    for iteration in outcome.iterations:
+        say(f"Iteration {iteration.number} runtime   {_ms(iteration.runtime_ms)}  {iteration.judged.proposal.description}")
+    if outcome.accepted:
+        say(f"Improvement           {outcome.improvement:.1%}")
+        say(
+            "Accepted"
+            + (" (modelled: of the software device's timing model, not of a GPU)" if outcome.timing == "modelled" else "")
+        )
+    else:
+        say("Nothing accepted: the source stays as it is")
+
+
+def _dry_run(outcome: Outcome, say: Say) -> None:
+    for one in outcome.judged:
+        say(f"\nWould judge: {one.proposal.description} in {one.proposal.kernel}")
+        say(one.diff.rstrip("\n"))
+    say(f"\n{len(outcome.judged)} proposals; nothing was judged or written")
+
+
+def _counters(iteration: Iteration, say: Say) -> None:
+    say(f"\nIteration {iteration.number}: {iteration.judged.proposal.description} in {iteration.kernel}")
+    for step in iteration.judged.verdict["steps"]:
+        say(f"  {step['step']:<12} {step['outcome']}: {step['reason']}")
+    counters = moved(iteration.counters)
+    if not counters:
+        say("  no counters tell why")
+        return
+    say(f"  {explanation(iteration.counters)}")
+    say(f"  {'counter':<26}{'before':>16}{'after':>16}{'change':>10}  meaning")
+    for counter in counters:
+        change = "new" if counter.change is None else f"{counter.change:+.1%}"
+        say(f"  {counter.counter:<26}{counter.before:>16,.0f}{counter.after:>16,.0f}{change:>10}  {counter.meaning}")
+
+
+def _ms(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.6f} ms"

@@ -1,0 +1,134 @@
+"""What a run of the optimiser found and did; `document()` is what --json prints."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .counters_moved import explanation, moved
+from .targets import LeftAlone
+from .transforms import Proposal, Refusal
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A proposal with its verdict's document; None where it was not judged (--dry-run)."""
+
+    proposal: Proposal
+    digest: str
+    diff: str
+    verdict: dict[str, Any] | None
+
+    @property
+    def accepted(self) -> bool:
+        return self.verdict is not None and self.verdict["accepted"]
+
+    def step(self, name: str) -> dict[str, Any]:
+        return next(step for step in (self.verdict or {"steps": []})["steps"] if step["step"] == name)
+
+    @property
+    def rejection(self) -> str:
+        """'step: reason' of the step that rejected; empty where none did."""
+        steps = (self.verdict or {"steps": []})["steps"]
+        return next((f"{step['step']}: {step['reason']}" for step in steps if step["outcome"] == "rejected"), "")
+
+    @property
+    def ratio(self) -> float:
+        """candidate / baseline of the kernel's time, as the gate measured it."""
+        return self.step("measurement")["evidence"]["ratio"]
+
+    @property
+    def runtime_ms(self) -> tuple[float, float]:
+        """(baseline, candidate) of the whole program's time on the GPU."""
+        return tuple(self.step("application")["evidence"]["runtime_ms"])
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One accepted change. counters: name -> [before, after] of its kernel over the whole program."""
+
+    number: int
+    kernel: str
+    judged: Judged
+    runtime_ms: float
+    counters: dict[str, list[float]]
+
+
+@dataclass
+class Outcome:
+    """source: what was changed. written: files that hold the result. timing: measured or modelled."""
+
+    source: Path
+    found_by: str
+    run: Path
+    timing: str = "measured"
+    timing_parameters: str | None = None
+    device: str = ""
+    baseline_ms: float | None = None
+    dry_run: bool = False
+    iterations: list[Iteration] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    left: list[LeftAlone] = field(default_factory=list)
+    written: list[Path] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def accepted(self) -> bool:
+        return bool(self.iterations)
+
+    @property
+    def final_ms(self) -> float | None:
+        return self.iterations[-1].runtime_ms if self.iterations else self.baseline_ms
+
+    @property
+    def improvement(self) -> float | None:
+        """The part of the baseline's GPU time that is saved; None without times."""
+        return 1 - self.final_ms / self.baseline_ms if self.baseline_ms and self.final_ms is not None else None
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "source": str(self.source),
+            "source_found_by": self.found_by,
+            "run": str(self.run),
+            "device": self.device,
+            "timing": self.timing,
+            "timing_parameters": self.timing_parameters,
+            "dry_run": self.dry_run,
+            "accepted": self.accepted,
+            "baseline_ms": self.baseline_ms,
+            "final_ms": self.final_ms,
+            "improvement": self.improvement,
+            "iterations": [_iteration(one) for one in self.iterations],
+            "proposals": [_judged(one) for one in self.judged],
+            "refusals": [asdict(refusal) for refusal in self.refused],
+            "left_alone": [asdict(one) for one in self.left],
+            "written": [str(path) for path in self.written],
+            "notes": self.notes,
+        }
+
+
+def _iteration(one: Iteration) -> dict[str, Any]:
+    return {
+        "number": one.number,
+        "kernel": one.kernel,
+        "description": one.judged.proposal.description,
+        "runtime_ms": one.runtime_ms,
+        "kernel_time_ratio": one.judged.ratio,
+        "counters": [asdict(counter) | {"change": counter.change} for counter in moved(one.counters)],
+        "why": explanation(one.counters),
+    }
+
+
+def _judged(one: Judged) -> dict[str, Any]:
+    proposal = one.proposal
+    return {
+        "transformation": proposal.transformation,
+        "kernel": proposal.kernel,
+        "line": proposal.line,
+        "description": proposal.description,
+        "parameters": proposal.parameters,
+        "diff": one.diff,
+        "verdict": one.verdict,
+    }

@@ -1,0 +1,48 @@
+"""From what the user asks for to an outcome: find the source, mend what was killed, start or resume a run, loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import run_folder
+from .journal import Journal
+from .outcome import Outcome
+from .session import Approve, LoopOptions, Session
+from .subject import Subject, find_subject
+from .workbench import BenchOptions, HipWorkbench
+
+
+@dataclass(frozen=True)
+class Request:
+    """words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them. folder: where runs are kept,
+    None for ./<program>.rocm-perf-optimize. resume: go on with the newest run, which must not have ended."""
+
+    words: tuple[str, ...]
+    source: Path | None = None
+    build: str | None = None
+    folder: Path | None = None
+    resume: bool = False
+    bench: BenchOptions = field(default_factory=BenchOptions)
+    loop: LoopOptions = field(default_factory=LoopOptions)
+
+
+def folder_of(folder: Path | None, name: str) -> Path:
+    return folder or Path(name + run_folder.SUFFIX)
+
+
+def optimize(request: Request, approve: Approve, note: Callable[[str], None]) -> Outcome:
+    """Errors: those of finding, building and profiling the program; a candidate's failures are verdicts."""
+    subject: Subject = find_subject(request.words, request.source, request.build)
+    folder = folder_of(request.folder, subject.name).absolute()
+    for mended in run_folder.repair(folder):
+        note(f"{mended}: put back as it was before a run that was killed")
+    run = run_folder.unfinished(folder) if request.resume else run_folder.new_run(folder)
+    note(f"source: {subject.source} (by {subject.found_by}); journal: {run}")
+    journal = Journal(run)
+    bench = HipWorkbench(subject, run, request.bench, journal.append, note)
+    session = Session(subject.source, subject.found_by, run, journal, bench, request.loop, approve, note)
+    outcome = session.optimize()
+    bench.clear()
+    return outcome

@@ -1,0 +1,76 @@
+"""Where a run keeps its journal and files, and what earlier runs left: APP.rocm-perf-optimize/run-0001, run-0002, ..."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.errors import MissingInputError, OutputError
+
+from .journal import FILE, Journal
+from .source_file import SourceFile
+
+SUFFIX = ".rocm-perf-optimize"
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The runs in it, oldest first; none where there is no such folder."""
+    return sorted(path for path in folder.glob("run-*") if re.fullmatch(r"run-\d{4,}", path.name) and (path / FILE).is_file())
+
+
+def new_run(folder: Path) -> Path:
+    """Make the next run's directory. Errors: OutputError."""
+    taken = [int(path.name.removeprefix("run-")) for path in folder.glob("run-*") if path.name[4:].isdigit()]
+    run = folder / f"run-{max(taken, default=0) + 1:04}"
+    try:
+        run.mkdir(parents=True)
+    except OSError as error:
+        raise OutputError(f"cannot make {run} ({error.strerror})", "choose another folder with --output") from error
+    return run
+
+
+def unfinished(folder: Path) -> Path:
+    """The newest run, to be resumed. Errors: MissingInputError where there is none, or it has ended."""
+    runs = runs_in(folder)
+    if not runs:
+        raise MissingInputError(f"{folder} has no run to resume", "start one without --resume")
+    if Journal(runs[-1]).last("end") is not None:
+        raise MissingInputError(f"{runs[-1]} has ended: nothing is left to resume", "start another without --resume")
+    return runs[-1]
+
+
+def repair(folder: Path) -> list[Path]:
+    """Put back what killed runs left changed half-way. Returns the sources that were mended."""
+    mended = []
+    for run in runs_in(folder):
+        journal = Journal(run)
+        backup = journal.last("backup")
+        if backup is None or journal.last("end") is not None:
+            continue
+        if SourceFile(Path(backup["source"]), run, journal).repair():
+            mended.append(Path(backup["source"]))
+    return mended
+
+
+def history(folder: Path) -> list[dict[str, Any]]:
+    """One entry a run: when it began, on what, and how it ended."""
+    entries = []
+    for run in runs_in(folder):
+        journal = Journal(run)
+        begin, end = journal.last("begin") or {}, journal.last("end")
+        proposals = journal.of("verdict")
+        entries.append(
+            {
+                "run": str(run),
+                "began": begin.get("time"),
+                "source": begin.get("source"),
+                "judged": len(proposals),
+                "accepted": [entry["description"] for entry in journal.of("accepted")],
+                "baseline_ms": end.get("baseline_ms") if end else None,
+                "final_ms": end.get("final_ms") if end else None,
+                "timing": end.get("timing") if end else None,
+                "ended": end is not None,
+            }
+        )
+    return entries

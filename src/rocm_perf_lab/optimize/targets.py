@@ -1,0 +1,126 @@
+"""Which kernels are worth a try: critical-path share times headroom, and what is left alone and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.errors import SourceError, UsageError
+from rocm_perf_lab.hip_source import HipSource
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.analysis.pipeline import Documents
+
+_RUNTIME = ("__amd_rocclr_", "hip", "hsa_")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kernel as the profile saw it. kernel: its name in the source; demangled: in the trace.
+
+    share: of the critical path, 0 to 1. headroom: the part of its time that it could lose. priority: their product, what the
+    program could gain at most; None where times or counters are missing. waited_cycles: source line -> cycles that waves
+    waited for its accesses, from the thread trace, empty without one.
+    """
+
+    kernel: str
+    demangled: str
+    dispatches: int
+    time_ms: float | None
+    share: float | None
+    headroom: float | None
+    priority: float | None
+    bottleneck: str
+    waited_cycles: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> str:
+        """Why it stands where it stands, in words."""
+        if self.share is None:
+            return "its share of the critical path is not known"
+        headroom = "unknown" if self.headroom is None else f"{self.headroom:.0%}"
+        return f"{self.share:.0%} of the critical path, headroom {headroom} (the program could gain {self._gain})"
+
+    @property
+    def _gain(self) -> str:
+        return "an unknown part" if self.priority is None else f"{self.priority:.0%} at most"
+
+
+@dataclass(frozen=True)
+class LeftAlone:
+    """A kernel that is not touched, and why."""
+
+    kernel: str
+    reason: str
+
+
+def targets_of(
+    documents: Documents, source: HipSource, pattern: str | None, min_improvement: float
+) -> tuple[list[Target], list[LeftAlone]]:
+    """The kernels to try, the most to gain first, and those left alone. pattern: of the names wanted, None for all.
+
+    Errors: UsageError where the pattern fits no kernel of the program.
+    """
+    targets: list[Target] = []
+    left: list[LeftAlone] = []
+    share = {symbol.kernel: symbol.fraction for symbol in documents.dag.symbols}
+    seen = []
+    for analysis in documents.analysis.kernels:
+        name = analysis.kernel
+        if name.startswith(_RUNTIME):
+            continue
+        seen.append(name)
+        if pattern is not None and not re.search(pattern, name):
+            continue
+        try:
+            kernel = source.kernel(base_name(name)).name
+        except SourceError:
+            left.append(LeftAlone(name, f"it is not written in {source.path.name}"))
+            continue
+        target = Target(
+            kernel,
+            name,
+            analysis.dispatches,
+            analysis.time_ms,
+            share.get(name, analysis.critical_path_score),
+            analysis.headroom.fraction,
+            analysis.headroom.priority,
+            analysis.bottleneck.name,
+            _waits(analysis, source),
+        )
+        if pattern is None and (most := _most(target)) is not None and most < min_improvement:
+            left.append(LeftAlone(name, f"the program could gain {most:.2%} from it at most, less than {min_improvement:.1%}"))
+        else:
+            targets.append(target)
+    if pattern is not None and not targets and not left:
+        raise UsageError(f"--kernel {pattern} fits no kernel of the program", f"it has {', '.join(seen) or 'none'}")
+    return sorted(targets, key=lambda target: -(target.priority or target.share or 0.0)), left
+
+
+def base_name(demangled: str) -> str:
+    """'void scale<float>(float*, int)' -> 'scale'; namespaces stay."""
+    text = demangled.replace("(anonymous namespace)::", "")
+    text = re.split(r"[<(]", text, maxsplit=1)[0].strip()
+    return text.rsplit(" ", 1)[-1]
+
+
+def _most(target: Target) -> float | None:
+    return target.share if target.priority is None else target.priority
+
+
+def _waits(analysis, source: HipSource) -> dict[int, int]:
+    trace = analysis.thread_trace
+    lines: dict[int, int] = {}
+    for line in trace.hot_lines if trace else ():
+        for place in line.source.split(" -> "):  # inlined code: each place that it was called from counts, too
+            file, _, number = place.rpartition(":")
+            if number.isdigit() and file.rsplit("/", 1)[-1] == source.path.name:
+                lines[int(number)] = lines.get(int(number), 0) + line.waited_cycles
+    return lines
+
+
+def spread_dispatches(count: int, most: int = 3) -> Sequence[int]:
+    """First, middle and last of `count` dispatches, fewer where there are fewer."""
+    return sorted({0, count // 2, count - 1})[:most] if count > 0 else []

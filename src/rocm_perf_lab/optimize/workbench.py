@@ -1,0 +1,196 @@
+"""What the optimiser's loop does with the world: profile a source's program, and open the gate for one kernel of it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.hip_source import HipSource, read
+
+from . import compile as builds
+from .confined import Ended, Limits
+from .subject import Subject
+from .targets import LeftAlone, Target, spread_dispatches, targets_of
+
+Log = Callable[..., Any]
+"""log(event, **fields): one line of the journal."""
+
+_LOG_BYTES = 4000  # of a compiler's output that the journal keeps
+_SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # of ECMAScript's regular expressions, which the isolate library uses
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A profile, as far as the loop needs it. runtime_ms: time in the program's own kernels."""
+
+    runtime_ms: float | None
+    timing: str
+    timing_parameters: str | None
+    device: str
+    targets: Sequence[Target]
+    left: Sequence[LeftAlone]
+
+
+class Gate(Protocol):
+    def judge(self, candidate: HipSource) -> dict[str, Any]:
+        """The verdict's document (gate.verdict.Verdict.document)."""
+
+
+class Workbench(Protocol):
+    """The loop's world, so that tests can give it another."""
+
+    def read(self, text: bytes) -> HipSource: ...
+
+    def survey(self, source: HipSource) -> Survey: ...
+
+    def gate(self, source: HipSource, target: Target) -> AbstractContextManager[Gate]: ...
+
+
+@dataclass(frozen=True)
+class BenchOptions:
+    """pattern: of the kernels wanted, None for all. equivalence: the gate's level. check: see gate.application."""
+
+    pattern: str | None = None
+    min_improvement: float = 0.02
+    equivalence: str = "full"
+    check: tuple[str, ...] = ()
+    device: str = devices.AUTO
+    timeout: float | None = None
+
+
+class HipWorkbench:
+    """The real one. folder: the run directory, for programs, profiles and the gate's runs."""
+
+    def __init__(self, subject: Subject, folder: Path, options: BenchOptions, log: Log, note: Callable[[str], None]):
+        self._subject, self._folder, self._options, self._log, self._note = subject, folder, options, log, note
+        self._limits = Limits()
+        self._profiles = 0
+        self._application = None
+        self._programs: dict[bytes, Path] = {}
+        with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
+            self._target = devices.select(options.device, Path(scratch)).target
+
+    def read(self, text: bytes) -> HipSource:
+        build, source = self._subject.build, self._subject.source
+        return read(source, build.filled(source.resolve(), Path(self._subject.name)), build.folder, text)
+
+    def survey(self, source: HipSource) -> Survey:
+        """Build and profile. Errors: those of building and of collect.session.profile()."""
+        from rocm_perf_lab.collect.session import Request, profile
+
+        self._profiles += 1
+        self._note(f"building {source.path}" if self._profiles == 1 else "profiling what was accepted")
+        self._check_that_builds_repeat(source)
+        request = Request(
+            [str(self._program(source)), *self._subject.arguments],
+            runs=1,
+            device=self._options.device,
+            destination=self._folder / f"profile-{self._profiles}",
+            timeout=self._options.timeout,
+        )
+        documents, _ = profile(request, subprocess.DEVNULL, self._note)
+        targets, left = targets_of(documents, source, self._options.pattern, self._options.min_improvement)
+        found = documents.profile
+        return Survey(found.runtime_ms, found.timing, found.timing_parameters, found.gpu.product, targets, left)
+
+    @contextlib.contextmanager
+    def gate(self, source: HipSource, target: Target):
+        """Captures of some of the kernel's dispatches, and the judge of candidates on them.
+
+        Errors: those of isolate.capture(), of the Judge and of the baseline's own runs.
+        """
+        from rocm_perf_lab.gate.application import Application, ApplicationOptions
+        from rocm_perf_lab.gate.equivalence import EquivalenceOptions
+        from rocm_perf_lab.gate.judge import GateOptions, Judge
+        from rocm_perf_lab.gate.measurement import MeasurementOptions
+
+        options, program = self._options, self._program(source)
+        if self._application is None:
+            self._note("running the unchanged program twice")
+            limits = ApplicationOptions(check=options.check, timeout=options.timeout, device=options.device)
+            self._application = Application(program, self._subject.arguments, self._folder / "application", limits)
+            self._log(
+                "application baseline",
+                runtimes_ms=self._application.runtimes_ms,
+                stdout_repeats=self._application.reproducible,
+            )
+        gate = GateOptions(
+            equivalence=EquivalenceOptions(level=options.equivalence, device=options.device),
+            measurement=MeasurementOptions(min_improvement=options.min_improvement, device=options.device),
+        )
+        self._log(
+            "gate",
+            kernel=target.demangled,
+            level=gate.equivalence.level,
+            seed=gate.equivalence.seed,
+            race_seeds=list(gate.equivalence.race_seeds),
+            measurement_seed=gate.measurement.seed,
+        )
+        with tempfile.TemporaryDirectory(prefix="captures-", dir=self._folder) as folder:
+            captures = self._captures(program, target, Path(folder))
+            with Judge(source, target.kernel, captures, self._code_object, gate, self._whole_program) as judge:
+                yield _Documents(judge)
+
+    def _captures(self, program: Path, target: Target, folder: Path) -> list:
+        from rocm_perf_lab.isolate import capture
+
+        pattern = f"^{_SPECIAL.sub(lambda found: chr(92) + found[0], target.demangled)}$"
+        numbers = spread_dispatches(target.dispatches, 1 if self._options.equivalence == "sampled" else 3)
+        self._note(f"capturing {len(numbers)} of {target.dispatches} dispatches of {target.kernel}")
+        captures = []
+        for number in numbers:
+            place = folder / str(number)
+            place.mkdir()
+            command = [str(program), *self._subject.arguments]
+            made = capture(command, pattern, number, place, device=self._options.device, timeout=self._options.timeout)
+            self._log("capture", kernel=target.demangled, dispatch=number, gpu_time_ns=made.gpu_time_ns)
+            captures.append(made)
+        return captures
+
+    def _whole_program(self, candidate: HipSource):
+        return self._application.check(self._program(candidate))
+
+    def _program(self, source: HipSource) -> Path:
+        """The whole program; each source's is built once."""
+        if source.text not in self._programs:
+            path = self._folder / "programs" / str(len(self._programs)) / self._subject.name
+            builds.program(source, self._subject.build, path, self._target, self._limits, self._built)
+            self._programs[source.text] = path
+        return self._programs[source.text]
+
+    def _code_object(self, source: HipSource) -> bytes:
+        return builds.code_object(source, self._target, self._limits, self._built)
+
+    def _check_that_builds_repeat(self, source: HipSource) -> None:
+        same = self._code_object(source) == self._code_object(source)
+        self._log("build repeats", same=same)
+        if not same:
+            self._note("building twice gives two different code objects: the compiler is not deterministic here")
+
+    def _built(self, command: Sequence[str], ended: Ended) -> None:
+        log = ended.stderr.decode(errors="replace")[-_LOG_BYTES:]
+        self._log("build", command=list(command), status=ended.status, seconds=round(ended.seconds, 3), log=log)
+
+    def clear(self) -> None:
+        """Remove programs and the gate's runs; profiles stay."""
+        for name in ("programs", "application"):
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+
+
+class _Documents:
+    """A judge that answers with documents."""
+
+    def __init__(self, judge):
+        self._judge = judge
+
+    def judge(self, candidate: HipSource) -> dict[str, Any]:
+        return self._judge.judge(candidate).document()

@@ -136,7 +136,7 @@ def unpack(capture: Capture, folder: Path) -> None:
     command = _command("unpack", capture.path, ["--dump-output", str(folder)])
     completed = subprocess.run(command.argv, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace")
     if completed.returncode != 0:
-        raise _error_of(completed)
+        raise error_of(completed)
 
 
 def run_attached(action: str, capture: Path, options: Sequence[str], device: str, device_options: Sequence[str] = ()) -> int:

@@ -1,0 +1,107 @@
+"""`rocm-perf optimize` from end to end on the software device: one kernel gains, two are left alone and told why."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.hip_source.edits import unified_diff
+
+PROGRAM = Path(__file__).with_name("program.hip")
+BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
+pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, native_dir) -> Path:
+    folder = tmp_path_factory.mktemp("optimize")
+    shutil.copy(PROGRAM, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def outcome(folder, rocm_perf_in) -> dict:
+    options = ["--device", "gfx942", "--build", BUILD, "--factors", "4", "--max-iters", "2", "--auto-approve", "--json"]
+    return json.loads(rocm_perf_in(folder, "optimize", *options, "program.hip", "./program").stdout)
+
+
+def test_a_kernel_that_waits_for_independent_loads_gains(outcome):
+    (iteration,) = outcome["iterations"]
+    assert outcome["accepted"] and outcome["timing"] == "modelled" and iteration["kernel"].startswith("sum_rows(")
+    assert outcome["final_ms"] == iteration["runtime_ms"] < outcome["baseline_ms"]
+    assert outcome["improvement"] == pytest.approx(1 - outcome["final_ms"] / outcome["baseline_ms"])
+    (proposal,) = [one for one in outcome["proposals"] if one["verdict"]["accepted"]]
+    steps = {step["step"]: step for step in proposal["verdict"]["steps"]}
+    assert [step["outcome"] for step in steps.values()] == ["passed"] * 6
+    cases = steps["equivalence"]["evidence"]["captures"][0]["cases"]
+    assert set(cases.values()) == {"equal"} and {"NaN and infinity", "order 2"} <= cases.keys()
+    assert steps["application"]["evidence"]["stdout_compared"]
+
+
+def test_the_counters_that_moved_say_why(outcome):
+    (iteration,) = outcome["iterations"]
+    moved = {one["counter"]: one for one in iteration["counters"]}
+    assert moved["SQ_WAVE_CYCLES"]["after"] < moved["SQ_WAVE_CYCLES"]["before"]
+    assert "waves wait" in iteration["why"]
+
+
+def test_kernels_that_cannot_gain_are_left_alone_and_told_why(outcome):
+    reasons = {one["kernel"].split("(")[0]: one["reason"] for one in outcome["left_alone"]}
+    assert "barrier" in reasons["rounds"] and "less than the 2.0% asked for" in reasons["walk"]
+    assert not [one for one in outcome["proposals"] if one["kernel"] == "rounds"]
+
+
+def test_the_source_stays_and_the_result_lies_beside_it(outcome, folder):
+    assert (folder / "program.hip").read_bytes() == PROGRAM.read_bytes()
+    optimized, patch = map(Path, outcome["written"])
+    assert [optimized.name, patch.name] == ["program.optimized.hip", "program.optimized.patch"]
+    assert patch.read_text() == unified_diff(PROGRAM.read_bytes(), optimized.read_bytes(), "program.hip")
+    before, after = PROGRAM.read_text().splitlines(), optimized.read_text().splitlines()
+    (place,) = [number for number, line in enumerate(after) if line.strip() == "#pragma unroll 4"]
+    assert after[:place] + after[place + 1 :] == before and "i < columns" in after[place + 1]
+
+
+def test_the_journal_has_every_step(outcome, folder):
+    entries = [json.loads(line) for line in (Path(outcome["run"]) / "journal.jsonl").read_text().splitlines()]
+    events = [entry["event"] for entry in entries]
+    assert events[:2] == ["backup", "begin"] and events[-1] == "end"
+    for event in ("build", "profile", "application baseline", "gate", "capture", "proposal", "verdict", "answer", "accepted"):
+        assert event in events, event
+    assert next(entry for entry in entries if entry["event"] == "build repeats")["same"]
+    profile = next(entry for entry in entries if entry["event"] == "profile")
+    assert profile["timing_parameters"] == outcome["timing_parameters"]
+    gate = next(entry for entry in entries if entry["event"] == "gate")
+    assert gate["race_seeds"] == [1, 2] and gate["level"] == "full"
+
+
+def test_history_and_nothing_to_resume(outcome, folder, rocm_perf_in, rocm_perf):
+    (entry,) = json.loads(rocm_perf_in(folder, "optimize", "--history", "--json", "./program").stdout)
+    assert entry["ended"] and entry["accepted"] == [outcome["iterations"][0]["description"]]
+    again = rocm_perf(
+        "optimize", "--resume", "--auto-approve", "--build", BUILD, "-o", folder / "program.rocm-perf-optimize",
+        folder / "program.hip", "./program",
+    )  # fmt: skip
+    assert again.returncode == 66 and "nothing is left to resume" in again.stderr
+
+
+def test_a_dry_run_judges_and_writes_nothing(folder, tmp_path, rocm_perf_in):
+    shutil.copy(PROGRAM, tmp_path)
+    options = ["--device", "gfx942", "--build", BUILD, "--kernel", "sum_rows", "--dry-run", "--json"]
+    found = json.loads(rocm_perf_in(tmp_path, "optimize", *options, "program.hip", "./program").stdout)
+    assert [one["parameters"]["factor"] for one in found["proposals"]] == [2, 4, 8]
+    assert not any(one["verdict"] for one in found["proposals"]) and not found["written"] and not found["accepted"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["program.hip", "program.rocm-perf-optimize"]
+
+
+@pytest.mark.slow
+def test_the_naive_softmax_gains(repository, tmp_path, rocm_perf_in, native_dir):
+    for name in ("softmax.hip", "check.h"):
+        shutil.copy(repository / "testbed" / name, tmp_path)
+    subprocess.run(["hipcc", "-O3", "-g", "--offload-arch=gfx942", "softmax.hip", "-o", "app"], cwd=tmp_path, check=True)
+    options = ["--device", "gfx942", "--kernel", "naive", "--factors", "4", "--max-iters", "1", "--auto-approve", "--json"]
+    found = json.loads(rocm_perf_in(tmp_path, "optimize", *options, "./app", "--rows", "256", "--cols", "64").stdout)
+    assert found["accepted"] and found["improvement"] > 0.05 and found["source_found_by"] == "its debug information"

@@ -9,7 +9,7 @@ from typing import Any
 from rocm_perf_lab.errors import MissingInputError, OutputError
 
 from .journal import FILE, Journal
-from .source_file import SourceFile
+from .source_file import SourceFile, sweep
 
 SUFFIX = ".rocm-perf-optimize"
 
@@ -48,9 +48,17 @@ def repair(folder: Path) -> list[Path]:
         backup = journal.last("backup")
         if backup is None or journal.last("end") is not None:
             continue
-        if SourceFile(Path(backup["source"]), run, journal).repair():
-            mended.append(Path(backup["source"]))
+        source = Path(backup["source"])
+        if SourceFile(source, run, journal).repair():
+            mended.append(source)
+        for path in (source, *results_of(source)):
+            sweep(path)
     return mended
+
+
+def results_of(source: Path) -> tuple[Path, Path]:
+    """Where the changed source and the patch go that are written beside a source."""
+    return source.with_name(f"{source.stem}.optimized{source.suffix}"), source.with_name(f"{source.stem}.optimized.patch")
 
 
 def history(folder: Path) -> list[dict[str, Any]]:

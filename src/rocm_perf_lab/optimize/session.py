@@ -19,6 +19,7 @@ from rocm_perf_lab.hip_source.edits import unified_diff
 from .journal import Journal
 from .outcome import Iteration, Judged, Outcome
 from .ranking import ranked
+from .run_folder import results_of
 from .source_file import SourceFile, digest, write_whole
 from .targets import LeftAlone, Target
 from .transforms import BY_NAME, Proposal, Refusal
@@ -219,9 +220,9 @@ class Session:
                 self._file.put(text, "accepted by the gate")
             written.append(path)
             return
-        for name, content in ((f"{path.stem}.optimized{path.suffix}", text), (f"{path.stem}.optimized.patch", patch)):
-            written.append(path.with_name(name))
-            write_whole(written[-1], content)
+        for result, content in zip(results_of(path), (text, patch), strict=True):
+            write_whole(result, content)
+            written.append(result)
 
 
 def _in_words(judged: Judged) -> str:

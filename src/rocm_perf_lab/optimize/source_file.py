@@ -8,6 +8,7 @@ meantime is never overwritten.
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import os
 from collections.abc import Iterator
@@ -111,6 +112,14 @@ def write_whole(path: Path, text: bytes) -> None:
         raise OutputError(f"cannot write {path} ({error.strerror})", "free some space or change its permissions") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def sweep(path: Path) -> None:
+    """Remove what write_whole() left beside `path` in processes that were killed."""
+    for temporary in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+        process = temporary.name.split(".")[-2]
+        if process.isdigit() and not Path("/proc", process).exists():
+            temporary.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,0 +1,180 @@
+"""The loop without a device: kept decisions, and SIGKILL before every step that makes something durable."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.errors import MissingInputError, SourceError
+from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.optimize import run_folder
+from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.session import LoopOptions, Session
+from rocm_perf_lab.optimize.targets import Target
+from rocm_perf_lab.optimize.workbench import Survey
+
+pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+PROGRAM = Path(__file__).with_name("program.hip")
+COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942")
+ORIGINAL = PROGRAM.read_bytes()
+LOOPS = {"sum_rows": b"  for (int i = 0; i < columns; ++i) sum", "walk": b"  for (int i = 0; i < steps; ++i) place"}
+
+
+def unrolled(text: bytes, kernel: str, factor: int) -> bytes:
+    return text.replace(LOOPS[kernel], b"  #pragma unroll %d\n" % factor + LOOPS[kernel])
+
+
+FINAL = unrolled(unrolled(ORIGINAL, "sum_rows", 4), "walk", 2)
+# The text's time; any other is slower than the original.
+TIMES = {ORIGINAL: 10.0, unrolled(ORIGINAL, "sum_rows", 2): 8.0, unrolled(ORIGINAL, "sum_rows", 4): 6.0, FINAL: 5.0}
+
+
+class Bench:
+    """Profiles and judges by TIMES. Sources are read once for all: Clang takes its time."""
+
+    sources: dict = {}
+
+    def __init__(self):
+        self.judged = []
+
+    def read(self, text):
+        if text not in self.sources:
+            self.sources[text] = read(PROGRAM, COMMAND, text=text)
+        return self.sources[text]
+
+    def survey(self, source):
+        targets = [Target(name, f"{name}(int)", 1, 1.0, 0.5, 0.5, 0.25, "latency-bound") for name in LOOPS]
+        return Survey(TIMES[source.text], "modelled", "0123", "none", targets, [])
+
+    @contextlib.contextmanager
+    def gate(self, source, target):
+        yield _Gate(self, source)
+
+
+class _Gate:
+    def __init__(self, bench, source):
+        self.bench, self.before = bench, source.text
+
+    def judge(self, candidate):
+        self.bench.judged.append(candidate.text)
+        before, after = TIMES[self.before], TIMES.get(candidate.text, 11.0)
+        outcome = "passed" if after < before else "rejected"
+        measurement = {
+            "step": "measurement",
+            "outcome": outcome,
+            "reason": "by the table",
+            "evidence": {"ratio": after / before},
+        }
+        application = {"step": "application", "outcome": "passed", "reason": "", "evidence": {"runtime_ms": [10.0, after]}}
+        return {"accepted": outcome == "passed", "steps": [measurement, application]}
+
+
+def session(folder: Path, run: Path, bench: Bench, in_place: bool = True, approve=lambda _: True) -> Session:
+    options = LoopOptions(factors=(2, 4), max_iterations=3, in_place=in_place)
+    return Session(folder / "program.hip", "a test", run, Journal(run), bench, options, approve, lambda _: None)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "program.hip").write_bytes(ORIGINAL)
+    return tmp_path
+
+
+def test_the_best_of_each_kernel_is_kept_and_the_result_written_at_the_end(folder):
+    outcome = session(folder, run_folder.new_run(folder / "runs"), Bench(), in_place=False).optimize()
+    assert [one.judged.proposal.parameters for one in outcome.iterations] == [{"factor": 4}, {"factor": 2}]
+    assert (folder / "program.hip").read_bytes() == ORIGINAL and (folder / "program.optimized.hip").read_bytes() == FINAL
+    assert (outcome.baseline_ms, outcome.final_ms, outcome.improvement) == (10.0, 5.0, 0.5)
+
+
+def test_what_the_user_declines_is_not_kept(folder):
+    asked = []
+
+    def approve(judged):
+        asked.append(judged.proposal.parameters["factor"])
+        return False
+
+    outcome = session(folder, run_folder.new_run(folder / "runs"), Bench(), approve=approve).optimize()
+    assert asked == [4, 2] and not outcome.accepted and (folder / "program.hip").read_bytes() == ORIGINAL
+    assert any("the user declined it" in one.reason for one in outcome.left)
+
+
+def test_an_edit_of_the_user_during_the_run_is_never_overwritten(folder):
+    class Editing(Bench):
+        def survey(self, source):
+            (folder / "program.hip").write_bytes(b"// mine\n")
+            return super().survey(source)
+
+    with pytest.raises(SourceError, match="changed by somebody else"):
+        session(folder, run_folder.new_run(folder / "runs"), Editing()).optimize()
+    assert (folder / "program.hip").read_bytes() == b"// mine\n"
+
+
+def started(folder: Path, in_place: bool, deadline: int) -> int:
+    """Run in a process of its own that kills itself before the deadline-th durable step; its number of steps, or -9."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        steps = 0
+
+        def counted(function):
+            def call(*arguments, **options):
+                nonlocal steps
+                steps += 1
+                if steps == deadline:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return function(*arguments, **options)
+
+            return call
+
+        try:
+            for name in ("fsync", "replace", "fchmod", "open", "mkdir"):
+                setattr(os, name, counted(getattr(os, name)))
+            session(folder, run_folder.new_run(folder / "runs"), Bench(), in_place).optimize()
+            os.write(writer, b"%d" % steps)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    status = os.waitpid(child, 0)[1]
+    with os.fdopen(reader, "rb") as pipe:
+        text = pipe.read()
+    return -9 if os.WIFSIGNALED(status) else int(text)
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_a_kill_before_any_step_leaves_whole_files_and_can_be_resumed(folder, in_place):
+    for text in list(TIMES):
+        Bench().read(text).kernels  # noqa: B018 - read in this process, for all its children
+    count = started(folder, in_place, 0)
+    assert count >= 40
+    for deadline in range(1, count + 1):
+        place = folder / str(deadline)
+        place.mkdir()
+        source = place / "program.hip"
+        source.write_bytes(ORIGINAL)
+        source.chmod(0o640)
+        assert started(place, in_place, deadline) == -9
+        assert source.read_bytes() == ORIGINAL or (in_place and source.read_bytes() == FINAL)
+        optimized = place / "program.optimized.hip"
+        assert not optimized.exists() or (not in_place and optimized.read_bytes() == FINAL)
+
+        run_folder.repair(place / "runs")
+        bench = Bench()
+        try:
+            run = run_folder.unfinished(place / "runs")
+        except MissingInputError:  # killed before its first line, or after its last
+            run = run_folder.new_run(place / "runs")
+            source.write_bytes(ORIGINAL)
+        known = len(Journal(run).of("verdict"))
+        outcome = session(place, run, bench, in_place).optimize()
+        verdicts = Journal(run).of("verdict")
+        assert len(verdicts) == len({(one["baseline"], one["candidate"]) for one in verdicts}) == known + len(bench.judged)
+        assert outcome.final_ms == 5.0 and (source if in_place else optimized).read_bytes() == FINAL
+        assert source.read_bytes() == (FINAL if in_place else ORIGINAL) and source.stat().st_mode & 0o777 == 0o640
+        run_folder.repair(place / "runs")
+        assert [path.name for path in place.iterdir() if path.name.endswith(".new")] == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from . import libclang
 from .model import Construct, Found
 
 _BARRIERS = ("__syncthreads", "__syncwarp", "__builtin_amdgcn_s_barrier", "__builtin_amdgcn_fence", "__builtin_amdgcn_s_wait")
@@ -27,6 +28,8 @@ _SIDE_EFFECTS += (
     "__builtin_amdgcn_s_memrealtime",
 )
 _ARITHMETIC = ("__ocml_", "__builtin_", "__ockl_mul", "__ockl_clz", "__ockl_popcount", "operator")
+
+_HARMLESS = ("__builtin_shufflevector", "__builtin_convertvector", "__builtin_choose_expr")  # calls to look at, no calls
 
 _NAMED = (
     (Construct.BARRIER, _BARRIERS),
@@ -81,6 +84,9 @@ class _Search:
             yield from self.inside(child, line, via)
 
     def _expression(self, cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
+        if name := libclang.unnamed_call(self._bindings, cursor):
+            if name not in _HARMLESS:
+                yield Found(classify(name) or Construct.UNKNOWN_CALL, name, here, via)
         if cursor.type.is_volatile_qualified() or cursor.type.get_pointee().is_volatile_qualified():
             yield Found(Construct.VOLATILE, cursor.spelling or "access", here, via)
         if cursor.kind == self._kinds.DECL_REF_EXPR and self._is_dynamic_lds(cursor.referenced):

@@ -155,6 +155,8 @@ def _words(unit: TranslationUnit, cursor: Any, without: Any) -> Iterator[str]:
             yield from _words(unit, child, without)
         return
     yield from (cursor.kind.name, *(_PLACE_IN_TYPE.sub(")", text) for text in (cursor.spelling, _type(cursor))))
+    if name := libclang.unnamed_call(unit.bindings, cursor):
+        yield name
     if cursor.kind.is_attribute() or cursor.kind.name.endswith("_LITERAL"):
         yield unit.text_of(cursor)
     elif cursor.kind in (kinds.BINARY_OPERATOR, kinds.UNARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import subprocess
 from pathlib import Path
 from types import ModuleType
@@ -90,3 +91,14 @@ def operator(bindings: ModuleType, cursor) -> str:
     if cursor.kind not in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):
         return ""
     return lib.clang_getBinaryOperatorKindSpelling(cursor.binary_operator.value)
+
+
+def unnamed_call(bindings: Any, cursor: Any) -> str | None:
+    """The name before the parentheses of what looks like a call and is none to libclang, None for anything else.
+
+    Atomic builtins are such expressions: they have operands but neither callee nor spelling.
+    """
+    if cursor.kind != bindings.CursorKind.UNEXPOSED_EXPR or len(list(cursor.get_children())) < 2:
+        return None
+    tokens = [token.spelling for token in itertools.islice(cursor.get_tokens(), 2)]
+    return tokens[0] if len(tokens) == 2 and tokens[1] == "(" and tokens[0].isidentifier() else None

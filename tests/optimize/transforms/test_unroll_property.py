@@ -1,0 +1,58 @@
+"""Random kernels: where unrolling is forbidden nothing is touched; where it is proposed, results are the same bit for bit."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from loop_kernels import generate
+from rocm_perf_lab.hip_source import apply_edits, read
+from rocm_perf_lab.optimize.transforms import Proposal, Refusal, unroll
+
+pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942")
+FACTORS = (2, 3, 4, 8)  # all loops of a program take the same
+
+
+def results(folder: Path, name: str, text: bytes, rocm_perf_in) -> list[str]:
+    (folder / f"{name}.hip").write_bytes(text)
+    subprocess.run([*COMMAND, f"{name}.hip", "-o", name], cwd=folder, check=True)
+    return rocm_perf_in(folder, "run", "--device", "gfx942", f"./{name}").stdout.splitlines()
+
+
+def check(seed: int, kernels: int, folder: Path, rocm_perf_in) -> int:
+    """Returns how many loops were unrolled."""
+    program = generate(seed, kernels)
+    factor = FACTORS[seed % len(FACTORS)]
+    source = read(folder / "baseline.hip", COMMAND, text=program.text.encode())
+    edits = []
+    for name, loops in program.kernels.items():
+        answers = {answer.line: answer for answer in unroll.propose(source, source.kernel(name), (factor,))}
+        for loop in loops:
+            answer = answers.pop(loop.line, None)
+            if loop.refused is not None:
+                assert isinstance(answer, Refusal) and loop.refused in answer.reason, (seed, name, loop, answer)
+            elif isinstance(answer, Proposal):
+                edits += answer.edits
+            else:  # fewer iterations than the factor
+                assert answer is None, (seed, name, loop, answer)
+        assert not answers, (seed, name, answers)
+    candidate = apply_edits(source.text, edits)
+    assert edits and candidate != source.text
+    expected = results(folder, "baseline", source.text, rocm_perf_in)
+    assert len(expected) == 3 * kernels and len(set(expected)) == len(expected)
+    assert results(folder, "candidate", candidate, rocm_perf_in) == expected, seed
+    return len(edits)
+
+
+def test_unrolled_loops_give_the_same_bits_and_forbidden_ones_stay(tmp_path, native_dir, rocm_perf_in):
+    assert check(1, 24, tmp_path, rocm_perf_in) >= 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 22))
+def test_hundreds_of_kernels(seed, tmp_path, native_dir, rocm_perf_in):
+    assert check(seed, 24, tmp_path, rocm_perf_in) >= 8

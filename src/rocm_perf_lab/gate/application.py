@@ -9,7 +9,8 @@ import os
 import shutil
 import statistics
 import subprocess
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from .verdict import StepVerdict, passed, rejected
 STEP = "application"
 
 _NOTICED = 1e-3  # smaller relative changes of a counter are not noted
+_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 60.0  # a candidate may take so many times the baseline's wall time
 _MEASURED_RUNS = 3  # of the candidate on a GPU; the software device gives the same time each time
 
 
@@ -31,7 +33,8 @@ class ApplicationOptions:
     """runtime, dram_bytes: largest growth over the baseline, as fractions; more bytes are allowed where time improves.
 
     check: a command that gets the program's standard output on its standard input and ends with 0 where it is right; it
-    takes the place of comparing with the baseline's. timeout: seconds for a run, None for none.
+    takes the place of comparing with the baseline's. timeout: seconds for a run; None for none of the baseline, and for
+    candidates 20 times what that took, a minute at least. within: makes of a command one that runs it within limits.
     """
 
     runtime: float = 0.05
@@ -39,6 +42,7 @@ class ApplicationOptions:
     check: tuple[str, ...] = ()
     timeout: float | None = None
     device: str = devices.AUTO
+    within: Callable[[Sequence[str]], Sequence[str]] = tuple
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,11 @@ class Application:
         self._runs = 0
         folder.mkdir(parents=True, exist_ok=True)
         self._place = folder / "program" / baseline.name
+        self._limit = options.timeout
+        began = time.monotonic()
         first, second = self._run(baseline), self._run(baseline)
+        if self._limit is None:
+            self._limit = max(_LEAST_PATIENCE_SECONDS, _PATIENCE * (time.monotonic() - began) / 2)
         self.baseline = first
         self.runtimes_ms = [first.runtime_ms, second.runtime_ms]
         self.reproducible = first.stdout == second.stdout
@@ -157,8 +165,9 @@ class Application:
         self._place.parent.mkdir(exist_ok=True)
         shutil.copy2(program, self._place)
         device = devices.select(self._options.device, folder)
-        tracer = BuiltinTracer.on(device, folder, self._options.timeout)
-        command = Command((str(self._place), *self._arguments), self._place, program.name)
+        tracer = BuiltinTracer.on(device, folder, self._limit)
+        words = self._options.within((str(self._place), *self._arguments))
+        command = Command(tuple(words), Path(words[0]), program.name)
         database, output = folder / "trace.db", folder / "stdout"
         with output.open("wb") as stdout:
             tracer.trace(command, os.environ, database, stdout, subprocess.DEVNULL)

@@ -93,7 +93,7 @@ def operator(bindings: ModuleType, cursor) -> str:
     return lib.clang_getBinaryOperatorKindSpelling(cursor.binary_operator.value)
 
 
-def unnamed_call(bindings: Any, cursor: Any) -> str | None:
+def unnamed_call(bindings: ModuleType, cursor) -> str | None:
     """The name before the parentheses of what looks like a call and is none to libclang, None for anything else.
 
     Atomic builtins are such expressions: they have operands but neither callee nor spelling.

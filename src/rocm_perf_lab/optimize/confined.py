@@ -55,9 +55,14 @@ class Ended:
         return f"it exited with status {self.status}"
 
 
+def within(command: Sequence[str], limits: Limits) -> list[str]:
+    """The command that sets the limits on memory and files, leaves the network, and becomes `command`."""
+    return [sys.executable, "-I", str(_LAUNCHER), str(limits.memory_bytes), str(limits.file_bytes), "--", *command]
+
+
 def run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None, limits: Limits = Limits()) -> Ended:
     """Run to the end or to a limit; no process of it is left whatever ends this function. Standard input is empty."""
-    launcher = [sys.executable, "-I", str(_LAUNCHER), str(limits.memory_bytes), str(limits.file_bytes), "--", *command]
+    launcher = within(command, limits)
     started = time.monotonic()
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         process = subprocess.Popen(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.errors import SourceError, UsageError
@@ -22,7 +22,8 @@ class Target:
 
     share: of the critical path, 0 to 1. headroom: the part of its time that it could lose. priority: their product, what the
     program could gain at most; None where times or counters are missing. waited_cycles: source line -> cycles that waves
-    waited for its accesses, from the thread trace, empty without one.
+    waited for its accesses, from the thread trace, empty without one. siblings: other instantiations of the same template
+    that the program launches: a change of the one is a change of all.
     """
 
     kernel: str
@@ -34,6 +35,7 @@ class Target:
     priority: float | None
     bottleneck: str
     waited_cycles: Mapping[int, int] = field(default_factory=dict)
+    siblings: tuple[Target, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -66,12 +68,13 @@ def targets_of(
     targets: list[Target] = []
     left: list[LeftAlone] = []
     share = {symbol.kernel: symbol.fraction for symbol in documents.dag.symbols}
-    seen = []
+    seen, everything = [], []
     for analysis in documents.analysis.kernels:
         name = analysis.kernel
         if name.startswith(_RUNTIME):
             continue
         seen.append(name)
+        everything.append(Target(base_name(name), name, analysis.dispatches, None, None, None, None, ""))
         if pattern is not None and not re.search(pattern, name):
             continue
         try:
@@ -96,7 +99,17 @@ def targets_of(
             targets.append(target)
     if pattern is not None and not targets and not left:
         raise UsageError(f"--kernel {pattern} fits no kernel of the program", f"it has {', '.join(seen) or 'none'}")
+    targets = [replace(target, siblings=_siblings(target, everything)) for target in targets]
     return sorted(targets, key=lambda target: -(target.priority or target.share or 0.0)), left
+
+
+def _siblings(target: Target, everything: Sequence[Target]) -> tuple[Target, ...]:
+    base = base_name(target.demangled)
+    return tuple(
+        replace(other, kernel=target.kernel)
+        for other in everything
+        if other.kernel == base and other.demangled != target.demangled
+    )
 
 
 def base_name(demangled: str) -> str:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
 
 from . import compile as builds
+from . import confined
 from .confined import Ended, Limits
 from .subject import Subject
 from .targets import LeftAlone, Target, spread_dispatches, targets_of
@@ -116,7 +119,8 @@ class HipWorkbench:
         options, program = self._options, self._program(source)
         if self._application is None:
             self._note("running the unchanged program twice")
-            limits = ApplicationOptions(check=options.check, timeout=options.timeout, device=options.device)
+            within = functools.partial(confined.within, limits=self._limits)
+            limits = ApplicationOptions(check=options.check, timeout=options.timeout, device=options.device, within=within)
             self._application = Application(program, self._subject.arguments, self._folder / "application", limits)
             self._log(
                 "application baseline",
@@ -135,10 +139,15 @@ class HipWorkbench:
             race_seeds=list(gate.equivalence.race_seeds),
             measurement_seed=gate.measurement.seed,
         )
-        with tempfile.TemporaryDirectory(prefix="captures-", dir=self._folder) as folder:
-            captures = self._captures(program, target, Path(folder))
-            with Judge(source, target.kernel, captures, self._code_object, gate, self._whole_program) as judge:
-                yield _Documents(judge)
+        with contextlib.ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="captures-", dir=self._folder)))
+            judges = []
+            for one in (target, *target.siblings):
+                captures = self._captures(program, one, folder / str(len(judges)))
+                # Of other instantiations only the results count: whether they gain is seen in the program's time.
+                this, last = (replace(gate, measured=False), None) if judges else (gate, self._whole_program)
+                judges.append(stack.enter_context(Judge(source, one.kernel, captures, self._code_object, this, last)))
+            yield _Documents(judges, target)
 
     def _captures(self, program: Path, target: Target, folder: Path) -> list:
         from rocm_perf_lab.isolate import capture
@@ -149,7 +158,7 @@ class HipWorkbench:
         captures = []
         for number in numbers:
             place = folder / str(number)
-            place.mkdir()
+            place.mkdir(parents=True)
             command = [str(program), *self._subject.arguments]
             made = capture(command, pattern, number, place, device=self._options.device, timeout=self._options.timeout)
             self._log("capture", kernel=target.demangled, dispatch=number, gpu_time_ns=made.gpu_time_ns)
@@ -187,10 +196,17 @@ class HipWorkbench:
 
 
 class _Documents:
-    """A judge that answers with documents."""
+    """Judges that answer with one document: that of the target, or of the first sibling that is no longer the same."""
 
-    def __init__(self, judge):
-        self._judge = judge
+    def __init__(self, judges: Sequence[Any], target: Target):
+        self._judges, self._target = judges, target
 
     def judge(self, candidate: HipSource) -> dict[str, Any]:
-        return self._judge.judge(candidate).document()
+        verdict = self._judges[0].judge(candidate)
+        for judge, sibling in zip(self._judges[1:] if verdict.accepted else (), self._target.siblings, strict=False):
+            other = judge.judge(candidate)
+            if rejection := other.rejection:
+                return Verdict(
+                    (*verdict.steps, replace(rejection, reason=f"of {sibling.demangled}: {rejection.reason}"))
+                ).document()
+        return verdict.document()

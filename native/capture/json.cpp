@@ -102,6 +102,30 @@ Packet packet_from(const json& object) {
 
 }  // namespace
 
+namespace {
+
+// [LLVM AMDGPUUsage, "Kernel Descriptor"]. Null where the bytes are not known.
+json descriptor_fields(const std::string& hexadecimal) {
+  constexpr size_t kBytes = 64;
+  if (hexadecimal.size() != 2 * kBytes) return nullptr;
+  const auto field = [&](size_t offset, size_t bytes) {
+    uint64_t value = 0;
+    for (size_t i = bytes; i-- > 0;) value = value << 8 | std::stoul(hexadecimal.substr(2 * (offset + i), 2), nullptr, 16);
+    return value;
+  };
+  return {{"group_segment_fixed_size", field(0, 4)},
+          {"private_segment_fixed_size", field(4, 4)},
+          {"kernarg_size", field(8, 4)},
+          {"kernel_code_entry_byte_offset", static_cast<int64_t>(field(16, 8))},
+          {"compute_pgm_rsrc3", field(44, 4)},
+          {"compute_pgm_rsrc1", field(48, 4)},
+          {"compute_pgm_rsrc2", field(52, 4)},
+          {"kernel_code_properties", field(56, 2)},
+          {"kernarg_preload", field(58, 2)}};
+}
+
+}  // namespace
+
 std::string to_json(const Dispatch& d) {
   json variables = json::array();
   for (const Variable& v : d.variables) variables.push_back({{"name", v.name}, {"address", hex(v.address)}, {"bytes", v.bytes}});
@@ -113,7 +137,8 @@ std::string to_json(const Dispatch& d) {
                  {"kernarg_segment_size", d.kernel.kernarg_bytes},
                  {"group_segment_size", d.kernel.group_bytes},
                  {"private_segment_size", d.kernel.private_bytes},
-                 {"descriptor", d.descriptor}}},
+                 {"descriptor", d.descriptor},
+                 {"descriptor_fields", descriptor_fields(d.descriptor)}}},
                {"packet", to_object(d.packet)},
                {"outcome", d.completed ? "completed" : "failed"},
                {"code_object",

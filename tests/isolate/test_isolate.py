@@ -40,6 +40,9 @@ def test_a_capture_describes_its_dispatch(isolate, features, tmp_path):
     packet = case.dispatch["packet"]
     assert packet["workgroup"] == [8, 5, 2] and packet["grid"] == [24, 10, 6] and packet["setup"] & 3 == 3
     assert case.dispatch["agent"]["name"] == case.target == "gfx942"
+    described = case.dispatch["kernel"]
+    assert described["descriptor_fields"]["kernarg_size"] == described["kernarg_segment_size"]
+    assert case.memory(int(packet["kernel_object"], 16), 64).hex() == described["descriptor"]
     origin = case.dispatch["origin"]
     assert path.name == f"isolate_capture_{origin['pid']}"
     assert origin["command"] == [str(features), "dimensions"] and origin["timing"] == "modelled" and case.gpu_time_ns > 0

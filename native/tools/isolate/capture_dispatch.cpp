@@ -13,6 +13,7 @@
 #include "common/device.h"
 #include "isolate/failures.h"
 #include "isolate/file_size_signal.h"
+#include "isolate/gate.h"
 #include "isolate/loose_pointers.h"
 #include "isolate/settings.h"
 #include "isolate/snapshot.h"
@@ -21,6 +22,15 @@
 
 namespace rpd::isolate {
 namespace {
+
+// For a dispatch that has the GPU to itself. Kernels on the software device can be slow.
+constexpr int kPatienceSeconds = 600;
+
+double seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
+}
 
 std::string agent_text(hsa_agent_t agent, int attribute) {
   char text[256] = {};
@@ -175,10 +185,16 @@ class Stand {
     submitted_ = true;
     submit(copy);
     // Looked at in memory: a wait through ROCr would be this thread's, hence the program's, in the device's model of time.
+    const double began = seconds();
+    bool alone = true;
     while (!completed(signal_) && !gpu_failed.load()) {
+      if (alone && seconds() - began > kPatienceSeconds) alone = false, the_gate().open();
       const timespec pause{0, 50'000};
       nanosleep(&pause, nullptr);
     }
+    if (!alone)
+      throw std::runtime_error("the dispatch did not end in " + std::to_string(kPatienceSeconds) +
+                               " seconds while nothing else was let run; it may wait for something else");
   }
   bool succeeded() const { return __atomic_load_n(&memory_of(signal_)->value, __ATOMIC_ACQUIRE) == 0; }
   bool submitted() const { return submitted_; }
@@ -193,12 +209,6 @@ class Stand {
   hsa_signal_t signal_{};
   bool submitted_ = false;
 };
-
-double seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e9;
-}
 
 std::string written(uint64_t bytes, double seconds) {
   char text[64];

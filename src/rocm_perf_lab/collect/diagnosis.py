@@ -65,12 +65,12 @@ def diagnose() -> Diagnosis:
     """Look at this machine. Starts no GPU program and changes nothing."""
     python = [_python(), *map(_dependency, _DEPENDENCIES)]
     runtime, model = _runtime(), _model_interface()
-    device, tracer, writer = _native_parts()
+    device, tracer, writer, *replay_parts = _native_parts()
     gpus, rocprofv3 = _gpus(), _rocprofv3()
     base = _all_ok(*python, runtime)
     built_in = _all_ok(tracer, writer)
     return Diagnosis(
-        findings=(*python, runtime, model, _hip(), _comgr(), _hipcc(), gpus, rocprofv3, device, tracer, writer),
+        findings=(*python, runtime, model, _hip(), _comgr(), _hipcc(), gpus, rocprofv3, device, tracer, writer, *replay_parts),
         hardware=base and _all_ok(gpus) and (built_in or _all_ok(rocprofv3)),
         software=base and built_in and _all_ok(model, device),
     )
@@ -143,11 +143,14 @@ def _rocprofv3() -> Finding:
     return Finding("rocprofv3", OK, str(path))
 
 
-def _native_parts() -> tuple[Finding, Finding, Finding]:
+def _native_parts() -> tuple[Finding, ...]:
     return (
         _native("software device", native.device_library),
         _native("tracer", native.tracer_library),
         _native("rocpd writer", native.rocpd_writer),
+        _native("isolate library", native.isolate_library),
+        _native("capture library", native.capture_library),
+        _native("replay", native.replay_program),
     )
 
 

@@ -106,7 +106,8 @@ def _software(scratch: Path, options: Sequence[str]) -> Device:
         False,
         SOFTWARE_TARGET,
         f"software {SOFTWARE_TARGET}",
-        {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)} | ({"ROCM_PERF_DEVICE_OPTIONS": checked} if checked else {}),
+        {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)}
+        | ({"ROCM_PERF_DEVICE_OPTIONS": checked} if checked else {}),
         _SELECTS_PHYSICAL_GPUS + _MODEL_VARIABLES,
         (library,),
     )

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from typing import IO
 
+from rocm_perf_lab.collect.child import DeferredInterrupts, wait
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.errors import MissingInputError, ProgramFailedError, ProgramKilledError, ProgramTimeoutError
 
@@ -30,10 +31,11 @@ def execute(
     Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError or MissingInputError. Whatever ends this function,
     also KeyboardInterrupt, no process of the group is left.
     """
-    with _repeatable_input() as stdin:
+    with _repeatable_input() as stdin, DeferredInterrupts() as interrupts:
         process = _spawn(command, environment, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True)
         try:
-            status = process.wait(timeout)
+            interrupts.deliver()
+            status = wait(process, timeout)
         except subprocess.TimeoutExpired as expired:
             raise ProgramTimeoutError(command.program, expired.timeout) from expired
         finally:
@@ -50,11 +52,13 @@ def execute_attached(command: Command, environment: Mapping[str, str]) -> int:
     Ctrl-C reaches the program by way of the terminal; signals sent to this process are passed on.
     """
     process = _spawn(command, environment)
-    previous = {number: signal.signal(number, lambda received, _: process.send_signal(received))
-                for number in (signal.SIGTERM, signal.SIGHUP)}
+    previous = {
+        number: signal.signal(number, lambda received, _: process.send_signal(received))
+        for number in (signal.SIGTERM, signal.SIGHUP)
+    }
     previous[signal.SIGINT] = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        status = process.wait()
+        status = wait(process)
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)

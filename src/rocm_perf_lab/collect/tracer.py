@@ -148,9 +148,7 @@ def _check(command: Command, database: Path) -> None:
             "try again, with more free space for -o",
         )
     if not database.exists():
-        raise NoKernelsError(
-            f"{command.program} never started the ROCm runtime", "profile a program that launches GPU kernels"
-        )
+        raise NoKernelsError(f"{command.program} never started the ROCm runtime", "profile a program that launches GPU kernels")
 
 
 def _probe_space(folder: Path) -> None:

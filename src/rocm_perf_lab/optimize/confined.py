@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf_lab.collect.child import DeferredInterrupts, wait
+
 _LAUNCHER = Path(__file__).with_name("confined_launcher.py")
 _KEPT_OUTPUT = 1 << 20
 
@@ -64,7 +66,7 @@ def run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | N
     """Run to the end or to a limit; no process of it is left whatever ends this function. Standard input is empty."""
     launcher = within(command, limits)
     started = time.monotonic()
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr, DeferredInterrupts() as interrupts:
         process = subprocess.Popen(
             launcher,
             cwd=folder,
@@ -76,7 +78,8 @@ def run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | N
         )
         timed_out = False
         try:
-            process.wait(limits.seconds)
+            interrupts.deliver()
+            wait(process, limits.seconds)
         except subprocess.TimeoutExpired:
             timed_out = True
         finally:

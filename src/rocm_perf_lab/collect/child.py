@@ -1,0 +1,70 @@
+"""A child process that no signal can slip past: neither while it is being started nor while it is waited for."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from types import FrameType, TracebackType
+
+_LOOK_SECONDS = 0.5
+
+
+class DeferredInterrupts:
+    """While it is entered, SIGINT, SIGTERM and SIGHUP only wait; deliver() lets them act.
+
+    A child that is being started must be known before it can be stopped: deliver() belongs into the `try` that stops it.
+    """
+
+    def __init__(self) -> None:
+        self._received: list[int] = []
+        self._previous: dict[int, object] = {}
+
+    def __enter__(self) -> DeferredInterrupts:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if callable(signal.getsignal(number)):  # what is ignored stays so, for the child too
+                    self._previous[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._restore()
+
+    def deliver(self) -> None:
+        """From here on signals act again, first those that came meanwhile."""
+        self._restore()
+        received, self._received = self._received, []
+        for number in received:
+            signal.raise_signal(number)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self._received.append(number)
+
+    def _restore(self) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous = {}
+
+
+def wait(process: subprocess.Popen, timeout: float | None = None) -> int:
+    """The exit status. Raises subprocess.TimeoutExpired.
+
+    Popen.wait() sleeps on when a signal arrives just before it does: Python runs the handler after the system call. This
+    looks up twice a second, and still sees the end at once.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        while True:
+            left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic()))
+            if poll.poll(left * 1000):
+                return process.wait()
+            if deadline is not None and time.monotonic() >= deadline:
+                raise subprocess.TimeoutExpired(process.args, timeout)
+    finally:
+        os.close(descriptor)

@@ -53,8 +53,7 @@ def test_each_limit_has_its_end(tmp_path, code, complaint):
 
 
 def test_a_hang_ends_with_all_its_children(tmp_path):
-    code = "import subprocess, time; subprocess.Popen(['sleep', '4321.5']); print('started', flush=True); time.sleep(100)"
-    ended = python(tmp_path, code, Limits(seconds=3))
+    ended = run(["sh", "-c", "sleep 4321.5 & echo started; wait"], tmp_path, os.environ, Limits(seconds=6))
     assert ended.timed_out and "did not end" in ended.complaint and ended.stdout == b"started\n"
     assert not any(b"4321.5" in arguments for arguments in _command_lines())
 

@@ -1,0 +1,18 @@
+"""`--budget`: a number of evaluations, or a time such as 90s, 30m or 2h."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_perf_lab.errors import UsageError
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+def parse_budget(text: str) -> tuple[int | None, float | None]:
+    """(evaluations, None) or (None, seconds)."""
+    if re.fullmatch(r"[1-9]\d{0,8}", text):
+        return int(text), None
+    if (found := re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)) and float(found[1]) > 0:
+        return None, float(found[1]) * _SECONDS[found[2]]
+    raise UsageError(f"--budget {text}: neither a number of evaluations nor a time", "write 200, 90s, 30m or 2h")

@@ -1,0 +1,64 @@
+"""Results in SQLite, so that no configuration is run twice: neither by an interrupted search nor by a later one."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from rocm_perf_lab.autotune.outcome import Outcome
+from rocm_perf_lab.errors import OutputError
+
+_TABLE = """CREATE TABLE IF NOT EXISTS outcome (
+    experiment TEXT NOT NULL, configuration TEXT NOT NULL, outcome TEXT NOT NULL, PRIMARY KEY (experiment, configuration))"""
+
+
+class Cache:
+    """Of one experiment: command, binary and device as `experiment_key` puts them together. Each result is committed."""
+
+    def __init__(self, path: Path, experiment: str):
+        self._path, self._experiment, self._lock = path, experiment, threading.Lock()
+        with self._errors():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(path, check_same_thread=False, timeout=60, isolation_level=None)
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute(_TABLE)
+
+    def get(self, values: dict[str, object]) -> Outcome | None:
+        with self._lock, self._errors():
+            query = "SELECT outcome FROM outcome WHERE experiment = ? AND configuration = ?"
+            row = self._database.execute(query, (self._experiment, canonical(values))).fetchone()
+        return Outcome(**json.loads(row[0])) if row else None
+
+    def put(self, values: dict[str, object], outcome: Outcome) -> None:
+        row = (self._experiment, canonical(values), json.dumps(outcome.as_dict()))
+        with self._lock, self._errors():
+            self._database.execute("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", row)
+
+    def close(self) -> None:
+        self._database.close()
+
+    @contextlib.contextmanager
+    def _errors(self):
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise OutputError(f"the results cache {self._path} cannot be used ({error})", "choose another --cache") from error
+
+
+def canonical(values: dict[str, object]) -> str:
+    return json.dumps(values, sort_keys=True)
+
+
+def experiment_key(commands: dict[str, object], device: str, files: Iterable[Path]) -> str:
+    """Changes with the commands, the device, and the content of the files that they name: program, sources, scripts."""
+    digest = hashlib.sha256(json.dumps([commands, device], sort_keys=True).encode())
+    for path in sorted(set(files)):
+        with path.open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest() if hasattr(hashlib, "file_digest")
+                          else hashlib.sha256(stream.read()).digest())  # fmt: skip
+    return digest.hexdigest()

@@ -1,0 +1,162 @@
+"""Runs one configuration: build, measure, check. Whatever goes wrong with it is its outcome."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.autotune.outcome import BUILD_FAILED, FAILED, GPU, OK, TIMEOUT, WALL, WRONG_OUTPUT, Outcome, variation
+from rocm_perf_lab.autotune.program import Program, Words
+from rocm_perf_lab.collect.command import resolve
+from rocm_perf_lab.collect.execute import execute
+from rocm_perf_lab.errors import NoKernelsError, ProgramTimeoutError, RocmPerfError
+
+UNSTABLE_CV = 0.10
+_MOST_RUNS_FACTOR = 3  # unstable measurements are repeated up to this many times the runs asked for
+_SHOWN = 300  # characters of what a failed step said
+
+Measurement = tuple[float, dict[str, int]]
+
+
+@dataclass(frozen=True)
+class GpuTimer:
+    """ms of all kernels of one run but the HIP runtime's own, by a collector as rocm_perf_lab.collect has them."""
+
+    trace: Callable[..., None]
+    modelled: bool
+
+    name = GPU
+
+    def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output) -> Measurement:
+        """Raises NoKernelsError where only the runtime used the GPU, or nothing did."""
+        from rocm_perf_lab.analysis.symbols import symbols_of
+        from rocm_perf_lab.rocpd.reader import read_trace
+
+        database = folder / "run_results.db"
+        with (folder / "stderr").open("wb") as errors:
+            self.trace(resolve(words), environment, database, output, errors)
+        trace = read_trace(database)
+        symbols = [symbol for symbol in symbols_of(trace) if not symbol.is_runtime]
+        if not symbols:
+            raise NoKernelsError(f"{words[0]} launched no GPU kernel", "tune with `--measure wall`")
+        dispatches, longest = trace.dispatches, symbols[0]
+        resources = {
+            "vgprs": int(longest.kernel.arch_vgprs),
+            "lds_bytes": int(dispatches.lds_bytes[longest.longest]),
+            "workgroup_size": int(dispatches.workgroup[longest.longest].prod()),
+        }
+        for file in folder.glob("run_results*"):
+            file.unlink()
+        return sum(symbol.total_ns for symbol in symbols) / 1e6, resources
+
+
+@dataclass(frozen=True)
+class WallTimer:
+    """ms from start to end of the process."""
+
+    environment: Callable[[Mapping[str, str]], Mapping[str, str]] = dict
+    timeout: float | None = None
+    modelled: bool = False
+
+    name = WALL
+
+    def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output) -> Measurement:
+        command = resolve(words)
+        with (folder / "stderr").open("wb") as errors:
+            began = time.perf_counter()
+            execute(command, self.environment(environment), stdout=output, stderr=errors, timeout=self.timeout)
+            return (time.perf_counter() - began) * 1e3, {}
+
+
+class Evaluation:
+    """Of configurations of one program. runs: how often each is measured. timeout: seconds for each step.
+
+    timers: tried in this order; the first that can measure a configuration measures all, so that times are comparable.
+    """
+
+    def __init__(self, program: Program, timers: list, runs: int, timeout: float | None, scratch: Path):
+        self._program, self._timers, self._runs = program, list(timers), runs
+        self._timeout, self._scratch = timeout, scratch
+        self._deciding = threading.Lock()
+
+    def __call__(self, values: dict[str, object], extra: Mapping[str, str] | None = None) -> Outcome:
+        """extra: environment variables, such as which GPU to use."""
+        with tempfile.TemporaryDirectory(dir=self._scratch) as name:
+            folder = Path(name)
+            words = self._program.words(values, folder / "output")
+            environment = os.environ | (extra or {}) | words.environment
+            if words.build and (failed := self._step(words.build, environment, folder, BUILD_FAILED)):
+                return failed
+            try:
+                return self._measured(words, environment, folder)
+            except ProgramTimeoutError as error:
+                return Outcome(TIMEOUT, error.what)
+            except RocmPerfError as error:
+                return Outcome(FAILED, _reason(error, folder / "stderr"))
+
+    def keep(self, measure: str) -> None:
+        """Measure as an earlier result did."""
+        self._timers = [timer for timer in self._timers if timer.name == measure] or self._timers
+
+    def _measured(self, words: Words, environment: Mapping[str, str], folder: Path) -> Outcome:
+        stdout = folder / "stdout"
+        with stdout.open("wb") as stream:
+            timer, (first, resources) = self._first(words.command, environment, folder, stream)
+        if words.check and (failed := self._step(words.check, environment, folder, WRONG_OUTPUT, stdout)):
+            return failed
+        runs, wanted = [first], self._runs
+        while len(runs) < wanted:
+            runs.append(timer.measure(words.command, environment, folder, subprocess.DEVNULL)[0])
+            if len(runs) == wanted and _is_unstable(runs):
+                wanted = min(wanted + self._runs, _MOST_RUNS_FACTOR * self._runs)
+        return Outcome(OK, None, runs, timer.name, _is_unstable(runs), timer.modelled, resources)
+
+    def _first(self, command: list[str], environment: Mapping[str, str], folder: Path, output):
+        with self._deciding:
+            timers = list(self._timers)
+            if len(timers) > 1:
+                try:
+                    found = timers[0].measure(command, environment, folder, output)
+                except NoKernelsError:
+                    output.seek(0)
+                    output.truncate()
+                    timers = timers[1:]
+                    found = timers[0].measure(command, environment, folder, output)
+                self._timers = timers[:1]
+                return self._timers[0], found
+        return timers[0], timers[0].measure(command, environment, folder, output)
+
+    def _step(self, words: list[str], environment: Mapping[str, str], folder: Path, status: str, stdin: Path | None = None):
+        """The outcome if it fails, else None. A check reads the program's output."""
+        try:
+            command = resolve(words)
+            with stdin.open("rb") if stdin else open(os.devnull, "rb") as stream, (folder / "step").open("wb") as log:
+                done = subprocess.run(
+                    command.argv, executable=command.executable, env=dict(environment), stdin=stream, stdout=log,
+                    stderr=subprocess.STDOUT, timeout=self._timeout, start_new_session=True,
+                )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return Outcome(TIMEOUT, f"{words[0]} was still running after {self._timeout:g} s")
+        except (RocmPerfError, OSError) as error:
+            return Outcome(status, getattr(error, "what", None) or f"{words[0]}: {error}")
+        said = _tail(folder / "step")
+        return None if done.returncode == 0 else Outcome(status, f"{words[0]} ended with {done.returncode}: {said}")
+
+
+def _is_unstable(runs: list[float]) -> bool:
+    return (variation(runs) or 0.0) > UNSTABLE_CV
+
+
+def _reason(error: RocmPerfError, stderr: Path) -> str:
+    said = _tail(stderr)
+    return f"{error.what}: {said}" if said else error.what
+
+
+def _tail(path: Path) -> str:
+    return " ".join(path.read_text("utf-8", "replace").split())[-_SHOWN:] if path.exists() else ""

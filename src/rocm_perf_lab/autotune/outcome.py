@@ -1,0 +1,44 @@
+"""What came of one configuration. That it failed is a result like any other."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from dataclasses import dataclass, field
+
+OK, BUILD_FAILED, FAILED, TIMEOUT, WRONG_OUTPUT = "ok", "build-failed", "failed", "timeout", "wrong-output"
+STATUSES = (OK, BUILD_FAILED, FAILED, TIMEOUT, WRONG_OUTPUT)
+GPU, WALL = "gpu", "wall"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """ms: the median of `runs`, None of a configuration that failed. measure: GPU or WALL, None of one that failed.
+
+    resources: what the profiler saw of the kernel that took longest (vgprs, lds_bytes, workgroup_size); never used to prune.
+    """
+
+    status: str
+    reason: str | None = None
+    runs: list[float] = field(default_factory=list)
+    measure: str | None = None
+    unstable: bool = False
+    modelled: bool = False
+    resources: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def ms(self) -> float | None:
+        return statistics.median(self.runs) if self.status == OK else None
+
+    @property
+    def cv(self) -> float | None:
+        """Coefficient of variation of the runs; None of fewer than two."""
+        return variation(self.runs) if self.status == OK else None
+
+    def as_dict(self) -> dict[str, object]:
+        return dataclasses.asdict(self)
+
+
+def variation(runs: list[float]) -> float | None:
+    mean = statistics.fmean(runs) if len(runs) > 1 else 0.0
+    return statistics.stdev(runs) / mean if mean > 0 else None

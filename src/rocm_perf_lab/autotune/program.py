@@ -1,0 +1,64 @@
+"""The program to tune: its templates, and what a configuration makes of them. No shell is ever involved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.autotune.space_file import SpaceFile
+from rocm_perf_lab.autotune.template import DEFINES, OUTPUT, Template, text_of
+from rocm_perf_lab.errors import SpaceError
+
+
+@dataclass(frozen=True)
+class Words:
+    """Of one configuration. build, check: None where there is none. environment: variables to set."""
+
+    command: list[str]
+    build: list[str] | None
+    check: list[str] | None
+    environment: dict[str, str]
+
+
+class Program:
+    """Raises SpaceError where templates and space do not fit: a field that nothing fills, a parameter that goes nowhere."""
+
+    def __init__(self, space_file: SpaceFile, command: str, build: str | None = None, check: str | None = None):
+        self._file = space_file
+        given = {"--cmd-template": command, "--build-template": build, "--check": check}
+        self._templates = {option: Template(option, text) for option, text in given.items() if text is not None}
+        known = {*space_file.space.names, *space_file.fixed}
+        if clash := known & {OUTPUT, DEFINES}:
+            raise SpaceError(f"a parameter is called {min(clash)}, which means something else in templates", "rename it")
+        for option, template in self._templates.items():
+            template.check(known | {OUTPUT} | ({DEFINES} if option == "--build-template" else set()))
+        self._check_destinations()
+
+    def texts(self) -> dict[str, str]:
+        """The templates by option, and where each parameter goes: what results depend on besides files."""
+        return {option: template.text for option, template in self._templates.items()} | dict(self._file.destinations)
+
+    def named_files(self) -> Iterable[Path]:
+        """Files that words of the templates name: sources, scripts, the program itself where it is given by path."""
+        for template in self._templates.values():
+            for word in template.words:
+                if Path(word).is_file():
+                    yield Path(word)
+
+    def words(self, values: dict[str, object], output: Path) -> Words:
+        everything = self._file.fixed | values | {OUTPUT: str(output)}
+        to = self._file.destinations
+        defines = [f"-D{name}={text_of(value)}" for name, value in values.items() if to[name] == "define"]
+        filled = {option: template.fill(everything, defines) for option, template in self._templates.items()}
+        environment = {name: text_of(value) for name, value in values.items() if to[name] == "environment"}
+        return Words(filled["--cmd-template"], filled.get("--build-template"), filled.get("--check"), environment)
+
+    def _check_destinations(self) -> None:
+        used = set().union(*(self._templates[option].fields for option in self._templates if option != "--check"))
+        for name, to in self._file.destinations.items():
+            if to == "argument" and name not in used:
+                mend = 'write {NAME} into --cmd-template or --build-template, or give it "to": "environment"'
+                raise SpaceError(f"parameter {name} is in no template", mend)
+            if to == "define" and not {name, DEFINES} & used:
+                raise SpaceError(f"parameter {name} is a define, but --build-template has no {{defines}}", "add it")

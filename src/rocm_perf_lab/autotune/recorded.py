@@ -1,0 +1,70 @@
+"""Recorded spaces: every configuration with its time, as Kernel Tuner's caches (T1) or the T4 results format keep them.
+
+Formats: github.com/KernelTuner/kernel_tuner (cache files) and github.com/odgaard/TuningSchema (T4, results-schema.json).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.autotune.space import Configuration, Space
+from rocm_perf_lab.errors import MissingInputError, TraceError
+
+
+@dataclass(frozen=True)
+class Recording:
+    """times: by configuration, None of one that failed; in the unit of the file."""
+
+    name: str
+    space: Space
+    times: dict[Configuration, float | None]
+
+
+def read_recording(path: Path) -> Recording:
+    """Of a .json or .json.gz file in either format. Raises MissingInputError, TraceError."""
+    try:
+        data = path.read_bytes()
+        document = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    except OSError as error:
+        raise MissingInputError(f"{path} cannot be read ({error.strerror})", "name a Kernel Tuner cache or T4 file") from error
+    except (ValueError, EOFError, zlib.error) as error:
+        raise TraceError(f"{path} is not JSON ({error})", "name a whole Kernel Tuner cache or T4 file") from error
+    try:
+        rows = list(_t4(document) if "results" in document else _t1(document))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise TraceError(f"{path} is neither a Kernel Tuner cache nor a T4 file ({error!r})", "name one of these") from error
+    if not any(time is not None for _, time in rows):
+        raise TraceError(f"{path} records no time", "name a recording of configurations that ran")
+    return _recording(path.name, rows)
+
+
+def _t1(document: dict) -> Iterator[tuple[dict, float | None]]:
+    names, objective = document["tune_params_keys"], document.get("objective", "time")
+    for entry in document["cache"].values():
+        yield {name: entry[name] for name in names}, _time(entry[objective])
+
+
+def _t4(document: dict) -> Iterator[tuple[dict, float | None]]:
+    for result in document["results"]:
+        measured = {measurement["name"]: measurement["value"] for measurement in result["measurements"]}
+        valid = result["invalidity"] == "correct"
+        yield result["configuration"], _time(measured.get(result["objectives"][0])) if valid else None
+
+
+def _time(value: object) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) and value > 0 else None
+
+
+def _recording(name: str, rows: list[tuple[dict, float | None]]) -> Recording:
+    names = list(rows[0][0])
+    values = {one: sorted({row[one] for row, _ in rows}, key=lambda value: (isinstance(value, str), value)) for one in names}
+    at = {one: {value: number for number, value in enumerate(choices)} for one, choices in values.items()}
+    times = {tuple(at[one][row[one]] for one in names): time for row, time in rows}
+    return Recording(name, Space(values, members=times), times)

@@ -1,0 +1,129 @@
+"""A search space: parameters, their values, and rules. A configuration is a tuple of positions in the lists of values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+Configuration = tuple[int, ...]
+MOST_LISTED = 10_000_000
+
+_PATIENCE = 200  # draws for each configuration wanted, before the space is listed instead
+_LEAST_DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class Rule:
+    """holds(values by name): needs no other parameters than `names`."""
+
+    names: frozenset[str]
+    holds: Callable[[Mapping[str, object]], bool]
+
+
+class Space:
+    """values: the choices by parameter. fixed: what rules may name besides. members: if given, the only valid ones."""
+
+    def __init__(
+        self,
+        values: Mapping[str, Sequence[object]],
+        rules: Iterable[Rule] = (),
+        fixed: Mapping[str, object] | None = None,
+        members: Collection[Configuration] | None = None,
+    ):
+        self.names = tuple(values)
+        self.values = tuple(tuple(choices) for choices in values.values())
+        self.sizes = tuple(map(len, self.values))
+        self.product = math.prod(self.sizes)
+        self._fixed = dict(fixed or {})
+        self._members = None if members is None else frozenset(members)
+        self._rules: list[list[Rule]] = [[] for _ in range(len(self.names) + 1)]
+        position = {name: number for number, name in enumerate(self.names, start=1)}
+        for rule in rules:  # at the parameter after which it can be judged
+            self._rules[max((position.get(name, 0) for name in rule.names), default=0)].append(rule)
+
+    def named(self, configuration: Configuration) -> dict[str, object]:
+        """The values by name, without the fixed ones."""
+        return {
+            name: choices[at] for name, choices, at in zip(self.names, self.values, configuration, strict=True)
+        }
+
+    def position(self, values: Mapping[str, object]) -> Configuration:
+        """The configuration of which named() gives `values`."""
+        return tuple(choices.index(values[name]) for name, choices in zip(self.names, self.values, strict=True))
+
+    def __contains__(self, configuration: Configuration) -> bool:
+        if self._members is not None:
+            return configuration in self._members
+        values = self._fixed | self.named(configuration)
+        return all(rule.holds(values) for rules in self._rules for rule in rules)
+
+    def __iter__(self) -> Iterator[Configuration]:
+        """Every valid configuration, lazily, in lexicographic order."""
+        if self._members is not None:
+            yield from sorted(self._members)
+        elif all(rule.holds(self._fixed) for rule in self._rules[0]):
+            yield from self._extend((), dict(self._fixed))
+
+    def _extend(self, head: Configuration, values: dict[str, object]) -> Iterator[Configuration]:
+        depth = len(head)
+        if depth == len(self.names):
+            yield head
+            return
+        for at, value in enumerate(self.values[depth]):
+            values[self.names[depth]] = value
+            if all(rule.holds(values) for rule in self._rules[depth + 1]):
+                yield from self._extend((*head, at), values)
+
+    def is_empty(self) -> bool:
+        return next(iter(self), None) is None
+
+    @cached_property
+    def listed(self) -> np.ndarray | None:
+        """All valid configurations, (count, parameters) of int16; None if there are more than MOST_LISTED."""
+        rows, blocks = [], []
+        for number, configuration in enumerate(self, start=1):
+            if number > MOST_LISTED:
+                return None
+            rows.append(configuration)
+            if len(rows) == 100_000:  # tuples take ten times the memory
+                blocks.append(np.array(rows, np.int16))
+                rows = []
+        blocks.append(np.array(rows, np.int16).reshape(-1, len(self.names)))
+        return np.concatenate(blocks)
+
+    def sample(
+        self, generator: np.random.Generator, count: int, exclude: Collection[Configuration] = frozenset()
+    ) -> list[Configuration]:
+        """Up to `count` different valid configurations outside `exclude`, every one of them equally likely."""
+        found: dict[Configuration, None] = {}
+        draws = _PATIENCE * count + _LEAST_DRAWS
+        while len(found) < count and draws > 0:
+            block = generator.integers(0, self.sizes, (min(draws, 4 * count + 16), len(self.sizes)))
+            draws -= len(block)
+            for configuration in map(tuple, block.tolist()):
+                if len(found) < count and configuration not in found and configuration not in exclude and configuration in self:
+                    found[configuration] = None
+        if len(found) < count and self.listed is not None:
+            rest = [row for row in map(tuple, self.listed.tolist()) if row not in exclude and row not in found]
+            chosen = generator.permutation(len(rest))[: count - len(found)]
+            found |= {rest[at]: None for at in chosen}
+        return list(found)
+
+    def pool(self, generator: np.random.Generator, most: int) -> tuple[np.ndarray, bool]:
+        """(configurations, whether these are all): all valid ones, or `most` drawn from them if there are more."""
+        if self.product <= MOST_LISTED // 10 and self.listed is not None and len(self.listed) <= most:
+            return self.listed, True
+        sampled = self.sample(generator, most)
+        return np.array(sampled, np.int16).reshape(-1, len(self.names)), len(sampled) < most
+
+    def neighbours(self, configuration: Configuration) -> Iterator[Configuration]:
+        """Valid configurations that differ in one parameter."""
+        for place, size in enumerate(self.sizes):
+            for at in range(size):
+                other = (*configuration[:place], at, *configuration[place + 1 :])
+                if at != configuration[place] and other in self:
+                    yield other

@@ -1,0 +1,112 @@
+"""The space file: JSON, checked against a schema, turned into a Space."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from rocm_perf_lab.autotune.expression import Expression
+from rocm_perf_lab.autotune.space import Rule, Space
+from rocm_perf_lab.errors import MissingInputError, SpaceError
+
+Value = bool | int | float | str
+Destination = Literal["argument", "environment", "define"]
+_TYPES = {"int": int, "float": (int, float), "bool": bool, "str": str}
+_MEND = "see the user guide on space files"
+
+
+class Parameter(BaseModel):
+    """values: the choices. type: what each must be. default: the one that results are compared with. to: how it is passed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    values: list[Value] = Field(min_length=1, max_length=32_000)
+    type: Literal["int", "float", "bool", "str"] | None = None
+    default: Value | None = None
+    to: Destination = "argument"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Parameter:
+        if self.type is not None:
+            for value in self.values:
+                if not isinstance(value, _TYPES[self.type]) or (isinstance(value, bool) and self.type != "bool"):
+                    raise ValueError(f"{value!r} is not of type {self.type}")
+        if len(set(map(json.dumps, self.values))) < len(self.values):
+            raise ValueError("a value is listed twice")
+        if self.default is not None and self.default not in self.values:
+            raise ValueError(f"default {self.default!r} is not among the values")
+        return self
+
+
+class SpaceDocument(BaseModel):
+    """parameters: name -> values, or name -> Parameter. fixed: name -> the one value. constraints: expressions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    parameters: dict[str, list[Value] | Parameter] = Field(min_length=1)
+    fixed: dict[str, Value] = {}
+    constraints: list[str] = []
+
+    @model_validator(mode="after")
+    def _names(self) -> SpaceDocument:
+        for name in (*self.parameters, *self.fixed):
+            if not (name.isascii() and name.isidentifier()):
+                raise ValueError(f"{name!r} is not a name (letters, digits and _)")
+        if both := self.parameters.keys() & self.fixed.keys():
+            raise ValueError(f"{min(both)} is both a parameter and fixed")
+        return self
+
+
+@dataclass(frozen=True)
+class SpaceFile:
+    """defaults: of every parameter, or None unless all have one. destinations: of parameters; fixed ones are arguments."""
+
+    space: Space
+    fixed: dict[str, Value]
+    destinations: dict[str, Destination]
+    defaults: dict[str, Value] | None
+
+
+def read_space(path: Path) -> SpaceFile:
+    """Raises MissingInputError, SpaceError: for what is no such file, and for a space without a valid configuration."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        document = SpaceDocument.model_validate(content)
+    except OSError as error:
+        raise MissingInputError(f"{path} cannot be read ({error.strerror})", "check the path given to --space") from error
+    except ValidationError as error:
+        raise SpaceError(f"{path}: {_first(error)}", _MEND) from error
+    except ValueError as error:
+        raise SpaceError(f"{path} is not JSON ({error})", _MEND) from error
+    parameters = _parameters(path, document)
+    known = parameters.keys() | document.fixed.keys()
+    rules = []
+    for text in document.constraints:
+        expression = Expression(text, dict.fromkeys(known))
+        rules.append(Rule(frozenset(expression.names), expression))
+    space = Space({name: parameter.values for name, parameter in parameters.items()}, rules, document.fixed)
+    if space.is_empty():
+        raise SpaceError(f"{path}: no configuration fulfils all constraints", "loosen one of them")
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    complete = None not in defaults.values()
+    destinations = {name: parameter.to for name, parameter in parameters.items()}
+    return SpaceFile(space, document.fixed, destinations, defaults if complete else None)
+
+
+def _parameters(path: Path, document: SpaceDocument) -> dict[str, Parameter]:
+    try:
+        return {
+            name: Parameter(values=given) if isinstance(given, list) else given for name, given in document.parameters.items()
+        }
+    except ValidationError as error:
+        raise SpaceError(f"{path}: {_first(error)}", _MEND) from error
+
+
+def _first(error: ValidationError) -> str:
+    """The first complaint, of several, that is not about a form that was not meant."""
+    complaints = [one for one in error.errors() if one["type"] not in ("list_type", "model_type")] or error.errors()
+    where = ".".join(str(part) for part in complaints[0]["loc"] if part not in ("Parameter", "list[union[bool,int,float,str]]"))
+    what = "unknown key" if complaints[0]["type"] == "extra_forbidden" else complaints[0]["msg"].removeprefix("Value error, ")
+    return f"{where}: {what}" if where else what

@@ -1,0 +1,13 @@
+"""Uniformly random, without repetition: the control that others are measured against."""
+
+from __future__ import annotations
+
+from rocm_perf_lab.autotune.space import Configuration
+from rocm_perf_lab.autotune.strategies import Strategy
+
+_BATCH = 64
+
+
+class Search(Strategy):
+    def ask(self) -> list[Configuration]:
+        return self.space.sample(self.generator, _BATCH, self.times.keys())

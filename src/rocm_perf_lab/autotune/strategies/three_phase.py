@@ -1,0 +1,88 @@
+"""Seed, predict, prune and confirm: a quadratic model of a space-filling sample says what is worth a run."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rocm_perf_lab.autotune import features
+from rocm_perf_lab.autotune.space import Configuration
+from rocm_perf_lab.autotune.strategies import Strategy
+
+LEAST_SEEDS = 10
+TRUSTED_R2 = 0.75
+_POOL = 100_000
+_BATCH = 16
+_FOLDS = 5
+_TILE = ("BLOCK_M", "BLOCK_N")
+_BESIDES_TILE = ("BLOCK_K", "num_warps", "num_stages", "threads_per_block")
+
+
+class Search(Strategy):
+    """The model's R2 is that of predictions for configurations left out of the fit (five folds)."""
+
+    _model: dict[str, object] = {}
+    _queue: list[Configuration] | None = None
+
+    def ask(self) -> list[Configuration]:
+        if not self.times:
+            return self._seeds()
+        if self._queue is None:
+            self._queue = self._predicted_order()
+        batch, self._queue = self._queue[:_BATCH], self._queue[_BATCH:]
+        return batch
+
+    def model(self) -> dict[str, object]:
+        return self._model
+
+    def _seeds(self) -> list[Configuration]:
+        """Points of a Halton sequence that are valid, then random ones if these are too few."""
+        from scipy.stats import qmc
+
+        pool, complete = self.space.pool(self.generator, _POOL)
+        size = min(self.options.budget, len(pool) if complete else self.space.product)
+        count = max(LEAST_SEEDS, math.ceil(self.options.seed_fraction * size))
+        sizes = np.array(self.space.sizes)
+        points = qmc.Halton(len(sizes), rng=self.generator).random(50 * count)
+        chosen = dict.fromkeys(tuple(row) for row in (points * sizes).astype(int).tolist() if tuple(row) in self.space)
+        seeds = list(chosen)[:count]
+        return seeds + self.space.sample(self.generator, count - len(seeds), set(seeds))
+
+    def _predicted_order(self) -> list[Configuration]:
+        pool = [row for row in map(tuple, self.space.pool(self.generator, _POOL)[0].tolist()) if row not in self.times]
+        good = {row: time for row, time in self.times.items() if time is not None}
+        if len(good) < _FOLDS or not pool:
+            warning = "too few configurations ran to fit a model: nothing is pruned"
+            self._model = {"r2": None, "residual": None, "warning": warning}
+            return [pool[at] for at in self.generator.permutation(len(pool))]
+        regression, times = self._fit(good)
+        predicted = regression.predict(self._features(pool))
+        order = np.argsort(predicted, kind="stable")
+        if self._model["r2"] >= TRUSTED_R2:
+            order = order[predicted[order] <= self.options.prune_factor * times.min()]
+        return [pool[at] for at in order]
+
+    def _fit(self, good: dict[Configuration, float]):
+        from sklearn.linear_model import LinearRegression
+        from sklearn.metrics import r2_score
+        from sklearn.model_selection import cross_val_predict
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+        known, times = self._features(list(good)), np.array(list(good.values()))
+        regression = make_pipeline(StandardScaler(), PolynomialFeatures(2), LinearRegression())
+        left_out = cross_val_predict(regression, known, times, cv=_FOLDS)
+        r2 = float(r2_score(times, left_out))
+        self._model = {"r2": r2, "residual": float(np.sqrt(np.mean((times - left_out) ** 2)))}
+        if r2 < TRUSTED_R2:
+            self._model["warning"] = f"R2 of {r2:.2f} is below {TRUSTED_R2}: the model is not trusted and nothing is pruned"
+        return regression.fit(known, times), times
+
+    def _features(self, configurations: list[Configuration]) -> np.ndarray:
+        values = features.numeric(self.space, np.array(configurations))
+        names = self.space.names
+        if not all(name in names for name in _TILE):
+            return values
+        tile = values[:, names.index("BLOCK_M")] * values[:, names.index("BLOCK_N")]
+        return np.column_stack([tile, tile**2, *(values[:, names.index(name)] for name in _BESIDES_TILE if name in names)])

@@ -1,0 +1,82 @@
+"""`rocm-perf autotune`: find the best configuration of a program with the fewest runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.program_arguments import device_option
+from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.errors import UsageError
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+@click.command()
+@click.option("--space", type=_FILE, metavar="FILE", help="The space: parameters, values, constraints; JSON.")
+@click.option("--cmd-template", "cmd", metavar="TEMPLATE", help="The command to time, with {NAME} for parameters.")
+@click.option("--build-template", "build", metavar="TEMPLATE", help="The command that builds {output} first.")
+@click.option("--check", metavar="TEMPLATE", help="A command that reads the program's output and fails if it is wrong.")
+@click.option("--simulate", type=_FILE, metavar="FILE", help="Search a Kernel Tuner cache or T4 file; nothing runs.")
+@click.option(
+    "--strategy", type=click.Choice(("sequential", "three-phase", "random")), default="sequential", show_default=True,
+    help="How to search.",
+)  # fmt: skip
+@click.option("--budget", metavar="N|TIME", help="Evaluations at most, or a time: 200, 90s, 2h.  [default: all]")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random numbers.")
+@click.option(
+    "--seed-fraction", type=click.FloatRange(0, 1, min_open=True), default=0.2, show_default=True,
+    help="three-phase: how much of the budget is the first sample.",
+)  # fmt: skip
+@click.option(
+    "--prune-factor", type=click.FloatRange(min=1), default=1.75, show_default=True,
+    help="three-phase: what is predicted to be this much slower than the best of the sample is not run.",
+)  # fmt: skip
+@click.option(
+    "--workers", type=click.IntRange(1, 256), default=1, show_default=True, help="How many to evaluate at once, each on a GPU."
+)
+@device_option
+@click.option("--measure", type=click.Choice(("auto", "gpu", "wall")), default="auto", show_default=True,
+              help="gpu: time in kernels; wall: time of the process; auto: gpu if the program launches kernels.")  # fmt: skip
+@click.option("--runs", type=click.IntRange(1, 1000), help="How often to measure each.  [default: 3; modelled times 1]")
+@click.option("--timeout", type=_POSITIVE, metavar="SECONDS", help="For each build, run and check.")
+@click.option("--cache", type=_FILE, default=Path(".rocm-perf-autotune.db"), show_default=True, metavar="FILE",
+              help="Where results are kept and reused from.")  # fmt: skip
+@click.option("--no-cache", is_flag=True, help="Neither reuse nor keep results.")
+@click.option("--write-config", type=_FILE, metavar="FILE", help="Write the best configuration as JSON.")
+@click.option("--write-t4", type=_FILE, metavar="FILE", help="Write all results in the T4 format of Kernel Tuner.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@debug_option
+def command(
+    space: Path | None, cmd: str | None, build: str | None, check: str | None, simulate: Path | None, strategy: str,
+    budget: str | None, seed: int, seed_fraction: float, prune_factor: float, workers: int, device: str, measure: str,
+    runs: int | None, timeout: float | None, cache: Path, no_cache: bool, write_config: Path | None, write_t4: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Find the configuration with which a program is fastest.
+
+    No configuration runs twice: results are kept, an interrupted search goes on where it was, and another reuses them.
+    """
+    if simulate is None and (space is None or cmd is None):
+        raise UsageError("--space or --cmd-template is missing", "give both, or --simulate FILE")
+    if simulate is not None and (space or cmd or build or check):
+        raise UsageError("--simulate runs nothing and brings its own space", "leave out --space and the templates")
+    from rocm_perf_lab.autotune import results
+    from rocm_perf_lab.autotune.session import Request, autotune
+    from rocm_perf_lab.autotune.tune import best_of
+
+    request = Request(
+        strategy=strategy, seed=seed, budget=budget, seed_fraction=seed_fraction, prune_factor=prune_factor, workers=workers,
+        space=space, command=cmd, build=build, check=check, simulate=simulate, device=device, measure=measure, runs=runs,
+        timeout=timeout, cache=None if no_cache else cache,
+    )  # fmt: skip
+    result = autotune(request, note)
+    if write_config:
+        results.write_json(write_config, result.fixed | best_of(result.evaluated).values)
+    if write_t4:
+        results.write_json(write_t4, results.t4(result))
+    click.echo(json.dumps(results.document(result), indent=2, allow_nan=False) if as_json else "\n".join(results.table(result)))

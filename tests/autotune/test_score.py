@@ -1,0 +1,89 @@
+"""Recordings, the score by hand and by simulation of random search."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from rocm_perf_lab.autotune.recorded import read_recording
+from rocm_perf_lab.autotune.score import Scale
+from rocm_perf_lab.autotune.simulation import simulate
+from rocm_perf_lab.autotune.strategies import Options
+from rocm_perf_lab.errors import TraceError
+
+
+def test_the_score_by_hand():
+    """Times 1, 2, 3, 4: the first of random search is 2.5 on average, the best of two 5/3, of three 5/4, of four 1.
+
+    The median is 2.5; 95 % of the way to 1 is 1.075, which random search expects to reach with the fourth.
+    """
+    scale = Scale([3, 1, 4, 2])
+    assert scale.budget == 4
+    assert scale.expected == pytest.approx([5 / 2, 5 / 3, 5 / 4, 1])
+    # 2 at once, then 1: (0.5/1.5 + (5/3 - 1)/(2/3) + 1 + 0) / 4, the last because there is nothing left to win.
+    assert scale.score([2, 1, 3, 4]) == pytest.approx((1 / 3 + 1 + 1 + 0) / 4)
+    assert scale.score([1]) == pytest.approx(3 / 4)
+
+
+def test_random_search_scores_zero_on_average_over_all_orders():
+    times = [5.0, 1.0, None, 2.0, 2.0, 9.0]
+    scale = Scale(times, 0.8)
+    assert np.mean([scale.score(order) for order in itertools.permutations(times)]) == pytest.approx(0, abs=1e-12)
+
+
+def t1(entries):
+    return {"tune_params_keys": ["a", "b"], "objective": "time",
+            "cache": {f"{a},{b}": {"a": a, "b": b, "time": time} for a, b, time in entries}}  # fmt: skip
+
+
+def t4(entries):
+    def result(a, b, time):
+        failed = isinstance(time, str)
+        measurements = [] if failed else [{"name": "time", "value": time}]
+        return {"configuration": {"a": a, "b": b}, "invalidity": "compile" if failed else "correct",
+                "objectives": ["time"], "measurements": measurements}  # fmt: skip
+
+    return {"results": [result(*entry) for entry in entries]}
+
+
+ENTRIES = [(1, "x", 3.0), (1, "y", 1.0), (2, "x", "CompilationFailedConfig")]
+
+
+@pytest.mark.parametrize("form", [t1, t4])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_both_formats(tmp_path, form, pack):
+    path = tmp_path / "cache"
+    path.write_bytes(pack(json.dumps(form(ENTRIES)).encode()))
+    recording = read_recording(path)
+    found = {tuple(recording.space.named(row).values()): time for row, time in recording.times.items()}
+    assert found == {(1, "x"): 3.0, (1, "y"): 1.0, (2, "x"): None}
+    assert sorted(recording.space) == sorted(recording.times)
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"results": []}', b'{"results": [1]}', b"\x1f\x8b12", b'"results"'])
+def test_other_files_are_refused(tmp_path, content):
+    (tmp_path / "cache").write_bytes(content)
+    with pytest.raises(TraceError):
+        read_recording(tmp_path / "cache")
+
+
+@pytest.fixture(scope="module")
+def dedispersion(shared_data):
+    path = shared_data / "autotune" / "dedispersion_W6600.json.gz"
+    if not path.exists():
+        pytest.skip(f"no {path}")
+    return read_recording(path)
+
+
+def test_the_budget_of_a_recorded_space(dedispersion):
+    assert Scale(dedispersion.times.values()).budget == 2334  # as published of it
+
+
+def test_the_sequential_strategy_is_ahead_of_random_search(dedispersion):
+    scale = Scale(dedispersion.times.values())
+    trace, _ = simulate(dedispersion, "sequential", 0, Options(200))
+    assert min(trace) < scale.expected[400]  # of random search with twice the evaluations

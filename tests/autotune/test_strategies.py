@@ -1,0 +1,110 @@
+"""Every strategy on random spaces: what must hold whatever it proposes."""
+
+from __future__ import annotations
+
+import math
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rocm_perf_lab.autotune.cache import Cache
+from rocm_perf_lab.autotune.expression import Expression
+from rocm_perf_lab.autotune.outcome import FAILED, OK, Outcome
+from rocm_perf_lab.autotune.space import Rule, Space
+from rocm_perf_lab.autotune.strategies import STRATEGIES, Options, create
+from rocm_perf_lab.autotune.tune import Search, best_of
+
+VALUES = {"x": [1, 2, 4, 8, 16], "y": [1, 2, 3, 4, 5, 6], "z": ["left", "right"], "w": [0, 1, 2]}
+every_strategy = pytest.mark.parametrize("name", STRATEGIES)
+
+
+def space_of(limit: int) -> Space:
+    expression = Expression(f"x * y <= {limit}", VALUES)
+    return Space(VALUES, [Rule(frozenset(expression.names), expression)])
+
+
+def evaluate(values, _worker=0) -> Outcome:
+    """Fails for w == 1, which would be the fastest otherwise."""
+    if values["w"] == 1:
+        return Outcome(FAILED, "fails")
+    ms = 1 + abs(math.log2(values["x"]) - 2) + abs(values["y"] - 3) + (values["z"] == "left") + values["w"]
+    return Outcome(OK, None, [ms], "wall")
+
+
+def run(name, limit, seed, budget, workers=1, cache=None, evaluate=evaluate):
+    space = space_of(limit)
+    search = Search(space, create(name, space, seed, Options(budget)), evaluate, cache, budget, workers=workers)
+    return space, search.run()
+
+
+@every_strategy
+@settings(max_examples=6)
+@given(limit=st.integers(1, 96), seed=st.integers(0, 1000), budget=st.integers(1, 200))
+def test_what_always_holds(name, limit, seed, budget):
+    space, found = run(name, limit, seed, budget)
+    rows = [tuple(one.values.items()) for one in found]
+    assert len(set(rows)) == len(rows) <= budget
+    assert all(one.values["x"] * one.values["y"] <= limit for one in found)
+    if name != "three-phase":  # which prunes
+        assert len(rows) == min(budget, len(space.listed))
+    best = best_of(found)
+    assert best is None or (best.outcome.status == OK and best.values["w"] != 1)
+    assert best is not None or all(one.outcome.status == FAILED for one in found)
+    assert [one.values for one in run(name, limit, seed, budget, workers=3)[1]] == [one.values for one in found]
+
+
+@every_strategy
+def test_another_seed_is_another_trace(name):
+    assert run(name, 96, 1, 30)[1] != run(name, 96, 2, 30)[1]
+
+
+@every_strategy
+def test_an_interrupted_search_goes_on_without_repeating(name, tmp_path):
+    ran = []
+
+    def counted(values, _worker):
+        if len(ran) == 25 and not interrupted:
+            interrupted.append(True)
+            raise KeyboardInterrupt
+        ran.append(tuple(values.items()))
+        return evaluate(values)
+
+    interrupted = []
+    with pytest.raises(KeyboardInterrupt):
+        run(name, 96, 5, 60, cache=Cache(tmp_path / "cache.db", "key"), evaluate=counted)
+    resumed = run(name, 96, 5, 60, cache=Cache(tmp_path / "cache.db", "key"), evaluate=counted)[1]
+    assert len(set(ran)) == len(ran) == len(resumed)
+    assert sum(one.reused for one in resumed) == 25
+    assert [one.values for one in resumed] == [one.values for one in run(name, 96, 5, 60)[1]]
+
+
+def test_another_experiment_reuses_nothing(tmp_path):
+    path = tmp_path / "cache.db"
+    run("random", 96, 0, 10, cache=Cache(path, "one"))
+    assert not any(one.reused for one in run("random", 96, 0, 10, cache=Cache(path, "other"))[1])
+
+
+def test_a_model_that_fits_badly_prunes_nothing():
+    def noise(values, _worker=0):
+        return Outcome(OK, None, [1 + zlib.crc32(repr(values).encode()) % 1000], "wall")
+
+    space = space_of(96)
+    strategy = create("three-phase", space, 0, Options(1000))
+    found = Search(space, strategy, noise, None, 1000).run()
+    assert strategy.model()["r2"] < 0.75 and "not trusted" in strategy.model()["warning"]
+    assert len(found) == len(space.listed)
+
+
+def test_a_model_that_fits_prunes_what_is_slow():
+    def smooth(values, _worker=0):
+        return Outcome(OK, None, [1.0 + (values["y"] - 3) ** 2], "wall")
+
+    space = space_of(96)
+    strategy = create("three-phase", space, 0, Options(1000))
+    found = Search(space, strategy, smooth, None, 1000).run()
+    seeds = math.ceil(0.2 * len(space.listed))
+    assert strategy.model()["r2"] > 0.99
+    assert {one.values["y"] for one in found[seeds:]} == {3}
+    assert sum(one.values["y"] == 3 for one in found) == sum(row[1] == 2 for row in space)

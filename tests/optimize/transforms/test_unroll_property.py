@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +14,9 @@ from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, unroll
 
 pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
-COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942")
+# With hipcc's default, contraction across statements, the compiler chooses anew after unrolling which product to fuse: the
+# gate, not the transformation, finds those that differ (test_a_change_of_fused_operations_is_rejected).
+COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-ffp-contract=on")
 FACTORS = (2, 3, 4, 8)  # all loops of a program take the same
 
 
@@ -56,3 +59,14 @@ def test_unrolled_loops_give_the_same_bits_and_forbidden_ones_stay(tmp_path, nat
 @pytest.mark.parametrize("seed", range(2, 22))
 def test_hundreds_of_kernels(seed, tmp_path, native_dir, rocm_perf_in):
     assert check(seed, 24, tmp_path, rocm_perf_in) >= 8
+
+
+def test_a_change_of_fused_operations_is_rejected(tmp_path, native_dir, rocm_perf_in):
+    """Kernel k5 of seed 3 is one whose unrolled form fuses other products with hipcc's default contraction."""
+    (tmp_path / "program.hip").write_text(generate(3, 6).text)
+    options = ["--device", "gfx942", "--build", "hipcc -O2 -nogpuinc SOURCE -o BINARY", "--kernel", r"^k5\(", "--factors", "8"]
+    words = ["optimize", *options, "--max-iters", "1", "--auto-approve", "--json", "program.hip", "./program"]
+    outcome = json.loads(rocm_perf_in(tmp_path, *words).stdout)
+    rejections = [step for one in outcome["proposals"] for step in one["verdict"]["steps"] if step["outcome"] == "rejected"]
+    assert not outcome["accepted"] and [step["step"] for step in rejections] == ["equivalence"], rejections
+    assert "bytes differ" in rejections[0]["reason"]

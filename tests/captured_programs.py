@@ -16,13 +16,17 @@ from rocm_perf_lab.isolate import Capture, capture
 PROGRAMS = Path(__file__).parent / "programs" / "isolate"
 DEVICE = "gfx942"
 
+# Two folders use these fixtures, and to pytest they are fixtures of their own in each.
+_PROGRAMS_MADE: dict[tuple, Path] = {}
+_CAPTURES_MADE: dict[tuple, Capture] = {}
+
 
 @pytest.fixture(scope="session")
 def compiled(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """compiled("library", "-shared", suffix=".so"): that HIP source (a name or a path) with these flags."""
     if shutil.which("hipcc") is None:
         pytest.skip("no hipcc: these tests compile HIP programs")
-    folder, made = tmp_path_factory.mktemp("compiled"), {}
+    folder, made = tmp_path_factory.mktemp("compiled"), _PROGRAMS_MADE
 
     def compile_once(source: str | Path, *flags: str, suffix: str = "") -> Path:
         key = (source, flags)
@@ -69,7 +73,7 @@ def run_plainly(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subpr
 @pytest.fixture(scope="session")
 def captured(testbed, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Capture]:
     """captured("vcopy", "vecCopy", 1, "-n", "1000"): dispatch 1 of vecCopy in that program with these arguments."""
-    made: dict[tuple, Capture] = {}
+    made = _CAPTURES_MADE
 
     def make(program: str | Path, kernel: str, dispatch: int = 0, *arguments: object, **options) -> Capture:
         key = (program, kernel, dispatch, arguments, tuple(sorted(options.items())))

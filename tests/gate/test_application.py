@@ -1,0 +1,85 @@
+"""The whole program with a candidate: output, exit status and time decide; a program that varies by itself is said so."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.gate.application import Application, ApplicationOptions
+from rocm_perf_lab.gate.verdict import Outcome
+
+SOURCE = Path(__file__).with_name("program.hip").read_text()
+PRINT = '  printf("%g\\n", last);\n'
+VARIANTS = {
+    "baseline": SOURCE,
+    "prints otherwise": SOURCE.replace(PRINT, '  printf("%g!\\n", last);\n'),
+    "fails": SOURCE.replace("  launch(33, 64, 2.0f, 7);\n", "  launch(33, 64, 2.0f, 7);\n  return 3;\n"),
+    "is slower": SOURCE.replace("i < width; ++i) {", "i < width; ++i) {\n    __builtin_amdgcn_s_sleep(8);"),
+    "prints its process id": SOURCE.replace(PRINT, PRINT + '  printf("%d\\n", getpid());\n').replace(
+        "int printf(", "int getpid();\nint printf("
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory, native_dir):
+    if shutil.which("hipcc") is None:
+        pytest.skip("no hipcc")
+    folder = tmp_path_factory.mktemp("application")
+
+    def built(name: str) -> Path:
+        path = folder / name.replace(" ", "_") / "program"
+        if not path.exists():
+            assert name == "baseline" or VARIANTS[name] != SOURCE
+            path.parent.mkdir()
+            command = ["hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", path.with_suffix(".hip"), "-o", path]
+            path.with_suffix(".hip").write_text(VARIANTS[name])
+            subprocess.run(command, check=True)
+        return path
+
+    return built
+
+
+@pytest.fixture(scope="module")
+def application(program, tmp_path_factory):
+    return Application(program("baseline"), (), tmp_path_factory.mktemp("runs"), ApplicationOptions(device="gfx942"))
+
+
+def test_the_same_program_passes(application, program):
+    verdict = application.check(program("baseline"))
+    assert verdict.outcome is Outcome.PASSED and application.reproducible
+    before, after = verdict.evidence["runtime_ms"]
+    assert before == after > 0 and verdict.evidence["timing"] == "modelled" and verdict.evidence["counters"] == {}
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("prints otherwise", "line 1 is"),
+        ("fails", "status 3"),
+        ("is slower", "beyond 5%"),
+    ],
+)
+def test_what_the_program_does_otherwise_is_rejected(application, program, name, words):
+    verdict = application.check(program(name))
+    assert verdict.outcome is Outcome.REJECTED and words in verdict.reason
+
+
+def test_output_that_varies_by_itself_is_not_compared_and_said_so(program, tmp_path):
+    own = Application(program("prints its process id"), (), tmp_path, ApplicationOptions(device="gfx942"))
+    verdict = own.check(program("baseline"))
+    assert verdict.outcome is Outcome.PASSED and "differs between runs of the baseline" in verdict.reason
+    assert not own.reproducible and not verdict.evidence["stdout_compared"]
+
+
+def test_a_check_takes_the_place_of_the_comparison(program, tmp_path):
+    check = (sys.executable, "-c", "import sys; sys.exit('wrong' if '!' in sys.stdin.read() else 0)")
+    own = Application(program("baseline"), (), tmp_path / "a", ApplicationOptions(check=check, device="gfx942"))
+    assert "--check rejects its output: exit status 1, wrong" in own.check(program("prints otherwise")).reason
+    with pytest.raises(UsageError, match="rejects the unchanged program"):
+        Application(program("prints otherwise"), (), tmp_path / "b", ApplicationOptions(check=check, device="gfx942"))

@@ -3,11 +3,11 @@
     python benchmarks/replay.py [--sizes 1M,100M,4G] [--launches N] [--folder DIR] [--rounds N]
 
 The program has one buffer of random bytes; its kernel changes a word in every page, so that each iteration must restore all
-of them. All peers run in the same minutes on the same machine; sizes from 1 GiB on in one round only. Prints JSON; figures are medians of the rounds, with the
-smallest and the largest beside them.
+of them. All peers run in the same minutes on the same machine; sizes from 1 GiB on in one round only. Prints JSON; figures
+are medians of the rounds, with the smallest and the largest beside them.
 
-capture: bytes written before the kernel, per second, in the program's own process, zeros and repetitions not counted; dd: as many bytes
-of zeros to the same folder, in blocks of 16 MiB. Neither waits for the disk itself where the page cache has room.
+capture: bytes written before the kernel, per second, in the program's own process, zeros and repetitions not counted; dd: as
+many bytes of zeros to the same folder, in blocks of 16 MiB. Neither waits for the disk itself where the page cache has room.
 restore: the buffer's bytes per second, of bringing memory back between iterations; memcpy: a copy as large.
 iterations: replayed with restoring, without (--no-recopy), and launched by the HIP program, each with its wait.
 """

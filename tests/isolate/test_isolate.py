@@ -143,7 +143,8 @@ def test_memory_that_was_never_touched_takes_none(features, native_dir, tmp_path
     from rocm_perf_lab.collect import device as devices
 
     device = devices.select("gfx942", tmp_path)
-    environment = device.environment(os.environ, (native_dir / "lib" / "librocmperf_isolate.so",)) | {"ISOLATE_KERNEL": "accumulate"}
+    environment = device.environment(os.environ, (native_dir / "lib" / "librocmperf_isolate.so",))
+    environment |= {"ISOLATE_KERNEL": "accumulate"}
     process = subprocess.Popen([features, "untouched"], env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = status

@@ -121,7 +121,7 @@ afterwards. Exit status 0: as captured; 1: different; 2: it cannot run, for inst
 
 - kernel: `{capture.symbol}`
 - grid {packet["grid"]} work-items in workgroups of {packet["workgroup"]}
-- captured from `{origin["program"]}` on {origin["device"] or "a GPU"}: dispatch {origin["dispatch_index"]} of those that matched
+- captured from `{origin["program"]}` on {origin["device"] or "a GPU"}: dispatch {origin["dispatch_index"]} that matched
 - GPU time then: {capture.gpu_time_ns / 1e6:.6f} ms ({origin["timing"]})
 {missing}
 Files: `reproducer.cpp` (the program), `case.h` (regions and packet), `memory/` (each region before the kernel, and after it

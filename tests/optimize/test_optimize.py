@@ -98,10 +98,18 @@ def test_a_dry_run_judges_and_writes_nothing(folder, tmp_path, rocm_perf_in):
 
 
 @pytest.mark.slow
-def test_the_naive_softmax_gains(repository, tmp_path, rocm_perf_in, native_dir):
-    for name in ("softmax.hip", "check.h"):
-        shutil.copy(repository / "testbed" / name, tmp_path)
-    subprocess.run(["hipcc", "-O3", "-g", "--offload-arch=gfx942", "softmax.hip", "-o", "app"], cwd=tmp_path, check=True)
-    options = ["--device", "gfx942", "--kernel", "naive", "--factors", "4", "--max-iters", "1", "--auto-approve", "--json"]
-    found = json.loads(rocm_perf_in(tmp_path, "optimize", *options, "./app", "--rows", "256", "--cols", "64").stdout)
+@pytest.mark.parametrize(
+    "name, factor, arguments",
+    [
+        ("softmax", 4, "--rows 256 --cols 64 --kernel naive"),
+        ("stencil", 2, "-n 32 --steps 1"),
+    ],
+)
+def test_programs_of_the_testbed_gain(name, factor, arguments, repository, tmp_path, rocm_perf_in, native_dir):
+    for file in (f"{name}.hip", "check.h"):
+        shutil.copy(repository / "testbed" / file, tmp_path)
+    subprocess.run(["hipcc", "-O3", "-g", "--offload-arch=gfx942", f"{name}.hip", "-o", "app"], cwd=tmp_path, check=True)
+    options = ["--device", "gfx942", "--factors", factor, "--max-iters", "1", "--auto-approve", "--json"]
+    found = json.loads(rocm_perf_in(tmp_path, "optimize", *options, "./app", *arguments.split()).stdout)
     assert found["accepted"] and found["improvement"] > 0.05 and found["source_found_by"] == "its debug information"
+    assert found["iterations"][0]["counters"]

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from rocm_perf_lab.autotune import features
-from rocm_perf_lab.autotune.space import Configuration
+from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategies import Strategy
 
 LEAST_SEEDS = 10
@@ -80,9 +79,19 @@ class Search(Strategy):
         return regression.fit(known, times), times
 
     def _features(self, configurations: list[Configuration]) -> np.ndarray:
-        values = features.numeric(self.space, np.array(configurations))
+        values = _numeric(self.space, np.array(configurations))
         names = self.space.names
         if not all(name in names for name in _TILE):
             return values
         tile = values[:, names.index("BLOCK_M")] * values[:, names.index("BLOCK_N")]
         return np.column_stack([tile, tile**2, *(values[:, names.index(name)] for name in _BESIDES_TILE if name in names)])
+
+
+def _numeric(space: Space, configurations: np.ndarray) -> np.ndarray:
+    """float (count, parameters): the values themselves, positions where a parameter is not all numbers."""
+    columns = []
+    for place, choices in enumerate(space.values):
+        is_number = all(isinstance(value, (int, float)) for value in choices)
+        table = np.array(choices if is_number else range(len(choices)), float)
+        columns.append(table[configurations[:, place]])
+    return np.stack(columns, axis=1)

@@ -18,6 +18,12 @@
 
 constexpr int kTile = 16;
 
+// What there is to tune of gemm_lds: -DGEMM_LDS_TILE=8, 16 or 32 (the order must be a multiple), -DGEMM_LDS_UNROLL=1...
+#ifndef GEMM_LDS_TILE
+#define GEMM_LDS_TILE 16
+#endif
+constexpr int kLdsTile = GEMM_LDS_TILE;
+
 using Half4 = _Float16 __attribute__((ext_vector_type(4)));
 using Float4 = float __attribute__((ext_vector_type(4)));
 
@@ -29,17 +35,20 @@ __global__ __launch_bounds__(kTile* kTile) void gemm_naive(const float* a, const
   c[row * n + column] = sum;
 }
 
-__global__ __launch_bounds__(kTile* kTile) void gemm_lds(const float* a, const float* b, float* c, int n) {
-  __shared__ float tile_a[kTile][kTile];
-  __shared__ float tile_b[kTile][kTile];
-  const int row = blockIdx.y * kTile + threadIdx.y;
-  const int column = blockIdx.x * kTile + threadIdx.x;
+__global__ __launch_bounds__(kLdsTile* kLdsTile) void gemm_lds(const float* a, const float* b, float* c, int n) {
+  __shared__ float tile_a[kLdsTile][kLdsTile];
+  __shared__ float tile_b[kLdsTile][kLdsTile];
+  const int row = blockIdx.y * kLdsTile + threadIdx.y;
+  const int column = blockIdx.x * kLdsTile + threadIdx.x;
   float sum = 0.0f;
-  for (int start = 0; start < n; start += kTile) {
+  for (int start = 0; start < n; start += kLdsTile) {
     tile_a[threadIdx.y][threadIdx.x] = a[row * n + start + threadIdx.x];
     tile_b[threadIdx.y][threadIdx.x] = b[(start + threadIdx.y) * n + column];
     __syncthreads();
-    for (int k = 0; k < kTile; ++k) sum += tile_a[threadIdx.y][k] * tile_b[k][threadIdx.x];
+#ifdef GEMM_LDS_UNROLL
+#pragma unroll GEMM_LDS_UNROLL
+#endif
+    for (int k = 0; k < kLdsTile; ++k) sum += tile_a[threadIdx.y][k] * tile_b[k][threadIdx.x];
     __syncthreads();  // the next tiles overwrite these
   }
   c[row * n + column] = sum;
@@ -103,6 +112,7 @@ int main(int argc, char** argv) {
   if (kernel != "naive" && kernel != "lds" && kernel != "mfma" && kernel != "all")
     options.wrong("--kernel", "is naive, lds, mfma or all");
   if (n % kTile) options.wrong("-n", "must be a multiple of 16");
+  if (n % kLdsTile) options.wrong("-n", "must be a multiple of GEMM_LDS_TILE");
   options.finish();
 
   const std::vector<float> a = matrix(n, 1), b = matrix(n, 2);
@@ -124,7 +134,7 @@ int main(int argc, char** argv) {
   if (kernel == "naive" || kernel == "all")
     run("gemm_naive", [&] { gemm_naive<<<tiles, threads>>>(device_a, device_b, device_c, n); });
   if (kernel == "lds" || kernel == "all")
-    run("gemm_lds", [&] { gemm_lds<<<tiles, threads>>>(device_a, device_b, device_c, n); });
+    run("gemm_lds", [&] { gemm_lds<<<dim3(n / kLdsTile, n / kLdsTile), dim3(kLdsTile, kLdsTile)>>>(device_a, device_b, device_c, n); });
   if (kernel == "mfma" || kernel == "all")
     run("gemm_mfma", [&] { gemm_mfma<<<tiles, 64>>>(half_a, half_b, device_c, n); });
 

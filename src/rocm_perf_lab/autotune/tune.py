@@ -60,6 +60,8 @@ class Search:
         return done
 
     def _together(self, pool: ThreadPoolExecutor, configurations: list[Configuration]):
+        if len(configurations) == 1:  # in this thread, which an interrupt reaches
+            return [(configurations[0], self._one(configurations[0], 0))]
         return list(zip(configurations, pool.map(self._one, configurations, range(len(configurations))), strict=True))
 
     def _one(self, configuration: Configuration, worker: int) -> Evaluated:

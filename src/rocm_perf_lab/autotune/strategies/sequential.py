@@ -13,9 +13,9 @@ from rocm_perf_lab.autotune.gaussian_process import GaussianProcess
 from rocm_perf_lab.autotune.space import Configuration
 from rocm_perf_lab.autotune.strategies import Strategy
 
-_START = 20
+_START = 12
 _POOL = 30_000
-_BATCH, _GROWTH = 4, 0.1
+_BATCH, _GROWTH = 2, 0.06
 _MOST_FITTED = 250  # half of them the best, the others drawn from the rest
 _LEAST_TIME = 1e-9  # a time of 0 has no logarithm
 _RANDOM, _BEST, _RADIUS = 2000, 5, 2  # candidates drawn at random; near the best, in how many parameters they differ at most

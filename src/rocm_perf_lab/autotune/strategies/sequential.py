@@ -16,6 +16,7 @@ from rocm_perf_lab.autotune.strategies import Strategy
 _START = 12
 _POOL = 30_000
 _BATCH, _GROWTH = 2, 0.06
+_STRAY = 0.5  # how often a batch ends with a random candidate: the way out of a local optimum that the model is sure of
 _MOST_FITTED = 250  # half of them the best, the others drawn from the rest
 _LEAST_TIME = 1e-9  # a time of 0 has no logarithm
 _RANDOM, _BEST, _RADIUS = 2000, 5, 2  # candidates drawn at random; near the best, in how many parameters they differ at most
@@ -42,7 +43,10 @@ class Search(Strategy):
             return []
         order = np.argsort(-self._expected_improvement(candidates), kind="stable")
         count = max(_BATCH, int(_GROWTH * len(self.times)))
-        return [tuple(row) for row in self._pool[candidates[order[:count]]].tolist()]
+        chosen = order[:count]
+        if len(order) > count and self.generator.random() < _STRAY:
+            chosen[-1] = self.generator.choice(order[count:])
+        return [tuple(row) for row in self._pool[candidates[chosen]].tolist()]
 
     def model(self) -> dict[str, object]:
         """R2 and residual of the logarithms, each predicted without itself."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import constructs, libclang
 from .model import Loop, Span
+from .stride import stride_of
+from .variables import changes, is_variable, names
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
@@ -46,6 +48,7 @@ def _loop(unit: TranslationUnit, cursor: Any, depth: int, hinted: bool) -> Loop:
         found=constructs.find(cursor, unit.bindings),
         loads=tuple(_loads(unit, body)),
         children=_inside(unit, body, depth + 1),
+        stride=stride_of(unit, cursor) if counted else None,
     )
 
 
@@ -101,46 +104,12 @@ class _Counted:
         if len(declared) != 1 or condition.kind != kinds.BINARY_OPERATOR:
             return None
         variable = declared[0]
-        if not _is(next(condition.get_children()), variable, kinds) or _changed(body, variable, unit.bindings):
+        if not is_variable(next(condition.get_children()), variable, kinds) or changes(body, variable, unit.bindings):
             return None
         step = _step(unit, increment, variable)
-        if step is None and not _names(increment, variable, kinds):
+        if step is None and not names(increment, variable, kinds):
             return None
         return cls(variable.spelling, step, _trip_count(unit, variable, condition, step))
-
-
-def _is(expression: Any, variable: Any, kinds: Any) -> bool:
-    """Whether the expression is the variable itself, but for parentheses and implicit conversions."""
-    while expression.kind in (kinds.UNEXPOSED_EXPR, kinds.PAREN_EXPR):
-        expression = next(expression.get_children(), None)
-        if expression is None:
-            return False
-    return expression.kind == kinds.DECL_REF_EXPR and expression.referenced == variable
-
-
-def _names(expression: Any, variable: Any, kinds: Any) -> bool:
-    return any(c.kind == kinds.DECL_REF_EXPR and c.referenced == variable for c in expression.walk_preorder())
-
-
-def _changed(body: Any, variable: Any, bindings: Any) -> bool:
-    """Whether the body may change the variable: assigns it, steps it, or hands out its address or a reference."""
-    kinds = bindings.CursorKind
-    for cursor in body.walk_preorder():
-        operands = list(cursor.get_children())
-        if cursor.kind in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):
-            assigns = cursor.kind == kinds.COMPOUND_ASSIGNMENT_OPERATOR or libclang.operator(bindings, cursor) == "="
-            changed = assigns and _is(operands[0], variable, kinds)
-        elif cursor.kind == kinds.UNARY_OPERATOR:
-            changed = libclang.operator(bindings, cursor) in ("++", "--", "&") and _is(operands[0], variable, kinds)
-        elif cursor.kind == kinds.CALL_EXPR:  # an argument passed by value is wrapped in a conversion
-            changed = any(c.kind == kinds.DECL_REF_EXPR and c.referenced == variable for c in operands)
-        elif cursor.kind == kinds.LAMBDA_EXPR or (cursor.kind == kinds.VAR_DECL and cursor.type.kind.name == "LVALUEREFERENCE"):
-            changed = _names(cursor, variable, kinds)
-        else:
-            continue
-        if changed:
-            return True
-    return False
 
 
 def _step(unit: TranslationUnit, increment: Any, variable: Any) -> int | None:
@@ -152,7 +121,7 @@ def _step(unit: TranslationUnit, increment: Any, variable: Any) -> int | None:
     operands = list(increment.get_children())
     value = libclang.integer_value(unit.bindings, operands[1])
     sign = {"+=": 1, "-=": -1}.get(libclang.operator(unit.bindings, increment))
-    return sign * value if sign and value is not None and _is(operands[0], variable, kinds) else None
+    return sign * value if sign and value is not None and is_variable(operands[0], variable, kinds) else None
 
 
 def _trip_count(unit: TranslationUnit, variable: Any, condition: Any, step: int | None) -> int | None:

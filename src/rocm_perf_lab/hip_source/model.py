@@ -46,11 +46,22 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Stride:
+    """Of `for (...; i < bound; i += step)` on 32-bit integers, where nothing in the body changes bound or step, and the body
+    is left at its end alone. bound, step: source text. increment: where `i += step` stands."""
+
+    bound: str
+    step: str
+    increment: Span
+
+
+@dataclass(frozen=True)
 class Loop:
     """One loop of a kernel.
 
     kind: for | while | do | range-for. body: its statement, braces included.
     variable, step: of a counted loop (`for (T i = a; i < b; i += step)`, i unchanged in the body), else None.
+    stride: of a counted loop that goes up by anything that stays the same, else None.
     trip_count: iterations where Clang knows them, else None. hint: an unroll pragma or attribute of the author's.
     in_macro: written by a macro, at least in part. found: the constructs in it, those of called functions included.
     loads: array and pointer reads written in the body, as source text. children: loops directly inside.
@@ -68,6 +79,7 @@ class Loop:
     found: tuple[Found, ...]
     loads: tuple[str, ...]
     children: tuple[Loop, ...] = ()
+    stride: Stride | None = None
 
     @property
     def innermost(self) -> bool:

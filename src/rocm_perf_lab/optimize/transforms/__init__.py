@@ -6,9 +6,9 @@ proposes keeps results bit-identical in its author's mind; whether it does is fo
 
 from __future__ import annotations
 
-from . import unroll
+from . import batch, unroll
 from .proposal import Proposal, Refusal, Transformation
 
-BY_NAME: dict[str, Transformation] = {unroll.NAME: unroll.propose}
+BY_NAME: dict[str, Transformation] = {unroll.NAME: unroll.propose, batch.NAME: batch.propose}
 
 __all__ = ["BY_NAME", "Proposal", "Refusal", "Transformation"]

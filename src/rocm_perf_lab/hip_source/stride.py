@@ -1,0 +1,66 @@
+"""Loops that go up by the same each time, in a way that lets several iterations be taken at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import libclang
+from .model import Span, Stride
+from .variables import changes, is_variable
+
+if TYPE_CHECKING:
+    from .source import TranslationUnit
+
+_INTEGERS = ("int", "unsigned int")
+_LEAVES_EARLY = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
+_OPERATORS = ("+", "-", "*", "/", "%", "<<", ">>")
+
+
+def stride_of(unit: TranslationUnit, loop: Any) -> Stride | None:
+    """Of a counted `for` statement with all its parts."""
+    kinds = unit.bindings.CursorKind
+    start, condition, increment, body = loop.get_children()
+    variable = next(c for c in start.walk_preorder() if c.kind == kinds.VAR_DECL)
+    if any(c.kind.name in _LEAVES_EARLY for c in body.walk_preorder()) or _type(variable) not in _INTEGERS:
+        return None
+    if increment.kind != kinds.COMPOUND_ASSIGNMENT_OPERATOR or libclang.operator(unit.bindings, increment) != "+=":
+        return None
+    if libclang.operator(unit.bindings, condition) != "<":
+        return None
+    (target, step), (left, bound) = increment.get_children(), condition.get_children()
+    # Both sides of the comparison must be what they look like: no conversion from signed to unsigned.
+    if not is_variable(target, variable, kinds) or {_type(left), _type(bound)} != {_type(variable)}:
+        return None
+    if not all(_stays(unit, part, body, variable) for part in (step, bound)) or _type(step) not in _INTEGERS:
+        return None
+    extent = increment.extent
+    place = Span(extent.start.offset, extent.end.offset, extent.start.line)
+    return Stride(unit.text_of(bound), unit.text_of(step), place)
+
+
+def _type(cursor: Any) -> str:
+    return cursor.type.get_canonical().spelling.removeprefix("const ")
+
+
+def _stays(unit: TranslationUnit, expression: Any, body: Any, variable: Any) -> bool:
+    """Whether it has the same value however often it is read while the loop runs."""
+    kinds = unit.bindings.CursorKind
+    if expression.kind == kinds.INTEGER_LITERAL:
+        return True
+    if expression.kind == kinds.DECL_REF_EXPR:
+        named = expression.referenced
+        if named == variable or named.kind not in (kinds.VAR_DECL, kinds.PARM_DECL):
+            return False
+        if named.type.is_const_qualified():
+            return True
+        is_local = named.kind == kinds.PARM_DECL or named.semantic_parent.kind.name in ("FUNCTION_DECL", "FUNCTION_TEMPLATE")
+        return is_local and named.type.kind.name != "LVALUEREFERENCE" and not changes(body, named, unit.bindings)
+    if expression.kind == kinds.MEMBER_REF_EXPR:  # gridDim.x and its like: properties of constants
+        operand = next(expression.get_children(), None)
+        return operand is not None and operand.spelling in ("gridDim", "blockDim", "blockIdx", "threadIdx")
+    if expression.kind == kinds.BINARY_OPERATOR and libclang.operator(unit.bindings, expression) not in _OPERATORS:
+        return False
+    if expression.kind in (kinds.UNEXPOSED_EXPR, kinds.PAREN_EXPR, kinds.BINARY_OPERATOR):
+        operands = list(expression.get_children())
+        return bool(operands) and all(_stays(unit, operand, body, variable) for operand in operands)
+    return False

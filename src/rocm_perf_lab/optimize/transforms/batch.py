@@ -1,0 +1,61 @@
+"""Take several iterations of a strided loop at a time, where that many are left; one at a time at the end.
+
+A compiler unrolls `for (i = first; i < n; i += stride)` with the test in every copy, since it cannot know that the stride does
+not lead past the end: each iteration's loads wait for the test before. Here one test in 64 bits stands before all copies,
+so that their loads are under way together. Iterations and the order of their operations stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Loop
+from rocm_perf_lab.hip_source.edits import indentation
+
+from .proposal import Proposal, Refusal
+from .unroll import why_not as why_not_unrolled
+
+NAME = "batch"
+
+
+def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    """One proposal a loop and factor. factors: 2 to 8."""
+    for loop in kernel.all_loops():
+        if reason := why_not(loop):
+            yield Refusal(NAME, kernel.name, loop.span.line, reason)
+            continue
+        for factor in factors:
+            yield Proposal(
+                transformation=NAME,
+                kernel=kernel.name,
+                line=loop.span.line,
+                description=f"take {factor} iterations at a time of the loop of line {loop.span.line}",
+                edits=_edits(source.text, loop, factor),
+                parameters={"factor": factor},
+            )
+
+
+def why_not(loop: Loop) -> str | None:
+    """Why this loop is left alone; None where it may be changed."""
+    if reason := why_not_unrolled(loop):
+        return reason
+    if loop.step is not None:
+        return "its stride is a constant: the compiler can unroll it"
+    if loop.stride is None:
+        return "it is not `i < bound; i += stride` on 32-bit integers, with bound and stride that stay the same"
+    return None
+
+
+def _edits(text: bytes, loop: Loop, factor: int) -> tuple[Edit, ...]:
+    body = text[loop.body.start : loop.body.end].decode()
+    end = loop.body.end
+    if not body.startswith("{"):  # a statement's extent ends before its semicolon
+        end = text.index(b";", end) + 1
+        body = f"{{ {body}; }}"
+    stride, outer = loop.stride, indentation(text, loop.span.start)
+    inner, deepest = outer + "  ", outer + "    "
+    iteration = f"{deepest}{body}\n{deepest}{loop.variable} += {stride.step};\n"
+    wide = "static_cast<long long>"
+    test = f"{wide}({loop.variable}) + {factor - 1} * {wide}({stride.step}) < {wide}({stride.bound})"
+    changed = f"{{\n{inner}if ({test}) {{\n{iteration * factor}{inner}}} else {{\n{iteration}{inner}}}\n{outer}}}"
+    return Edit(stride.increment.start, stride.increment.end, ""), Edit(loop.body.start, end, changed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,11 @@ from hypothesis import settings
 # Wall time says nothing about a test on a machine that others use, too.
 settings.register_profile("busy machine", deadline=None)
 settings.load_profile("busy machine")
+
+# Shells start what they put into the background with these ignored, and so would be every program under test.
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

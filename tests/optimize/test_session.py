@@ -120,6 +120,7 @@ def started(folder: Path, in_place: bool, deadline: int) -> int:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
+        signal.alarm(60)  # libraries of the parent have threads, whose locks the child could wait for
         steps = 0
 
         def counted(function):

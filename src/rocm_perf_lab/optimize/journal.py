@@ -20,7 +20,7 @@ class Journal:
 
     def __init__(self, directory: Path):
         self.path = directory / FILE
-        self.entries, whole = _read(self.path)
+        self.entries, whole = read(self.path)
         try:
             directory.mkdir(parents=True, exist_ok=True)
             self._file = open(self.path, "ab")  # noqa: SIM115 - open as long as the run
@@ -48,8 +48,8 @@ class Journal:
         return [entry for entry in self.entries if entry["event"] == event]
 
 
-def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The entries and how many bytes hold them. Errors: OutputError where an earlier line than the last is damaged."""
+def read(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The entries and how many bytes hold them; a journal that another process writes may be read so. Errors: OutputError where an earlier line than the last is damaged."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:

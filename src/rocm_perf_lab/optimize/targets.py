@@ -11,7 +11,7 @@ from rocm_perf_lab.errors import SourceError, UsageError
 from rocm_perf_lab.hip_source import HipSource
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.analysis.pipeline import Documents
+    from rocm_perf_lab.report.documents import Reports
 
 _RUNTIME = ("__amd_rocclr_", "hip", "hsa_")
 
@@ -59,7 +59,7 @@ class LeftAlone:
 
 
 def targets_of(
-    documents: Documents, source: HipSource, pattern: str | None, min_improvement: float
+    documents: Reports, source: HipSource, pattern: str | None, min_improvement: float
 ) -> tuple[list[Target], list[LeftAlone]]:
     """The kernels to try, the most to gain first, and those left alone. pattern: of the names wanted, None for all.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.gate.verdict import Verdict
@@ -24,6 +24,9 @@ from .confined import Ended, Limits
 from .subject import Subject
 from .targets import LeftAlone, Target, spread_dispatches, targets_of
 
+if TYPE_CHECKING:
+    from rocm_perf_lab.report.documents import Reports
+
 Log = Callable[..., Any]
 """log(event, **fields): one line of the journal."""
 
@@ -33,7 +36,7 @@ _SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # of ECMAScript's regular expres
 
 @dataclass(frozen=True)
 class Survey:
-    """A profile, as far as the loop needs it. runtime_ms: time in the program's own kernels."""
+    """A profile, as far as the loop needs it. runtime_ms: time in the program's own kernels. documents: all of it."""
 
     runtime_ms: float | None
     timing: str
@@ -41,6 +44,7 @@ class Survey:
     device: str
     targets: Sequence[Target]
     left: Sequence[LeftAlone]
+    documents: Reports | None = None
 
 
 class Gate(Protocol):
@@ -103,7 +107,7 @@ class HipWorkbench:
         documents, _ = profile(request, subprocess.DEVNULL, self._note)
         targets, left = targets_of(documents, source, self._options.pattern, self._options.min_improvement)
         found = documents.profile
-        return Survey(found.runtime_ms, found.timing, found.timing_parameters, found.gpu.product, targets, left)
+        return Survey(found.runtime_ms, found.timing, found.timing_parameters, found.gpu.product, targets, left, documents)
 
     @contextlib.contextmanager
     def gate(self, source: HipSource, target: Target):

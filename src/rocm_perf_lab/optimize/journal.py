@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ class Journal:
     def __init__(self, directory: Path):
         self.path = directory / FILE
         self.entries, whole = read(self.path)
+        self._lock = threading.Lock()
         try:
             directory.mkdir(parents=True, exist_ok=True)
             self._file = open(self.path, "ab")  # noqa: SIM115 - open as long as the run
@@ -30,15 +32,16 @@ class Journal:
 
     def append(self, event: str, **fields: Any) -> dict[str, Any]:
         """Write one entry and wait until the disk has it. Errors: OutputError."""
-        entry = {"number": len(self.entries), "event": event} | fields
-        line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-        try:
-            self._file.write(line)
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise OutputError(f"cannot write {self.path} ({error.strerror})", "free some space and use --resume") from error
-        self.entries.append(entry)
+        with self._lock:
+            entry = {"number": len(self.entries), "event": event} | fields
+            line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+            try:
+                self._file.write(line)
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                raise OutputError(f"cannot write {self.path} ({error.strerror})", "free some space and use --resume") from error
+            self.entries.append(entry)
         return entry
 
     def last(self, event: str) -> dict[str, Any] | None:
@@ -49,7 +52,10 @@ class Journal:
 
 
 def read(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The entries and how many bytes hold them; a journal that another process writes may be read so. Errors: OutputError where an earlier line than the last is damaged."""
+    """The entries and how many bytes hold them; a journal that another process writes may be read so.
+
+    Errors: OutputError where an earlier line than the last is damaged.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:

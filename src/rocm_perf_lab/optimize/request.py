@@ -9,7 +9,8 @@ from pathlib import Path
 from . import run_folder
 from .journal import Journal
 from .outcome import Outcome
-from .session import Approve, LoopOptions, Session
+from .run import Approve
+from .session import LoopOptions, Session
 from .subject import Subject, find_subject
 from .workbench import BenchOptions, HipWorkbench
 

@@ -1,0 +1,158 @@
+"""One run's lasting state, the same for every loop that changes a kernel: source, journal, verdicts, what was accepted.
+
+A run that was killed is resumed by running it again: what the journal holds a verdict of is not judged twice, and the
+rest follows from the verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.hip_source import HipSource, apply_edits
+from rocm_perf_lab.hip_source.edits import unified_diff
+
+from .journal import Journal
+from .outcome import Iteration, Judged, Outcome
+from .run_folder import results_of
+from .source_file import SourceFile, digest, write_whole
+from .targets import LeftAlone, Target
+from .transforms import Proposal
+from .workbench import Gate, Survey, Workbench
+
+Approve = Callable[[Judged], bool]
+"""Asks the user whether an accepted change shall be kept."""
+
+
+class Run:
+    """source: the user's file. directory: the run's. in_place: the result replaces the source, else it lies beside it.
+
+    Errors: those of the workbench, SourceError, OutputError.
+    """
+
+    def __init__(
+        self, source: Path, found_by: str, directory: Path, journal: Journal, bench: Workbench, approve: Approve, in_place: bool
+    ):
+        self._bench, self._approve, self._in_place = bench, approve, in_place
+        self._journal, self._directory = journal, directory
+        self._file = SourceFile(source, directory, journal)
+        self.outcome = Outcome(source, found_by, directory)
+        self._known = {(e["baseline"], e["candidate"]): e["verdict"] for e in journal.of("verdict")}
+        self._answers = {e["candidate"]: e["kept"] for e in journal.of("answer")}
+
+    def original(self) -> bytes:
+        """The source as the run found it, from the backup where the run is resumed."""
+        begun = self._journal.last("begin")
+        if begun is None:
+            text = self._file.save()
+            now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            self._journal.append("begin", time=now, source=str(self._file.path), digest=digest(text))
+            return text
+        text = self._file.backup.read_bytes()
+        if self._journal.last("put") is None and digest(self._file.path.read_bytes()) != begun["digest"]:
+            raise SourceError(
+                f"{self._file.path} was changed since {self._directory} began", "start a new run, without --resume"
+            )
+        self._journal.append("resume")
+        return text
+
+    def survey(self, source: HipSource) -> Survey:
+        """Profile it. The first survey is what the outcome starts from."""
+        survey, outcome = self._bench.survey(source), self.outcome
+        if not outcome.device:
+            outcome.timing, outcome.timing_parameters = survey.timing, survey.timing_parameters
+            outcome.device, outcome.baseline_ms, outcome.left = survey.device, survey.runtime_ms, list(survey.left)
+        self._journal.append(
+            "profile",
+            source=digest(source.text),
+            runtime_ms=survey.runtime_ms,
+            timing=survey.timing,
+            timing_parameters=survey.timing_parameters,
+            kernels=[{"kernel": target.demangled, "why": target.reason} for target in survey.targets],
+            left_alone=[{"kernel": one.kernel, "reason": one.reason} for one in survey.left],
+        )
+        return survey
+
+    def candidate(self, source: HipSource, proposal: Proposal) -> tuple[Judged, bytes]:
+        """The proposal as a change of the source, not judged yet, and the text that it makes."""
+        text = apply_edits(source.text, proposal.edits)
+        return Judged(proposal, digest(text), unified_diff(source.text, text, source.path.name), None), text
+
+    def judged(self, source: HipSource, target: Target, proposal: Proposal, gate: Callable[[], Gate]) -> Judged:
+        """With the gate's verdict, or the journal's where it has one. gate: opens it where it is needed."""
+        one, text = self.candidate(source, proposal)
+        self._journal.append(
+            "proposal", candidate=one.digest, description=proposal.description, kernel=target.demangled, diff=one.diff
+        )
+        key = (digest(source.text), one.digest)
+        if key not in self._known:
+            self._known[key] = gate().judge(self._bench.read(text))
+            self._journal.append("verdict", baseline=key[0], candidate=key[1], verdict=self._known[key])
+        return Judged(proposal, one.digest, one.diff, self._known[key])
+
+    def best(self, judged: Sequence[Judged]) -> Judged | None:
+        """The fastest that the gate accepts and the user keeps."""
+        for one in sorted((one for one in judged if one.accepted), key=lambda one: one.ratio):
+            if one.digest not in self._answers:
+                self._answers[one.digest] = self._approve(one)
+                self._journal.append("answer", candidate=one.digest, kept=self._answers[one.digest])
+            if self._answers[one.digest]:
+                return one
+        return None
+
+    def accept(self, number: int, target: Target, judged: Judged, source: HipSource) -> None:
+        """number: of the iteration, from 1. source: with the change."""
+        kept = self._directory / f"accepted-{number}{source.path.suffix}"
+        write_whole(kept, source.text)
+        before, after = judged.runtime_ms
+        self._journal.append(
+            "accepted",
+            iteration=number,
+            kernel=target.demangled,
+            description=judged.proposal.description,
+            candidate=judged.digest,
+            file=str(kept),
+            runtime_ms=after,
+        )
+        if not self.outcome.iterations:
+            self.outcome.baseline_ms = before
+        counters = judged.step("application")["evidence"].get("counters", {})
+        symbol = source.kernel(target.kernel).symbol
+        mine = counters.get(symbol) or next((moved for name, moved in counters.items() if target.kernel in name), {})
+        self.outcome.iterations.append(Iteration(number, target.demangled, judged, after, mine))
+
+    def leave(self, target: Target, reason: str) -> None:
+        if any(one.kernel == target.demangled for one in self.outcome.iterations):
+            return  # it gained before: that nothing more is to be had is no news
+        self._journal.append("left alone", kernel=target.demangled, reason=reason)
+        self.outcome.left.append(LeftAlone(target.demangled, reason))
+
+    def write(self, original: bytes, text: bytes) -> None:
+        """Put the result where it belongs, with a patch from the original."""
+        path, written = self._file.path, self.outcome.written
+        patch = unified_diff(original, text, path.name).encode()
+        written.clear()
+        if self._in_place:
+            written.append(self._directory / f"{path.stem}.patch")
+            write_whole(written[-1], patch)
+            if path.read_bytes() != text:
+                self._file.put(text, "accepted by the gate")
+            written.append(path)
+            return
+        for result, content in zip(results_of(path), (text, patch), strict=True):
+            write_whole(result, content)
+            written.append(result)
+
+    def end(self) -> Outcome:
+        outcome = self.outcome
+        self._journal.append(
+            "end",
+            accepted=outcome.accepted,
+            baseline_ms=outcome.baseline_ms,
+            final_ms=outcome.final_ms,
+            timing=outcome.timing,
+            written=[str(path) for path in outcome.written],
+        )
+        return outcome

@@ -22,6 +22,7 @@ COMMANDS = {
     "isolate": "isolate",
     "replay": "replay",
     "optimize": "optimize",
+    "prompt": "prompt",
     "autotune": "autotune",
     "doctor": "doctor",
     "ceilings": "ceilings",

@@ -60,7 +60,7 @@ class Difference:
 def declarations(unit: TranslationUnit) -> dict[str, Declaration]:
     """Every declaration, macro and include of the user's own files, by key; repeats are numbered."""
     result: dict[str, Declaration] = {}
-    for cursor in _flat(unit):
+    for cursor in flat(unit):
         declaration = _declaration(unit, cursor, seen=result)
         result[declaration.key] = declaration
     return result
@@ -81,7 +81,7 @@ def compare(before: TranslationUnit, after: TranslationUnit) -> list[Difference]
     return differences + [Difference("added", None, new[key]) for key in new.keys() - old.keys()]
 
 
-def _flat(unit: TranslationUnit) -> Iterator[Any]:
+def flat(unit: TranslationUnit) -> Iterator[Any]:
     """Declarations with namespaces opened, so that a kernel in a namespace stands for itself."""
     kinds = unit.bindings.CursorKind
     skipped = {kinds.MACRO_INSTANTIATION}

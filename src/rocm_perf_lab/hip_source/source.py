@@ -32,9 +32,13 @@ class TranslationUnit:
         start, end = cursor.extent.start, cursor.extent.end
         if start.file is None:
             return ""
-        if start.file.name not in self._texts:
-            self._texts[start.file.name] = Path(start.file.name).read_bytes()
-        return " ".join(self._texts[start.file.name][start.offset : end.offset].decode(errors="replace").split())
+        return " ".join(self.content(Path(start.file.name))[start.offset : end.offset].decode(errors="replace").split())
+
+    def content(self, file: Path) -> bytes:
+        """Of one of its files; of the unit's own, what was parsed."""
+        if str(file) not in self._texts:
+            self._texts[str(file)] = file.read_bytes()
+        return self._texts[str(file)]
 
     @functools.cached_property
     def user_declarations(self) -> list[Any]:

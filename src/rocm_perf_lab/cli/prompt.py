@@ -1,0 +1,79 @@
+"""`rocm-perf prompt`: all that is known of the kernel that matters, as one text for a model or a person."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
+from rocm_perf_lab.cli.progress import note
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command(context_settings=CONTEXT_SETTINGS)
+@click.option("--source", "-s", type=click.Path(path_type=Path), metavar="FILE",
+              help="The program's HIP source.  [default: found]")  # fmt: skip
+@click.option(
+    "--build", metavar="CMD",
+    help="Builds BINARY of SOURCE; write these two words for the files.  [default: the compilation database's, else hipcc]",
+)  # fmt: skip
+@click.option(
+    "--kernel", "-k", metavar="REGEX",
+    help="Of the kernels whose demangled name has this.  [default: the dominant one, else the one with most to gain]",
+)  # fmt: skip
+@click.option("--profile", type=_FOLDER, metavar="DIR", help="A run directory to read, instead of building and profiling.")
+@click.option("--runs", type=_FOLDER, metavar="DIR",
+              help="Where earlier proposals are journalled.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
+@click.option("--full-source", is_flag=True, help="The whole source file instead of the kernel and what it uses.")
+@click.option("--compact", is_flag=True, help="The verdict, the hottest lines, the kernel and the rules alone.")
+@click.option(
+    "--min-improvement", type=click.FloatRange(0, 1, max_open=True), default=0.02, show_default=True, metavar="FRACTION",
+    help="Of the kernel's time, that the rules ask for.",
+)  # fmt: skip
+@click.option(
+    "--equivalence", type=click.Choice(("full", "sampled", "program")), default="full", show_default=True,
+    help="The gate's level, that the rules tell.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the pieces, and the text.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+              help="Stop a run of the program that takes longer.")  # fmt: skip
+@device_option
+@debug_option
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
+def command(
+    program: tuple[str, ...],
+    source: Path | None,
+    build: str | None,
+    kernel: str | None,
+    profile: Path | None,
+    runs: Path | None,
+    full_source: bool,
+    compact: bool,
+    min_improvement: float,
+    equivalence: str,
+    as_json: bool,
+    timeout: float | None,
+    device: str,
+) -> None:
+    """Write what one should know of PROGRAM's most important kernel before changing it. Nobody is asked or called.
+
+    Instead of PROGRAM ARGS, name the source first: SOURCE "PROGRAM ARGS". The text has the kernel's source, what holds it
+    back, what was tried before, and the rules of the gate. The same profile gives the same text.
+    """
+    from rocm_perf_lab.optimize.workbench import BenchOptions
+    from rocm_perf_lab.prompt.request import Request, context_of
+
+    bench = BenchOptions(kernel, min_improvement, equivalence, device=device, timeout=timeout)
+    context = context_of(Request(program, source, build, profile, runs, bench), note)
+    if as_json:
+        click.echo(json.dumps(context.document(full_source, compact), indent=2, allow_nan=False))
+        return
+    text = context.text(full_source, compact)
+    click.echo(text, nl=False)
+    from rocm_perf_lab.prompt import tokens
+
+    note(f"{len(text.encode()):,} bytes, about {tokens.estimate(text):,} tokens ({tokens.METHOD})")

@@ -1,0 +1,125 @@
+"""What a kernel uses of the user's own files: functions, types, constants and macros, and what these use in turn."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import SourceError
+from .edits import line_start
+from .fingerprint import flat
+from .model import Kernel
+from .source import TranslationUnit
+
+
+@dataclass(frozen=True, order=True)
+class Piece:
+    """A declaration. file: where it stands. start, end: bytes of whole lines, its comment included. name: as declared."""
+
+    file: Path
+    start: int
+    end: int
+    name: str
+
+
+def pieces_of(unit: TranslationUnit, kernel: Kernel) -> list[Piece]:
+    """The kernel's own declaration first, then all that it uses, by file and place. Errors: SourceError."""
+    index = _Index(unit)
+    own = index.at(str(kernel.file), kernel.body.start)
+    if own is None:
+        raise SourceError(f"{kernel.name} is written by a macro", "write it out, to change it")
+    found = {own}
+    todo = [own]
+    while todo:
+        for used in index.used_by(todo.pop()):
+            if used not in found:
+                found.add(used)
+                todo.append(used)
+    return [index.piece(own), *sorted(index.piece(one) for one in found - {own})]
+
+
+class _Index:
+    """The declarations of the user's files by place and by name; a declaration is its position in `_all`."""
+
+    def __init__(self, unit: TranslationUnit):
+        self._unit, self._kinds = unit, unit.bindings.CursorKind
+        self._all = [cursor for cursor in flat(unit) if cursor.extent.start.file is not None]
+        self._starts: dict[str, list[tuple[int, int]]] = {}
+        self._names: dict[str, list[int]] = {}
+        for number, cursor in enumerate(self._all):
+            self._starts.setdefault(cursor.extent.start.file.name, []).append((cursor.extent.start.offset, number))
+            self._names.setdefault(cursor.spelling, []).append(number)
+        for places in self._starts.values():
+            places.sort()
+        self._expansions = [c for c in unit.user_declarations if c.kind == self._kinds.MACRO_INSTANTIATION]
+
+    def at(self, file: str, offset: int) -> int | None:
+        """The declaration that covers the place; None for one outside the user's files, or between declarations."""
+        places = self._starts.get(file, [])
+        # Macros stand among declarations without covering what follows them, so the nearest start may be none of ours.
+        for _, number in reversed(places[: bisect.bisect_right(places, (offset, 1 << 62))]):
+            if offset < self._all[number].extent.end.offset:
+                return number
+        return None
+
+    def used_by(self, number: int) -> Iterator[int]:
+        cursor = self._all[number]
+        if cursor.kind == self._kinds.MACRO_DEFINITION:
+            words = {token.spelling for token in list(cursor.get_tokens())[1:]}
+            yield from (other for word in words for other in self._names.get(word, ()))
+            return
+        for inner in cursor.walk_preorder():
+            for referent in self._referents(inner):
+                location = referent.location
+                if location.file is not None and (other := self.at(location.file.name, location.offset)) is not None:
+                    yield other
+            if inner.kind.name == "OVERLOADED_DECL_REF":  # depends on a template parameter: only its name is known
+                yield from self._names.get(inner.spelling, ())
+        yield from self._macros_in(cursor)
+
+    def _referents(self, cursor: Any) -> Iterator[Any]:
+        """What it names: the declaration, its definition, and the template it was made from."""
+        named = cursor.referenced
+        if named is None or named == cursor:
+            return
+        yield named
+        if (definition := named.get_definition()) is not None:
+            yield definition
+        template = self._unit.bindings.conf.lib.clang_getSpecializedCursorTemplate(named)
+        if not template.is_null():
+            yield template
+
+    def _macros_in(self, cursor: Any) -> Iterator[int]:
+        extent = cursor.extent
+        for expansion in self._expansions:
+            place = expansion.extent.start
+            if place.file.name == extent.start.file.name and extent.start.offset <= place.offset < extent.end.offset:
+                yield from self._names.get(expansion.spelling, ())
+
+    def piece(self, number: int) -> Piece:
+        cursor = self._all[number]
+        file = Path(cursor.extent.start.file.name)
+        text = self._unit.content(file)
+        end = text.find(b"\n", cursor.extent.end.offset)
+        return Piece(
+            file,
+            _with_comment(text, line_start(text, cursor.extent.start.offset)),
+            len(text) if end < 0 else end + 1,
+            cursor.spelling,
+        )
+
+
+def _with_comment(text: bytes, start: int) -> int:
+    """Where the comment and the lines of attributes directly above the line at `start` begin."""
+    while start > 0:
+        above = line_start(text, start - 1)
+        line = text[above:start].strip()
+        is_comment = line.startswith((b"//", b"/*", b"*"))
+        is_head = line.startswith((b"__", b"[[", b"template", b'extern "C"')) and not line.endswith((b";", b"}"))
+        if not (is_comment or is_head):
+            break
+        start = above
+    return start

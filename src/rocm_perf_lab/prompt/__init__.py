@@ -1,0 +1,13 @@
+"""What a proposer, a model or a person, should know of a kernel before it changes it: one text, made of one profile.
+
+`build_context` is the entry. Nothing here calls anybody; the same profile and source give the same bytes, without paths,
+times of day or variables of this machine, and of files only those in the source's folder.
+"""
+
+from __future__ import annotations
+
+from .context import Context, build_context
+from .rules import AnswerRules
+from .tried import Tried, tried_in
+
+__all__ = ["AnswerRules", "Context", "Tried", "build_context", "tried_in"]

@@ -1,0 +1,85 @@
+"""The source that a proposer sees: the kernel, and what it uses as far as that lies in the source's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source.uses import Piece, pieces_of
+
+from .places import Places
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Whole lines of a file. file: relative to the source's folder. first_line: from 1. role: kernel, used or file."""
+
+    file: str
+    first_line: int
+    last_line: int
+    role: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """kernel: its definition. used: what it uses, merged by place. elsewhere: names that are declared outside the folder."""
+
+    kernel: Excerpt
+    used: tuple[Excerpt, ...]
+    whole: Excerpt
+    elsewhere: tuple[str, ...]
+
+    @property
+    def lines(self) -> dict[str, str]:
+        """'file:line' -> the text of what is shown."""
+        return {
+            f"{excerpt.file}:{number}": line.strip()
+            for excerpt in (self.kernel, *self.used)
+            for number, line in enumerate(excerpt.text.split("\n"), excerpt.first_line)
+        }
+
+
+def code_of(source: HipSource, kernel: Kernel, places: Places) -> Code:
+    unit = source.device
+    own, *used = pieces_of(unit, kernel)
+    inside: dict[Path, list[Piece]] = {}
+    elsewhere = []
+    for piece in used:
+        if places.relative(piece.file) is None:
+            elsewhere.append(piece.name)
+        else:
+            inside.setdefault(piece.file, []).append(piece)
+    excerpts = [
+        _excerpt(places.relative(file), unit.content(file), start, end, "used")
+        for file, pieces in sorted(inside.items())
+        for start, end in _merged(pieces, own if own.file == file else None)
+    ]
+    name = places.relative(source.path) or source.path.name
+    return Code(
+        _excerpt(name, source.text, own.start, own.end, "kernel"),
+        tuple(excerpts),
+        _excerpt(name, source.text, 0, len(source.text), "file"),
+        tuple(sorted(set(filter(None, elsewhere)))),
+    )
+
+
+def _merged(pieces: Sequence[Piece], own: Piece | None) -> list[tuple[int, int]]:
+    """Spans in order, those that touch made one; without those that the kernel's own lines hold."""
+    merged: list[tuple[int, int]] = []
+    for piece in sorted(pieces):
+        if own is not None and own.start <= piece.start and piece.end <= own.end:
+            continue
+        if merged and piece.start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], piece.end))
+        else:
+            merged.append((piece.start, piece.end))
+    return merged
+
+
+def _excerpt(file: str | None, text: bytes, start: int, end: int, role: str) -> Excerpt:
+    first = text.count(b"\n", 0, start) + 1
+    shown = text[start:end].decode(errors="replace").rstrip("\n")
+    return Excerpt(file or "", first, first + shown.count("\n"), role, shown)

@@ -1,0 +1,78 @@
+"""Everything that is known of one kernel, gathered from a profile, its source and what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.optimize.targets import Target
+from rocm_perf_lab.report.documents import Reports
+from rocm_perf_lab.report.schema import KernelAnalysis, RooflineSection
+
+from .code import Code, code_of
+from .places import Places
+from .rules import AnswerRules
+from .tried import Tried
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the text and the document are made of. reports, analysis, roof: without this machine's paths."""
+
+    target: Target
+    kernel: Kernel
+    reports: Reports
+    analysis: KernelAnalysis
+    roof: RooflineSection | None
+    code: Code
+    tried: tuple[Tried, ...]
+    rules: AnswerRules
+
+    def text(self, full_source: bool = False, compact: bool = False) -> str:
+        """The prompt in Markdown, the same bytes each time. full_source: the whole file instead of what the kernel uses.
+        compact: the verdict, the hottest lines, the kernel and the rules alone."""
+        from .text import text
+
+        return text(self, full_source, compact)
+
+    def document(self, full_source: bool = False, compact: bool = False) -> dict[str, Any]:
+        """The pieces as JSON values, the text among them: what `rocm-perf prompt --json` prints."""
+        from .document import document
+
+        return document(self, self.text(full_source, compact), full_source)
+
+
+def build_context(
+    reports: Reports, source: HipSource, target: Target, tried: Sequence[Tried] = (), rules: AnswerRules = AnswerRules()
+) -> Context:
+    """The context of `target`, whose time the reports know and whose code `source` holds.
+
+    Errors: SourceError where the source does not compile or lacks the kernel, TraceError where the reports lack it.
+    """
+    kernel = source.kernel(target.kernel)
+    places = Places(source.path.resolve().parent)
+    analysis = next((one for one in reports.analysis.kernels if one.kernel == target.demangled), None)
+    if analysis is None:
+        raise TraceError(f"the profile has no kernel {target.demangled}", "profile the program again")
+    roof = next((one for one in reports.roofline.kernels if one.kernel == target.demangled), None)
+    return Context(
+        target,
+        kernel,
+        Reports(**{name: _cleaned(document, places) for name, document in reports.by_name().items()}),
+        _cleaned(analysis, places),
+        None if roof is None else _cleaned(roof, places),
+        code_of(source, kernel, places),
+        tuple(
+            replace(one, description=places.clean(one.description), reason=places.clean(one.reason))
+            for one in tried
+            if one.kernel == target.demangled
+        ),
+        rules,
+    )
+
+
+def _cleaned(section: Any, places: Places) -> Any:
+    return type(section).model_validate(places.cleaned(section.model_dump(mode="json")))

@@ -1,0 +1,49 @@
+"""The context as one JSON object."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from . import tokens
+
+if TYPE_CHECKING:
+    from .context import Context
+
+_OF_THE_PATH = ("dependencies", "critical_path_ns", "dominant_symbol", "fraction", "speedup_ceiling", "next_in_line")
+
+
+def document(context: Context, text: str, full_source: bool) -> dict[str, Any]:
+    """Sections of the profile's documents keep their fields; see the user guide."""
+    dag = context.reports.dag.model_dump(mode="json")
+    profile = context.reports.profile
+    code = [context.code.whole] if full_source else [context.code.kernel, *context.code.used]
+    return {
+        "schema_version": profile.schema_version,
+        "tool": profile.tool.model_dump(mode="json"),
+        "gpu": profile.gpu.model_dump(mode="json"),
+        "timing": profile.timing,
+        "timing_parameters": profile.timing_parameters,
+        "source": context.code.kernel.file,
+        "kernel": {
+            "name": context.kernel.name,
+            "demangled": context.target.demangled,
+            "template": context.kernel.template,
+            "attributes": list(context.kernel.attributes),
+            "parameters": [f"{one.type} {one.name}" for one in context.kernel.parameters],
+            "instances": [one.demangled for one in (context.target, *context.target.siblings)],
+        },
+        "path": {name: dag[name] for name in _OF_THE_PATH}
+        | {"dominance_shift": dag["dominance_shift"], "reasons": dag.get("reasons", {}), "notes": dag["notes"]},
+        "share": context.target.share,
+        "analysis": context.analysis.model_dump(mode="json"),
+        "roofline": None if context.roof is None else context.roof.model_dump(mode="json"),
+        "tried": [asdict(one) for one in context.tried],
+        "code": [asdict(excerpt) for excerpt in code],
+        "declared_elsewhere": list(context.code.elsewhere),
+        "rules": context.rules.lines(context.kernel),
+        "text": text,
+        "bytes": len(text.encode()),
+        "tokens_estimate": tokens.estimate(text),
+        "tokens_method": tokens.METHOD,
+    }

@@ -1,0 +1,62 @@
+"""Where waves spend their cycles: hot lines with their text, hot instructions, and what waits wait for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.report import words
+from rocm_perf_lab.report.schema import ThreadTraceSection, TracedInstruction, WaitChainSection
+from rocm_perf_lab.report.thread_trace import describe
+
+from .markdown import fenced
+
+if TYPE_CHECKING:
+    from .context import Context
+
+_FEW, _MANY, _ACCESSES = 3, 8, 3
+
+
+def hot_spots(context: Context, compact: bool) -> list[str]:
+    """The section; instructions and lines stand in blocks of their own, as everything of the program does."""
+    lines, trace = ["## Where its waves spend their cycles", ""], context.analysis.thread_trace
+    if trace is None:
+        return [*lines, f"Not known: {words.shorten(context.analysis.reasons['thread_trace'])}."]
+    most = _FEW if compact else _MANY
+    if not compact:
+        describe(trace, lines.append)
+        lines.append("")
+    if trace.hot_lines:
+        lines += ["Source lines (share of the waves' cycles; cycles that waves waited for the line's accesses):", ""]
+        lines += [fenced("\n".join(_lines(context, trace, most)))]
+    elif not trace.hot_instructions:
+        lines.append("The trace has no instruction.")
+    if compact and trace.hot_lines:
+        return lines
+    lines += ["", "Instructions (share of the waves' cycles, executions):", ""]
+    lines.append(fenced("\n".join(_instruction(one) for one in trace.hot_instructions[:most])))
+    if trace.wait_chains:
+        lines += ["", "What waits wait for (cycles that waves stalled there, then the accesses that ended the waits):", ""]
+        lines.append(fenced("\n".join(line for chain in trace.wait_chains[:most] for line in _chain(chain))))
+    lines += [f"- {note}." for note in trace.notes]
+    return lines
+
+
+def _lines(context: Context, trace: ThreadTraceSection, most: int) -> list[str]:
+    texts = context.code.lines
+    return [
+        f"{words.percent(line.share):>7}  {line.waited_cycles:>10,}  {line.source}  {texts.get(line.source, '')}".rstrip()
+        for line in trace.hot_lines[:most]
+    ]
+
+
+def _instruction(one: TracedInstruction) -> str:
+    return f"{words.percent(one.share):>7}  {one.hits:>8,} x  {one.isa}  {one.source or ''}".rstrip()
+
+
+def _chain(chain: WaitChainSection) -> list[str]:
+    lines = [f"{chain.wait.stall_cycles:>10,}  {chain.wait.isa}  {chain.wait.source or ''}".rstrip()]
+    for access in chain.accesses[:_ACCESSES]:
+        lines.append(f"{access.waited_cycles:>14,}  {access.isa}  {access.source or ''}".rstrip())
+    if chain.unexplained_cycles:
+        lines.append(f"{chain.unexplained_cycles:>14,}  unexplained")
+    return lines

@@ -1,0 +1,69 @@
+"""Why this kernel and no other: its share of the critical path, what that caps, and who comes next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.report import words
+from rocm_perf_lab.report.schema import DurationsSection
+
+from .markdown import span
+
+if TYPE_CHECKING:
+    from .context import Context
+
+DOMINANT = 0.7  # of the critical path: from there on no other kernel matters much
+
+
+def why_this_kernel(context: Context) -> list[str]:
+    dag, analysis, target = context.reports.dag, context.analysis, context.target
+    lines = ["## Why this kernel", ""]
+    symbol = next((one for one in dag.symbols if one.kernel == target.demangled), None)
+    if symbol is None or symbol.fraction is None:
+        reason = dag.reasons.get("fraction") or (symbol.reasons.get("fraction", "") if symbol else "it is not on the path")
+        lines.append(f"- Its share of the critical path is not known: {reason}.")
+    else:
+        ceiling = f"at most {words.times(symbol.speedup_ceiling)}" if symbol.speedup_ceiling else "as much as you like"
+        lines.append(
+            f"- {words.percent(symbol.fraction)} of the critical path of {words.duration(dag.critical_path_ns)} "
+            f"(dependencies are {dag.dependencies}). However fast it became, the GPU's span would get {ceiling} shorter."
+        )
+    lines.append(f"- {_launches(context)}")
+    if dag.dominant_symbol is not None and dag.dominant_symbol != target.demangled:
+        lines.append(f"- The dominant kernel is another, with {words.percent(dag.fraction)}: {span(dag.dominant_symbol)}.")
+    elif dag.dominance_shift is not None and dag.dominance_shift.factor is not None:
+        shift = dag.dominance_shift
+        then = f": then {span(shift.then)} does" if shift.then else ""
+        lines.append(f"- Made {words.times(shift.factor)} faster it would no longer dominate{then}.")
+    if dag.fraction is not None and dag.fraction < DOMINANT and dag.next_in_line:
+        lines.append(f"- No kernel dominates. Next in line: {', '.join(map(span, dag.next_in_line))}.")
+    lines += [f"- {note}." for note in dag.notes]
+    if target.siblings:
+        names = ", ".join(span(one.demangled) for one in target.siblings)
+        lines.append(f"- The same template is also launched as {names}: a change must be right for all of them.")
+    lines += [f"- {one}" for one in _spread(analysis.durations)]
+    return lines
+
+
+def _launches(context: Context) -> str:
+    analysis, selected = context.analysis, context.reports.profile.kernel
+    time = (
+        f"taking {words.duration(analysis.time_ms * 1e6)} in total"
+        if analysis.time_ms is not None
+        else f"for a time that is not known ({analysis.reasons['time_ms']})"
+    )
+    shape = ""
+    if selected.name == analysis.kernel:
+        grid, group = ("x".join(map(str, size)) for size in (selected.grid, selected.workgroup))
+        shape = f" Its longest launch has a grid of {grid} threads in workgroups of {group}."
+    times = "once" if analysis.dispatches == 1 else f"{analysis.dispatches} times"
+    return f"Launched {times}, {time}.{shape}"
+
+
+def _spread(durations: DurationsSection | None) -> list[str]:
+    if durations is None or durations.stddev_ns is None:
+        return []
+    return [
+        f"A launch takes {words.duration(durations.mean_ns)} on average, with a standard deviation of "
+        f"{words.duration(durations.stddev_ns)} (from {words.duration(durations.min_ns)} to {words.duration(durations.max_ns)})."
+    ]

@@ -1,0 +1,97 @@
+"""What holds the kernel back and how far: bottleneck with its evidence, roofline, headroom, resources and occupancy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.report import words
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+def bottleneck(context: Context, compact: bool) -> list[str]:
+    found = context.analysis.bottleneck
+    lines = ["## What holds it back", "", f"**{found.name}**: {found.why}.", ""]
+    score = "no score" if found.score is None else f"score {found.score:.2f} (0.5 and more holds)"
+    lines.append(f"- Certainty {found.certainty}, confidence {found.confidence:.2f}, {score}.")
+    for signal in found.evidence:
+        sign = "at least" if signal.direction == "at least" else "at most"
+        lines.append(
+            f"- {words.evidence(signal.name, signal.value, signal.unit)}; speaks for it when {sign} "
+            f"{words.percent(signal.threshold) if signal.unit == 'fraction' else words.amount(signal.threshold, '')}."
+        )
+    for factor in found.factors:
+        numbers = ", ".join(words.evidence(one.name, one.value, one.unit) for one in factor.evidence)
+        lines.append(f"- {factor.name}: {factor.why}{f' ({numbers})' if numbers else ''}.")
+    if not compact:
+        others = [f"{one.name} {one.score:.2f}" for one in found.classes if one.score is not None and one.name != found.name]
+        lines += [f"- Scores of the other classes: {', '.join(others)}."] if others else []
+        lines += [f"- {name} could not be judged: {words.shorten(why)}." for name, why in found.undecided.items()]
+    lines += [f"- Worth trying: {advice}." for advice in found.advice[: 2 if compact else None]]
+    return lines
+
+
+def roofline(context: Context) -> list[str]:
+    lines, roof = ["## Roofline", ""], context.roof
+    if roof is None:
+        return [*lines, f"Not known: {context.reports.profile.reasons.get('roofline', 'no counters were collected')}."]
+    if roof.operational_intensity is None or roof.attainable_gflops is None:
+        missing = roof.reasons.get("operational_intensity") or roof.reasons.get("attainable_gflops", "")
+        lines.append(f"Its place under the roof is not known: {words.shorten(missing)}.")
+    else:
+        lines.append(
+            f"{roof.operational_intensity:.3g} FLOP per byte beyond L2, {roof.position or 'side of the ridge not known'} "
+            f"(ridge at {words.amount(roof.ridge, '')}); {words.amount(roof.gflops, 'GFLOP/s')} of "
+            f"{words.amount(roof.attainable_gflops, '')} attainable there ({words.percent(roof.fraction_of_ceiling)})."
+        )
+    lines += ["", "| level | moved | GB/s | of peak | FLOP/byte |", "|---|---|---|---|---|"]
+    for level in roof.levels:
+        lines.append(
+            f"| {level.level} | {words.size(level.bytes)} | {words.amount(level.gbps, '')} | {words.percent(level.fraction)} | "
+            f"{words.amount(level.operational_intensity, '')} |"
+        )
+    unknown = {level.reasons["bytes"] for level in roof.levels if level.bytes is None}
+    lines += ["", *(f"- ? above: {words.shorten(reason)}." for reason in sorted(unknown))] if unknown else [""]
+    for one in roof.arithmetic:
+        if one.flop:
+            rate = words.amount(one.gflops, "G operations/s")
+            lines.append(f"- {one.precision} ({one.pipe}): {rate}, {words.percent(one.fraction)} of peak.")
+    lines += [f"- Bias: {note}." for note in roof.notes]
+    return lines
+
+
+def headroom(context: Context) -> list[str]:
+    found, lines = context.analysis.headroom, ["## How much there is to win", ""]
+    if found.kernel_speedup is None:
+        return [*lines, f"Not known: {words.shorten(found.reasons['kernel_speedup'])}."]
+    return [
+        *lines,
+        f"{words.times(found.kernel_speedup)} for the kernel at most, {words.times(found.program_speedup)} for the GPU's span: "
+        f"its ceiling for the present work is {words.duration(found.ceiling_ms * 1e6)} ({found.binding}). "
+        f"Assumed: {found.assumption}.",
+    ]
+
+
+def resources(context: Context) -> list[str]:
+    uses, found = context.analysis.resources, context.analysis.occupancy
+    lines = [
+        "## Resources and occupancy",
+        "",
+        f"- {uses.vgpr_per_thread} + {uses.accum_vgpr_per_thread} VGPRs a thread, {uses.sgpr_per_wave} SGPRs a wave, "
+        f"{words.size(uses.lds_bytes)} LDS a workgroup, {words.size(uses.scratch_bytes)} scratch a thread.",
+    ]
+    if found.theoretical is None:
+        return [*lines, f"- Occupancy is not known: {found.reasons['theoretical']}."]
+    lines.append(
+        f"- {found.resident_waves_per_cu} of {found.max_waves_per_cu} waves fit on a compute unit, limited by "
+        f"{' and '.join(found.limited_by)}."
+    )
+    if found.device_waves:
+        ratio = words.percent(found.waves_in_grid / found.device_waves)
+        lines.append(f"- The grid has {found.waves_in_grid:,} waves, {ratio} of what the device holds at once.")
+    for lift in found.lifts:
+        changes = [(change.resource, change.now, change.then) for change in lift.changes]
+        then = words.lift(changes, found.resident_waves_per_cu, lift.resident_waves_per_cu, found.simds_per_cu)
+        lines.append(f"- More would fit with {then}.")
+    return lines

@@ -1,0 +1,18 @@
+"""Markdown in which what others wrote stays data: no fence can be closed, and no line begun, from inside."""
+
+from __future__ import annotations
+
+import re
+
+
+def fenced(text: str, language: str = "text") -> str:
+    """A block whose fence is longer than any run of backticks in it (CommonMark 0.31, section 4.5)."""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def span(text: str) -> str:
+    """A name or a file in a line of prose."""
+    line = " ".join(text.split())
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    return f"{fence}{line}{fence}" if len(fence) == 1 else f"{fence} {line} {fence}"

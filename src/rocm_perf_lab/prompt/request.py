@@ -1,0 +1,94 @@
+"""From a program to the context of the kernel that matters: build, profile or take a profile that exists, choose."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocm_perf_lab.errors import MissingInputError, SourceError, TraceError
+from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.optimize import run_folder
+from rocm_perf_lab.optimize.source_file import digest
+from rocm_perf_lab.optimize.subject import Subject, find_subject
+from rocm_perf_lab.optimize.targets import Target, targets_of
+from rocm_perf_lab.optimize.workbench import BenchOptions, HipWorkbench
+from rocm_perf_lab.report.documents import Reports
+
+from .context import Context, build_context
+from .importance import DOMINANT
+from .rules import AnswerRules
+from .tried import tried_in
+
+
+@dataclass(frozen=True)
+class Request:
+    """words, source, build: as optimize.subject.find_subject takes them. bench.pattern: of the kernels wanted.
+    profile: a run directory to read instead of running the program. runs: where earlier proposals are journalled,
+    None for the folder that `rocm-perf optimize` uses."""
+
+    words: tuple[str, ...]
+    source: Path | None = None
+    build: str | None = None
+    profile: Path | None = None
+    runs: Path | None = None
+    bench: BenchOptions = field(default_factory=BenchOptions)
+
+
+def context_of(request: Request, note: Callable[[str], None]) -> Context:
+    """Errors: those of finding, building and profiling the program; SourceError where no kernel of it is in the source."""
+    subject = find_subject(request.words, request.source, request.build)
+    note(f"source: {subject.source} (by {subject.found_by})")
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
+        source, reports = _profiled(request, subject, Path(scratch), note)
+    targets = in_turn(reports, source, request.bench.pattern)
+    note(f"kernel {targets[0].demangled}: {targets[0].reason}")
+    if others := [target.kernel for target in targets[1:]]:
+        note(f"others in turn, with --kernel: {', '.join(dict.fromkeys(others))}")
+    runs = request.runs or Path(subject.name + run_folder.SUFFIX)
+    tried = tried_in(runs, targets[0].demangled, digest(source.text))
+    bench = request.bench
+    rules = AnswerRules(bench.min_improvement, bench.equivalence, checked=bool(bench.check))
+    return build_context(reports, source, targets[0], tried, rules)
+
+
+def _profiled(request: Request, subject: Subject, scratch: Path, note: Callable[[str], None]) -> tuple[HipSource, Reports]:
+    if request.profile is None:
+        bench = HipWorkbench(subject, scratch, request.bench, lambda _event, **_fields: None, note)
+        source = bench.read(subject.source.read_bytes())
+        return source, bench.survey(source).documents
+    from rocm_perf_lab.hip_source import read
+
+    reports = _reports_in(request.profile)
+    if subject.source.stat().st_mtime > (request.profile / "profile.json").stat().st_mtime:
+        note(f"{subject.source} was changed after {request.profile} was made: its line numbers may be off")
+    command = subject.build.filled(subject.source.resolve(), Path(subject.name))
+    return read(subject.source, command, subject.build.folder), reports
+
+
+def _reports_in(folder: Path) -> Reports:
+    from rocm_perf_lab.report.schema import DOCUMENTS
+
+    documents = {}
+    for name, model in DOCUMENTS.items():
+        path = folder / f"{name}.json"
+        try:
+            documents[name] = model.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise MissingInputError(f"{path}: {error.strerror}", "name a run directory of `rocm-perf profile`") from error
+        except ValueError as error:
+            raise TraceError(f"{path} is not a document of this version: {error}", "profile the program again") from error
+    return Reports(**documents)
+
+
+def in_turn(reports: Reports, source: HipSource, pattern: str | None = None) -> Sequence[Target]:
+    """The kernels to work on, first things first: the dominant one if one dominates the critical path, else by what the
+    program could gain. Errors: UsageError for a pattern that fits none, SourceError where none is in the source."""
+    targets, left = targets_of(reports, source, pattern, min_improvement=0.0)
+    if not targets:
+        reasons = "; ".join(f"{one.kernel}: {one.reason}" for one in left) or "the program has no kernel of its own"
+        raise SourceError(f"{source.path} has none of the program's kernels ({reasons})", "name their source with --source")
+    if (reports.dag.fraction or 0.0) >= DOMINANT:
+        targets.sort(key=lambda target: target.demangled != reports.dag.dominant_symbol)
+    return targets

@@ -1,0 +1,59 @@
+"""What an answer must be, and what the gate will check of it; the words that proposers are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocm_perf_lab.gate.code_object_check import ResourceLimits
+from rocm_perf_lab.hip_source import Kernel
+
+_RESULTS = {
+    "full": "replays of up to three dispatches, on the captured and on other inputs, in several orders of waves",
+    "sampled": "replays of one dispatch, on the captured and on one other input",
+}
+
+
+@dataclass(frozen=True)
+class AnswerRules:
+    """What the gate was asked for. ulps: tolerance of floating-point results, 0 for the same bits.
+    checked: a program of the user's judges the output."""
+
+    min_improvement: float = 0.02
+    equivalence: str = "full"
+    ulps: int = 0
+    checked: bool = False
+
+    def lines(self, kernel: Kernel) -> list[str]:
+        """One rule an entry, in Markdown."""
+        name = kernel.name.rsplit("::", 1)[-1]
+        return [
+            f"Answer with exactly one fenced C++ block. It holds the complete new definition of `{name}`, attributes, template "
+            "head and body, and before it any `__device__` functions that you add. It takes the place of the present definition"
+            + (f", inside `{kernel.name.rpartition('::')[0]}`." if "::" in kernel.name else "."),
+            "Name, template parameters, parameters and their types, attributes and launch bounds stay as they are. So does the "
+            "launch: the host's code, the grid, the workgroup and the dynamic LDS are not yours to change.",
+            "No preprocessor directives but `#pragma unroll` before a loop; no new types, global or static variables, or "
+            "host functions. Functions that exist already are not to be defined again or changed.",
+            f"The results stay {self.results}.",
+            *self._gate(),
+        ]
+
+    @property
+    def results(self) -> str:
+        if self.equivalence == "program":
+            return "what the program's own check accepts" if self.checked else "the same in all that the program prints"
+        if self.ulps:
+            return f"the same to {self.ulps} units in the last place in floating-point buffers, and bit for bit elsewhere"
+        return "the same bit for bit: do not reorder floating-point sums, and do not change rounding"
+
+    def _gate(self) -> list[str]:
+        limits = ResourceLimits()
+        replays = _RESULTS.get(self.equivalence, "")
+        return [
+            "The gate takes nobody's word. It compares the two sources' syntax trees; the machine code's arguments, scratch "
+            f"and spills (may not grow), occupancy (may fall by {limits.occupancy:.0%} at most); "
+            + (f"memory after {replays}, outputs overwritten first; " if replays else "")
+            + f"the kernel's time, which must surely fall by {self.min_improvement:.1%}, and not below what its memory traffic "
+            "allows; and at last the whole program's output and time.",
+            "A kernel that skips work, keeps results from one launch to the next, or only fits the captured input is rejected.",
+        ]

@@ -1,0 +1,72 @@
+"""What was proposed before for a kernel and what became of it, from the journals of earlier runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.optimize.journal import FILE, read
+from rocm_perf_lab.optimize.run_folder import runs_in
+
+ACCEPTED, DECLINED, REJECTED = "accepted", "accepted by the gate, declined by the user", "rejected"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One proposal. kernel: demangled. reason: 'step: why' of a rejection, else what was gained. diff: of the source.
+
+    same_source: it was made for the source as it is now, not for an earlier state of it.
+    """
+
+    kernel: str
+    description: str
+    outcome: str
+    reason: str
+    diff: str = ""
+    same_source: bool = True
+
+
+def tried_in(folder: Path, kernel: str, digest: str) -> list[Tried]:
+    """All verdicts on `kernel` (demangled) in the runs below `folder`, the oldest first; none where there is no folder.
+
+    digest: of the present source (optimize.source_file.digest). Errors: OutputError for a damaged journal.
+    """
+    found: dict[tuple[str, str], Tried] = {}
+    for run in runs_in(folder):
+        entries, _ = read(run / FILE)
+        for key, one in _of_run(entries, kernel, digest):
+            found.pop(key, None)  # the newest verdict on the same change stands, and stands last
+            found[key] = one
+    return list(found.values())
+
+
+def _of_run(entries: list[dict[str, Any]], kernel: str, digest: str):
+    proposals: dict[str, dict[str, Any]] = {}
+    answers = {entry["candidate"]: entry["kept"] for entry in entries if entry["event"] == "answer"}
+    for entry in entries:
+        if entry["event"] == "proposal":
+            proposals[entry["candidate"]] = entry
+        elif entry["event"] == "verdict" and (proposal := proposals.get(entry["candidate"])) and proposal["kernel"] == kernel:
+            outcome, reason = _outcome(entry["verdict"], answers.get(entry["candidate"]))
+            yield (
+                (entry["baseline"], entry["candidate"]),
+                Tried(
+                    kernel,
+                    proposal["description"],
+                    outcome,
+                    reason,
+                    proposal.get("diff", ""),
+                    entry["baseline"] == digest,
+                ),
+            )
+
+
+def _outcome(verdict: dict[str, Any], kept: bool | None) -> tuple[str, str]:
+    steps = {step["step"]: step for step in verdict["steps"]}
+    if not verdict["accepted"]:
+        rejection = next(step for step in verdict["steps"] if step["outcome"] == "rejected")
+        return REJECTED, f"{rejection['step']}: {rejection['reason']}"
+    ratio = steps.get("measurement", {}).get("evidence", {}).get("ratio")
+    gained = "its gain was not measured" if ratio is None else f"{1 - ratio:.1%} of the kernel's time saved"
+    return (DECLINED if kept is False else ACCEPTED), gained

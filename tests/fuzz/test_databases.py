@@ -59,6 +59,12 @@ def test_wrong_contents(healthy, tmp_path):
     assert min(verdicts["error"], verdicts["equal"]) > CASES / 10, verdicts
 
 
+@pytest.mark.parametrize("number", [1001016, 1003387, 1004376])
+def test_contents_that_were_not_understood_once(number, healthy, tmp_path):
+    """A stream of negative id; kernels without a name that others waited for."""
+    attack(damage.OF_CONTENTS, healthy, tmp_path, range(number, number + 1))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 @pytest.mark.parametrize("ways", [damage.OF_BYTES, damage.OF_CONTENTS], ids=["bytes", "contents"])

@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from rocm_perf_lab.rocpd.edges import inferred_edges
 from rocm_perf_lab.rocpd.tables import NO_ID, Copies, Dispatches
 
+# Any id may stand in a file, though the collectors count from 0; NO_ID is -1.
+QUEUE, STREAM = st.sampled_from([1, 2, -7, NO_ID]), st.sampled_from([0, 1, 2, -(2**31), NO_ID])
+
 # (start, duration, queue, stream): small numbers make ties, overlaps and shared queues common
-DISPATCH = st.tuples(st.integers(0, 30), st.integers(0, 6), st.integers(1, 2), st.integers(0, 2))
-COPY = st.tuples(st.integers(0, 30), st.integers(1, 6), st.integers(0, 2))
+DISPATCH = st.tuples(st.integers(0, 30), st.integers(0, 6), QUEUE, STREAM)
+COPY = st.tuples(st.integers(0, 30), st.integers(1, 6), STREAM)
 
 
 def columns(dispatches, copies):

@@ -87,7 +87,7 @@ def _idle(found: Idle) -> schema.IdleSection:
             cause=gap.cause,
             before=gap.before,
             waited_for=gap.waited_for,
-            reasons={} if gap.waited_for else {"waited_for": "the trace knows nothing that it depended on"},
+            reasons={} if gap.waited_for is not None else {"waited_for": "the trace knows nothing that it depended on"},
         )
         for gap in found.longest
     ]

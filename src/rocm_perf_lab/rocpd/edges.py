@@ -96,9 +96,8 @@ def inverse(order: np.ndarray) -> np.ndarray:
 
 
 def _with_none(ids: np.ndarray) -> np.ndarray:
-    """0, 1, ... for the different ids in ascending order; NO_ID stays."""
-    known, place = codes(ids)
-    return place - 1 if len(known) and known[0] == NO_ID else place
+    """Small numbers from 0 on for the different ids; NO_ID stays."""
+    return np.where(ids == NO_ID, NO_ID, codes(ids)[1]).astype(np.int32)
 
 
 def _streams(dispatches: Dispatches, copies: Copies) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -110,17 +109,18 @@ def _streams(dispatches: Dispatches, copies: Copies) -> tuple[np.ndarray, np.nda
     """
     stream = np.r_[dispatches.stream_id, copies.stream_id].astype(np.int64)
     gpus, gpu = codes(np.r_[dispatches.agent_id, copies.agent_id])
-    key = np.where(stream == NULL_STREAM, -2 - gpu, stream)  # null streams below the others; NO_ID stays -1
+    named, name = codes(stream)
+    key = np.where(stream == NULL_STREAM, len(named) + gpu, name)  # null streams above the others, one a GPU
     keys, code = codes(key)
     first = np.empty(len(keys), np.int64)
     first[code[::-1]] = np.arange(len(code))[::-1]
     queues, queue = codes(dispatches.queue_id)
     pairs, _ = codes(code[: len(dispatches)].astype(np.int64) * len(queues) + queue)
     queues_used = np.bincount(pairs // max(len(queues), 1), minlength=len(keys))
-    orders = (keys != NO_ID) & (queues_used < 2)
+    null = keys >= len(named)
+    orders = (stream[first] != NO_ID) & (queues_used < 2)
     null_of_gpu = np.full(len(gpus), NO_ID, np.int32)
-    for place in np.flatnonzero((keys < NO_ID) & orders):
-        null_of_gpu[-2 - keys[place]] = place
+    null_of_gpu[keys[null & orders] - len(named)] = np.flatnonzero(null & orders)
     return np.where(orders[code], code, NO_ID).astype(np.int32), gpu[first].astype(np.int32), null_of_gpu
 
 

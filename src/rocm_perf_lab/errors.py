@@ -3,7 +3,7 @@
 An error says what went wrong, naming the thing, and how to mend it. The command line prints both as one line on stderr
 and exits with the class's `exit_code`; `exit_codes()` lists them all, and `rocm-perf --help` prints that list.
 The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 36 are about the profiled program and its source,
-37 to 42 about captures and replays, 43 about the optimiser, 46 and 47 about search spaces.
+37 to 42 about captures and replays, 43 about the optimiser, 45 about the gate, 46 and 47 about search spaces.
 """
 
 from __future__ import annotations
@@ -125,6 +125,11 @@ class ReplayFailedError(RocmPerfError):
 class NoSourceError(RocmPerfError):
     exit_code = 43
     meaning = "the source of the program was not found (`rocm-perf optimize --source`)"
+
+
+class CandidateRejectedError(RocmPerfError):
+    exit_code = 45
+    meaning = "the gate rejected the candidate (`rocm-perf gate`)"
 
 
 class SpaceError(RocmPerfError):

@@ -23,6 +23,7 @@ COMMANDS = {
     "replay": "replay",
     "optimize": "optimize",
     "prompt": "prompt",
+    "gate": "gate",
     "autotune": "autotune",
     "doctor": "doctor",
     "ceilings": "ceilings",

@@ -1,0 +1,86 @@
+"""`rocm-perf gate`: judge a change of a kernel that somebody made."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
+from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.errors import CandidateRejectedError, UsageError
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(context_settings=CONTEXT_SETTINGS)
+@click.option(
+    "--build", metavar="CMD",
+    help="Builds BINARY of SOURCE; write these two words for the files.  [default: the compilation database's, else hipcc]",
+)  # fmt: skip
+@click.option(
+    "--kernel", "-k", metavar="REGEX", help="Judge the kernel whose demangled name has this.  [default: the changed one]"
+)
+@click.option(
+    "--min-improvement", type=click.FloatRange(0, 1, max_open=True), default=0.02, show_default=True, metavar="FRACTION",
+    help="Of the kernel's time that the change must surely save.",
+)  # fmt: skip
+@click.option(
+    "--equivalence", type=click.Choice(("full", "sampled", "program")), default="full", show_default=True,
+    help="How the same results are shown: see the gate's levels in the user guide.",
+)  # fmt: skip
+@click.option(
+    "--check", metavar="CMD",
+    help="Judges the program's output, given on its standard input, by its exit status, instead of comparing it.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+              help="Stop a run of the program that takes longer.")  # fmt: skip
+@device_option
+@debug_option
+@click.argument("baseline", type=_FILE)
+@click.argument("candidate", type=_FILE)
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[PROGRAM [ARGS]...]")
+def command(
+    baseline: Path,
+    candidate: Path,
+    program: tuple[str, ...],
+    build: str | None,
+    kernel: str | None,
+    min_improvement: float,
+    equivalence: str,
+    check: str | None,
+    as_json: bool,
+    timeout: float | None,
+    device: str,
+) -> int:
+    """Judge source CANDIDATE, which changes one kernel of BASELINE: same results, surely faster, nothing else changed.
+
+    Both are built as PROGRAM would be and run with ARGS; "PROGRAM ARGS" can be one word. Files stay as they are. Exit
+    status: 0 accepted, 45 rejected.
+    """
+    from rocm_perf_lab.optimize.gate_request import GateRequest, judge
+    from rocm_perf_lab.optimize.workbench import BenchOptions
+
+    try:
+        checker = tuple(shlex.split(check)) if check else ()
+    except ValueError as error:
+        raise UsageError(f"cannot split --check {check!r} into words ({error})", "balance its quotes") from error
+    bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout)
+    verdict = judge(GateRequest(baseline, candidate, program, build, bench), note)
+    if as_json:
+        click.echo(json.dumps(verdict, indent=2, allow_nan=False))
+    else:
+        _describe(verdict)
+    return 0 if verdict["accepted"] else CandidateRejectedError.exit_code
+
+
+def _describe(verdict: dict[str, Any]) -> None:
+    for step in verdict["steps"]:
+        click.echo(f"{step['step']:<12} {step['outcome']}: {step['reason']}")
+    modelled = "; its times are modelled: of the software device's timing model, not of a GPU"
+    click.echo(("Accepted" if verdict["accepted"] else "Rejected") + (modelled if verdict["timing"] == "modelled" else ""))

@@ -1,0 +1,82 @@
+"""`rocm-perf gate`: what a person or an agent wrote is judged as what the optimiser wrote."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.gate.judge import STEPS
+
+PROGRAM = Path(__file__).with_name("program.hip")
+BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
+pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+
+
+@pytest.fixture
+def gate(tmp_path, rocm_perf, native_dir):
+    """gate(old, new, ...) judges program.hip with one text in place of another: exit code, verdict, error."""
+    shutil.copy(PROGRAM, tmp_path)
+
+    def judged(old: str, new: str, *options: str) -> tuple[int, dict, str]:
+        text = PROGRAM.read_text()
+        assert old in text
+        (tmp_path / "candidate.hip").write_text(text.replace(old, new, 1))
+        command = [
+            "gate",
+            "--device",
+            "gfx942",
+            "--build",
+            BUILD,
+            "--json",
+            *options,
+            "program.hip",
+            "candidate.hip",
+            "./program",
+        ]
+        ran = rocm_perf(*command)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["candidate.hip", "program.hip"]
+        return ran.returncode, json.loads(ran.stdout) if ran.stdout else {}, ran.stderr
+
+    return judged
+
+
+@pytest.mark.parametrize(
+    "old, new, reason",
+    [
+        ("sums[row] = sum;", "sums[row] = sum", "expected ';'"),
+        ("sums[row] = sum;", "sums[row] = sum;  // the same", "nothing was changed"),
+        ("int rows, int columns)", "int rows, long columns)", "not part of sum_rows"),
+        ("constexpr int kRows = 128", "constexpr int kRows = 64", "kRows"),
+    ],
+)
+def test_what_the_source_alone_forbids_needs_no_run(gate, old, new, reason):
+    code, verdict, _ = gate(old, new)
+    assert code == 45 and not verdict["accepted"] and verdict["device"] is None
+    assert [step["step"] for step in verdict["steps"]] == list(STEPS)
+    assert [step["outcome"] for step in verdict["steps"]] == ["rejected"] + ["skipped"] * (len(STEPS) - 1)
+    assert reason in verdict["steps"][0]["reason"]
+
+
+def test_a_wrong_result_is_rejected_with_its_place(gate):
+    code, verdict, _ = gate("sums[row] = sum;", "sums[row] = sum * 1.5f;", "--equivalence", "sampled")
+    steps = {step["step"]: step for step in verdict["steps"]}
+    assert code == 45 and steps["equivalence"]["outcome"] == "rejected" and "bytes differ" in steps["equivalence"]["reason"]
+    assert verdict["kernel"].startswith("sum_rows(") and verdict["timing"] == "modelled"
+
+
+@pytest.mark.parametrize(
+    "arguments, code, told",
+    [
+        (["program.hip", "missing.hip"], 66, "missing.hip"),
+        (["missing.hip", "program.hip"], 66, "missing.hip"),
+        (["program.hip"], 2, "CANDIDATE"),
+        (["--check", "'", "program.hip", "program.hip"], 2, "--check"),
+    ],
+)
+def test_errors_name_the_thing(tmp_path, rocm_perf, arguments, code, told):
+    shutil.copy(PROGRAM, tmp_path)
+    ran = rocm_perf("gate", *arguments)
+    assert ran.returncode == code and told in ran.stderr.splitlines()[-1] and not ran.stdout

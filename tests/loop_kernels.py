@@ -1,10 +1,11 @@
-"""Programs of random kernels with random loop nests, some with what must not be unrolled; each prints its kernels' results."""
+"""Programs of random kernels that print their kernels' results; here with random loop nests, some not to be unrolled."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
 
+PARAMETERS = "const float* in, const int* index, float* out, int* count, int n, int m"
 _MASK = 255  # buffers hold 256 numbers
 _HEAD = """\
 extern "C" {
@@ -58,14 +59,16 @@ class Program:
 
 def generate(seed: int, kernels: int) -> Program:
     """The same for the same seed."""
-    writer = _Writer(random.Random(seed))
+    writer = Writer(random.Random(seed))
     for number in range(kernels):
         writer.kernel(f"k{number}")
     writer.main(kernels)
     return Program("\n".join(writer.lines) + "\n", writer.kernels)
 
 
-class _Writer:
+class Writer:
+    """Says lines; `main` ends a program whose kernels k0, k1, ... were said, each with PARAMETERS."""
+
     def __init__(self, chance: random.Random):
         self.chance, self.lines = chance, _HEAD.splitlines()
         self.kernels: dict[str, list[ExpectedLoop]] = {}
@@ -76,7 +79,7 @@ class _Writer:
 
     def kernel(self, name: str) -> None:
         self._loops = self.kernels.setdefault(name, [])
-        self.say(0, f"__global__ void {name}(const float* in, const int* index, float* out, int* count, int n, int m) {{")
+        self.say(0, f"__global__ void {name}({PARAMETERS}) {{")
         self.say(1, "extern __shared__ float dynamic[];")
         self.say(1, "const int lane = __builtin_amdgcn_workitem_id_x();")
         self.say(1, "float f = in[lane]; int g = index[lane];")

@@ -24,6 +24,15 @@ def kernels_in(unit: TranslationUnit) -> Iterator[Kernel]:
             yield _kernel(unit, function, body)
 
 
+def function_of(unit: TranslationUnit, kernel: Kernel) -> Any:
+    """The cursor of a kernel's definition. kernel: read from the same text."""
+    return next(
+        f
+        for f in unit.functions()
+        if f.extent.start.offset == kernel.span.start and f.extent.start.file.name == str(kernel.file)
+    )
+
+
 def span_of(cursor: Any) -> Span:
     start, end = cursor.extent.start, cursor.extent.end
     return Span(start.offset, end.offset, start.line)

@@ -25,6 +25,7 @@ class TranslationUnit:
         self.bindings = bindings
         self.cursor = unit.cursor
         self.path = path
+        self.text = text
         self._texts = {str(path): text}
 
     def text_of(self, cursor: Any) -> str:

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from kernel_results import COMMAND, same_results
 from loop_kernels import generate
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, unroll
 
 pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
-# With hipcc's default, contraction across statements, the compiler chooses anew after unrolling which product to fuse: the
-# gate, not the transformation, finds those that differ (test_a_change_of_fused_operations_is_rejected).
-COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-ffp-contract=on")
 FACTORS = (2, 3, 4, 8)  # all loops of a program take the same
-
-
-def results(folder: Path, name: str, text: bytes, rocm_perf_in) -> list[str]:
-    (folder / f"{name}.hip").write_bytes(text)
-    subprocess.run([*COMMAND, f"{name}.hip", "-o", name], cwd=folder, check=True)
-    return rocm_perf_in(folder, "run", "--device", "gfx942", f"./{name}").stdout.splitlines()
 
 
 def check(seed: int, kernels: int, folder: Path, rocm_perf_in) -> int:
@@ -45,9 +36,7 @@ def check(seed: int, kernels: int, folder: Path, rocm_perf_in) -> int:
         assert not answers, (seed, name, answers)
     candidate = apply_edits(source.text, edits)
     assert edits and candidate != source.text
-    expected = results(folder, "baseline", source.text, rocm_perf_in)
-    assert len(expected) == 3 * kernels and len(set(expected)) == len(expected)
-    assert results(folder, "candidate", candidate, rocm_perf_in) == expected, seed
+    same_results(folder, source.text, candidate, kernels, rocm_perf_in)
     return len(edits)
 
 

@@ -6,9 +6,10 @@ proposes keeps results bit-identical in its author's mind; whether it does is fo
 
 from __future__ import annotations
 
-from . import batch, unroll
+from . import batch, lds_padding, unroll
 from .proposal import Proposal, Refusal, Transformation
 
-BY_NAME: dict[str, Transformation] = {unroll.NAME: unroll.propose, batch.NAME: batch.propose}
+_ALL = (unroll, batch, lds_padding)
+BY_NAME: dict[str, Transformation] = {module.NAME: module.propose for module in _ALL}
 
 __all__ = ["BY_NAME", "Proposal", "Refusal", "Transformation"]

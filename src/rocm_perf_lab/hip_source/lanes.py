@@ -1,0 +1,47 @@
+"""Which expressions of a kernel may differ between the lanes of a wave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import libclang
+
+if TYPE_CHECKING:
+    from .source import TranslationUnit
+
+
+class LaneValues:
+    """Of one function. A value differs if it is made of threadIdx, of a call's result, or of a variable that may differ."""
+
+    def __init__(self, unit: TranslationUnit, function: Any):
+        self._unit, self._kinds = unit, unit.bindings.CursorKind
+        self._differing: set[str] = set()
+        given = list(self._given(function))
+        while more := {name for name, value in given if name not in self._differing and self.differs(value)}:
+            self._differing |= more
+
+    def differs(self, expression: Any) -> bool:
+        return any(self._is_source(cursor) for cursor in expression.walk_preorder())
+
+    def _is_source(self, cursor: Any) -> bool:
+        if cursor.kind == self._kinds.CALL_EXPR:
+            return True
+        if cursor.kind != self._kinds.DECL_REF_EXPR:
+            return False
+        return cursor.spelling == "threadIdx" or (
+            cursor.referenced is not None and cursor.referenced.get_usr() in self._differing
+        )
+
+    def _given(self, function: Any):
+        """(variable, an expression that it is given) throughout the function."""
+        kinds = self._kinds
+        for cursor in function.walk_preorder():
+            children = list(cursor.get_children())
+            if cursor.kind == kinds.VAR_DECL:
+                yield from ((cursor.get_usr(), value) for value in children if value.kind.is_expression())
+            elif cursor.kind == kinds.COMPOUND_ASSIGNMENT_OPERATOR or (
+                cursor.kind == kinds.BINARY_OPERATOR and libclang.operator(self._unit.bindings, cursor) == "="
+            ):
+                target = children[0]
+                if target.kind == kinds.DECL_REF_EXPR and target.referenced is not None:
+                    yield target.referenced.get_usr(), children[1]

@@ -1,0 +1,145 @@
+"""The static LDS arrays of a kernel with more than one dimension, and whether each is only ever accessed element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import libclang
+from .kernels import function_of, span_of
+from .lanes import LaneValues
+from .model import Kernel, Span
+
+if TYPE_CHECKING:
+    from .source import TranslationUnit
+
+_ARRAYS = ("CONSTANTARRAY", "DEPENDENTSIZEDARRAY")
+
+
+@dataclass(frozen=True)
+class SharedArray:
+    """`__shared__ T name[..][rows][row]` of a kernel's body.
+
+    span: of the declaration. row: where the text of the innermost extent stands; None where it cannot be edited (a macro, a
+    type alias). row_bytes, element_bytes: None where a template decides. obstacle: why its layout may not change, None if it
+    may. rows_by_lane: whether some access takes its row from the lane, so that a wave's lanes lie in several rows.
+    """
+
+    name: str
+    span: Span
+    row: Span | None
+    row_bytes: int | None
+    element_bytes: int | None
+    obstacle: str | None
+    rows_by_lane: bool
+
+
+def shared_arrays(unit: TranslationUnit, kernel: Kernel) -> Iterator[SharedArray]:
+    """Those declared in the kernel's own body, in source order."""
+    kinds = unit.bindings.CursorKind
+    function = function_of(unit, kernel)
+    lanes = LaneValues(unit, function)
+    for cursor in function.walk_preorder():
+        if cursor.kind != kinds.VAR_DECL or not any(c.kind == kinds.CUDASHARED_ATTR for c in cursor.get_children()):
+            continue
+        if (rank := _rank(cursor.type)) >= 2:
+            uses = list(_uses(unit, function, cursor))
+            yield _array(unit, cursor, uses, rank, lanes)
+
+
+def _array(unit: TranslationUnit, cursor: Any, uses: list[_Use], rank: int, lanes: LaneValues) -> SharedArray:
+    row = cursor.type.get_canonical()
+    for _ in range(rank - 1):
+        row = row.element_type
+    whole = [use for use in uses if use.obstacle is None and len(use.subscripts) == rank]
+    odd = next((use for use in uses if use not in whole), None)
+    return SharedArray(
+        name=cursor.spelling,
+        span=span_of(cursor),
+        row=_last_extent(unit, cursor),
+        row_bytes=_size(row),
+        element_bytes=_size(row.element_type),
+        obstacle=None if odd is None else f"{odd.obstacle or 'it is used as a whole, or by rows'} (line {odd.line})",
+        rows_by_lane=any(lanes.differs(subscript) for use in whole for subscript in use.subscripts[:-1]),
+    )
+
+
+def _rank(type_: Any) -> int:
+    rank, type_ = 0, type_.get_canonical()
+    while type_.kind.name in _ARRAYS:
+        rank, type_ = rank + 1, type_.element_type
+    return rank
+
+
+def _size(type_: Any) -> int | None:
+    return size if (size := type_.get_size()) > 0 else None
+
+
+def _last_extent(unit: TranslationUnit, cursor: Any) -> Span | None:
+    """Between the last pair of brackets of a declarator that ends with them."""
+    extent, path = cursor.extent, str(unit.path)
+    if extent.end.file is None or extent.end.file.name != path:
+        return None
+    text, close = unit.text, extent.end.offset - 1
+    open_ = text.rfind(b"[", extent.start.offset, close) + 1
+    between = text[open_:close]
+    if not open_ or text[close : close + 1] != b"]" or b"]" in between or b"//" in between or b"/*" in between:
+        return None
+    return None if unit.cut_by_macro(path, open_ - 1, close + 1) else Span(open_, close, extent.end.line)
+
+
+@dataclass(frozen=True)
+class _Use:
+    """One mention. subscripts: the expressions that index it, outermost first. obstacle: what is done with the element."""
+
+    line: int
+    subscripts: tuple[Any, ...]
+    obstacle: str | None
+
+
+def _uses(unit: TranslationUnit, function: Any, array: Any) -> Iterator[_Use]:
+    yield from _below(unit, function, array, ())
+
+
+def _below(unit: TranslationUnit, cursor: Any, array: Any, ancestors: tuple[Any, ...]) -> Iterator[_Use]:
+    if cursor.kind == unit.bindings.CursorKind.DECL_REF_EXPR and cursor.referenced == array:
+        yield _use(unit, cursor, ancestors)
+    for child in cursor.get_children():
+        yield from _below(unit, child, array, (*ancestors, cursor))
+
+
+def _use(unit: TranslationUnit, reference: Any, ancestors: tuple[Any, ...]) -> _Use:
+    """Climb from the array's name as long as it is subscripted, then look at what holds the element."""
+    kinds = unit.bindings.CursorKind
+    subscripts, below, climbing = [], reference, list(ancestors)
+    while climbing:
+        parent = climbing[-1]
+        if parent.kind == kinds.ARRAY_SUBSCRIPT_EXPR and next(parent.get_children()) == below:
+            subscripts.append(list(parent.get_children())[1])
+        elif parent.kind not in (kinds.UNEXPOSED_EXPR, kinds.PAREN_EXPR):
+            break
+        elif (
+            subscripts
+            and _rank(parent.type) == 0
+            and parent.kind == kinds.UNEXPOSED_EXPR
+            and parent.type.kind.name != "POINTER"
+        ):
+            return _Use(reference.location.line, tuple(subscripts), None)  # the element's value is taken
+        below = climbing.pop()
+    return _Use(reference.location.line, tuple(subscripts), _obstacle(unit, climbing[-1] if climbing else None))
+
+
+def _obstacle(unit: TranslationUnit, holder: Any) -> str | None:
+    kinds = unit.bindings.CursorKind
+    if holder is None:
+        return None
+    if holder.kind == kinds.UNARY_OPERATOR and libclang.operator(unit.bindings, holder) == "&":
+        return "the address of an element is taken"
+    if holder.kind == kinds.VAR_DECL and holder.type.kind.name in ("LVALUEREFERENCE", "POINTER", "AUTO"):
+        return "a reference to an element is made"
+    if holder.kind == kinds.CALL_EXPR:
+        return "an element is handed to a function by reference"
+    if holder.kind == kinds.CXX_UNARY_EXPR:
+        return "its size is asked for"
+    return None

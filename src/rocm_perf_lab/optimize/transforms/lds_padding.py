@@ -1,0 +1,67 @@
+"""Make the rows of a static LDS array a little longer, so that a column's elements lie in different banks.
+
+The LDS has 32 banks of 4 bytes. In `tile[lane][k]` with rows of a multiple of 32 words all lanes want one bank and are served
+one after the other; rows of an odd number of words spread them. Elements stay what they are: only arrays that are accessed
+element by element are changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
+from rocm_perf_lab.hip_source.shared_arrays import SharedArray, shared_arrays
+
+from .proposal import Proposal, Refusal
+
+NAME = "lds_padding"
+_WORD = 4  # bytes of a bank
+_WIDEST = 16  # bytes of the widest LDS access, which needs that alignment
+
+
+def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    """For each array the padding that makes its rows odd, and the one that keeps them aligned for 16-byte accesses."""
+    for array in shared_arrays(source.device, kernel):
+        if reason := why_not(array):
+            yield Refusal(NAME, kernel.name, array.span.line, f"{array.name}: {reason}")
+            continue
+        for padding in paddings(array):
+            yield Proposal(
+                transformation=NAME,
+                kernel=kernel.name,
+                line=array.span.line,
+                description=f"make the rows of {array.name} (line {array.span.line}) longer by {padding}",
+                edits=_edits(source.text, array, padding),
+                parameters={"array": array.name, "padding": padding},
+            )
+
+
+def why_not(array: SharedArray) -> str | None:
+    """Why this array is left alone; None where it may be changed."""
+    if array.obstacle:
+        return array.obstacle
+    if array.row is None:
+        return "the length of its rows is written by a macro or a type alias"
+    if not array.rows_by_lane:
+        return "no access takes its row from the lane: neighbouring lanes lie in one row"
+    if not paddings(array):
+        return "its rows are an odd number of banks long already, or no whole number of them"
+    return None
+
+
+def paddings(array: SharedArray) -> list[int]:
+    """In elements; none where rows cannot gain by it. Where a template decides on the size, one element."""
+    element, row = array.element_bytes, array.row_bytes
+    if element is None or row is None:
+        return [1]
+    unit = max(_WORD, element)
+    if row % unit or unit % element or row // unit % 2:
+        return []
+    least = unit // element
+    return [least] + ([_WIDEST // element] if row % _WIDEST == 0 and unit < _WIDEST else [])
+
+
+def _edits(text: bytes, array: SharedArray, padding: int) -> tuple[Edit, ...]:
+    extent = text[array.row.start : array.row.end].decode().strip()
+    plain = extent.replace("_", "").isalnum()
+    return (Edit(array.row.start, array.row.end, f"{extent if plain else f'({extent})'} + {padding}"),)

@@ -1,0 +1,24 @@
+"""Running a program before and after a change of its kernels."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+# With hipcc's default, contraction across statements, the compiler chooses anew after a change which product to fuse: the
+# gate, not the transformation, finds those that differ (test_a_change_of_fused_operations_is_rejected).
+COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-ffp-contract=on")
+
+
+def results(folder: Path, name: str, text: bytes, rocm_perf_in) -> list[str]:
+    """The lines that the program prints on the software device."""
+    (folder / f"{name}.hip").write_bytes(text)
+    subprocess.run([*COMMAND, f"{name}.hip", "-o", name], cwd=folder, check=True)
+    return rocm_perf_in(folder, "run", "--device", "gfx942", f"./{name}").stdout.splitlines()
+
+
+def same_results(folder: Path, before: bytes, after: bytes, kernels: int, rocm_perf_in) -> None:
+    """Each kernel prints three lines, none like another: an input or a kernel without effect would show nothing."""
+    expected = results(folder, "baseline", before, rocm_perf_in)
+    assert len(expected) == 3 * kernels and len(set(expected)) == len(expected)
+    assert results(folder, "candidate", after, rocm_perf_in) == expected

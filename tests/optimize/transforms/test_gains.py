@@ -1,0 +1,39 @@
+"""Each transformation makes a kernel faster that the compiler cannot mend by itself: by the gate's own measurement, modelled."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.gate.equivalence import EquivalenceOptions
+from rocm_perf_lab.gate.judge import GateOptions, Judge
+from rocm_perf_lab.hip_source import apply_edits, read
+from rocm_perf_lab.isolate import capture
+from rocm_perf_lab.optimize.compile import code_object
+from rocm_perf_lab.optimize.transforms import BY_NAME, Proposal
+
+PROGRAM = Path(__file__).with_name("gains.hip")
+COMMAND = ("hipcc", "-O3", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
+OPTIONS = GateOptions(equivalence=EquivalenceOptions(level="sampled", device="gfx942"))
+
+
+@pytest.fixture(scope="module")
+def program(native_dir, tmp_path_factory):
+    if shutil.which("hipcc") is None:
+        pytest.skip("no hipcc")
+    folder = tmp_path_factory.mktemp("gains")
+    subprocess.run([*COMMAND, PROGRAM, "-o", folder / "gains"], check=True)
+    return folder / "gains"
+
+
+@pytest.mark.parametrize("name, kernel", [("lds_padding", "transpose")])
+def test_the_gate_accepts_it_and_sees_it_gain(program, tmp_path, name, kernel):
+    source = read(PROGRAM, COMMAND)
+    proposal = next(p for p in BY_NAME[name](source, source.kernel(kernel), (4,)) if isinstance(p, Proposal))
+    captured = capture([str(program)], kernel, 0, tmp_path, device="gfx942")
+    with Judge(source, kernel, [captured], lambda candidate: code_object(candidate, "gfx942"), OPTIONS) as judge:
+        verdict = judge.judge(read(PROGRAM, COMMAND, text=apply_edits(source.text, proposal.edits)))
+    assert verdict.accepted, verdict.rejection

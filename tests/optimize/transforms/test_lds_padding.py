@@ -1,0 +1,101 @@
+"""Random kernels with LDS arrays: padded ones give the same bits, and those whose layout is relied on stay."""
+
+from __future__ import annotations
+
+import random
+import shutil
+
+import pytest
+
+from kernel_results import COMMAND, same_results
+from loop_kernels import PARAMETERS, Writer
+from rocm_perf_lab.hip_source import apply_edits, read
+from rocm_perf_lab.optimize.transforms import Proposal, Refusal, lds_padding
+
+pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+
+# words of the reason -> (declaration, use) with {a} the array; None is no multidimensional array, which has no answer
+REFUSED = {
+    "address of an element": ("float {a}[8][16]", "f += (&{a}[0][0])[lane * 2];"),
+    "as a whole": ("float {a}[8][16]", "{{ const float* row = {a}[lane & 7]; f += row[3]; }}"),
+    "reference": ("float {a}[8][16]", "{{ float& one = {a}[lane & 7][2]; f += one; }}"),
+    "by reference": ("float {a}[8][16]", "touched({a}[lane & 7][2]); f += {a}[lane & 7][2];"),
+    "": ("float {a}[8][16]", "f += sizeof({a}[0]) + {a}[lane & 7][1];"),
+    "macro or a type alias": ("Rows {a}", "f += {a}[lane & 7][5];"),
+    "written by a macro": ("float {a}[8]WIDE", "f += {a}[lane & 7][5];"),
+    "lie in one row": ("float {a}[8][16]", "f += {a}[n & 7][lane & 15];"),
+    "odd number of banks": ("float {a}[8][17]", "f += {a}[lane & 7][5];"),
+    "no whole number": ("char {a}[8][6]", "f += {a}[lane & 7][5];"),
+}
+TYPES = {"float": (8, 16), "double": (4, 8), "int": (3, 32), "short": (8, 64), "unsigned char": (4, 128)}
+
+
+def kernel(writer: Writer, name: str) -> dict[str, str | None]:
+    """array -> words of its refusal, None where it is to be proposed."""
+    chance, expected = writer.chance, {}
+    writer.say(0, f"__global__ void {name}({PARAMETERS}) {{")
+    writer.say(1, "const int lane = __builtin_amdgcn_workitem_id_x(); const int other = lane * 5 + 3; float f = in[lane] + m;")
+    for number in range(chance.randint(1, 3)):
+        array = f"a{number}"
+        if chance.random() < 0.4:
+            words, (declaration, use) = chance.choice(list(REFUSED.items()))
+            rows, columns = 8, 6 if "char" in declaration else 16
+            expected[array], declaration, use = words, declaration.format(a=array), use.format(a=array)
+        else:
+            type_, (rows, columns) = chance.choice(list(TYPES.items()))
+            plane, index = ("[2]", "[lane & 1]") if chance.random() < 0.3 else ("", "")
+            extent = chance.choice([str(columns), f"{columns // 2} * 2", f"kTwo * {columns // 2}"])
+            declaration = f"{type_} {array}{plane}[{rows}][{extent}]"
+            row = chance.choice(["lane", "other", "lane + index[lane]"])
+            use = f"for (int i = 0; i < n; ++i) f += {array}{index}[unsigned({row}) % {rows}][(i * 7 + lane) % {columns}];"
+            expected[array] = None
+        writer.say(1, f"__shared__ {declaration};")
+        plane = "[i & 1]" if "[2][" in declaration else ""
+        loop = f"for (int i = lane; i < {2 * rows * columns if plane else rows * columns}; i += 64)"
+        place = f"{array}{plane}[i{' / 2' if plane else ''} / {columns} % {rows}][i{' / 2' if plane else ''} % {columns}]"
+        if "odd" not in (expected[array] or ""):
+            writer.say(1, f"{loop} {place} = in[(i * 3 + {number}) & 255] + {chance.randint(1, 50)};")
+        else:
+            writer.say(1, f"if (lane < 8) {array}[lane][5] = in[lane] * 3;")
+        writer.say(1, "__builtin_amdgcn_s_barrier();")
+        writer.say(1, use)
+    writer.say(1, f"out[lane] = f * {chance.randint(2, 99)};")
+    writer.say(0, "}")
+    return expected
+
+
+def check(seed: int, kernels: int, folder, rocm_perf_in) -> None:
+    writer = Writer(random.Random(seed))
+    writer.lines += ["constexpr int kTwo = 2;", "using Rows = float[8][16];", "#define WIDE [16]"]
+    writer.lines += ["__device__ void touched(float& x) { x += 1; }"]
+    expected = {f"k{number}": kernel(writer, f"k{number}") for number in range(kernels)}
+    writer.main(kernels)
+    text = "\n".join(writer.lines).encode() + b"\n"
+    source, edits = read(folder / "baseline.hip", COMMAND, text=text), []
+    for name, arrays in expected.items():
+        found: dict[str, list] = {}
+        for answer in lds_padding.propose(source, source.kernel(name), ()):
+            found.setdefault(answer.parameters["array"] if isinstance(answer, Proposal) else answer.reason[:2], []).append(
+                answer
+            )
+        assert found.keys() == arrays.keys()
+        for array, words in arrays.items():
+            if words is None:
+                assert all(isinstance(answer, Proposal) for answer in found[array]), (seed, name, found[array])
+                edits += writer.chance.choice(found[array]).edits
+            else:
+                (answer,) = found[array]
+                assert isinstance(answer, Refusal) and words in answer.reason, (seed, name, words, answer)
+    candidate = apply_edits(text, edits)
+    assert candidate != text
+    same_results(folder, text, candidate, kernels, rocm_perf_in)
+
+
+def test_padded_arrays_give_the_same_bits_and_others_stay(tmp_path, native_dir, rocm_perf_in):
+    check(1, 12, tmp_path, rocm_perf_in)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 16))
+def test_hundreds_of_kernels(seed, tmp_path, native_dir, rocm_perf_in):
+    check(seed, 24, tmp_path, rocm_perf_in)

@@ -148,7 +148,7 @@ def test_options_named_alone_exist(page: Path):
     assert named <= known, named - known
 
 
-@pytest.mark.parametrize("name", ["profile", "analyze", "run", "doctor", "isolate", "replay reserve-check", "replay full-vm", "replay export", "optimize", "prompt", "gate", "autotune"])
+@pytest.mark.parametrize("name", ["profile", "analyze", "run", "doctor", "isolate", "replay reserve-check", "replay full-vm", "replay export", "optimize", "prompt", "gate", "mcp", "autotune"])
 def test_every_option_is_documented(name: str):
     assert set(first_column(GUIDE, f"options of {name}")) == options(name)
 

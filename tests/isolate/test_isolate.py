@@ -31,8 +31,9 @@ def captures_in(folder: Path) -> list[Path]:
 
 
 def test_a_capture_describes_its_dispatch(isolate, features, tmp_path):
-    done = isolate("dimensions", "--kernel", r"three_dim\w+\(unsigned", "--output", tmp_path / "here")
-    assert done.returncode == 0 and done.stdout.startswith("dimensions "), done.stderr
+    done = isolate("dimensions", "--kernel", r"three_dim\w+\(unsigned", "--output", tmp_path / "here", "--json")
+    assert done.returncode == 0 and "\ndimensions " in f"\n{done.stderr}", done.stderr
+    summary = json.loads(done.stdout)
     (path,) = captures_in(tmp_path / "here")
     assert (tmp_path / "here" / "isolate_capture").resolve() == path == newest(tmp_path / "here").resolve()
     case = Capture.open(path, every_byte=True)
@@ -52,6 +53,8 @@ def test_a_capture_describes_its_dispatch(isolate, features, tmp_path):
     assert kernarg == (path / "kernarg.bin").read_bytes()
     assert (path / "kernel.hsaco").read_bytes()[:4] == b"\x7fELF"
     assert case.changed_bytes >= 17 * 9 * 5 * 4
+    assert Path(summary["capture"]) == path and summary["kernel"] == case.kernel and summary["program_status"] == 0
+    assert summary["gpu_time_ns"] == case.gpu_time_ns and summary["changed_bytes"] == case.changed_bytes
 
 
 def test_the_dispatch_number_counts_those_that_match(captured, features):

@@ -25,6 +25,7 @@ COMMANDS = {
     "prompt": "prompt",
     "gate": "gate",
     "autotune": "autotune",
+    "mcp": "mcp",
     "doctor": "doctor",
     "ceilings": "ceilings",
     "counters": "counters",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option,
     "--output", "-o", "destination", type=click.Path(path_type=Path, file_okay=False), default=Path(), metavar="DIR",
     help="Where isolate_capture_<pid> is made.  [default: this folder]",
 )  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's own output goes to stderr.")
 @click.option("--compress", type=click.IntRange(1, 19), metavar="LEVEL", help="Compress memory with zstd.")
 @device_option
 @device_options_option
@@ -33,6 +35,7 @@ def command(
     kernel: str,
     dispatch: int,
     destination: Path,
+    as_json: bool,
     compress: int | None,
     device: str,
     device_options: tuple[str, ...],
@@ -44,7 +47,12 @@ def command(
     """
     from rocm_perf_lab.isolate.run import Isolation, isolate
 
-    status, capture = isolate(Isolation(program, kernel, dispatch, destination, compress, device, device_options))
-    if capture is not None:
+    isolation = Isolation(program, kernel, dispatch, destination, compress, device, device_options)
+    status, capture = isolate(isolation, sys.stderr.fileno() if as_json else None)
+    if capture is not None and as_json:
+        from rocm_perf_lab.isolate.capture import Capture
+
+        click.echo(json.dumps(Capture.open(capture).summary() | {"program_status": status}, indent=2))
+    elif capture is not None:
         print(f"replay it with: rocm-perf replay full-vm --capture-dir {capture}", file=sys.stderr)
     return status

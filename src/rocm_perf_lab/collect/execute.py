@@ -46,12 +46,14 @@ def execute(
         raise ProgramFailedError(command.program, status)
 
 
-def execute_attached(command: Command, environment: Mapping[str, str]) -> int:
+def execute_attached(command: Command, environment: Mapping[str, str], stdout: IO | int | None = None) -> int:
     """Run with this terminal and standard input, in this process group, and return the exit status as a shell would.
+
+    stdout: where its standard output goes instead of to this process's.
 
     Ctrl-C reaches the program by way of the terminal; signals sent to this process are passed on.
     """
-    process = _spawn(command, environment)
+    process = _spawn(command, environment, stdout=stdout)
     previous = {
         number: signal.signal(number, lambda received, _: process.send_signal(received))
         for number in (signal.SIGTERM, signal.SIGHUP)

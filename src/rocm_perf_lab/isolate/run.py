@@ -57,14 +57,14 @@ def capture(
         return Capture.open(_the_capture(request, report))
 
 
-def isolate(request: Isolation) -> tuple[int, Path | None]:
+def isolate(request: Isolation, output: IO | int | None = None) -> tuple[int, Path | None]:
     """The same with this process's terminal: the program's exit status as a shell would see it, and the capture.
 
-    None if the program failed without one. Raises NoCaptureError if it succeeded without one.
+    output: where the program's standard output goes instead. None if the program failed without one. Raises NoCaptureError if it succeeded without one.
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         resolved, environment, report = _prepared(request, Path(scratch))
-        status = execute_attached(resolved, environment)
+        status = execute_attached(resolved, environment, output)
         captured, _ = _reported(report)
         if status != 0 and not captured:
             return status, None

@@ -1,0 +1,33 @@
+"""`rocm-perf mcp`: the commands as tools for agents, over the Model Context Protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.errors import UnavailableError
+
+
+@click.command()
+@click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False, exists=True), default=Path(), metavar="DIR",
+    help="Where commands run that name no other.  [default: this folder]",
+)  # fmt: skip
+@debug_option
+def command(folder: Path) -> None:
+    """Serve profile, analyze, prompt, gate, isolate, replay, autotune, optimize and doctor as MCP tools on standard input
+    and output.
+
+    A client starts it and ends it by closing the input. A tool takes what its command takes and returns what that prints
+    with --json. Commands run one at a time; a call that is cancelled stops its command.
+    """
+    try:
+        import anyio
+        import mcp.server  # noqa: F401
+    except ImportError as error:
+        raise UnavailableError("the Python package mcp is missing", "pip install 'rocm-perf-lab[mcp]'") from error
+    from rocm_perf_lab.mcp.server import serve
+
+    anyio.run(serve, folder.absolute())

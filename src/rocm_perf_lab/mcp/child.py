@@ -1,0 +1,101 @@
+"""One `rocm-perf` command as a child: its JSON, its progress as it goes, and nothing of it left once it is not wanted."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+
+_GRACE_SECONDS = 10.0  # for the command to stop the program that it runs
+_KEPT_BYTES = 64 * 1024  # of stderr, its end
+_PREFIX, _ERROR = "rocm-perf: ", "rocm-perf: error: "
+
+
+@dataclass(frozen=True)
+class Ended:
+    """exit_code: of the command, negative for a signal. document: its JSON, None where it printed none. error: its line
+    on what went wrong, else the end of what it said."""
+
+    exit_code: int
+    document: Any
+    error: str
+
+
+Progress = Callable[[str], Awaitable[None]]
+"""Is told each line on what the command does."""
+
+
+async def run(words: Sequence[str], folder: Path, progress: Progress) -> Ended:
+    """Run `rocm-perf words` in `folder`, without a shell. When this is cancelled the command is stopped first."""
+    stderr = bytearray()
+    stdout = bytearray()
+    async with await anyio.open_process(
+        [sys.executable, "-m", "rocm_perf_lab", *words],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(_gather, process.stdout, stdout)
+                group.start_soon(_follow, process.stderr, stderr, progress)
+            await process.wait()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _stop(process)
+    return Ended(process.returncode, _document(stdout), _error(stderr.decode(errors="replace"), process.returncode))
+
+
+async def _gather(stream: ByteReceiveStream, content: bytearray) -> None:
+    async for chunk in stream:
+        content += chunk
+
+
+async def _follow(stream: ByteReceiveStream, content: bytearray, progress: Progress) -> None:
+    """Keep the end, and pass on whole lines of the command itself; what the program says is its own affair."""
+    rest = b""
+    async for chunk in stream:
+        content += chunk
+        del content[:-_KEPT_BYTES]
+        *lines, rest = (rest + chunk).split(b"\n")
+        rest = rest[-_KEPT_BYTES:]
+        for line in lines:
+            text = line.decode(errors="replace")
+            if text.startswith(_PREFIX) and not text.startswith(_ERROR):
+                await progress(text.removeprefix(_PREFIX))
+
+
+async def _stop(process: Process) -> None:
+    """The command stops its program when it is told to end; whatever shares its session goes with it."""
+    if process.returncode is None:
+        process.terminate()
+        with anyio.move_on_after(_GRACE_SECONDS):
+            await process.wait()
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+def _document(stdout: bytes) -> Any:
+    try:
+        return json.loads(stdout)
+    except ValueError:
+        return None
+
+
+def _error(stderr: str, exit_code: int) -> str:
+    lines = stderr.splitlines()
+    told = [line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)]
+    return told[-1] if told else "\n".join(lines[-5:]) or f"it ended with status {exit_code}, without a word"

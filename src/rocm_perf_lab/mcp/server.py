@@ -1,0 +1,140 @@
+"""The server: lists the tools, checks a call's arguments, runs one command at a time, answers with its JSON."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import jsonschema
+import mcp_types as types
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+
+from rocm_perf_lab import __version__
+from rocm_perf_lab.errors import exit_codes
+
+from . import child
+from .tools import FOLDER, TIME_LIMIT, Tool, tools
+
+_INSTRUCTIONS = """Finds which GPU kernel holds a HIP program back and why, and judges changes of it. profile first, then read
+dag.dominant_symbol, dag.fraction and the kernel's bottleneck; prompt gathers all that is known of the kernel; change its body
+only; gate says whether the change is right and faster. timing "modelled" means that no GPU ran it: compare such times with
+each other only. null means unknown, with the reason beside it."""
+
+
+class Commands:
+    """Lists and runs the tools. folder: where commands run that name no other."""
+
+    def __init__(self, folder: Path):
+        self._folder, self._tools = folder, tools()
+        self._turn = anyio.Lock()  # commands that share a GPU would spoil each other's times
+        self._calls: set[anyio.CancelScope] = set()
+
+    async def list_tools(self, _context: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_described(tool) for tool in self._tools.values()])
+
+    async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool, arguments = self._tools.get(params.name), params.arguments or {}
+        if tool is None:
+            return _failed(2, f"there is no tool {params.name}; there are {', '.join(self._tools)}")
+        if complaint := _complaint(tool, arguments):
+            return _failed(2, complaint)
+        place = self._folder / arguments.get(FOLDER, ".")
+        if not place.is_dir():
+            return _failed(66, f"{place} is no folder")
+        limit = arguments.get(TIME_LIMIT)
+        with anyio.CancelScope() as call:
+            self._calls.add(call)
+            try:
+                async with self._turn:
+                    with anyio.move_on_after(limit):
+                        return _result(await child.run(tool.argv(arguments), place, _progress(context)))
+            finally:
+                self._calls.discard(call)
+        if call.cancelled_caught:
+            return _failed(143, "the server was told to end")
+        return _failed(33, f"it was still running after {limit:g} s and was stopped; raise {TIME_LIMIT}")
+
+    async def stop(self) -> None:
+        """End all calls; returns when no command runs any more."""
+        for call in self._calls:
+            call.cancel()
+        async with self._turn:
+            pass
+
+
+async def serve(folder: Path) -> None:
+    """Until standard input ends, or a signal."""
+    commands = Commands(folder)
+    one = Server(
+        "rocm-perf-lab",
+        version=__version__,
+        instructions=" ".join(_INSTRUCTIONS.split()),
+        on_list_tools=commands.list_tools,
+        on_call_tool=commands.call_tool,
+    )
+    async with anyio.create_task_group() as group:
+        group.start_soon(_end_on_signal, commands)
+        async with stdio_server() as (reading, writing):
+            await one.run(reading, writing, one.create_initialization_options())
+        group.cancel_scope.cancel()
+
+
+async def _end_on_signal(commands: Commands) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+        async for number in signals:
+            await commands.stop()
+            os._exit(128 + number)  # a thread reads standard input, and nothing else would end it
+
+
+def _progress(context: Any) -> child.Progress:
+    done = itertools.count(1)
+
+    async def progress(text: str) -> None:
+        await context.session.report_progress(next(done), None, text)
+
+    return progress
+
+
+def _described(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.schema,
+        annotations=types.ToolAnnotations(
+            read_only_hint=False, destructive_hint=tool.changes_files, idempotent_hint=False, open_world_hint=False
+        ),
+    )
+
+
+def _complaint(tool: Tool, arguments: dict[str, Any]) -> str | None:
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(tool.schema).iter_errors(arguments))
+    if error is None:
+        return None
+    where = ".".join(str(part) for part in error.absolute_path)
+    return f"{where}: {error.message}" if where else error.message
+
+
+def _result(ended: child.Ended) -> types.CallToolResult:
+    """A command that printed its JSON has done its work, also where its exit code is a verdict."""
+    if ended.document is None:
+        return _failed(ended.exit_code, ended.error)
+    return _answer(ended.document, ended.exit_code, is_error=False)
+
+
+def _failed(exit_code: int, message: str) -> types.CallToolResult:
+    meaning = dict(exit_codes()).get(exit_code, "the program's own status, or a signal")
+    return _answer({"exit_code": exit_code, "meaning": meaning, "error": message}, exit_code, is_error=True)
+
+
+def _answer(document: Any, exit_code: int, is_error: bool) -> types.CallToolResult:
+    text = types.TextContent(type="text", text=json.dumps(document, indent=2))
+    return types.CallToolResult(
+        content=[text], structured_content=document, is_error=is_error, _meta={"rocm-perf/exit_code": exit_code}
+    )

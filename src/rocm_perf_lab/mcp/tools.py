@@ -1,0 +1,149 @@
+"""Which commands are tools, what they take as a JSON Schema, and the command line that a call stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rocm_perf_lab.cli import cli
+
+FOLDER, TIME_LIMIT = "folder", "time_limit"
+_COMMANDS = {
+    "profile": "profile",
+    "analyze": "analyze",
+    "prompt": "prompt",
+    "gate": "gate",
+    "isolate": "isolate",
+    "replay": "replay full-vm",
+    "autotune": "autotune",
+    "optimize": "optimize",
+    "doctor": "doctor",
+}
+_NOT_FOR_TOOLS = {"as_json", "quiet", "debug", "help", "history"}  # what the server itself sets, or what is for terminals
+_CHANGES_FILES = {"optimize"}  # that were there before
+_TEXT = {"type": "string", "pattern": "^[^\\x00]*$"}  # the operating system takes no NUL in a word
+
+
+@dataclass(frozen=True)
+class Tool:
+    """name: the tool's. words: the command's. properties: JSON name -> the command's parameter."""
+
+    name: str
+    words: tuple[str, ...]
+    command: click.Command
+    properties: Mapping[str, click.Parameter]
+
+    @property
+    def title(self) -> str:
+        return f"rocm-perf {' '.join(self.words)}"
+
+    @property
+    def description(self) -> str:
+        text = " ".join((self.command.help or "").split())
+        return f"{text} Returns what `{self.title} --json` prints."
+
+    @property
+    def changes_files(self) -> bool:
+        return self.name in _CHANGES_FILES
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Of the call's arguments."""
+        properties = {name: _schema(parameter) for name, parameter in self.properties.items()}
+        properties[FOLDER] = _TEXT | {"description": "Where the command runs. Default: the folder that the server serves."}
+        properties[TIME_LIMIT] = {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "description": "Seconds after which the command is stopped, whatever it does. Default: none.",
+        }
+        required = [name for name, parameter in self.properties.items() if _is_required(parameter)]
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+    def argv(self, arguments: Mapping[str, Any]) -> list[str]:
+        """The words after `rocm-perf`. arguments: valid for the schema. No value can be taken for an option."""
+        words, positional = [*self.words, "--json"], []
+        for name, parameter in self.properties.items():
+            if name not in arguments:
+                continue
+            value = arguments[name]
+            if isinstance(parameter, click.Argument):
+                positional += value if isinstance(value, list) else [value]
+            else:
+                words += _option_words(parameter, value)
+        return [*words, "--", *positional]
+
+
+def tools() -> dict[str, Tool]:
+    return {name: _tool(name, words.split()) for name, words in _COMMANDS.items()}
+
+
+def _tool(name: str, words: Sequence[str]) -> Tool:
+    command: click.Command = cli
+    for word in words:
+        command = command.get_command(click.Context(command), word)
+    return Tool(name, tuple(words), command, dict(_named(command.params)))
+
+
+def _named(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, click.Parameter]]:
+    """Options by their long name, `max_iters` for --max-iters; arguments by their own."""
+    for parameter in parameters:
+        if parameter.name not in _NOT_FOR_TOOLS:
+            name = parameter.name if isinstance(parameter, click.Argument) else _long(parameter).removeprefix("--")
+            yield name.replace("-", "_"), parameter
+
+
+def _long(option: click.Option) -> str:
+    return next(word for word in option.opts if word.startswith("--"))
+
+
+def _option_words(option: click.Option, value: Any) -> list[str]:
+    if option.is_flag:
+        off = option.secondary_opts
+        return [_long(option)] if value else [off[0]] if off else []
+    return [f"{_long(option)}={one}" for one in (value if isinstance(value, list) else [value])]
+
+
+def _is_required(parameter: click.Parameter) -> bool:
+    """click leaves a program out of what it requires, and the commands ask for it themselves: their usage says so."""
+    if isinstance(parameter, click.Argument) and parameter.nargs == -1:
+        return not (parameter.metavar or "").startswith("[")
+    return parameter.required
+
+
+def _schema(parameter: click.Parameter) -> dict[str, Any]:
+    schema = _type(parameter)
+    if parameter.multiple if isinstance(parameter, click.Option) else parameter.nargs == -1:
+        schema = {"type": "array", "items": schema} | ({"minItems": 1} if _is_required(parameter) else {})
+    if isinstance(parameter, click.Option):
+        schema["description"] = parameter.help or ""
+        default = parameter.default
+        if isinstance(default, str | int | float | Path) and not (default is False or str(default) == "."):
+            schema["default"] = str(default) if isinstance(default, Path) else default
+    else:
+        schema["description"] = (parameter.metavar or parameter.name or "").strip("[]") + ", as separate words"
+        if parameter.nargs != -1:
+            schema["description"] = f"The {parameter.name} file."
+    return schema
+
+
+def _type(parameter: click.Parameter) -> dict[str, Any]:
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        return {"type": "boolean"}
+    kind = parameter.type
+    if isinstance(kind, click.Choice):
+        return {"enum": [str(choice) for choice in kind.choices]}
+    if isinstance(kind, click.IntRange | click.FloatRange):
+        return {"type": "integer" if isinstance(kind, click.IntRange) else "number"} | _range(kind)
+    return dict(_TEXT)
+
+
+def _range(kind: click.IntRange | click.FloatRange) -> dict[str, Any]:
+    bounds = {
+        "exclusiveMinimum" if kind.min_open else "minimum": kind.min,
+        "exclusiveMaximum" if kind.max_open else "maximum": kind.max,
+    }
+    return {name: bound for name, bound in bounds.items() if bound is not None}

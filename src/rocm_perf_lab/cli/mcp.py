@@ -20,8 +20,8 @@ def command(folder: Path) -> None:
     """Serve profile, analyze, prompt, gate, isolate, replay, autotune, optimize and doctor as MCP tools on standard input
     and output.
 
-    A client starts it and ends it by closing the input. A tool takes what its command takes and returns what that prints
-    with --json. Commands run one at a time; a call that is cancelled stops its command.
+    A client starts it and ends it by closing the input. A tool takes what its command takes and returns the JSON that
+    it prints. Commands run one at a time; a call that is cancelled stops its command.
     """
     try:
         import anyio

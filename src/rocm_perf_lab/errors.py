@@ -3,7 +3,8 @@
 An error says what went wrong, naming the thing, and how to mend it. The command line prints both as one line on stderr
 and exits with the class's `exit_code`; `exit_codes()` lists them all, and `rocm-perf --help` prints that list.
 The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 36 are about the profiled program and its source,
-37 to 42 about captures and replays, 43 about the optimiser, 45 about the gate, 46 and 47 about search spaces.
+37 to 42 about captures and replays, 43 about the optimiser, 45 about the gate, 46 and 47 about search spaces,
+48 to 50 about models.
 """
 
 from __future__ import annotations
@@ -140,6 +141,21 @@ class SpaceError(RocmPerfError):
 class NothingRanError(RocmPerfError):
     exit_code = 47
     meaning = "every configuration that was tried failed"
+
+
+class ModelError(RocmPerfError):
+    exit_code = 48
+    meaning = "the model of `rocm-perf llm-optimize` could not be asked, or did not answer in time"
+
+
+class UnusableAnswersError(RocmPerfError):
+    exit_code = 49
+    meaning = "no answer of the model held what was asked for: nothing could be judged"
+
+
+class JournalDiffersError(RocmPerfError):
+    exit_code = 50
+    meaning = "`rocm-perf llm-optimize --replay-journal` came to other decisions than the journal"
 
 
 class TraceError(RocmPerfError):

@@ -167,7 +167,7 @@ def test_a_kill_before_any_step_leaves_whole_files_and_can_be_resumed(folder, in
         run_folder.repair(place / "runs")
         bench = Bench()
         try:
-            run = run_folder.unfinished(place / "runs")
+            run = run_folder.unfinished(place / "runs", "optimize")
         except MissingInputError:  # killed before its first line, or after its last
             run = run_folder.new_run(place / "runs")
             source.write_bytes(ORIGINAL)

@@ -24,6 +24,7 @@ COMMANDS = {
     "optimize": "optimize",
     "prompt": "prompt",
     "gate": "gate",
+    "llm-optimize": "llm_optimize",
     "autotune": "autotune",
     "mcp": "mcp",
     "doctor": "doctor",

@@ -129,17 +129,17 @@ def command(
         build=build,
         folder=folder,
         resume=resume,
-        bench=BenchOptions(kernel, min_improvement, equivalence, _words(check), device, timeout),
+        bench=BenchOptions(kernel, min_improvement, equivalence, words_of(check), device, timeout),
         loop=LoopOptions(factors, _names(transforms), max_iters, in_place, dry_run),
     )
-    outcome = optimize(request, _always if auto_approve else _ask, note)
+    outcome = optimize(request, always if auto_approve else ask, note)
     if as_json:
         click.echo(json.dumps(outcome.document(), indent=2, allow_nan=False))
     else:
         describe(outcome, click.echo)
 
 
-def _words(check: str | None) -> tuple[str, ...]:
+def words_of(check: str | None) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(check)) if check else ()
     except ValueError as error:
@@ -155,11 +155,11 @@ def _names(transforms: str | None) -> tuple[str, ...]:
     return names
 
 
-def _always(_judged: Judged) -> bool:
+def always(_judged: Judged) -> bool:
     return True
 
 
-def _ask(judged: Judged) -> bool:
+def ask(judged: Judged) -> bool:
     click.echo(f"\n{judged.diff}\n{judged.proposal.description}: {1 - judged.ratio:.1%} of the kernel's time saved")
     return click.confirm("Keep this change?", default=False)
 

@@ -9,6 +9,7 @@ import os
 import shutil
 import statistics
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,7 +68,7 @@ class Application:
         self, baseline: Path, arguments: Sequence[str], folder: Path, options: ApplicationOptions = ApplicationOptions()
     ):
         self._arguments, self._folder, self._options = tuple(arguments), folder, options
-        self._runs = 0
+        self._runs, self._running = 0, threading.Lock()  # all programs run at one place
         folder.mkdir(parents=True, exist_ok=True)
         self._place = folder / "program" / baseline.name
         self._limit = options.timeout
@@ -84,9 +85,10 @@ class Application:
     def check(self, candidate: Path) -> StepVerdict:
         """candidate: the whole program built with it."""
         try:
-            runs = [self._run(candidate)]
-            if runs[0].timing == "measured":
-                runs += [self._run(candidate) for _ in range(_MEASURED_RUNS - 1)]
+            with self._running:
+                runs = [self._run(candidate)]
+                if runs[0].timing == "measured":
+                    runs += [self._run(candidate) for _ in range(_MEASURED_RUNS - 1)]
         except (ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError) as error:
             return rejected(STEP, f"the program no longer ends well: {error.what}")
         after = runs[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,7 +58,7 @@ class _Reference:
 class Equivalence:
     """The judge of candidates for one kernel. kernel, metadata: the baseline's, for the types of what it is given.
 
-    Use as a context manager: the baseline's outputs lie in a temporary folder.
+    Use as a context manager: the baseline's outputs lie in a temporary folder. Several threads may check at a time.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Equivalence:
         self._captures = captures[:1] if options.level == "sampled" else captures
         self._kernel, self._metadata, self._options = kernel, metadata, options
         self._references: dict[int, _Reference] = {}
+        self._making = threading.Lock()
 
     def __enter__(self) -> Equivalence:
         self._scratch = tempfile.TemporaryDirectory(prefix="rocm-perf-gate-")
@@ -99,8 +101,9 @@ class Equivalence:
         return Outputs(self._reference(index).outcomes[0].dump)
 
     def _reference(self, index: int) -> _Reference:
-        if index not in self._references:
-            self._references[index] = self._made_reference(index)
+        with self._making:
+            if index not in self._references:
+                self._references[index] = self._made_reference(index)
         return self._references[index]
 
     def _made_reference(self, index: int) -> _Reference:
@@ -182,8 +185,9 @@ class Equivalence:
             return None
         for seed in self._options.race_seeds:
             name, option = f"order {seed}", [f"race-check={seed}"]
-            if seed not in reference.races:
-                reference.races[seed] = self._run(reference.capture, None, device_options=option).races
+            with self._making:
+                if seed not in reference.races:
+                    reference.races[seed] = self._run(reference.capture, None, device_options=option).races
             try:
                 result = self._run(reference.capture, candidate, device_options=option, compare=True)
             except ReplayFailedError as error:

@@ -17,6 +17,9 @@ from rocm_perf_lab.hip_source.flags import is_source, target_of
 
 from .confined import Ended, Limits, run
 
+SCRATCH = "rocm-perf-build-"
+"""What the names of the folders begin with that hold a source's copy while it is built."""
+
 _LAST_WORDS = 400  # of a compiler's complaint that go into an error
 
 Log = Callable[[Sequence[str], Ended], None]
@@ -25,16 +28,32 @@ Log = Callable[[Sequence[str], Ended], None]
 
 def code_object(source: HipSource, target: str, limits: Limits = Limits(), log: Log | None = None) -> bytes:
     """The device image of the source for one target, by the source's own command. Raises SourceError, UnavailableError."""
-    with tempfile.TemporaryDirectory(prefix="rocm-perf-build-") as scratch:
+    with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
         here, output = Path(scratch, source.path.name), Path(scratch, "image.hsaco")
         here.write_bytes(source.text)
-        command = [*_without_output(source), *([] if target_of(source.command) else [f"--offload-arch={target}"])]
-        command += ["--offload-device-only", *_as_if_in_place(source.path, scratch), str(here), "-o", str(output)]
+        command = _device_only(source, target, scratch) + [str(here), "-o", str(output)]
         build(command, source.folder, source.path, limits, log)
         images = [image for name, image in code_objects_in(output) if not name or name.split(":")[0] == target.split(":")[0]]
         if not images:
             raise SourceError(f"{source.path} was built without code for {target}", f"add --offload-arch={target} to --build")
         return images[0]
+
+
+def complaint(source: HipSource, target: str, limits: Limits = Limits()) -> str | None:
+    """All that the compiler says of a source that it rejects, as far as its device code's meaning goes; else None.
+
+    Nothing is generated or assembled. Raises UnavailableError.
+    """
+    with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
+        here = Path(scratch, source.path.name)
+        here.write_bytes(source.text)
+        command = _device_only(source, target, scratch) + ["-fsyntax-only", str(here)]
+        ends: list[Ended] = []
+        try:
+            build(command, source.folder, source.path, limits, lambda _command, ended: ends.append(ended))
+        except SourceError:
+            return f"{ends[0].stderr.decode(errors='replace')}\n{ends[0].complaint}"
+    return None
 
 
 def build(command: Sequence[str], folder: Path, source: Path, limits: Limits, log: Log | None = None) -> Ended:
@@ -78,7 +97,7 @@ def program(
     log: Log | None = None,
 ) -> None:
     """Build the whole program of `source` as `output`, whole or not at all. Raises SourceError, UnavailableError."""
-    with tempfile.TemporaryDirectory(prefix="rocm-perf-build-") as scratch:
+    with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
         here, made = Path(scratch, source.path.name), Path(scratch, "program")
         here.write_bytes(source.text)
         words = command.filled(here, made)
@@ -91,6 +110,12 @@ def program(
         partial = output.with_name(f".{output.name}.partial")
         shutil.copy2(made, partial)
         os.replace(partial, output)
+
+
+def _device_only(source: HipSource, target: str, scratch: str) -> list[str]:
+    """The source's own command for its device code alone, without files."""
+    arch = [] if target_of(source.command) else [f"--offload-arch={target}"]
+    return [*_without_output(source), *arch, "--offload-device-only", *_as_if_in_place(source.path, scratch)]
 
 
 def _as_if_in_place(source: Path, scratch: str) -> list[str]:

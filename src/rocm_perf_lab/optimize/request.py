@@ -10,7 +10,7 @@ from . import run_folder
 from .journal import Journal
 from .outcome import Outcome
 from .run import Approve
-from .session import LoopOptions, Session
+from .session import COMMAND, LoopOptions, Session
 from .subject import Subject, find_subject
 from .workbench import BenchOptions, HipWorkbench
 
@@ -39,7 +39,7 @@ def optimize(request: Request, approve: Approve, note: Callable[[str], None]) ->
     folder = folder_of(request.folder, subject.name).absolute()
     for mended in run_folder.repair(folder):
         note(f"{mended}: put back as it was before a run that was killed")
-    run = run_folder.unfinished(folder) if request.resume else run_folder.new_run(folder)
+    run = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)
     note(f"source: {subject.source} (by {subject.found_by}); journal: {run}")
     journal = Journal(run)
     bench = HipWorkbench(subject, run, request.bench, journal.append, note)

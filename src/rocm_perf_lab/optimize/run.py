@@ -28,14 +28,23 @@ Approve = Callable[[Judged], bool]
 
 class Run:
     """source: the user's file. directory: the run's. in_place: the result replaces the source, else it lies beside it.
+    command: of rocm-perf, that began the run.
 
     Errors: those of the workbench, SourceError, OutputError.
     """
 
     def __init__(
-        self, source: Path, found_by: str, directory: Path, journal: Journal, bench: Workbench, approve: Approve, in_place: bool
+        self,
+        source: Path,
+        found_by: str,
+        directory: Path,
+        journal: Journal,
+        bench: Workbench,
+        approve: Approve,
+        in_place: bool,
+        command: str,
     ):
-        self._bench, self._approve, self._in_place = bench, approve, in_place
+        self._bench, self._approve, self._in_place, self._command = bench, approve, in_place, command
         self._journal, self._directory = journal, directory
         self._file = SourceFile(source, directory, journal)
         self.outcome = Outcome(source, found_by, directory)
@@ -48,7 +57,7 @@ class Run:
         if begun is None:
             text = self._file.save()
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-            self._journal.append("begin", time=now, source=str(self._file.path), digest=digest(text))
+            self._journal.append("begin", command=self._command, time=now, source=str(self._file.path), digest=digest(text))
             return text
         text = self._file.backup.read_bytes()
         if self._journal.last("put") is None and digest(self._file.path.read_bytes()) != begun["digest"]:
@@ -133,7 +142,7 @@ class Run:
         """Put the result where it belongs, with a patch from the original."""
         path, written = self._file.path, self.outcome.written
         patch = unified_diff(original, text, path.name).encode()
-        written.clear()
+        written.clear()  # of an earlier state
         if self._in_place:
             written.append(self._directory / f"{path.stem}.patch")
             write_whole(written[-1], patch)

@@ -30,13 +30,20 @@ def new_run(folder: Path) -> Path:
     return run
 
 
-def unfinished(folder: Path) -> Path:
-    """The newest run, to be resumed. Errors: MissingInputError where there is none, or it has ended."""
+def unfinished(folder: Path, command: str) -> Path:
+    """The newest run, to be resumed by the command of rocm-perf that began it.
+
+    Errors: MissingInputError where there is none, it has ended, or it is another command's.
+    """
     runs = runs_in(folder)
     if not runs:
         raise MissingInputError(f"{folder} has no run to resume", "start one without --resume")
-    if Journal(runs[-1]).last("end") is not None:
+    journal = Journal(runs[-1])
+    if journal.last("end") is not None:
         raise MissingInputError(f"{runs[-1]} has ended: nothing is left to resume", "start another without --resume")
+    began = (journal.last("begin") or {}).get("command", command)
+    if began != command:
+        raise MissingInputError(f"{runs[-1]} was begun by `rocm-perf {began}`", f"resume it with `rocm-perf {began} --resume`")
     return runs[-1]
 
 

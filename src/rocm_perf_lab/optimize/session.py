@@ -19,6 +19,7 @@ from .targets import Target
 from .transforms import BY_NAME, Proposal, Refusal
 from .workbench import Survey, Workbench
 
+COMMAND = "optimize"
 _MOST_KERNELS = 3  # tried in one iteration
 CANNOT_JUDGE = (NoCaptureError, CaptureError, PlacementError, ReplayFailedError)
 """Errors of the baseline's captures and replays: the kernel is left alone, the run goes on."""
@@ -50,7 +51,7 @@ class Session:
         note: Callable[[str], None],
     ):
         self._bench, self._options, self._note = bench, options, note
-        self._run = Run(source, found_by, run, journal, bench, approve, options.in_place)
+        self._run = Run(source, found_by, run, journal, bench, approve, options.in_place, COMMAND)
         self._outcome = self._run.outcome
         self._outcome.dry_run = options.dry_run
         self._exhausted: set[str] = set()

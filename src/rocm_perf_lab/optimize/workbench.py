@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -36,7 +37,10 @@ _SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # of ECMAScript's regular expres
 
 @dataclass(frozen=True)
 class Survey:
-    """A profile, as far as the loop needs it. runtime_ms: time in the program's own kernels. documents: all of it."""
+    """A profile, as far as the loop needs it. runtime_ms: time in the program's own kernels. documents: all of it.
+
+    dominant: the kernel with the most time on the critical path (demangled), fraction: its part of it; None if not known.
+    """
 
     runtime_ms: float | None
     timing: str
@@ -45,6 +49,8 @@ class Survey:
     targets: Sequence[Target]
     left: Sequence[LeftAlone]
     documents: Reports | None = None
+    dominant: str | None = None
+    fraction: float | None = None
 
 
 class Gate(Protocol):
@@ -83,6 +89,7 @@ class HipWorkbench:
         self._profiles = 0
         self._application = None
         self._programs: dict[bytes, Path] = {}
+        self._building = threading.Lock()
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
             self._target = devices.select(options.device, Path(scratch)).target
 
@@ -107,7 +114,17 @@ class HipWorkbench:
         documents, _ = profile(request, subprocess.DEVNULL, self._note)
         targets, left = targets_of(documents, source, self._options.pattern, self._options.min_improvement)
         found = documents.profile
-        return Survey(found.runtime_ms, found.timing, found.timing_parameters, found.gpu.product, targets, left, documents)
+        return Survey(
+            found.runtime_ms,
+            found.timing,
+            found.timing_parameters,
+            found.gpu.product,
+            targets,
+            left,
+            documents,
+            documents.dag.dominant_symbol,
+            documents.dag.fraction,
+        )
 
     @contextlib.contextmanager
     def gate(self, source: HipSource, target: Target):
@@ -174,11 +191,12 @@ class HipWorkbench:
 
     def _program(self, source: HipSource) -> Path:
         """The whole program; each source's is built once."""
-        if source.text not in self._programs:
-            path = self._folder / "programs" / str(len(self._programs)) / self._subject.name
-            builds.program(source, self._subject.build, path, self._target, self._limits, self._built)
-            self._programs[source.text] = path
-        return self._programs[source.text]
+        with self._building:
+            if source.text not in self._programs:
+                path = self._folder / "programs" / str(len(self._programs)) / self._subject.name
+                builds.program(source, self._subject.build, path, self._target, self._limits, self._built)
+                self._programs[source.text] = path
+            return self._programs[source.text]
 
     def _code_object(self, source: HipSource) -> bytes:
         return builds.code_object(source, self._target, self._limits, self._built)

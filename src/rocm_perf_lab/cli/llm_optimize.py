@@ -1,0 +1,214 @@
+"""`rocm-perf llm-optimize`: a language model proposes kernels, the gate decides."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.optimize import always, ask, words_of
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
+from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.errors import UnusableAnswersError, UsageError
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.llm.outcome import ModelOutcome
+    from rocm_perf_lab.llm.providers import Message
+
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+class _Prices(click.ParamType):
+    """3,15: US dollars of a million input and of a million output tokens."""
+
+    name = "prices"
+
+    def convert(self, value, param, ctx):
+        try:
+            prices = tuple(float(word) for word in value.split(","))
+        except ValueError:
+            prices = ()
+        if len(prices) != 2 or not all(0 <= price < 1e6 for price in prices):
+            self.fail(f"{value!r} is not two prices such as 3,15", param, ctx)
+        return prices
+
+
+@click.command(context_settings=CONTEXT_SETTINGS)
+@click.option("--source", "-s", type=click.Path(path_type=Path), metavar="FILE",
+              help="The program's HIP source.  [default: found]")  # fmt: skip
+@click.option(
+    "--build", metavar="CMD",
+    help="Builds BINARY of SOURCE; write these two words for the files.  [default: the compilation database's, else hipcc]",
+)  # fmt: skip
+@click.option("--model", "-m", metavar="NAME", help="The model to ask; of provider command, the program and its arguments.")
+@click.option(
+    "--provider", type=click.Choice(("openai", "anthropic", "command")), default="openai", show_default=True,
+    help="openai: any server with OpenAI's chat completions; command: a program that reads the question and prints the answer.",
+)  # fmt: skip
+@click.option("--base-url", metavar="URL", help="Of the server, like http://localhost:8000/v1.  [default: the hosted service]")
+@click.option("--temperature", type=click.FloatRange(0, 2), default=0.2, show_default=True, help="Of the model's choices.")
+@click.option("--max-tokens", type=click.IntRange(min=1), default=16384, show_default=True, help="Of one answer.")
+@click.option("--model-timeout", type=_POSITIVE, default=600.0, show_default=True, metavar="SECONDS",
+              help="For a whole answer.")  # fmt: skip
+@click.option("--max-cost", type=_POSITIVE, metavar="DOLLARS", help="Send no question that could cost more than is left of it.")
+@click.option("--price", type=_Prices(), metavar="INPUT,OUTPUT",
+              help="US dollars of a million tokens each.  [default: listed prices of the hosted services]")  # fmt: skip
+@click.option(
+    "--kernel", "-k", metavar="REGEX",
+    help="Only kernels whose demangled name has this.  [default: the dominant one, else the top ones in turn]",
+)  # fmt: skip
+@click.option("--max-iters", type=click.IntRange(min=1), default=3, show_default=True,
+              help="Rounds of candidates, each for one kernel.")  # fmt: skip
+@click.option("--candidates", type=click.IntRange(1, 64), default=1, show_default=True, help="To ask for in a round.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True,
+              help="Candidates to ask for, build and judge at a time.")  # fmt: skip
+@click.option(
+    "--min-improvement", type=click.FloatRange(0, 1, max_open=True), default=0.02, show_default=True, metavar="FRACTION",
+    help="Of the kernel's time that a change must surely save.",
+)  # fmt: skip
+@click.option(
+    "--equivalence", type=click.Choice(("full", "sampled", "program")), default="full", show_default=True,
+    help="How the same results are shown: see the gate's levels in the user guide.",
+)  # fmt: skip
+@click.option(
+    "--check", metavar="CMD",
+    help="Judges the program's output, given on its standard input, by its exit status, instead of comparing it.",
+)  # fmt: skip
+@click.option("--full-source", is_flag=True, help="Ask with the whole source file instead of the kernel and what it uses.")
+@click.option("--auto-approve", "-y", is_flag=True, help="Send questions, and keep what the gate accepts, without asking.")
+@click.option("--dry-run", is_flag=True, help="Show the first question; send nothing.")
+@click.option(
+    "--in-place", is_flag=True, help="Change the source itself.  [default: write <source>.optimized.<ext> and a patch]"
+)
+@click.option("--resume", is_flag=True, help="Go on with the newest run, which was interrupted.")
+@click.option("--replay-journal", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="RUN",
+              help="Go through a run again from its journal: nothing is sent, built or written.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--output", "-o", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Where runs keep their journals.  [default: ./<program>.rocm-perf-optimize]",
+)  # fmt: skip
+@click.option("--timeout", type=_POSITIVE, metavar="SECONDS", help="Stop a run of the program that takes longer.")
+@device_option
+@debug_option
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
+def command(
+    program: tuple[str, ...],
+    source: Path | None,
+    build: str | None,
+    model: str | None,
+    provider: str,
+    base_url: str | None,
+    temperature: float,
+    max_tokens: int,
+    model_timeout: float,
+    max_cost: float | None,
+    price: tuple[float, float] | None,
+    kernel: str | None,
+    max_iters: int,
+    candidates: int,
+    workers: int,
+    min_improvement: float,
+    equivalence: str,
+    check: str | None,
+    full_source: bool,
+    auto_approve: bool,
+    dry_run: bool,
+    in_place: bool,
+    resume: bool,
+    replay_journal: Path | None,
+    as_json: bool,
+    folder: Path | None,
+    timeout: float | None,
+    device: str,
+) -> None:
+    """Let a language model rewrite a kernel of PROGRAM; keep only what the gate proves and measures.
+
+    Instead of PROGRAM ARGS, name the source first: SOURCE "PROGRAM ARGS". Keys come from OPENAI_API_KEY and
+    ANTHROPIC_API_KEY alone. Nothing is sent before you have seen it, unless --auto-approve.
+    """
+    if replay_journal is not None:
+        from rocm_perf_lab.llm.replay import replay_journal as replay
+
+        _report(replay(replay_journal, note), as_json)
+        return
+    from rocm_perf_lab.llm.keys import take_keys
+    from rocm_perf_lab.llm.loop import LoopOptions
+    from rocm_perf_lab.llm.request import Model, Request, llm_optimize
+    from rocm_perf_lab.optimize.workbench import BenchOptions
+
+    if model is None:
+        raise UsageError("no model given", "name one with --model")
+    if not (auto_approve or dry_run) and (as_json or not sys.stdin.isatty()):
+        raise UsageError("nobody can be asked whether to send a question here", "add --auto-approve or --dry-run")
+    keys = take_keys(os.environ)
+    request = Request(
+        words=program,
+        model=Model(provider, model, base_url, temperature, max_tokens, model_timeout, price, max_cost),
+        source=source,
+        build=build,
+        folder=folder,
+        resume=resume,
+        in_place=in_place,
+        full_source=full_source,
+        bench=BenchOptions(kernel, min_improvement, equivalence, words_of(check), device, timeout),
+        loop=LoopOptions(max_iters, candidates, workers, chosen=kernel is not None),
+    )
+    consent = _Consent(auto_approve, dry_run)
+    _report(llm_optimize(request, keys, os.environ, always if auto_approve else ask, consent, note), as_json)
+
+
+class _Consent:
+    """Shows each message once, and asks. The standard error output has what is shown, so that --json stays JSON."""
+
+    def __init__(self, always: bool, never: bool):
+        from threading import Lock
+
+        self._always, self._never, self._lock = always, never, Lock()
+        self._shown: set[Message] = set()
+
+    def __call__(self, place: str, messages: Sequence[Message]) -> None:
+        from rocm_perf_lab.llm.budget import UnsentError
+
+        if self._always and not self._never:
+            return
+        with self._lock:
+            click.echo(f"\nThis would be sent to {place}:", err=True)
+            for message in messages:
+                if message in self._shown:
+                    click.echo(f"--- {message.role}: as shown before", err=True)
+                else:
+                    click.echo(f"--- {message.role}\n{_visible(message.text.rstrip())}", err=True)
+                self._shown.add(message)
+            click.echo("---", err=True)
+            if self._never:
+                raise UnsentError("dry run", "a dry run: nothing was sent")
+            if not click.confirm("Send this?", default=False, err=True):
+                raise UnsentError("declined", "the user did not want the question sent")
+
+
+def _visible(text: str) -> str:
+    """Nothing of the text can move the cursor or hide the rest."""
+    return "".join(one if one.isprintable() or one in "\n\t" else "\ufffd" for one in text)
+
+
+def _report(outcome: ModelOutcome, as_json: bool) -> None:
+    """Errors: UnusableAnswersError, once the report is printed."""
+    from rocm_perf_lab.llm.describe import describe
+
+    if as_json:
+        click.echo(json.dumps(outcome.document(), indent=2, allow_nan=False))
+    else:
+        describe(outcome, click.echo)
+    if outcome.unusable:
+        last = outcome.attempts[-1]
+        raise UnusableAnswersError(
+            f"none of {len(outcome.attempts)} answers could be judged; the last: {last.step}: {last.reason}",
+            "try another --model",
+        )

@@ -1,0 +1,75 @@
+"""What is used of a model's answer: the one fenced C++ block, if it has exactly one that is whole and holds no trick.
+
+A candidate must not be able to read files, and compiling can do that: by #include and #embed, in every spelling, and by
+the assembler's .incbin. Directives are therefore refused before any compiler or parser sees them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+LONGEST_CODE = 128 * 1024  # bytes; a kernel is some hundred lines
+
+_LANGUAGES = ("cpp", "c++", "cc", "cxx", "c", "hip", "cuda", "cu", "")
+_NEWLINE = re.compile(r"\r\n|\n|\r")
+_HASH = re.compile(r"#|%:")
+_BLANK = re.compile(r"[\s\x7f-\U0010ffff]*")  # Clang takes some characters beyond ASCII for white space
+_ALLOWED_DIRECTIVE = re.compile(r"\s*#\s*pragma\s+(unroll|nounroll)\b[\w\s()]*(//[^\\]*)?")
+_SPLICE = re.compile(r"\\[ \t\v\f]*(\r|\n|$)")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_TRIGRAPH = re.compile(r"\?\?[=/'()!<>-]")
+_WORDS = re.compile(r"\b(_Pragma|__pragma|__has_include\w*|__has_embed|__include_macros|import(?=\s*[<\":\w]))")
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """An answer, or a candidate, that is not used. reason: one sentence that its author can mend it by."""
+
+    reason: str
+
+
+def code_of(answer: str) -> str | Unusable:
+    """The C++ of an answer in Markdown; fenced blocks in other languages do not count."""
+    from markdown_it import MarkdownIt
+
+    lines = _NEWLINE.sub("\n", answer).split("\n")
+    # Fences are all that is looked for: other rules cost time that grows with the square of a hostile text.
+    fences = [token for token in MarkdownIt("zero").enable("fence").parse("\n".join(lines)) if token.type == "fence"]
+    blocks = [token for token in fences if (token.info.split() or [""])[0].lower() in _LANGUAGES]
+    if len(blocks) != 1:
+        return Unusable(f"the answer has {len(blocks) or 'no'} fenced C++ blocks; exactly one is needed: ```cpp ... ```")
+    (block,) = blocks
+    if block.map[1] - block.map[0] < 2 or not lines[block.map[1] - 1].strip().startswith(block.markup):
+        return Unusable("the fenced C++ block does not end: the answer seems to be cut off; give a shorter one")
+    return Unusable(reason) if (reason := forbidden(block.content)) else block.content
+
+
+def forbidden(code: str) -> str | None:
+    """Why this text may not be given to a compiler; None where it may.
+
+    Sound without knowing comments and strings: a directive's # is the first token of a line (C++ [cpp.pre]), so before it
+    stands nothing, or the end of a comment that began on an earlier line. Spliced lines and trigraphs could hide that.
+    """
+    if not code.strip():
+        return "the fenced C++ block is empty"
+    if len(code.encode(errors="replace")) > LONGEST_CODE:
+        return f"the fenced C++ block is longer than {LONGEST_CODE // 1024} KiB"
+    if control := next(
+        (c for c in code if ord(c) < 32 and c not in "\t\n\r" or ord(c) == 127 or 0xD800 <= ord(c) < 0xE000), None
+    ):
+        return f"the code has the control character {ord(control):#04x}"
+    if _SPLICE.search(code):
+        return "a line of the code ends in a backslash: write it in one line"
+    if found := _TRIGRAPH.search(code):
+        return f"the code has the trigraph {found[0]}"
+    if found := _WORDS.search(code):
+        return f"the code uses {found[0]}: it is not allowed"
+    for number, line in enumerate(_NEWLINE.split(code), start=1):
+        if _directive(line) and not _ALLOWED_DIRECTIVE.fullmatch(line):
+            return f"line {number} of the code is a preprocessor directive: only #pragma unroll is allowed"
+    return None
+
+
+def _directive(line: str) -> bool:
+    return any(_BLANK.fullmatch(line[: found.start()].rpartition("*/")[2]) for found in _HASH.finditer(line))

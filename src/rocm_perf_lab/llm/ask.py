@@ -1,0 +1,133 @@
+"""One question to the model: shown first, journalled before it is sent, answered from the journal where that knows it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rocm_perf_lab.errors import JournalDiffersError, ModelError
+from rocm_perf_lab.optimize.journal import Journal
+
+from .budget import Budget, UnsentError
+from .memory import Memory
+from .providers import Answer, Message, Provider
+from .providers.protocol import TooLong
+from .providers.retry import patiently
+from .redact import Redactor
+
+_PROGRESS_SECONDS = 5.0
+
+Consent = Callable[[str, Sequence[Message]], None]
+"""(place, messages): shows the user what would be sent. Raises UnsentError where he does not want that."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """complaint: why the answer cannot be used as it came (too long, cut off); empty where it can."""
+
+    text: str
+    complaint: str = ""
+
+
+class Asker:
+    """provider: None where the journal must know every answer."""
+
+    def __init__(
+        self,
+        provider: Provider | None,
+        journal: Journal,
+        memory: Memory,
+        budget: Budget,
+        redactor: Redactor,
+        consent: Consent,
+        note: Callable[[str], None],
+    ):
+        self._provider, self._journal, self._memory, self._budget = provider, journal, memory, budget
+        self._redactor, self._consent = redactor, consent
+        self._note = lambda text: note(redactor.keys(text))
+
+    def ask(self, asked: dict[str, Any], messages: Sequence[Message]) -> Reply:
+        """asked: names the question within the run.
+
+        Errors: ModelError, UnsentError, JournalDiffersError.
+        """
+        known = self._memory.knows("response", asked)
+        if not known and self._provider is None:
+            raise self._ended_before(asked)
+        answer = self._memory.recall("response", asked, lambda: self._sent(asked, messages))
+        if self._provider is None and answer["question"] != _digest(messages):
+            raise JournalDiffersError("a question differs from the journal's", "its run, or this version of rocm-perf, differs")
+        if known:
+            self._budget.count(answer["input_tokens"], answer["output_tokens"], answer["paid"])
+        return Reply(answer["text"], answer["complaint"])
+
+    def _sent(self, asked: dict[str, Any], messages: Sequence[Message]) -> dict[str, Any]:
+        try:
+            reserved = self._budget.reserve(messages)
+            try:
+                self._consent(self._provider.place, messages)
+            except BaseException:
+                self._budget.release(reserved)
+                raise
+        except UnsentError as error:
+            self._journal.append("unsent", question=asked, reason=error.reason, detail=error.detail)
+            raise
+        self._journal.append(
+            "request", question=asked, place=self._provider.place, messages=[asdict(message) for message in messages]
+        )
+        answer, complaint = None, ""
+        try:
+            answer = self._answer(asked, messages)
+        except TooLong as error:
+            complaint = error.what
+        finally:
+            paid = self._budget.pay(answer, reserved)
+        if answer is not None and not answer.whole:
+            complaint = "the answer was cut off at the limit of its length: give a shorter one"
+        return {
+            "question": _digest(messages),
+            "text": self._redactor.keys(answer.text) if answer else "",
+            "complaint": complaint,
+            "model": answer.model if answer else None,
+            "input_tokens": answer.input_tokens if answer else None,
+            "output_tokens": answer.output_tokens if answer else None,
+            "paid": paid,
+        }
+
+    def _answer(self, asked: dict[str, Any], messages: Sequence[Message]) -> Answer:
+        progress = _Progress(self._note)
+        try:
+            return patiently(lambda: self._provider.ask(messages, progress), self._provider.place, self._note)
+        except ModelError as error:
+            told = ModelError(self._redactor.keys(error.what), error.mend)
+            self._journal.append("failure", question=asked, what=told.what, mend=told.mend)
+            raise told from None
+
+    def _ended_before(self, asked: dict[str, Any]) -> Exception:
+        """What a replay meets where the journal has no answer: what was in its place, if that is known."""
+        for entry in self._journal.entries:
+            if entry["event"] == "failure" and entry["question"] == asked:
+                return ModelError(entry["what"], entry["mend"])
+            if entry["event"] == "unsent" and entry["question"] == asked:
+                return UnsentError(entry["reason"], entry["detail"])
+        return JournalDiffersError("the journal has no answer to a question", "its run, or this version of rocm-perf, differs")
+
+
+class _Progress:
+    """Says now and then how much has come."""
+
+    def __init__(self, note: Callable[[str], None]):
+        self._note, self._next = note, time.monotonic() + _PROGRESS_SECONDS
+
+    def __call__(self, characters: int) -> None:
+        if time.monotonic() >= self._next:
+            self._note(f"  {characters:,} characters of the answer so far")
+            self._next = time.monotonic() + _PROGRESS_SECONDS
+
+
+def _digest(messages: Sequence[Message]) -> str:
+    return hashlib.sha256(json.dumps([asdict(message) for message in messages]).encode()).hexdigest()

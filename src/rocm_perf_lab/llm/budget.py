@@ -1,0 +1,123 @@
+"""What asking costs, and when it would cost more than the user allows: known before a question is sent."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.prompt import tokens
+
+from .providers import Answer, Message
+from .providers.anthropic import HOSTED as ANTHROPIC
+from .providers.openai_compatible import HOSTED as OPENAI
+
+Price = Callable[[int, int], float]
+"""(input tokens, output tokens) -> US dollars."""
+
+_SAFETY = 1.25  # tokenisers differ from the estimate by about this much
+
+
+class UnsentError(Exception):
+    """A question that is not sent. reason: budget, or declined. detail: the sentence."""
+
+    def __init__(self, reason: str, detail: str):
+        super().__init__(reason, detail)
+        self.reason, self.detail = reason, detail
+
+
+def per_million(prices: tuple[float, float]) -> Price:
+    """prices: of a million input and of a million output tokens."""
+    return lambda question, answer: (question * prices[0] + answer * prices[1]) / 1e6
+
+
+def listed_price(provider: str, place: str, model: str) -> Price | None:
+    """From genai-prices' table, for the hosted services themselves; None where it has no price or is not installed."""
+    if (provider, place) not in (("openai", OPENAI), ("anthropic", ANTHROPIC)):
+        return None
+    try:
+        from genai_prices import Usage, calc_price
+    except ImportError:
+        return None
+
+    def price(question: int, answer: int) -> float:
+        usage = Usage(input_tokens=question, output_tokens=answer)
+        return float(calc_price(usage, model_ref=model, provider_id=provider).total_price)
+
+    try:
+        price(1, 1)
+    except LookupError:
+        return None
+    return price
+
+
+@dataclass
+class Budget:
+    """price: None where it is not known. most: US dollars, None for no limit. max_tokens: of one answer.
+
+    spent: US dollars, None once something of unknown cost was bought.
+    Errors: UsageError for a limit that cannot be kept.
+    """
+
+    price: Price | None
+    most: float | None
+    max_tokens: int
+    requests: int = 0
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
+    spent: float | None = 0.0
+    _reserved: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.most is not None and self.price is None:
+            raise UsageError(
+                "the model's price is not known, so --max-cost cannot be kept", "give it with --price INPUT,OUTPUT"
+            )
+
+    def reserve(self, messages: Sequence[Message]) -> float:
+        """The most that this question can cost, kept aside until it is paid. Raises UnsentError."""
+        if self.price is None:
+            return 0.0
+        question = tokens.estimate("".join(message.text for message in messages))
+        worst = self.price(int(question * _SAFETY), self.max_tokens)
+        with self._lock:
+            if self.most is not None and (self.spent or 0.0) + self._reserved + worst > self.most:
+                left = self.most - (self.spent or 0.0) - self._reserved
+                raise UnsentError("budget", f"the next question could cost {worst:.4f} US dollars, and {left:.4f} are left")
+            self._reserved += worst
+        return worst
+
+    def release(self, reserved: float) -> None:
+        """The question was not sent."""
+        with self._lock:
+            self._reserved -= reserved
+
+    def pay(self, answer: Answer | None, reserved: float) -> float | None:
+        """Count a question and return its cost, None if that is not known.
+
+        answer: None where none came; it is then taken to have cost all that was kept aside.
+        """
+        self.release(reserved)
+        question, text = (answer.input_tokens, answer.output_tokens) if answer else (None, None)
+        if answer is not None and answer.cost is not None:
+            cost = answer.cost
+        elif self.price is None:
+            cost = None
+        else:
+            cost = reserved if question is None or text is None else self.price(question, text)
+        self.count(question, text, cost)
+        return cost
+
+    def count(self, question: int | None, text: int | None, cost: float | None) -> None:
+        """Tokens of a question and its answer, and what they cost."""
+        with self._lock:
+            self.requests += 1
+            self.input_tokens = _sum(self.input_tokens, question)
+            self.output_tokens = _sum(self.output_tokens, text)
+            self.spent = _sum(self.spent, cost)
+
+
+def _sum(total: float | None, more: float | None) -> float | None:
+    return None if total is None or more is None else total + more

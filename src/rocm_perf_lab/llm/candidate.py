@@ -1,0 +1,121 @@
+"""One candidate: ask, take the code out of the answer, splice it, compile it, have it judged; and twice more with feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.hip_source import Edit, HipSource, apply_edits
+from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.outcome import Judged
+from rocm_perf_lab.optimize.run import Run
+from rocm_perf_lab.optimize.source_file import digest
+from rocm_perf_lab.optimize.targets import Target
+from rocm_perf_lab.optimize.transforms import Proposal
+from rocm_perf_lab.optimize.workbench import Gate
+
+from .answer import Unusable, code_of
+from .ask import Asker, Reply
+from .contract import SYSTEM
+from .feedback import feedback, rejection
+from .providers import Message
+from .splice import contract_breach, splice
+from .workbench import RememberedBench
+
+MOST_REPAIRS = 2
+
+ANSWER, COMPILE, CONTRACT = "answer", "compile", "contract"
+"""Steps before the gate's: the answer's form, the compiler, and what may stand in the kernel's place."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One answer. number: from 1 within its candidate. step, reason: where and why it was rejected, empty if accepted.
+
+    compiler: what it said. judged: None where the gate was not reached.
+    """
+
+    iteration: int
+    kernel: str
+    candidate: int
+    number: int
+    step: str = ""
+    reason: str = ""
+    compiler: str = ""
+    judged: Judged | None = None
+
+
+class CandidateChain:
+    """What all candidates of a round share. gate: opens it when the first candidate gets so far."""
+
+    def __init__(
+        self,
+        run: Run,
+        bench: RememberedBench,
+        asker: Asker,
+        journal: Journal,
+        source: HipSource,
+        target: Target,
+        gate: Callable[[], Gate],
+    ):
+        self._run, self._bench, self._asker, self._journal = run, bench, asker, journal
+        self._source, self._target, self._gate = source, target, gate
+        self._kernel = source.kernel(target.kernel)
+
+    def attempts(self, iteration: int, candidate: int, context: str) -> Iterator[Attempt]:
+        """Up to the first that the gate accepts. Errors: those of asking and of the gate's baseline."""
+        messages = [Message("system", SYSTEM), Message("user", context)]
+        for number in range(1, MOST_REPAIRS + 2):
+            asked = {
+                "iteration": iteration,
+                "source": digest(self._source.text),
+                "kernel": self._target.demangled,
+                "candidate": candidate,
+                "answer": number,
+            }
+            reply = self._asker.ask(asked, messages)
+            attempt = self._examined(reply, Attempt(iteration, self._target.demangled, candidate, number))
+            self._journal.append("attempt", question=asked, step=attempt.step, reason=attempt.reason)
+            yield attempt
+            if not attempt.step or not reply.text:
+                return
+            messages += [Message("assistant", reply.text)]
+            messages += [Message("user", feedback(attempt.step, attempt.reason, attempt.compiler))]
+
+    def _examined(self, reply: Reply, attempt: Attempt) -> Attempt:
+        def rejected(step: str, reason: str, compiler: str = "") -> Attempt:
+            place = (attempt.iteration, attempt.kernel, attempt.candidate, attempt.number)
+            return Attempt(*place, step, reason, compiler)
+
+        if reply.complaint:
+            return rejected(ANSWER, reply.complaint)
+        code = code_of(reply.text)
+        if isinstance(code, Unusable):
+            return rejected(ANSWER, code.reason)
+        edit = splice(self._source, self._kernel, code)
+        changed = self._bench.read(apply_edits(self._source.text, [edit]))
+        # The compiler comes first: it runs within limits, while Clang's library would read hostile code in this process.
+        if words := self._bench.complaint(changed):
+            return rejected(COMPILE, "it does not compile", words)
+        try:
+            breach = contract_breach(self._source, self._kernel, changed, edit)
+        except SourceError as error:
+            return rejected(CONTRACT, f"it cannot be read: {self._bench.redacted(error.what)}")
+        if breach:
+            return rejected(CONTRACT, breach)
+        return self._judged(edit, attempt)
+
+    def _judged(self, edit: Edit, attempt: Attempt) -> Attempt:
+        repairs = f", repaired {attempt.number - 1} times" if attempt.number > 1 else ""
+        proposal = Proposal(
+            transformation="model",
+            kernel=self._kernel.name,
+            line=self._kernel.span.line,
+            description=f"the model's rewrite of {self._kernel.name} (candidate {attempt.candidate}{repairs})",
+            edits=(edit,),
+            parameters={"candidate": attempt.candidate, "answer": attempt.number},
+        )
+        judged = self._run.judged(self._source, self._target, proposal, self._gate)
+        step, reason = ("", "") if judged.accepted else rejection(judged.verdict)
+        return Attempt(attempt.iteration, attempt.kernel, attempt.candidate, attempt.number, step, reason, "", judged)

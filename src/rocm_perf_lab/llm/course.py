@@ -1,0 +1,67 @@
+"""Which kernel next, or why no more: the dominant one while one dominates, else the top ones in turn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from rocm_perf_lab.optimize.targets import Target
+from rocm_perf_lab.optimize.workbench import Survey
+from rocm_perf_lab.prompt.importance import DOMINANT
+
+MOST_FAILURES = 2  # rounds without a kept change, of one kernel
+_MOST_KERNELS = 3  # in turn, where none dominates
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why the loop ends. reason: one of a few; detail: the sentence."""
+
+    reason: str
+    detail: str
+
+
+@dataclass
+class Course:
+    """chosen: whether the user named the kernels himself; then they are taken in turn, whichever dominates."""
+
+    chosen: bool = False
+    rounds: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+
+    def next(self, survey: Survey) -> Target | Stop:
+        wanted = self._wanted(survey)
+        if isinstance(wanted, Stop):
+            return wanted
+        left = [target for target in wanted if not self.exhausted(target)]
+        if not left:
+            names = ", ".join(target.kernel for target in wanted)
+            return Stop("repeated failure", f"{MOST_FAILURES} rounds in a row brought nothing for {names}")
+        # In turn: who had fewer rounds first, and of those who had the same who could gain more.
+        return min(left, key=lambda target: self.rounds[target.demangled])
+
+    def kept(self, target: Target) -> None:
+        self.rounds[target.demangled] += 1
+        self.failures[target.demangled] = 0
+
+    def failed(self, target: Target, for_good: bool = False) -> None:
+        self.rounds[target.demangled] += 1
+        self.failures[target.demangled] += MOST_FAILURES if for_good else 1
+
+    def exhausted(self, target: Target) -> bool:
+        return self.failures[target.demangled] >= MOST_FAILURES
+
+    def _wanted(self, survey: Survey) -> list[Target] | Stop:
+        if self.chosen or survey.fraction is None or survey.fraction < DOMINANT:
+            if survey.targets:
+                return list(survey.targets[:_MOST_KERNELS])
+            return Stop("no headroom", _left(survey) or "the program has no kernel of this source")
+        dominant = [target for target in survey.targets if target.demangled == survey.dominant]
+        if dominant:
+            return dominant
+        why = next((one.reason for one in survey.left if one.kernel == survey.dominant), "it is not in this source")
+        return Stop("ceiling reached", f"{survey.dominant} has {survey.fraction:.0%} of the critical path, and {why}")
+
+
+def _left(survey: Survey) -> str:
+    return "; ".join(f"{one.kernel}: {one.reason}" for one in survey.left)

@@ -1,0 +1,27 @@
+"""The report of a run with a model, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rocm_perf_lab.optimize.describe import describe as describe_changes
+
+from .outcome import ModelOutcome
+
+
+def describe(outcome: ModelOutcome, say: Callable[[str], None]) -> None:
+    """Each answer's end, what was asked and paid, why the loop stopped, and then what the optimiser reports of any run."""
+    for one in outcome.attempts:
+        how = f"not kept, {one.step}: {one.reason}" if one.step else "accepted by the gate"
+        say(f"Iteration {one.iteration}, candidate {one.candidate}, answer {one.number}: {how}")
+    budget = outcome.budget
+    cost = "cost unknown" if budget.spent is None else f"{budget.spent:.4f} US dollars"
+    tokens = (
+        "tokens unknown"
+        if budget.input_tokens is None or budget.output_tokens is None
+        else f"{budget.input_tokens:,} tokens in, {budget.output_tokens:,} out"
+    )
+    say(f"Asked {outcome.model} {budget.requests} times: {tokens}, {cost}")
+    if outcome.stop is not None:
+        say(f"Stopped ({outcome.stop.reason}): {outcome.stop.detail}")
+    describe_changes(outcome.optimized, say)

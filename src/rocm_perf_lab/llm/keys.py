@@ -1,0 +1,24 @@
+"""The keys of hosted models: taken out of this process's environment, so that no program it starts inherits them."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+
+VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+"""Provider -> the variable that holds its key."""
+
+
+class Key:
+    """A secret that does not show in logs and tracebacks. value: itself."""
+
+    def __init__(self, value: str):
+        self.value = value
+
+    def __repr__(self) -> str:
+        return "Key(***)"
+
+
+def take_keys(environment: MutableMapping[str, str]) -> dict[str, Key]:
+    """Provider -> key, of those that are set; the environment no longer has them."""
+    taken = {provider: environment.pop(variable, "").strip() for provider, variable in VARIABLES.items()}
+    return {provider: Key(value) for provider, value in taken.items() if value}

@@ -1,0 +1,153 @@
+"""The loop: choose a kernel, ask for candidates, have the gate judge each, keep the fastest, profile again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from rocm_perf_lab.errors import RocmPerfError
+from rocm_perf_lab.hip_source import HipSource, apply_edits
+from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.outcome import Judged
+from rocm_perf_lab.optimize.run import Run
+from rocm_perf_lab.optimize.session import CANNOT_JUDGE, in_words
+from rocm_perf_lab.optimize.targets import Target
+from rocm_perf_lab.optimize.workbench import Survey
+
+from .ask import Asker, UnsentError
+from .budget import Budget
+from .candidate import Attempt, CandidateChain
+from .course import Course, Stop
+from .outcome import ModelOutcome
+from .workbench import OneAtATime, RememberedBench
+
+
+@dataclass(frozen=True)
+class LoopOptions:
+    """max_iterations: rounds of candidates for one kernel. candidates: of a round. workers: how many at a time.
+
+    chosen: whether the user named the kernels.
+    """
+
+    max_iterations: int = 3
+    candidates: int = 1
+    workers: int = 1
+    chosen: bool = False
+
+
+class ModelLoop:
+    """Errors: those of the workbench, ModelError, JournalDiffersError; what was accepted before is written by then."""
+
+    def __init__(
+        self,
+        run: Run,
+        bench: RememberedBench,
+        asker: Asker,
+        budget: Budget,
+        journal: Journal,
+        options: LoopOptions,
+        note: Callable[[str], None],
+    ):
+        self._run, self._bench, self._asker, self._journal = run, bench, asker, journal
+        self._options, self._note = options, note
+        self._course = Course(options.chosen)
+        self.outcome = ModelOutcome(run.outcome, budget)
+
+    def optimize(self) -> ModelOutcome:
+        original = self._run.original()
+        current = self._bench.read(original)
+        survey = self._run.survey(current)
+        number = 0
+        while True:
+            target = self._next(number, survey)
+            if isinstance(target, Stop):
+                return self._end(target)
+            number += 1
+            self._note(f"iteration {number}: kernel {target.demangled}: {target.reason}")
+            changed, error = self._round(number, current, survey, target)
+            if changed is not None:
+                current = changed
+                self._run.write(original, current.text)
+            if isinstance(error, UnsentError):
+                return self._end(Stop(error.reason, error.detail))
+            if error is not None:
+                raise error
+            if changed is not None and number < self._options.max_iterations:
+                survey = self._run.survey(current)
+
+    def _next(self, number: int, survey: Survey) -> Target | Stop:
+        if number == self._options.max_iterations:
+            return Stop("iterations", f"all {number} iterations are used up")
+        return self._course.next(survey)
+
+    def _end(self, stop: Stop) -> ModelOutcome:
+        self._note(f"stopped: {stop.detail}")
+        self._journal.append("stop", reason=stop.reason, detail=stop.detail)
+        self.outcome.stop = stop
+        self._run.end()
+        return self.outcome
+
+    def _round(
+        self, number: int, source: HipSource, survey: Survey, target: Target
+    ) -> tuple[HipSource | None, Exception | None]:
+        """The source with the best accepted change, None without; and what ended the asking before its time."""
+        accepted, errors = self._asked(number, source, survey, target)
+        obstacle = next((error.what for error in errors if isinstance(error, CANNOT_JUDGE)), "")
+        error = next((error for error in errors if not isinstance(error, CANNOT_JUDGE)), None)
+        best = self._run.best(accepted)
+        if best is not None:
+            changed = self._bench.read(apply_edits(source.text, best.proposal.edits))
+            self._run.accept(number, target, best, changed)
+            self._course.kept(target)
+            return changed, error
+        if error is None:
+            self._course.failed(target, for_good=bool(obstacle))
+            if self._course.exhausted(target):
+                self._run.leave(target, f"it cannot be judged: {obstacle}" if obstacle else self._why_nothing(target))
+        return None, error
+
+    def _asked(self, number: int, source: HipSource, survey: Survey, target: Target) -> tuple[list[Judged], list[Exception]]:
+        """The candidates that the gate accepts, and what ended candidates before their time."""
+        context = self._bench.context(source, target, self._course.rounds[target.demangled])
+        alone = survey.timing == "measured"
+        with OneAtATime(lambda: self._bench.gate(source, target), alone) as gate:
+            chain = CandidateChain(self._run, self._bench, self._asker, self._journal, source, target, lambda: gate)
+            ends = list(self._mapped(lambda which: self._one(chain, number, which, context)))
+        attempts = [attempt for attempts, _ in ends for attempt in attempts]
+        self.outcome.attempts += attempts
+        judged = [one.judged for one in attempts if one.judged is not None]
+        self.outcome.optimized.judged += judged
+        return [one for one in judged if one.accepted], [error for _, error in ends if error is not None]
+
+    def _mapped(self, candidate: Callable[[int], tuple]) -> Iterator[tuple]:
+        numbers = range(1, self._options.candidates + 1)
+        if self._options.workers == 1:
+            for number in numbers:
+                yield (end := candidate(number))
+                if end[1] is not None:
+                    return
+            return
+        with ThreadPoolExecutor(self._options.workers) as pool:
+            yield from pool.map(candidate, numbers)
+
+    def _one(self, chain: CandidateChain, number: int, which: int, context: str) -> tuple[list[Attempt], Exception | None]:
+        """The candidate's answers, and what ended it before its time: the others' shall not be lost with it."""
+        attempts: list[Attempt] = []
+        try:
+            for attempt in chain.attempts(number, which, context):
+                attempts.append(attempt)
+                self._note(f"  candidate {which}, answer {attempt.number}: {_in_words(attempt)}")
+        except (UnsentError, RocmPerfError) as error:
+            return attempts, error
+        return attempts, None
+
+    def _why_nothing(self, target: Target) -> str:
+        mine = [one for one in self.outcome.attempts if one.kernel == target.demangled]
+        return f"none of {len(mine)} answers is kept; the last: {_in_words(mine[-1])}" if mine else "nothing was asked"
+
+
+def _in_words(attempt: Attempt) -> str:
+    if attempt.judged is not None:
+        return in_words(attempt.judged)
+    return f"not used ({attempt.step}: {attempt.reason})"

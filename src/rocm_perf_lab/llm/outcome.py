@@ -1,0 +1,61 @@
+"""What a run with a model found and did: the optimiser's outcome, and what was asked, answered and paid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rocm_perf_lab.optimize.outcome import Outcome
+
+from .budget import Budget
+from .candidate import ANSWER, COMPILE, CONTRACT, Attempt
+from .course import Stop
+
+BEFORE_THE_GATE = (ANSWER, COMPILE, CONTRACT)
+
+
+@dataclass
+class ModelOutcome:
+    """optimized: what the optimiser reports of any run. stop: why the loop ended."""
+
+    optimized: Outcome
+    budget: Budget
+    provider: str = ""
+    model: str = ""
+    attempts: list[Attempt] = field(default_factory=list)
+    stop: Stop | None = None
+
+    @property
+    def unusable(self) -> bool:
+        """Answers came, and none was fit to be judged."""
+        return bool(self.attempts) and all(one.step in BEFORE_THE_GATE for one in self.attempts)
+
+    def document(self) -> dict[str, Any]:
+        budget = self.budget
+        reasons = {}
+        if budget.spent is None:
+            reasons["cost_usd"] = "the model's price is not known (--price gives it)"
+        if budget.input_tokens is None or budget.output_tokens is None:
+            reasons["tokens"] = "an answer came without its number of tokens, or none came"
+        return self.optimized.document() | {
+            "provider": self.provider,
+            "model": self.model,
+            "stopped": None if self.stop is None else {"reason": self.stop.reason, "detail": self.stop.detail},
+            "requests": budget.requests,
+            "tokens": {"input": budget.input_tokens, "output": budget.output_tokens},
+            "cost_usd": budget.spent,
+            "reasons": reasons,
+            "answers": [_attempt(one) for one in self.attempts],
+        }
+
+
+def _attempt(one: Attempt) -> dict[str, Any]:
+    return {
+        "iteration": one.iteration,
+        "kernel": one.kernel,
+        "candidate": one.candidate,
+        "answer": one.number,
+        "outcome": "rejected" if one.step else "accepted",
+        "step": one.step or None,
+        "reason": one.reason or None,
+    }

@@ -1,0 +1,54 @@
+"""Anthropic's messages API, through its SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..keys import Key
+from . import http
+from .protocol import Answer, Collected, Message, Progress, Transient
+
+HOSTED = "https://api.anthropic.com"
+
+
+@dataclass(frozen=True)
+class Anthropic:
+    """timeout: seconds for a whole answer. max_tokens: of an answer."""
+
+    model: str
+    place: str
+    key: Key | None
+    temperature: float
+    max_tokens: int
+    timeout: float
+
+    def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
+        anthropic = http.sdk("anthropic")
+        key = http.required(self.key, "anthropic")
+        with http.errors_told(anthropic, self.place, self.timeout), http.client(anthropic, self.timeout) as client:
+            api = anthropic.Anthropic(api_key=key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout)
+            stream = api.messages.create(
+                model=self.model,
+                system="\n\n".join(message.text for message in messages if message.role == "system"),
+                messages=[{"role": one.role, "content": one.text} for one in messages if one.role != "system"],
+                temperature=self.temperature,
+                max_tokens=self.max_tokens,
+                stream=True,
+                extra_headers={"Accept-Encoding": "identity"},
+            )
+            return self._collected(stream, progress)
+
+    def _collected(self, stream, progress: Progress) -> Answer:
+        text, stopped, model = Collected(progress), None, self.model
+        input_tokens = output_tokens = None
+        for event in stream:
+            if event.type == "message_start":
+                model, input_tokens = event.message.model or model, event.message.usage.input_tokens
+            elif event.type == "content_block_delta" and event.delta.type == "text_delta":
+                text.add(event.delta.text)
+            elif event.type == "message_delta":
+                stopped, output_tokens = event.delta.stop_reason or stopped, event.usage.output_tokens
+        if stopped is None:
+            raise Transient("the answer broke off")
+        return Answer(text.text, model, input_tokens, output_tokens, whole=stopped != "max_tokens")

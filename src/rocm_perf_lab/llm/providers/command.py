@@ -1,0 +1,100 @@
+"""Any program that reads the prompt on its standard input and prints the answer: a coding agent, or a person's script."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import selectors
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rocm_perf_lab.collect.child import DeferredInterrupts, wait
+from rocm_perf_lab.errors import ModelError, UsageError
+
+from .protocol import Answer, Collected, Message, Progress
+
+_CHUNK, _LAST_WORDS, _LOOK_SECONDS = 1 << 16, 300, 0.5
+
+
+@dataclass(frozen=True)
+class Command:
+    """model: the program and its arguments, as one would type them; no shell. timeout: seconds for a whole answer."""
+
+    model: str
+    timeout: float
+
+    @property
+    def place(self) -> str:
+        return f"the program `{self.model}`"
+
+    def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
+        with tempfile.TemporaryFile() as prompt, tempfile.TemporaryFile() as complaints, DeferredInterrupts() as interrupts:
+            prompt.write(as_one_text(messages).encode())
+            prompt.seek(0)
+            process = self._started(prompt, complaints)
+            try:
+                interrupts.deliver()
+                deadline = time.monotonic() + self.timeout
+                text = self._read(process, deadline, progress)
+                status = wait(process, max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired as error:
+                raise ModelError(
+                    f"{self.place} did not answer and end within {self.timeout:g} s", "raise --model-timeout"
+                ) from error
+            finally:
+                _end(process)
+            if status:
+                raise ModelError(f"{self.place} ended with status {status}{_last_words(complaints)}", "make it succeed first")
+            return Answer(text, self.model)
+
+    def _started(self, prompt, complaints) -> subprocess.Popen:
+        try:
+            words = shlex.split(self.model)
+        except ValueError as error:
+            raise UsageError(f"cannot split --model {self.model!r} into words ({error})", "balance its quotes") from error
+        try:
+            return subprocess.Popen(words, stdin=prompt, stdout=subprocess.PIPE, stderr=complaints, start_new_session=True)
+        except (OSError, IndexError) as error:
+            reason = getattr(error, "strerror", None) or "it is empty"
+            raise ModelError(f"{self.place} cannot be run ({reason})", "name an existing program with --model") from error
+
+    def _read(self, process: subprocess.Popen, deadline: float, progress: Progress) -> str:
+        text, decoder = Collected(progress), codecs.getincrementaldecoder("utf-8")("replace")
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while (left := deadline - time.monotonic()) > 0:
+                if not selector.select(min(left, _LOOK_SECONDS)):
+                    continue
+                chunk = os.read(process.stdout.fileno(), _CHUNK)
+                text.add(decoder.decode(chunk, final=not chunk))
+                if not chunk:
+                    return text.text
+        raise subprocess.TimeoutExpired(self.model, self.timeout)
+
+
+def as_one_text(messages: Sequence[Message]) -> str:
+    """The conversation for a reader that takes one text; each part is named where there is more than one question."""
+    if sum(message.role == "user" for message in messages) == 1:
+        return "\n\n".join(message.text for message in messages) + "\n"
+    names = {"system": "Instructions", "user": "Question", "assistant": "Your earlier answer"}
+    return "\n\n".join(f"=== {names[message.role]} ===\n\n{message.text}" for message in messages) + "\n"
+
+
+def _end(process: subprocess.Popen) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.stdout.close()
+    process.wait()
+
+
+def _last_words(complaints) -> str:
+    complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - _LAST_WORDS))
+    words = " ".join(complaints.read().decode(errors="replace").split())
+    return f": {words}" if words else ""

@@ -1,0 +1,60 @@
+"""Any endpoint that speaks OpenAI's chat completions, hosted or one's own (vLLM, Ollama, llama.cpp), through OpenAI's SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from ..keys import Key
+from . import http
+from .protocol import Answer, Collected, Message, Progress, Transient
+
+HOSTED = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True)
+class OpenAICompatible:
+    """key: None for one's own server that asks for none. timeout: seconds for a whole answer. max_tokens: of an answer."""
+
+    model: str
+    place: str
+    key: Key | None
+    temperature: float
+    max_tokens: int
+    timeout: float
+
+    def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
+        openai = http.sdk("openai")
+        key = self.key.value if self.key else (http.required(None, "openai") if self.place == HOSTED else "none")
+        # Servers of one's own may not know the name that the hosted one has moved on to.
+        limit = "max_completion_tokens" if self.place == HOSTED else "max_tokens"
+        with http.errors_told(openai, self.place, self.timeout), http.client(openai, self.timeout) as client:
+            api = openai.OpenAI(api_key=key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout)
+            stream = api.chat.completions.create(
+                model=self.model,
+                messages=[{"role": message["role"], "content": message["text"]} for message in map(asdict, messages)],
+                temperature=self.temperature,
+                stream=True,
+                stream_options={"include_usage": True},
+                extra_headers={"Accept-Encoding": "identity"},
+                **{limit: self.max_tokens},
+            )
+            return self._collected(stream, progress)
+
+    def _collected(self, stream, progress: Progress) -> Answer:
+        text, finished, usage, model = Collected(progress), None, None, self.model
+        for chunk in stream:
+            model, usage = chunk.model or model, chunk.usage or usage
+            for choice in (chunk.choices or [])[:1]:
+                text.add((choice.delta.content if choice.delta else None) or "")
+                finished = choice.finish_reason or finished
+        if finished is None:
+            raise Transient("the answer broke off")
+        return Answer(
+            text.text,
+            model,
+            usage.prompt_tokens if usage else None,
+            usage.completion_tokens if usage else None,
+            getattr(usage, "cost", None) if usage else None,  # OpenRouter and some others say it
+            finished != "length",
+        )

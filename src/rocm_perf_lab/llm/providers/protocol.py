@@ -1,0 +1,81 @@
+"""What every provider does: one conversation in, one answer out, within limits of time and size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+LONGEST_ANSWER = 256 * 1024  # characters; what is longer is cut off while it arrives
+MOST_BYTES = 64 << 20  # of one HTTP response: a character comes wrapped in up to some hundred bytes of JSON
+LONGEST_LINE = 4 << 20  # bytes without a line break that the SDKs would gather in memory
+
+Progress = Callable[[int], None]
+"""Is told how many characters have come so far."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """role: system, user or assistant."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """model: as the other side names itself. tokens: as it counts them, None where it does not say.
+
+    cost: US dollars, where it says. whole: False where it stopped because of a limit on its length.
+    """
+
+    text: str
+    model: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    whole: bool = True
+
+
+class Transient(Exception):
+    """It may work next time. what: what happened. retry_after: seconds that the other side asks to wait, if it does."""
+
+    def __init__(self, what: str, retry_after: float | None = None):
+        super().__init__(what)
+        self.what, self.retry_after = what, retry_after
+
+
+class TooLong(Exception):
+    """The answer was cut off. what: which limit it passed."""
+
+    def __init__(self, what: str):
+        super().__init__(what)
+        self.what = what
+
+
+class Provider(Protocol):
+    """place: where prompts go, for the user to see: an endpoint, or a command."""
+
+    place: str
+
+    def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
+        """Raises ModelError, Transient or TooLong."""
+
+
+class Collected:
+    """An answer's text as it arrives. Raises TooLong."""
+
+    def __init__(self, progress: Progress):
+        self._parts: list[str] = []
+        self._length, self._progress = 0, progress
+
+    def add(self, text: str) -> None:
+        self._length += len(text)
+        if self._length > LONGEST_ANSWER:
+            raise TooLong(f"the answer is longer than {LONGEST_ANSWER // 1024} KiB and was cut off")
+        self._parts.append(text)
+        self._progress(self._length)
+
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)

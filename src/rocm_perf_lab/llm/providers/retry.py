@@ -1,0 +1,42 @@
+"""Ask again when the other side is busy or the connection broke: after the time it names, else after ever longer waits."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+from rocm_perf_lab.errors import ModelError
+
+from .protocol import Answer, Transient
+
+RETRIES = 4
+_FIRST_WAIT, _LONGEST_WAIT = 1.0, 30.0  # seconds
+_MOST_PATIENCE = 120.0  # seconds; who is asked to wait longer should decide himself
+
+
+def patiently(
+    ask: Callable[[], Answer],
+    place: str,
+    note: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Answer:
+    """ask()'s answer. Raises ModelError after the last retry, and what else ask() raises."""
+    for retry in range(RETRIES + 1):
+        try:
+            return ask()
+        except Transient as error:
+            if retry == RETRIES:
+                raise ModelError(f"{place}: {error.what}, {RETRIES + 1} times in a row", "try later, with --resume") from error
+            wait = _wait(retry, error.retry_after)
+            if wait > _MOST_PATIENCE:
+                raise ModelError(f"{place}: {error.what}; it asks to wait {wait:.0f} s", "try later, with --resume") from error
+            note(f"  {error.what}: asking again in {wait:.1f} s")
+            sleep(wait)
+    raise AssertionError("unreachable")
+
+
+def _wait(retry: int, asked: float | None) -> float:
+    if asked is not None:
+        return asked
+    return min(_LONGEST_WAIT, _FIRST_WAIT * 2**retry) * random.uniform(0.75, 1.0)  # several clients do not meet again

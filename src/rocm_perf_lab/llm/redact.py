@@ -1,0 +1,81 @@
+"""What must not leave the machine or reach the journal: keys, values of the environment, files outside the source's folder.
+
+Text that other programs wrote passes here before a prompt or the journal gets it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.optimize.compile import SCRATCH
+from rocm_perf_lab.prompt.places import Places
+
+from .keys import Key
+
+_SHORTEST_SECRET = 8  # characters: shorter values, such as "1" or "C.UTF-8", are everywhere
+_PLACE = re.compile(r"^(?:In file included from )?(?P<file>[^\s:][^:\n]*?):(?P<line>\d+)(?::\d+)?[:,]")
+_QUOTATION = re.compile(r"\s*\d*\s*\||\s*[\^~]|\d+ (?:error|warning)s? ")  # "  12 |  x = y", "     |  ^"
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+class Redactor:
+    """folder: of the source. environment: this process's, without the keys. known: what may be said in any case."""
+
+    def __init__(self, folder: Path, keys: Iterable[Key] = (), environment: Mapping[str, str] | None = None, known: str = ""):
+        self._folder, self._places = folder.resolve(), Places(folder)
+        self._keys = sorted({key.value for key in keys}, key=len, reverse=True)
+        values = sorted((environment or {}).items(), key=lambda item: (-len(item[1]), item))
+        self._values = [(value, name) for name, value in values if len(value) >= _SHORTEST_SECRET and value not in known]
+
+    def keys(self, text: str) -> str:
+        """The text without keys."""
+        for key in self._keys:
+            text = text.replace(key, "***")
+        return text
+
+    def secrets(self, text: str) -> str:
+        """The text without keys and values of variables."""
+        text = self.keys(text)
+        for value, name in self._values:
+            text = text.replace(value, f"[value of {name}]")
+        return text
+
+    def text(self, text: str) -> str:
+        """The text of a program: without secrets, and without this machine's folders."""
+        return self._places.clean(self.secrets(text))
+
+    def document(self, value: Any) -> Any:
+        """The same of every string in a JSON value."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {key: self.document(one) for key, one in value.items()}
+        return [self.document(one) for one in value] if isinstance(value, list | tuple) else value
+
+    def compiler_words(self, output: str, source: str, most_lines: int = 40) -> str:
+        """What a compiler says about the file named `source`, or a copy of it; what it quotes of others is left out.
+
+        A diagnostic is a line that begins with a place, and the lines up to the next one quote that file.
+        """
+        kept, about_source, left_out = [], True, 0
+        for line in _COLOURS.sub("", output).splitlines():
+            if found := _PLACE.match(line):
+                about_source = self._is_source(Path(found["file"]), source)
+            elif not _QUOTATION.match(line):
+                about_source = False  # the linker's, the assembler's
+            if about_source:
+                kept.append(line)
+            else:
+                left_out += 1
+        words = [self.text(line) for line in kept[:most_lines]]
+        if cut := len(kept) - len(words):
+            words.append(f"({cut} more lines)")
+        if left_out:
+            words.append(f"({left_out} lines about other files left out)")
+        return "\n".join(words)
+
+    def _is_source(self, path: Path, source: str) -> bool:
+        return path.name == source and (path.parent.name.startswith(SCRATCH) or path.parent.resolve() == self._folder)

@@ -1,0 +1,121 @@
+"""A run gone through again from its journal alone: the same questions, and from the same answers the same decisions.
+
+Nothing is sent, built or measured, and nothing of the user's is written: what the model, the compiler, the profiler and
+the gate said is taken from the journal; taking answers apart, splicing, choosing kernels and ranking is done again.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.errors import JournalDiffersError, MissingInputError, RocmPerfError
+from rocm_perf_lab.hip_source import HipSource, read
+from rocm_perf_lab.optimize.compile import BuildCommand
+from rocm_perf_lab.optimize.journal import FILE, Journal
+from rocm_perf_lab.optimize.journal import read as entries_of
+from rocm_perf_lab.optimize.outcome import Judged
+from rocm_perf_lab.optimize.run import Run
+
+from .ask import Asker
+from .budget import Budget
+from .loop import LoopOptions, ModelLoop
+from .memory import Memory
+from .outcome import ModelOutcome
+from .redact import Redactor
+from .request import COMMAND
+from .workbench import RememberedBench
+
+_TOLD = ("verdict", "answer", "failure", "unsent")  # with all that a memory holds: what the world said
+_DECIDED = ("proposal", "attempt", "accepted", "left alone", "stop", "end")
+_OF_THIS_MACHINE = ("number", "file", "written")
+
+
+def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome:
+    """directory: of a run of llm-optimize that has ended or failed.
+
+    Errors: MissingInputError where there is none, JournalDiffersError where a decision differs, and the error that the
+    run itself ended with, if all before it is the same.
+    """
+    entries = _entries(directory)
+    settings = next(entry for entry in reversed(entries) if entry["event"] == "settings")
+    backup = directory / "backup" / Path(settings["source"]).name
+    if not backup.is_file():
+        raise MissingInputError(f"{backup} is missing", "name the whole directory of the run")
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-replay-") as scratch:
+        source = Path(scratch, backup.name)
+        source.write_bytes(backup.read_bytes())
+        journal = _told(entries, Path(scratch, "run"))
+        loop = _loop(settings, source, journal, note)
+        error: RocmPerfError | None = None
+        try:
+            loop.optimize()
+        except JournalDiffersError:
+            raise
+        except RocmPerfError as failure:
+            error = failure
+        _compare(_decisions(entries), _decisions(journal.entries))
+        if error is not None:
+            raise error
+    loop.outcome.optimized.source, loop.outcome.optimized.run = Path(settings["source"]), directory
+    loop.outcome.optimized.written = []
+    return loop.outcome
+
+
+def _entries(directory: Path) -> list[dict[str, Any]]:
+    entries, _ = entries_of(directory / FILE)
+    if not any(entry["event"] == "settings" for entry in entries):
+        raise MissingInputError(f"{directory} is no run of `rocm-perf {COMMAND}`", "name a run-NNNN folder")
+    if not any(entry["event"] in ("end", "failure") for entry in entries):
+        raise MissingInputError(f"the run in {directory} did not end", f"go on with it first: `rocm-perf {COMMAND} --resume`")
+    return entries
+
+
+def _told(entries: Sequence[dict[str, Any]], directory: Path) -> Journal:
+    """A journal that knows what the world said, and nothing of what was decided."""
+    directory.mkdir()
+    told = [entry for entry in entries if entry["event"] in _TOLD or "asked" in entry]
+    (directory / FILE).write_text("".join(json.dumps(entry) + "\n" for entry in told))
+    return Journal(directory)
+
+
+def _loop(settings: dict[str, Any], source: Path, journal: Journal, note: Callable[[str], None]) -> ModelLoop:
+    original, build = Path(settings["source"]), BuildCommand(tuple(settings["build"]), Path(settings["folder"]))
+    command = build.filled(original, Path(settings["name"]))
+
+    def as_source(text: bytes) -> HipSource:
+        return read(original, command, build.folder, text)
+
+    memory, redactor, budget = Memory(journal, closed=True), Redactor(original.parent), Budget(None, None, 0)
+    bench = RememberedBench(None, as_source, memory, redactor)
+    options = LoopOptions(**settings["loop"])
+    run = Run(source, settings["found_by"], journal.path.parent, journal, bench, _unknown, settings["in_place"], COMMAND)
+    asker = Asker(None, journal, memory, budget, redactor, lambda _place, _messages: None, note)
+    loop = ModelLoop(run, bench, asker, budget, journal, options, note)
+    loop.outcome.provider, loop.outcome.model = settings["provider"], settings["model"]
+    return loop
+
+
+def _unknown(_judged: Judged) -> bool:
+    raise JournalDiffersError("the journal has no answer of the user's on a change", "its run, or this version, differs")
+
+
+def _decisions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of the last time that the run was gone through: a resumed one begins anew."""
+    resumed = max((place for place, entry in enumerate(entries) if entry["event"] == "resume"), default=-1)
+    decided = [entry for entry in entries[resumed + 1 :] if entry["event"] in _DECIDED]
+    return [{name: value for name, value in entry.items() if name not in _OF_THIS_MACHINE} for entry in decided]
+
+
+def _compare(recorded: list[dict[str, Any]], replayed: list[dict[str, Any]]) -> None:
+    """Several workers journal in any order, so order counts for nothing here; iterations and candidates are numbered."""
+    before, after = (sorted(json.dumps(entry, sort_keys=True) for entry in entries) for entries in (recorded, replayed))
+    if before == after:
+        return
+    differing = sorted(set(before) ^ set(after)) or ["the number of times something was decided"]
+    raise JournalDiffersError(
+        f"replayed decisions differ from the journal's: {differing[0][:300]}", "its run, or this version of rocm-perf, differs"
+    )

@@ -1,0 +1,156 @@
+"""From what the user asks for to an outcome: find the source, start or resume a run, ask, loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.optimize import run_folder
+from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.request import folder_of
+from rocm_perf_lab.optimize.run import Approve, Run
+from rocm_perf_lab.optimize.subject import Subject, find_subject
+from rocm_perf_lab.optimize.workbench import BenchOptions, Log
+
+from .ask import Asker, Consent
+from .budget import Budget, listed_price, per_million
+from .keys import VARIABLES, Key
+from .loop import LoopOptions, ModelLoop
+from .memory import Memory
+from .outcome import ModelOutcome
+from .providers import Provider
+from .redact import Redactor
+from .workbench import HipModelWorkbench, RememberedBench
+
+COMMAND = "llm-optimize"
+PROVIDERS = (*VARIABLES, "command")
+
+
+@dataclass(frozen=True)
+class Model:
+    """Whom to ask, and how. name: of the model, or the program of provider `command`. timeout: seconds for an answer.
+
+    price: US dollars of a million input and of a million output tokens, None for the listed one.
+    """
+
+    provider: str
+    name: str
+    base_url: str | None = None
+    temperature: float = 0.2
+    max_tokens: int = 16384
+    timeout: float = 600.0
+    price: tuple[float, float] | None = None
+    max_cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """words, source, build, folder, resume: as in optimize.request.Request. full_source: the question has the whole file."""
+
+    words: tuple[str, ...]
+    model: Model
+    source: Path | None = None
+    build: str | None = None
+    folder: Path | None = None
+    resume: bool = False
+    in_place: bool = False
+    full_source: bool = False
+    bench: BenchOptions = field(default_factory=BenchOptions)
+    loop: LoopOptions = field(default_factory=LoopOptions)
+
+
+def llm_optimize(
+    request: Request,
+    keys: Mapping[str, Key],
+    environment: Mapping[str, str],
+    approve: Approve,
+    consent: Consent,
+    note: Callable[[str], None],
+) -> ModelOutcome:
+    """keys: of providers. environment: without them; its values are kept out of questions and journal.
+
+    Errors: those of finding, building and profiling the program; UsageError; ModelError and UnavailableError where the
+    model cannot be asked.
+    """
+    subject = find_subject(request.words, request.source, request.build)
+    provider = provider_of(request.model, keys)
+    budget = _budget(request.model, provider)
+    folder = folder_of(request.folder, subject.name).absolute()
+    for mended in run_folder.repair(folder):
+        note(f"{mended}: put back as it was before a run that was killed")
+    directory = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)
+    note(f"source: {subject.source} (by {subject.found_by}); journal: {directory}; model: {provider.place}")
+    journal = Journal(directory)
+    redactor = Redactor(subject.source.parent, keys.values(), environment, _already_told(subject))
+    memory = Memory(journal)
+    log = _redacted_log(journal, redactor, subject)
+    world = HipModelWorkbench(subject, directory, request.bench, log, note, runs=folder, full_source=request.full_source)
+    bench = RememberedBench(world, world.read, memory, redactor)
+    run = Run(subject.source, subject.found_by, directory, journal, bench, approve, request.in_place, COMMAND)
+    journal.append("settings", **_settings(request, subject))
+    asker = Asker(provider, journal, memory, budget, redactor, consent, note)
+    loop = ModelLoop(run, bench, asker, budget, journal, request.loop, note)
+    loop.outcome.provider, loop.outcome.model = request.model.provider, request.model.name
+    outcome = loop.optimize()
+    world.clear()
+    return outcome
+
+
+def provider_of(model: Model, keys: Mapping[str, Key]) -> Provider:
+    """Errors: UsageError for an address that is none, ModelError without the key, UnavailableError without the SDK."""
+    from .providers import anthropic, http, openai_compatible
+    from .providers.command import Command
+
+    if model.provider == "command":
+        if model.base_url is not None:
+            raise UsageError("--base-url has no meaning for --provider command", "leave it out")
+        return Command(model.name, model.timeout)
+    http.sdk(model.provider)
+    key = keys.get(model.provider)
+    kind, hosted = {
+        "openai": (openai_compatible.OpenAICompatible, openai_compatible.HOSTED),
+        "anthropic": (anthropic.Anthropic, anthropic.HOSTED),
+    }[model.provider]
+    place = http.endpoint(model.base_url, hosted)
+    if key is None and place == hosted:
+        http.required(None, model.provider)
+    return kind(model.name, place, key, model.temperature, model.max_tokens, model.timeout)
+
+
+def _budget(model: Model, provider: Provider) -> Budget:
+    price = per_million(model.price) if model.price else listed_price(model.provider, provider.place, model.name)
+    return Budget(price, model.max_cost, model.max_tokens)
+
+
+def _already_told(subject: Subject) -> str:
+    """What may be said although a variable has the same value: the source itself and the user's command."""
+    return " ".join((subject.source.read_text(errors="replace"), *subject.arguments, *subject.build.words))
+
+
+def _settings(request: Request, subject: Subject) -> dict[str, Any]:
+    """What a replay needs to know of the request."""
+    return {
+        "source": str(subject.source.resolve()),
+        "found_by": subject.found_by,
+        "build": list(subject.build.words),
+        "folder": str(subject.build.folder),
+        "name": subject.name,
+        "provider": request.model.provider,
+        "model": request.model.name,
+        "in_place": request.in_place,
+        "loop": asdict(request.loop),
+    }
+
+
+def _redacted_log(journal: Journal, redactor: Redactor, subject: Subject) -> Log:
+    """The journal for the workbench's own steps, which quote what compilers say."""
+
+    def log(event: str, **fields: Any) -> Any:
+        if "log" in fields:
+            fields["log"] = redactor.compiler_words(fields["log"], subject.source.name)
+        return journal.append(event, **fields)
+
+    return log

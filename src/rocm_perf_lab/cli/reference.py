@@ -1,0 +1,169 @@
+"""skill/references/cli.md, made of the commands themselves: `python -m rocm_perf_lab.cli.reference > skill/references/cli.md`.
+
+Options, help, exit codes and JSON fields come from where the program itself takes them.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections.abc import Iterator
+
+import click
+
+from rocm_perf_lab.cli import COMMANDS, cli
+from rocm_perf_lab.cli.json_fields import JSON_FIELDS
+from rocm_perf_lab.errors import exit_codes
+
+_HEAD = """# rocm-perf: commands, options, exit codes, JSON fields
+
+<!-- Made by `python -m rocm_perf_lab.cli.reference`, not by hand. -->
+
+Options of rocm-perf come before the program; the words after it are the program's. An error is one line on stderr,
+`rocm-perf: error: what; what to do`, and an exit code. With `--json` stdout is one JSON value and nothing else; what goes on is
+told on stderr. Every command has `--help`."""
+_DOCUMENTS_HEAD = """## Documents
+
+The files of a run directory, and what `rocm-perf profile --json` and `rocm-perf analyze --json` print. null means unknown: the
+reason is in `reasons` of the same object, under the field's name. `rocm-perf schema` prints the JSON Schema."""
+_INHERITED = {"reasons"}
+_DEBUG = "debug"
+
+
+def reference() -> str:
+    """The whole page."""
+    return "\n\n".join([_HEAD, _overview(), *map(_command, _every_command()), _codes(), *_documents()]) + "\n"
+
+
+def _every_command() -> list[tuple[str, click.Command]]:
+    found = []
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        inner = command.commands.items() if isinstance(command, click.Group) else ()
+        found += [(f"{name} {part}", one) for part, one in inner] or [(name, command)]
+    return found
+
+
+def _overview() -> str:
+    rows = [f"| [`{name}`](#{name.replace(' ', '-')}) | {_first_sentence(command)} |" for name, command in _every_command()]
+    return "\n".join(["## Commands", "", "| Command | What it does |", "|---|---|", *rows])
+
+
+def _first_sentence(command: click.Command) -> str:
+    first = re.split(r"(?<=[.?])\s|:\s", _line(command.help or ""))[0]
+    return _cell(first if first.endswith(("?", ".")) else f"{first}.")
+
+
+def _command(named: tuple[str, click.Command]) -> str:
+    name, command = named
+    words = [_metavar(one) for one in command.params if isinstance(one, click.Argument)]
+    usage = f"    rocm-perf {name} [OPTIONS] {' '.join(words)}".rstrip()
+    text = "\n\n".join(_line(paragraph) for paragraph in (command.help or "").strip().split("\n\n"))
+    parts = [f"### {name}", usage, text]
+    rows = [_option(one) for one in command.params if isinstance(one, click.Option) and one.name != _DEBUG]
+    if rows:
+        parts.append("\n".join(["| Option | Meaning |", "|---|---|", *rows]))
+    if name in JSON_FIELDS:
+        fields = [f"| `{field}` | {_cell(meaning)} |" for field, meaning in JSON_FIELDS[name].items()]
+        parts.append("\n".join(["| Field of its JSON | Meaning |", "|---|---|", *fields]))
+    return "\n\n".join(parts)
+
+
+def _metavar(argument: click.Argument) -> str:
+    return argument.metavar or (argument.name or "").upper()
+
+
+def _option(option: click.Option) -> str:
+    names = ", ".join(f"`{word}`" for word in [*option.opts, *option.secondary_opts])
+    value = "" if option.is_flag else f" {_value(option)}"
+    text, _, default = (option.help or "").removesuffix("]").partition("  [default: ")
+    notes = [_line(text).rstrip(".")]
+    if default:
+        notes.append(f"Default: {f'`{default}`' if '<' in default else default}")
+    if option.required:
+        notes.append("Required")
+    if option.show_default and option.default is not None:
+        notes.append(f"Default: {_default(option)}")
+    return f"| {names}{_cell(value)} | {_cell('. '.join(notes))}. |"
+
+
+def _value(option: click.Option) -> str:
+    if isinstance(option.type, click.Choice):
+        *others, last = map(str, option.type.choices)
+        return f"{', '.join(others)} or {last}" if others else last
+    kinds = ((click.IntRange, "N"), (click.FloatRange, "NUMBER"))
+    return option.metavar or next((word for kind, word in kinds if isinstance(option.type, kind)), option.type.name.upper())
+
+
+def _default(option: click.Option) -> str:
+    if not option.is_flag:
+        return f"`{option.default}`"
+    return "on" if option.default else "off"
+
+
+def _codes() -> str:
+    rows = [f"| {code} | {_cell(meaning)} |" for code, meaning in exit_codes()]
+    head = "## Exit codes\n\n`rocm-perf run` passes on the program's own status.\n\n<!-- exit codes -->"
+    return "\n".join([head, "| Code | Meaning |", "|---|---|", *rows])
+
+
+def _documents() -> Iterator[str]:
+    from pydantic import BaseModel
+
+    from rocm_perf_lab.report import schema
+
+    yield _DOCUMENTS_HEAD
+    todo: list[tuple[str, type[BaseModel]]] = [(f"{name}.json", model) for name, model in schema.DOCUMENTS.items()]
+    todo.append(("summary.json", schema.SummaryDocument))
+    seen = {model for _, model in todo}
+    while todo:
+        title, model = todo.pop(0)
+        rows = []
+        for name, field in model.model_fields.items():
+            if name in _INHERITED:
+                continue
+            rows.append(f"| `{name}` | {_cell(_type(field.annotation))} | {_cell(field.description or '')} |")
+            for inner in _models(field.annotation):
+                if inner not in seen:
+                    seen.add(inner)
+                    todo.append((inner.__name__, inner))
+        yield "\n".join([f"### {title}", "", "| Field | Type | Meaning |", "|---|---|---|", *rows])
+
+
+def _models(annotation: object) -> Iterator[type]:
+    from pydantic import BaseModel
+
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in typing.get_args(annotation):
+        yield from _models(inner)
+
+
+def _type(annotation: object) -> str:
+    """As JSON has it: 'array of number', '"a" or "b"', 'string or null'; sections by their name."""
+    plain = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+    if annotation in plain:
+        return plain[annotation]
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return " or ".join(f"`{value}`" for value in inner)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(map(_type, inner))
+    if origin is dict:
+        return f"object of {_type(inner[1])}"
+    if origin in (list, tuple):
+        return f"array of {_type(inner[0])}"
+    return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.replace("\b", " ").split())
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

@@ -1,0 +1,26 @@
+"""skill/references/cli.md is what the commands say of themselves, now."""
+
+from __future__ import annotations
+
+import click
+
+from rocm_perf_lab.cli import cli
+from rocm_perf_lab.cli.json_fields import JSON_FIELDS
+from rocm_perf_lab.cli.reference import reference
+
+
+def test_the_reference_is_up_to_date(repository):
+    page = (repository / "skill" / "references" / "cli.md").read_text("utf-8")
+    assert page == reference(), (
+        "an option, a help text, an exit code or a field changed: run "
+        "`python -m rocm_perf_lab.cli.reference > skill/references/cli.md`"
+    )
+
+
+def test_every_command_with_json_has_its_fields_named():
+    with_json = set()
+    for name in cli.list_commands(click.Context(cli)):
+        command = cli.get_command(click.Context(cli), name)
+        inner = {f"{name} {part}": one for part, one in getattr(command, "commands", {}).items()} or {name: command}
+        with_json |= {path for path, one in inner.items() if any(parameter.name == "as_json" for parameter in one.params)}
+    assert with_json == set(JSON_FIELDS), "add what is missing to rocm_perf_lab/cli/json_fields.py"

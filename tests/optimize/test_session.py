@@ -60,7 +60,7 @@ class _Gate:
     def __init__(self, bench, source):
         self.bench, self.before = bench, source.text
 
-    def judge(self, candidate):
+    def judge(self, candidate, promises):
         self.bench.judged.append(candidate.text)
         before, after = TIMES[self.before], TIMES.get(candidate.text, 11.0)
         outcome = "passed" if after < before else "rejected"

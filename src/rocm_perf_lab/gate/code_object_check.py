@@ -27,15 +27,17 @@ def check_code_object(
     workgroup_threads: int,
     waves: tuple[int, int],
     limits: ResourceLimits = ResourceLimits(),
+    promised_threads: int | None = None,
 ) -> StepVerdict:
-    """symbol: the kernel's. workgroup_threads: of the captured launch. waves: resident waves per CU, before and after."""
+    """symbol: the kernel's. workgroup_threads: of the captured launch. waves: resident waves per CU, before and after.
+    promised_threads: the largest workgroup that the candidate has to take, where it declared a bound that holds."""
     before, after = baseline.kernels[symbol], candidate.kernels.get(symbol)
     if after is None:
         return rejected(STEP, f"the candidate has no kernel {symbol}")
     for complaint in (
         _targets(baseline, candidate),
         _other_kernels(baseline, candidate, symbol),
-        _contract(before, after, workgroup_threads),
+        _contract(before, after, max(workgroup_threads, promised_threads or before.max_workgroup_size)),
         _resources(before, after, waves, limits),
     ):
         if complaint:
@@ -60,14 +62,14 @@ def _other_kernels(baseline: CodeObject, candidate: CodeObject, symbol: str) -> 
     return None
 
 
-def _contract(before: KernelMetadata, after: KernelMetadata, workgroup_threads: int) -> str | None:
+def _contract(before: KernelMetadata, after: KernelMetadata, largest_workgroup: int) -> str | None:
     if before.kernarg_layout != after.kernarg_layout or before.kernarg_bytes != after.kernarg_bytes:
         return "its arguments are laid out otherwise"
     if before.wave_size != after.wave_size:
         return f"its waves have {after.wave_size} lanes, the baseline's {before.wave_size}"
     if before.required_workgroup_size != after.required_workgroup_size:
         return "it requires another workgroup size"
-    if after.max_workgroup_size < max(workgroup_threads, before.max_workgroup_size):
+    if after.max_workgroup_size < largest_workgroup:
         return f"it takes workgroups of at most {after.max_workgroup_size} threads, the baseline {before.max_workgroup_size}"
     return None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rocm_perf_lab.arch.family import family_of
@@ -21,6 +21,7 @@ from . import application, code_object_check, equivalence, measurement, source_c
 from .code_object_check import ResourceLimits, check_code_object
 from .equivalence import Equivalence, EquivalenceOptions
 from .measurement import MeasurementOptions, check_measurement
+from .promises import NONE, Promises, broken_in_capture
 from .source_check import check_source
 from .verdict import Outcome, StepVerdict, Verdict, rejected
 
@@ -80,33 +81,44 @@ class Judge:
     def __exit__(self, *details: object) -> None:
         self._equivalence.__exit__(*details)
 
-    def judge(self, candidate: HipSource) -> Verdict:
-        """All verdicts, those after a rejection skipped. Errors: those of the baseline, or of the machine, alone."""
+    def judge(self, candidate: HipSource, promises: Promises = NONE) -> Verdict:
+        """All verdicts, those after a rejection skipped. promises: what it may declare, and must keep; see gate.promises.
+
+        Errors: those of the baseline, or of the machine, alone.
+        """
         with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as folder:
             image = Path(folder, "candidate.hsaco")
             steps: list[StepVerdict] = []
-            for name, step in zip(STEPS, self._steps(candidate, image), strict=True):
+            for name, step in zip(STEPS, self._steps(candidate, image, promises), strict=True):
                 if any(verdict.outcome is Outcome.REJECTED for verdict in steps):
                     steps.append(StepVerdict(name, Outcome.SKIPPED, "an earlier step rejected the candidate"))
                 else:
                     steps.append(step())
         return Verdict(tuple(steps))
 
-    def _steps(self, candidate: HipSource, image: Path) -> tuple[Callable[[], StepVerdict], ...]:
+    def _steps(self, candidate: HipSource, image: Path, promises: Promises) -> tuple[Callable[[], StepVerdict], ...]:
         return (
-            lambda: self._source(candidate),
+            lambda: self._source(candidate, promises),
             lambda: self._built(candidate, image),
-            lambda: self._code_object(image),
+            lambda: self._code_object(image, promises),
             lambda: self._equivalence.check(image),
             lambda: self._measured(image),
             lambda: self._application(candidate),
         )
 
-    def _source(self, candidate: HipSource) -> StepVerdict:
+    def _source(self, candidate: HipSource, promises: Promises) -> StepVerdict:
         try:
-            return check_source(self._baseline, candidate, self._kernel.name)
+            verdict = check_source(self._baseline, candidate, self._kernel.name, promises)
         except SourceError as error:
             return rejected(source_check.STEP, f"it cannot be read: {error.what}")
+        if promises == NONE or verdict.outcome is Outcome.REJECTED:
+            return verdict
+        for capture in self._captures:
+            if complaint := broken_in_capture(capture, self._kernel, self._metadata, promises):
+                return rejected(source_check.STEP, f"it promises {promises}, but {complaint}")
+        shown = [capture.dispatch["origin"]["dispatch_index"] for capture in self._captures]
+        reason = f"{verdict.reason} (shown for the captured dispatches alone: {', '.join(map(str, shown))})"
+        return replace(verdict, reason=reason, evidence=verdict.evidence | {"promises": str(promises), "shown_for": shown})
 
     def _built(self, candidate: HipSource, image: Path) -> StepVerdict:
         try:
@@ -115,7 +127,7 @@ class Judge:
             return rejected(BUILD, error.what)
         return StepVerdict(BUILD, Outcome.PASSED, "it compiles within the limits")
 
-    def _code_object(self, image: Path) -> StepVerdict:
+    def _code_object(self, image: Path, promises: Promises) -> StepVerdict:
         try:
             candidate = parse(image.read_bytes())
         except SourceError as error:
@@ -130,7 +142,7 @@ class Judge:
             _resident_waves(self._captures[0].target, kernel, threads, dynamic)
             for kernel in (self._metadata, after or self._metadata)
         )
-        return check_code_object(self._code, candidate, self._symbol, threads, waves, self._options.resources)
+        return check_code_object(self._code, candidate, self._symbol, threads, waves, self._options.resources, promises.threads)
 
     def _measured(self, image: Path) -> StepVerdict:
         options = self._options

@@ -6,17 +6,38 @@ conditional that only one pass sees can move the change elsewhere.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.fingerprint import Difference, compare
 
-from .verdict import StepVerdict, passed, rejected
+from .promises import NONE, Promises, broken_in_source, without
+from .verdict import Outcome, StepVerdict, passed, rejected
 
 STEP = "source"
 
 
-def check_source(baseline: HipSource, candidate: HipSource, kernel: str) -> StepVerdict:
-    """kernel: its name in the baseline. Errors: SourceError where the candidate does not compile."""
+def check_source(baseline: HipSource, candidate: HipSource, kernel: str, promises: Promises = NONE) -> StepVerdict:
+    """kernel: its name in the baseline. promises: what the candidate declares in the kernel's head beyond the baseline.
+
+    Errors: SourceError where the candidate does not compile.
+    """
     target = baseline.kernel(kernel)
+    if promises == NONE:
+        return _only_the_body(baseline, candidate, target, or_nothing=False)
+    plain = without(candidate, target.name, promises)
+    if isinstance(plain, str):
+        return rejected(STEP, plain)
+    if complaint := broken_in_source(baseline, target.name, promises):
+        return rejected(STEP, f"it promises {promises}, but {complaint}")
+    verdict = _only_the_body(baseline, plain, target, or_nothing=True)
+    return (
+        replace(verdict, reason=f"{verdict.reason}; it promises {promises}") if verdict.outcome is Outcome.PASSED else verdict
+    )
+
+
+def _only_the_body(baseline: HipSource, candidate: HipSource, target: Kernel, or_nothing: bool) -> StepVerdict:
+    """or_nothing: whether a candidate that means the same will do."""
     changes = []
     for name in ("device", "host"):
         differences = compare(getattr(baseline, name), getattr(candidate, name))
@@ -27,6 +48,8 @@ def check_source(baseline: HipSource, candidate: HipSource, kernel: str) -> Step
     if complaint := _signature(target, candidate):
         return rejected(STEP, complaint)
     if not changes:
+        if or_nothing:
+            return passed(STEP, f"the body of {target.name} is the same")
         return rejected(STEP, "the candidate's source means the same as the baseline's: nothing was changed")
     added = sorted({change.key for change in changes if change.kind == "added"})
     return passed(

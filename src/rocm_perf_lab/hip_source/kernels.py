@@ -69,8 +69,9 @@ def _qualified_name(function: Any, kinds: Any) -> str:
 
 def _parameter(cursor: Any) -> Parameter:
     canonical = cursor.type.get_canonical()
-    pointee = canonical.get_pointee()
-    is_pointer = canonical.kind.name == "POINTER"
+    is_array = canonical.kind.name.endswith("ARRAY")  # `float p[]` is a pointer, too
+    pointee = canonical.element_type if is_array else canonical.get_pointee()
+    is_pointer = is_array or canonical.kind.name == "POINTER"
     return Parameter(
         name=cursor.spelling,
         type=cursor.type.spelling,

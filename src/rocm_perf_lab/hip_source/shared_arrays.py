@@ -136,7 +136,7 @@ def _obstacle(unit: TranslationUnit, holder: Any) -> str | None:
         return None
     if holder.kind == kinds.UNARY_OPERATOR and libclang.operator(unit.bindings, holder) == "&":
         return "the address of an element is taken"
-    if holder.kind == kinds.VAR_DECL and holder.type.kind.name in ("LVALUEREFERENCE", "POINTER", "AUTO"):
+    if holder.kind == kinds.VAR_DECL and holder.type.get_canonical().kind.name == "LVALUEREFERENCE":
         return "a reference to an element is made"
     if holder.kind == kinds.CALL_EXPR:
         return "an element is handed to a function by reference"

@@ -97,7 +97,7 @@ class Run:
         )
         key = (digest(source.text), one.digest)
         if key not in self._known:
-            self._known[key] = gate().judge(self._bench.read(text))
+            self._known[key] = gate().judge(self._bench.read(text), proposal.promises)
             self._journal.append("verdict", baseline=key[0], candidate=key[1], verdict=self._known[key])
         return Judged(proposal, one.digest, one.diff, self._known[key])
 

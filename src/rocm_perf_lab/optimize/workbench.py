@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
 
@@ -54,8 +55,8 @@ class Survey:
 
 
 class Gate(Protocol):
-    def judge(self, candidate: HipSource) -> dict[str, Any]:
-        """The verdict's document (gate.verdict.Verdict.document)."""
+    def judge(self, candidate: HipSource, promises: Promises = NONE) -> dict[str, Any]:
+        """The verdict's document (gate.verdict.Verdict.document). promises: see gate.promises."""
 
 
 class Workbench(Protocol):
@@ -223,10 +224,10 @@ class _Documents:
     def __init__(self, judges: Sequence[Any], target: Target):
         self._judges, self._target = judges, target
 
-    def judge(self, candidate: HipSource) -> dict[str, Any]:
-        verdict = self._judges[0].judge(candidate)
+    def judge(self, candidate: HipSource, promises: Promises = NONE) -> dict[str, Any]:
+        verdict = self._judges[0].judge(candidate, promises)
         for judge, sibling in zip(self._judges[1:] if verdict.accepted else (), self._target.siblings, strict=False):
-            other = judge.judge(candidate)
+            other = judge.judge(candidate, promises)
             if rejection := other.rejection:
                 return Verdict(
                     (*verdict.steps, replace(rejection, reason=f"of {sibling.demangled}: {rejection.reason}"))

@@ -40,6 +40,14 @@ __global__ void transpose(const float* in, float* out, int order) {
   for (int row = first; row < kTile; row += kThreads / kTile) out[(left + row) * order + top + column] = tile[column][row];
 }
 
+// restrict. Each store may change `scale` and the next `in`, as far as the compiler knows: their loads wait for it, and of
+// eight rows at a time only the tests are saved.
+__global__ void scaled(const float* in, const float* scale, float* out, int rows, int width) {
+  const int column = block() * kThreads + lane();
+#pragma unroll 8
+  for (int row = 0; row < rows; ++row) out[row * width + column] = in[row * width + column] * scale[0] + scale[1];
+}
+
 template <typename T>
 T* device_array(const T* content, int count) {
   void* array;
@@ -63,4 +71,6 @@ int main() {
   float* out = device_array(numbers, 1 << 16);
   transpose<<<64, kThreads>>>(in, out, 256);
   print("transpose", out, 1 << 16);
+  scaled<<<4, kThreads>>>(in, device_array(numbers + 7, 2), out, 64, 1024);
+  print("scaled", out, 1 << 16);
 }

@@ -1,4 +1,4 @@
-"""Each transformation makes a kernel faster that the compiler cannot mend by itself: by the gate's own measurement, modelled."""
+"""Each transformation makes a kernel faster that the compiler cannot mend by itself, as the gate measures (modelled)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def program(native_dir, tmp_path_factory):
     return folder / "gains"
 
 
-@pytest.mark.parametrize("name, kernel", [("lds_padding", "transpose")])
+@pytest.mark.parametrize("name, kernel", [("lds_padding", "transpose"), ("restrict", "scaled")])
 def test_the_gate_accepts_it_and_sees_it_gain(program, tmp_path, name, kernel):
     source = read(PROGRAM, COMMAND)
     proposal = next(p for p in BY_NAME[name](source, source.kernel(kernel), (4,)) if isinstance(p, Proposal))
     captured = capture([str(program)], kernel, 0, tmp_path, device="gfx942")
     with Judge(source, kernel, [captured], lambda candidate: code_object(candidate, "gfx942"), OPTIONS) as judge:
-        verdict = judge.judge(read(PROGRAM, COMMAND, text=apply_edits(source.text, proposal.edits)))
+        verdict = judge.judge(read(PROGRAM, COMMAND, text=apply_edits(source.text, proposal.edits)), proposal.promises)
     assert verdict.accepted, verdict.rejection

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """transformation, parameters: what it is, {"factor": 4}. line: of the place. edits: of the whole source."""
+    """transformation, parameters: what it is, {"factor": 4}. line: of the place. edits: of the whole source. promises: what
+    it rests on beyond the kernel's body, for the gate to check."""
 
     transformation: str
     kernel: str
@@ -18,6 +20,7 @@ class Proposal:
     description: str
     edits: tuple[Edit, ...]
     parameters: dict[str, int | str] = field(default_factory=dict)
+    promises: Promises = NONE
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,165 @@
+"""What a change tells the compiler of the kernel's callers, and whether the launches that are known keep it.
+
+A changed body is judged by what it leaves in memory. `__restrict__`, launch bounds, and loads that are moved because nobody
+writes there, rest on what callers do: code that relies on a promise that does not hold may be right by luck. So a promise
+must be declared with the candidate, and is shown to hold for every captured dispatch and for the launches in the source.
+Without declared promises nothing of the kind is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from rocm_perf_lab.code_object import KernelMetadata
+from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, apply_edits
+from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
+from rocm_perf_lab.hip_source.launches import launches_of
+from rocm_perf_lab.isolate import Capture
+
+from .buffers import parameter_types
+
+RESTRICT = "__restrict__"
+
+
+@dataclass(frozen=True)
+class Promises:
+    """restrict: pointer parameters that gain `__restrict__`: what is written by way of one of them is accessed by no other.
+    unwritten: those behind which the kernel writes nothing. threads: the bound that `__launch_bounds__` sets; None for none."""
+
+    restrict: tuple[str, ...] = ()
+    unwritten: tuple[str, ...] = ()
+    threads: int | None = None
+
+    @property
+    def of_memory(self) -> tuple[str, ...]:
+        return (*self.restrict, *self.unwritten)
+
+    def __str__(self) -> str:
+        words = [f"{RESTRICT} on {', '.join(self.restrict)}"] if self.restrict else []
+        words += [f"nothing written behind {', '.join(self.unwritten)}"] if self.unwritten else []
+        words += [f"at most {self.threads} threads a workgroup"] if self.threads is not None else []
+        return "; ".join(words)
+
+
+NONE = Promises()
+
+
+def bound(threads: int) -> str:
+    """The text that declares it; the attribute itself, which no macro can mean otherwise."""
+    return f"__attribute__((launch_bounds({threads})))"
+
+
+def without(candidate: HipSource, kernel: str, promises: Promises) -> HipSource | str:
+    """The candidate's source with what declares the promises taken out of the kernel's head, or why that is not possible.
+
+    What is left has to pass the source check as any candidate has, so that a promise can hide nothing else.
+    """
+    target = candidate.kernel(kernel)
+    edits = []
+    for name in promises.restrict:
+        parameter = next((p for p in target.parameters if p.name == name and p.restrict), None)
+        if parameter is None:
+            return f"{name} is promised to be {RESTRICT} and is not"
+        edits.append(_removal(candidate.text, parameter.span.start, parameter.span.end, RESTRICT))
+    if promises.threads is not None:
+        edits.append(_removal(candidate.text, target.span.start, target.body.start, bound(promises.threads)))
+    if None in edits:
+        return "what declares its promises does not stand once in the kernel's head"
+    return HipSource(candidate.path, candidate.command, candidate.folder, apply_edits(candidate.text, edits))
+
+
+def _removal(text: bytes, start: int, end: int, declared: str) -> Edit | None:
+    word = declared.encode()
+    place = text.find(word, start, end)
+    if place < 0 or text.count(word, start, end) != 1:
+        return None
+    return Edit(place, place + len(word), "")
+
+
+def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str | None:
+    """Why a launch in the source may break a promise; None where none does. source: the baseline's."""
+    target = source.kernel(kernel)
+    launches = launches_of(source.host, target)
+    if promises != NONE and launches.other_uses:
+        return f"{target.name} is named without being launched in line {launches.other_uses[0]}: its launches are not all seen"
+    if promises.threads is not None:
+        if not launches.seen:
+            return f"the source does not launch {target.name}: its blocks are not known"
+        for launch in launches.seen:
+            if launch.block is None:
+                return f"the block of the launch in line {launch.line} is not a constant"
+            if int(np.prod(launch.block)) > promises.threads:
+                return f"the launch in line {launch.line} has {int(np.prod(launch.block))} threads a workgroup"
+    return _shared_in_source(source, target, launches.seen, promises) if promises.of_memory else None
+
+
+def _shared_in_source(source: HipSource, target: Kernel, launches: Sequence, promises: Promises) -> str | None:
+    if way := other_ways(source.device, target):
+        return way
+    if moved := reassigned(source.device, target) & set(promises.of_memory):
+        return f"{sorted(moved)[0]} is made to point elsewhere"
+    for launch in launches:
+        for (one, first), (other, second) in permutations(zip(target.parameters, launch.origins, strict=False), 2):
+            matters = one.name in promises.restrict or (one.name in promises.unwritten and not other.const_pointee)
+            if matters and other.pointee is not None and (same := first & second):
+                return f"the launch in line {launch.line} makes {one.name} and {other.name} of the same {sorted(same)[0]}"
+    return None
+
+
+def broken_in_capture(capture: Capture, kernel: Kernel, metadata: KernelMetadata, promises: Promises) -> str | None:
+    """Why the captured dispatch breaks a promise, or may; None where it does not.
+
+    Which bytes a pointer reads is not known, so what counts is the whole allocation that it points into: it must be changed by
+    nobody, or, for `__restrict__`, be pointed into by no other argument.
+    """
+    x, y, z = capture.dispatch["packet"]["workgroup"]
+    if promises.threads is not None and x * y * z > promises.threads:
+        return f"a captured dispatch has {x * y * z} threads a workgroup"
+    if not promises.of_memory:
+        return None
+    if any(re.search(r"\*.*[*&]", type_) for type_ in parameter_types(capture.kernel)):
+        return "a parameter points to pointers"
+    addresses = _addresses(capture, kernel, metadata)
+    places = {name: _allocation(capture, address) for name, address in addresses.items() if address}
+    for name in promises.of_memory:
+        if name not in addresses:
+            return f"{name} is no pointer parameter of {kernel.name}"
+        if addresses[name] == 0:
+            continue
+        if (place := places[name]) is None:
+            return f"{name} points to memory that was not captured"
+        others = [other for other in places if other != name and places[other] in (place, None)]
+        if name in promises.restrict and not others:
+            continue
+        if _changed(capture, place):
+            shared = f", which {others[0]} may point into as well" if others else ""
+            return f"the kernel writes to the allocation that {name} points into{shared}"
+    return None
+
+
+def _addresses(capture: Capture, kernel: Kernel, metadata: KernelMetadata) -> dict[str, int]:
+    """What each pointer parameter held."""
+    content = (capture.path / "kernarg.bin").read_bytes()
+    explicit = [argument for argument in metadata.arguments if not argument.hidden]
+    return {
+        parameter.name: int.from_bytes(content[argument.offset : argument.offset + argument.size], "little")
+        for parameter, argument in zip(kernel.parameters, explicit, strict=False)
+        if argument.value_kind == "global_buffer"
+    }
+
+
+def _allocation(capture: Capture, address: int) -> tuple[int, int] | None:
+    for region in capture.regions:
+        for start, size in region.allocations:
+            if start <= address < start + size:
+                return start, size
+    return None
+
+
+def _changed(capture: Capture, allocation: tuple[int, int]) -> bool:
+    return capture.memory(*allocation) != capture.memory(*allocation, after=True)

@@ -1,0 +1,93 @@
+"""Whether a kernel reaches memory by its pointer parameters alone, so that what they point to is all that can overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import constructs
+from .kernels import function_of
+from .model import Construct, Kernel
+
+if TYPE_CHECKING:
+    from .source import TranslationUnit
+
+_UNSEEN = (Construct.INLINE_ASM, Construct.UNKNOWN_CALL, Construct.INDIRECT_CALL, Construct.VOLATILE, Construct.JUMP)
+_NUMBERS = ("INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG")
+_HOLDERS = ("POINTER", "LVALUEREFERENCE", "RVALUEREFERENCE", "MEMBERPOINTER")
+
+
+def other_ways(unit: TranslationUnit, kernel: Kernel) -> str | None:
+    """Another way that the kernel may reach memory by; None where there is none."""
+    function = function_of(unit, kernel)
+    kinds = unit.bindings.CursorKind
+    for parameter in (c for c in function.get_children() if c.kind == kinds.PARM_DECL):
+        type_ = parameter.type.get_canonical()
+        if _holds_address(type_.get_pointee() if type_.kind.name == "POINTER" else type_):
+            return f"{parameter.spelling} may hold addresses"
+    for found in constructs.find(function, unit.bindings):
+        if found.construct in _UNSEEN:
+            return f"it holds a {found}"
+    for cursor in _reached(unit, function, set()):
+        if cursor.kind == kinds.DECL_REF_EXPR and _is_global(cursor.referenced, kinds):
+            return f"it uses the variable {cursor.spelling} (line {cursor.location.line})"
+        if cursor.kind.name.endswith("CAST_EXPR") and _from_integer(cursor):
+            return f"it makes a pointer of a number (line {cursor.location.line})"
+    return None
+
+
+def reassigned(unit: TranslationUnit, kernel: Kernel) -> set[str]:
+    """Pointer parameters that the body lets point elsewhere, or that something else may."""
+    from .variables import changes
+
+    function = function_of(unit, kernel)
+    kinds = unit.bindings.CursorKind
+    body = next(c for c in function.get_children() if c.kind == kinds.COMPOUND_STMT)
+    parameters = [c for c in function.get_children() if c.kind == kinds.PARM_DECL]
+    return {parameter.spelling for parameter in parameters if changes(body, parameter, unit.bindings)}
+
+
+def _holds_address(type_: Any) -> bool:
+    type_ = type_.get_canonical()
+    if type_.kind.name in _HOLDERS:
+        return True
+    if type_.kind.name in ("CONSTANTARRAY", "INCOMPLETEARRAY"):
+        return _holds_address(type_.element_type)
+    if type_.kind.name != "RECORD":
+        return False
+    declaration = type_.get_declaration()
+    bases = (c.type for c in declaration.get_children() if c.kind.name == "CXX_BASE_SPECIFIER")
+    return any(_holds_address(held) for held in (*(field.type for field in type_.get_fields()), *bases))
+
+
+def _reached(unit: TranslationUnit, cursor: Any, visited: set[str]) -> Iterator[Any]:
+    """All that stands in a function and in those that it calls."""
+    for inside in cursor.walk_preorder():
+        yield inside
+        if inside.kind == unit.bindings.CursorKind.CALL_EXPR and inside.referenced is not None:
+            callee = inside.referenced.get_definition() or _template(unit, inside.referenced)
+            if callee is not None and callee.get_usr() not in visited and not callee.location.is_in_system_header:
+                visited.add(callee.get_usr())
+                yield from _reached(unit, callee, visited)
+
+
+def _template(unit: TranslationUnit, callee: Any) -> Any:
+    template = unit.bindings.conf.lib.clang_getSpecializedCursorTemplate(callee)
+    return None if template.is_null() else template.get_definition()
+
+
+def _is_global(variable: Any, kinds: Any) -> bool:
+    """A variable that outlives the launch and may change; HIP's own (threadIdx) and the LDS are none."""
+    if variable is None or variable.kind != kinds.VAR_DECL or variable.type.is_const_qualified():
+        return False
+    if variable.location.is_in_system_header or any(c.kind == kinds.CUDASHARED_ATTR for c in variable.get_children()):
+        return False
+    scope = variable.semantic_parent
+    return scope.kind.name in ("TRANSLATION_UNIT", "NAMESPACE") or variable.storage_class.name == "STATIC"
+
+
+def _from_integer(cast: Any) -> bool:
+    if cast.type.get_canonical().kind.name != "POINTER":
+        return False
+    operand = next((c for c in cast.get_children() if c.kind.is_expression()), None)
+    return operand is not None and operand.type.get_canonical().kind.name in _NUMBERS

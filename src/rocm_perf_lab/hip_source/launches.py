@@ -1,0 +1,126 @@
+"""Where the host code of a source launches a kernel: with which blocks, and from which variables its arguments come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import libclang
+from .model import Kernel
+
+if TYPE_CHECKING:
+    from .source import TranslationUnit
+
+_CONFIGURATION = "__hipPushCallConfiguration"
+_POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "RECORD", "LVALUEREFERENCE", "UNEXPOSED")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """`kernel<<<grid, block, ...>>>(arguments)`, also as hipLaunchKernelGGL writes it.
+
+    block: its size in x, y and z, None where it is not a constant. origins: of each argument, the variables and members
+    that it is made of and that may hold addresses, by name.
+    """
+
+    line: int
+    block: tuple[int, int, int] | None
+    origins: tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True)
+class Launches:
+    """Of one kernel. other_uses: lines where its name stands otherwise, so that it may be launched unseen."""
+
+    seen: tuple[Launch, ...]
+    other_uses: tuple[int, ...]
+
+
+def launches_of(host: TranslationUnit, kernel: Kernel) -> Launches:
+    search = _Search(host, kernel)
+    for cursor in host.user_declarations:
+        search.visit(cursor)
+    return Launches(tuple(search.launches), tuple(search.other_uses))
+
+
+class _Search:
+    def __init__(self, unit: TranslationUnit, kernel: Kernel):
+        self._unit, self._kinds, self._kernel = unit, unit.bindings.CursorKind, kernel
+        self._name = kernel.name.rsplit("::", 1)[-1]
+        self.launches: list[Launch] = []
+        self.other_uses: list[int] = []
+
+    def visit(self, cursor: Any) -> None:
+        children = list(cursor.get_children())
+        if cursor.kind == self._kinds.CALL_EXPR and len(children) > 1 and children[1].spelling == _CONFIGURATION:
+            if self._named(children[0]):
+                self._launch(cursor, children[1], children[2:])
+                children = children[1:]
+        elif self._names(cursor):
+            self.other_uses.append(cursor.location.line)
+        for child in children:
+            self.visit(child)
+
+    def _named(self, callee: Any) -> bool:
+        return any(self._names(cursor) for cursor in callee.walk_preorder())
+
+    def _names(self, cursor: Any) -> bool:
+        """By its name alone: another function of that name makes no launch less safe."""
+        return cursor.kind in (self._kinds.DECL_REF_EXPR, self._kinds.OVERLOADED_DECL_REF) and cursor.spelling == self._name
+
+    def _launch(self, call: Any, configuration: Any, arguments: list[Any]) -> None:
+        operands = list(configuration.get_children())[1:]
+        block = self._dimensions(operands[1]) if len(operands) > 1 else None
+        self.launches.append(Launch(call.location.line, block, tuple(self._origins(one) for one in arguments)))
+
+    def _dimensions(self, operand: Any) -> tuple[int, int, int] | None:
+        """Of a dim3 that is written in place, or of a local variable that nothing changes."""
+        kinds = self._kinds
+        for cursor in operand.walk_preorder():
+            if cursor.kind == kinds.CALL_EXPR and cursor.spelling == "dim3":
+                values = [child for child in cursor.get_children() if child.kind.is_expression()]
+                if len(values) == 1 and values[0].type.get_canonical().spelling.removeprefix("const ") == "dim3":
+                    continue  # a copy
+                return self._constants(values)
+            if cursor.kind == kinds.DECL_REF_EXPR and cursor.referenced is not None:
+                variable = cursor.referenced
+                if variable.kind != kinds.VAR_DECL or not self._stays(variable):
+                    return None
+                made = next((c for c in variable.get_children() if c.kind.is_expression()), None)
+                return self._dimensions(made) if made is not None else None
+        return None
+
+    def _constants(self, values: list[Any]) -> tuple[int, int, int] | None:
+        # A default argument has neither operands nor text.
+        given = [value for value in values if value.kind != self._kinds.UNEXPOSED_EXPR or next(value.get_children(), None)]
+        sizes = [libclang.integer_value(self._unit.bindings, value) for value in given]
+        return None if None in sizes or not sizes else (*sizes, 1, 1)[:3]
+
+    def _stays(self, variable: Any) -> bool:
+        """Whether the variable is only ever read as a whole: in a conversion, which every copy is."""
+        if variable.type.is_const_qualified():
+            return True
+        scope, kinds = variable.semantic_parent, self._kinds
+        if scope is None or scope.kind not in (kinds.FUNCTION_DECL, kinds.CXX_METHOD):
+            return False
+        return not any(
+            any(child.kind == kinds.DECL_REF_EXPR and child.referenced == variable for child in cursor.get_children())
+            for cursor in scope.walk_preorder()
+            if cursor.kind != kinds.UNEXPOSED_EXPR
+        )
+
+    def _origins(self, argument: Any) -> frozenset[str]:
+        found: set[str] = set()
+        self._collect(argument, found)
+        return frozenset(found)
+
+    def _collect(self, cursor: Any, found: set[str]) -> None:
+        """A member stands for itself: two members of one object are two addresses."""
+        kinds = self._kinds
+        if cursor.kind == kinds.MEMBER_REF_EXPR and cursor.type.get_canonical().kind.name in _POINTERS:
+            found.add(self._unit.text_of(cursor))
+            return
+        if cursor.kind == kinds.DECL_REF_EXPR and cursor.type.get_canonical().kind.name in _POINTERS:
+            found.add(cursor.spelling)
+        for child in cursor.get_children():
+            self._collect(child, found)

@@ -1,0 +1,59 @@
+"""`__restrict__` on pointer parameters: nobody else accesses what is written by way of them.
+
+Without it a store may change what any later load reads, so loads stay behind stores and are made again in every iteration.
+Only the parameter itself can carry the word: Clang ignores it on local copies. `const` is left out, since it would change the
+mangled name, and the compiler sees by itself through which parameters nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_perf_lab.gate.promises import RESTRICT, Promises, broken_in_source
+from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Parameter
+
+from .proposal import Proposal, Refusal
+
+NAME = "restrict"
+
+
+def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    """One proposal with all parameters that can have it."""
+    wanted = []
+    for parameter in kernel.parameters:
+        if parameter.pointee is None:
+            continue
+        if reason := why_not(source, kernel, parameter):
+            yield Refusal(NAME, kernel.name, parameter.span.line, f"{parameter.name or 'a parameter'}: {reason}")
+        else:
+            wanted.append(parameter)
+    if wanted:
+        names = tuple(parameter.name for parameter in wanted)
+        yield Proposal(
+            transformation=NAME,
+            kernel=kernel.name,
+            line=kernel.span.line,
+            description=f"make {', '.join(names)} {RESTRICT}",
+            edits=tuple(_edit(parameter) for parameter in wanted),
+            parameters={"parameters": " ".join(names)},
+            promises=Promises(restrict=names),
+        )
+
+
+def why_not(source: HipSource, kernel: Kernel, parameter: Parameter) -> str | None:
+    """Why this pointer is left alone; None where it may be qualified."""
+    if parameter.restrict:
+        return f"it is {RESTRICT} already"
+    if sum(other.pointee is not None for other in kernel.parameters) < 2:
+        return "it is the only pointer"
+    span = parameter.span
+    if not parameter.name or not source.text[span.start : span.end].endswith(parameter.name.encode()):
+        return "it is not written as a pointer with a name"
+    if source.device.cut_by_macro(str(source.path), span.start, span.end):
+        return "it is written by a macro"
+    return broken_in_source(source, kernel.name, Promises(restrict=(parameter.name,)))
+
+
+def _edit(parameter: Parameter) -> Edit:
+    place = parameter.span.end - len(parameter.name.encode())
+    return Edit(place, place, f"{RESTRICT} ")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -57,8 +58,18 @@ class Difference:
         return f"{self.key}: {self.kind}"
 
 
+_KNOWN: weakref.WeakKeyDictionary[TranslationUnit, dict[str, Declaration]] = weakref.WeakKeyDictionary()
+"""A baseline is compared with many candidates."""
+
+
 def declarations(unit: TranslationUnit) -> dict[str, Declaration]:
     """Every declaration, macro and include of the user's own files, by key; repeats are numbered."""
+    if unit not in _KNOWN:
+        _KNOWN[unit] = _declarations(unit)
+    return _KNOWN[unit]
+
+
+def _declarations(unit: TranslationUnit) -> dict[str, Declaration]:
     result: dict[str, Declaration] = {}
     for cursor in flat(unit):
         declaration = _declaration(unit, cursor, seen=result)

@@ -23,7 +23,7 @@ from .memory import Memory
 from .outcome import ModelOutcome
 from .providers import Provider
 from .redact import Redactor
-from .workbench import HipModelWorkbench, RememberedBench
+from .workbench import HipModelWorkbench, ModelWorkbench, RememberedBench
 
 COMMAND = "llm-optimize"
 PROVIDERS = (*VARIABLES, "command")
@@ -77,7 +77,7 @@ def llm_optimize(
     """
     subject = find_subject(request.words, request.source, request.build)
     provider = provider_of(request.model, keys)
-    budget = _budget(request.model, provider)
+    budget = budget_of(request.model, provider)
     folder = folder_of(request.folder, subject.name).absolute()
     for mended in run_folder.repair(folder):
         note(f"{mended}: put back as it was before a run that was killed")
@@ -85,18 +85,35 @@ def llm_optimize(
     note(f"source: {subject.source} (by {subject.found_by}); journal: {directory}; model: {provider.place}")
     journal = Journal(directory)
     redactor = Redactor(subject.source.parent, keys.values(), environment, _already_told(subject))
-    memory = Memory(journal)
     log = _redacted_log(journal, redactor, subject)
     world = HipModelWorkbench(subject, directory, request.bench, log, note, runs=folder, full_source=request.full_source)
+    outcome = loop_on(subject, request, journal, world, provider, budget, redactor, approve, consent, note).optimize()
+    world.clear()
+    return outcome
+
+
+def loop_on(
+    subject: Subject,
+    request: Request,
+    journal: Journal,
+    world: ModelWorkbench,
+    provider: Provider,
+    budget: Budget,
+    redactor: Redactor,
+    approve: Approve,
+    consent: Consent,
+    note: Callable[[str], None],
+) -> ModelLoop:
+    """The loop of a run whose journal is open, with all that it needs."""
+    memory = Memory(journal)
     bench = RememberedBench(world, world.read, memory, redactor)
+    directory = journal.path.parent
     run = Run(subject.source, subject.found_by, directory, journal, bench, approve, request.in_place, COMMAND)
     journal.append("settings", **_settings(request, subject))
     asker = Asker(provider, journal, memory, budget, redactor, consent, note)
     loop = ModelLoop(run, bench, asker, budget, journal, request.loop, note)
     loop.outcome.provider, loop.outcome.model = request.model.provider, request.model.name
-    outcome = loop.optimize()
-    world.clear()
-    return outcome
+    return loop
 
 
 def provider_of(model: Model, keys: Mapping[str, Key]) -> Provider:
@@ -120,7 +137,7 @@ def provider_of(model: Model, keys: Mapping[str, Key]) -> Provider:
     return kind(model.name, place, key, model.temperature, model.max_tokens, model.timeout)
 
 
-def _budget(model: Model, provider: Provider) -> Budget:
+def budget_of(model: Model, provider: Provider) -> Budget:
     price = per_million(model.price) if model.price else listed_price(model.provider, provider.place, model.name)
     return Budget(price, model.max_cost, model.max_tokens)
 

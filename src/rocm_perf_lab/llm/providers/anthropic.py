@@ -24,6 +24,9 @@ class Anthropic:
     timeout: float
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
+        return http.with_or_without_temperature(lambda body: self._asked(messages, progress, body), self.temperature)
+
+    def _asked(self, messages: Sequence[Message], progress: Progress, body: dict[str, float]) -> Answer:
         anthropic = http.sdk("anthropic")
         key = http.required(self.key, "anthropic")
         with http.errors_told(anthropic, self.place, self.timeout), http.client(anthropic, self.timeout) as client:
@@ -32,9 +35,9 @@ class Anthropic:
                 model=self.model,
                 system="\n\n".join(message.text for message in messages if message.role == "system"),
                 messages=[{"role": one.role, "content": one.text} for one in messages if one.role != "system"],
-                temperature=self.temperature,
                 max_tokens=self.max_tokens,
                 stream=True,
+                extra_body=body,  # the SDK itself no longer knows a temperature
                 extra_headers={"Accept-Encoding": "identity"},
             )
             return self._collected(stream, progress)

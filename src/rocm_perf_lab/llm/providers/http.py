@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from rocm_perf_lab.errors import ModelError, UnavailableError, UsageError
 
 from ..keys import VARIABLES, Key
-from .protocol import LONGEST_LINE, MOST_BYTES, TooLong, Transient
+from .protocol import LONGEST_LINE, MOST_BYTES, Answer, TooLong, Transient
 
 _LONGEST_MESSAGE = 300  # characters of what a server says
 _BUSY = (408, 409, 425, 429)
@@ -87,6 +87,18 @@ class _Watch:
             yield chunk
 
 
+class NoTemperatureError(Exception):
+    """The model does not take a temperature: newer ones choose it themselves."""
+
+
+def with_or_without_temperature(ask: Callable[[dict[str, float]], Answer], temperature: float) -> Answer:
+    """ask(what to add to the request's body)."""
+    try:
+        return ask({"temperature": temperature})
+    except NoTemperatureError:
+        return ask({})
+
+
 class Slow(Exception):
     """The whole answer was not there in time."""
 
@@ -108,7 +120,7 @@ def errors_told(sdk: ModuleType, place: str, seconds: float) -> Iterator[None]:
     try:
         yield
     except (Slow, sdk.APITimeoutError) as error:
-        raise ModelError(f"{place} did not answer within {seconds:g} s", "raise --model-timeout") from error
+        raise _too_slow(place, seconds) from error
     except sdk.APIStatusError as error:
         raise _of_status(error, place) from error
     except sdk.APIConnectionError as error:
@@ -117,16 +129,29 @@ def errors_told(sdk: ModuleType, place: str, seconds: float) -> Iterator[None]:
         raise Transient(f"the connection failed ({_reason(error)})") from error
     except sdk.APIError as error:  # told within the stream
         raise Transient(f"the answer ended with an error ({_shortened(error.message)})") from error
-    except (ValueError, TypeError, AttributeError, LookupError) as error:
+    except Exception as error:
+        kinds = {kind.__name__ for kind in type(error).__mro__}
+        if "TimeoutException" in kinds:  # of the HTTP library, which one SDK lets through while it reads a stream
+            raise _too_slow(place, seconds) from error
+        if "TransportError" in kinds:
+            raise Transient(f"the connection failed ({_shortened(str(error))})") from error
+        if not isinstance(error, ValueError | TypeError | AttributeError | LookupError):
+            raise
         raise ModelError(
             f"{place} sent what is no answer ({type(error).__name__}: {_shortened(str(error))})",
             "check --base-url and --provider",
         ) from error
 
 
+def _too_slow(place: str, seconds: float) -> ModelError:
+    return ModelError(f"{place} did not answer within {seconds:g} s", "raise --model-timeout")
+
+
 def _of_status(error: Any, place: str) -> Exception:
     status = error.status_code
     what = f"HTTP status {status} ({_shortened(_said(error))})"
+    if status == 400 and "temperature" in what:
+        return NoTemperatureError()
     if status in _BUSY or status >= 500:
         return Transient(what, _retry_after(error.response.headers))
     mend = "see what it says"

@@ -24,6 +24,9 @@ class OpenAICompatible:
     timeout: float
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
+        return http.with_or_without_temperature(lambda body: self._asked(messages, progress, body), self.temperature)
+
+    def _asked(self, messages: Sequence[Message], progress: Progress, body: dict[str, float]) -> Answer:
         openai = http.sdk("openai")
         key = self.key.value if self.key else (http.required(None, "openai") if self.place == HOSTED else "none")
         # Servers of one's own may not know the name that the hosted one has moved on to.
@@ -33,8 +36,8 @@ class OpenAICompatible:
             stream = api.chat.completions.create(
                 model=self.model,
                 messages=[{"role": message["role"], "content": message["text"]} for message in map(asdict, messages)],
-                temperature=self.temperature,
                 stream=True,
+                extra_body=body,
                 stream_options={"include_usage": True},
                 extra_headers={"Accept-Encoding": "identity"},
                 **{limit: self.max_tokens},

@@ -1,0 +1,135 @@
+"""A run of the model loop on the program in llm/, in a world without compilers and devices that knows what each change brings."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.gate.source_check import check_source
+from rocm_perf_lab.gate.verdict import Outcome
+from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.llm.keys import Key
+from rocm_perf_lab.llm.loop import LoopOptions
+from rocm_perf_lab.llm.redact import Redactor
+from rocm_perf_lab.llm.request import Model, Request, budget_of, loop_on, provider_of
+from rocm_perf_lab.optimize import run_folder
+from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.subject import find_subject
+from rocm_perf_lab.optimize.targets import LeftAlone, Target
+from rocm_perf_lab.optimize.workbench import Survey
+
+HERE = Path(__file__).parent / "llm"
+PROGRAM = HERE / "program.hip"
+COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942")
+LDS, TILED = ((HERE / name).read_text() for name in ("softmax_lds.hip", "gemm_tiled.hip"))
+KEY = "sk-key-canary-0123456789"
+SOFTMAX, GEMM = "softmax_naive(float const*, float*, int)", "gemm_naive(float const*, float const*, float*, int)"
+
+
+def fenced(code: str, language: str = "cpp") -> str:
+    return f"Here it is.\n\n```{language}\n{code}```\n\nIt reads less.\n"
+
+
+class World:
+    """Kernel times by a word of the source; what has not the word takes the first time."""
+
+    sources: dict = {}
+    times = {"softmax_naive": {"": 80.0, "exps[i]": 8.0, "slow_exps": 85.0}, "gemm_naive": {"": 20.0, "tile_a": 5.0}}
+
+    def __init__(self):
+        self.judged, self.surveyed = [], []
+
+    def read(self, text):
+        if text not in self.sources:
+            self.sources[text] = read(PROGRAM, COMMAND, text=text)  # Clang takes its time: once for all tests
+        return self.sources[text]
+
+    def time(self, kernel: str, source) -> float:
+        return [time for word, time in self.times[kernel].items() if word.encode() in source.text][-1]
+
+    def survey(self, source):
+        self.surveyed.append(source.text)
+        times = {SOFTMAX: self.time("softmax_naive", source), GEMM: self.time("gemm_naive", source)}
+        total = sum(times.values())
+        targets = [
+            Target(name.split("(")[0], name, 1, time, time / total, 0.9, 0.9 * time / total, "latency-bound")
+            for name, time in times.items()
+            if time > 8
+        ]
+        left = [LeftAlone(name, "it is at its ceiling") for name, time in times.items() if time <= 8]
+        dominant = max(times, key=times.get)
+        ranked = sorted(targets, key=lambda target: -target.share)
+        return Survey(total, "modelled", "0123", "none", ranked, left, None, dominant, times[dominant] / total)
+
+    def context(self, source, survey, target):
+        kernel = source.kernel(target.kernel)
+        return f"# Make {target.kernel} faster\n\n```cpp\n{source.text[kernel.span.start : kernel.span.end].decode()}\n```\n"
+
+    def complaint(self, source):
+        try:
+            source.device  # noqa: B018
+        except SourceError as error:
+            return f"{PROGRAM}:40:1: error: {error.what}\n   40 | here\n"
+        return None
+
+    @contextlib.contextmanager
+    def gate(self, source, target):
+        yield _Gate(self, source, target.kernel)
+
+
+class _Gate:
+    """The real source check, and times by the table."""
+
+    def __init__(self, world: World, source, kernel: str):
+        self.world, self.source, self.kernel = world, source, kernel
+
+    def judge(self, candidate):
+        self.world.judged.append(candidate.text)
+        step = check_source(self.source, candidate, self.kernel)
+        steps = [{"step": "source", "outcome": step.outcome.value, "reason": step.reason, "evidence": {}}]
+        if step.outcome is Outcome.REJECTED:
+            return {"accepted": False, "steps": steps}
+        before, after = (self.world.time(self.kernel, source) for source in (self.source, candidate))
+        faster = after < before
+        evidence = {"ratio": after / before}
+        reason = f"{1 - after / before:.0%} saved"
+        steps.append({"step": "measurement", "outcome": "passed" if faster else "rejected", "reason": reason, "evidence": evidence})
+        runtime = [100.0, sum(self.world.time(kernel, candidate) for kernel in self.world.times)]
+        steps.append({"step": "application", "outcome": "passed" if faster else "skipped", "reason": "", "evidence": {"runtime_ms": runtime}})
+        return {"accepted": faster, "steps": steps}
+
+
+class Run:
+    """A folder with the program, and runs in it. notes: what the last one said."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.source = folder, folder / "program.hip"
+        shutil.copy(PROGRAM, self.source)
+        self.world, self.notes, self.directory = World(), [], None
+
+    def loop(self, provider, world=None, consent=None, resume=False, in_place=True, model=None, environment=None, approve=None, **loop):
+        model = model or Model("openai", "small")
+        subject = find_subject((str(self.source), "./program"), None, "hipcc -O2 -nogpuinc --offload-arch=gfx942 SOURCE -o BINARY")
+        request = Request((), model, in_place=in_place, loop=LoopOptions(**loop))
+        runs = self.folder / "runs"
+        run_folder.repair(runs)
+        self.directory = run_folder.unfinished(runs, "llm-optimize") if resume else run_folder.new_run(runs)
+        redactor = Redactor(self.folder, [Key(KEY)], environment or {}, self.source.read_text())
+        self.notes = []
+        return loop_on(
+            subject, request, Journal(self.directory), world or self.world, provider, budget_of(model, provider), redactor,
+            approve or (lambda _judged: True), consent or (lambda _place, _messages: None), self.notes.append,
+        )  # fmt: skip
+
+    def asking(self, model: Model, **options):
+        """The loop on a real provider."""
+        return self.loop(provider_of(model, {model.provider: Key(KEY)}), model=model, **options)
+
+    def events(self, name: str) -> list[dict]:
+        return Journal(self.directory).of(name)
+
+    @property
+    def changed(self) -> bool:
+        return self.source.read_bytes() != PROGRAM.read_bytes()

@@ -1,4 +1,4 @@
-"""A run of the model loop on the program in llm/, in a world without compilers and devices that knows what each change brings."""
+"""The model loop on the program in llm/, in a world without compilers and devices that knows what each change brings."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ class _Gate:
     def __init__(self, world: World, source, kernel: str):
         self.world, self.source, self.kernel = world, source, kernel
 
-    def judge(self, candidate):
+    def judge(self, candidate, promises):
         self.world.judged.append(candidate.text)
-        step = check_source(self.source, candidate, self.kernel)
+        step = check_source(self.source, candidate, self.kernel, promises)
         steps = [{"step": "source", "outcome": step.outcome.value, "reason": step.reason, "evidence": {}}]
         if step.outcome is Outcome.REJECTED:
             return {"accepted": False, "steps": steps}
@@ -95,9 +95,18 @@ class _Gate:
         faster = after < before
         evidence = {"ratio": after / before}
         reason = f"{1 - after / before:.0%} saved"
-        steps.append({"step": "measurement", "outcome": "passed" if faster else "rejected", "reason": reason, "evidence": evidence})
+        steps.append(
+            {"step": "measurement", "outcome": "passed" if faster else "rejected", "reason": reason, "evidence": evidence}
+        )
         runtime = [100.0, sum(self.world.time(kernel, candidate) for kernel in self.world.times)]
-        steps.append({"step": "application", "outcome": "passed" if faster else "skipped", "reason": "", "evidence": {"runtime_ms": runtime}})
+        steps.append(
+            {
+                "step": "application",
+                "outcome": "passed" if faster else "skipped",
+                "reason": "",
+                "evidence": {"runtime_ms": runtime},
+            }
+        )
         return {"accepted": faster, "steps": steps}
 
 
@@ -109,9 +118,22 @@ class Run:
         shutil.copy(PROGRAM, self.source)
         self.world, self.notes, self.directory = World(), [], None
 
-    def loop(self, provider, world=None, consent=None, resume=False, in_place=True, model=None, environment=None, approve=None, **loop):
+    def loop(
+        self,
+        provider,
+        world=None,
+        consent=None,
+        resume=False,
+        in_place=True,
+        model=None,
+        environment=None,
+        approve=None,
+        **loop,
+    ):
         model = model or Model("openai", "small")
-        subject = find_subject((str(self.source), "./program"), None, "hipcc -O2 -nogpuinc --offload-arch=gfx942 SOURCE -o BINARY")
+        subject = find_subject(
+            (str(self.source), "./program"), None, "hipcc -O2 -nogpuinc --offload-arch=gfx942 SOURCE -o BINARY"
+        )
         request = Request((), model, in_place=in_place, loop=LoopOptions(**loop))
         runs = self.folder / "runs"
         run_folder.repair(runs)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rocm_perf_lab.errors import JournalDiffersError
+from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize import compile as builds
 from rocm_perf_lab.optimize.source_file import digest
@@ -100,8 +101,8 @@ class _RedactedGate:
     def __init__(self, gate: Gate, redactor: Redactor):
         self._gate, self._redactor = gate, redactor
 
-    def judge(self, candidate: HipSource) -> dict[str, Any]:
-        return self._redactor.document(self._gate.judge(candidate))
+    def judge(self, candidate: HipSource, promises: Promises = NONE) -> dict[str, Any]:
+        return self._redactor.document(self._gate.judge(candidate, promises))
 
 
 class OneAtATime:
@@ -121,13 +122,13 @@ class OneAtATime:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def judge(self, candidate: HipSource) -> dict[str, Any]:
+    def judge(self, candidate: HipSource, promises: Promises = NONE) -> dict[str, Any]:
         with self._lock:
             if self._gate is None:
                 self._gate = self._stack.enter_context(self._opened())
             if self._alone:
-                return self._gate.judge(candidate)
-        return self._gate.judge(candidate)
+                return self._gate.judge(candidate, promises)
+        return self._gate.judge(candidate, promises)
 
 
 def _as_json(survey: Survey) -> dict[str, Any]:

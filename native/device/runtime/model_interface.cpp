@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <thread>
 #include <unistd.h>
@@ -69,9 +70,15 @@ void set_set_event(void* device, model::SetEvent set_event, void* data) {
   device_of(device).wakeups().set_callback(set_event, data);
 }
 
+// Called with the thunk's mutex held, in C: an exception on its way through would leave it locked for ever.
 void* register_queue(void* device, model::QueueInfo* info) {
   learn_model_mutex();
-  return device_of(device).create_queue(*info);
+  try {
+    return device_of(device).create_queue(*info);
+  } catch (const std::exception& failure) {
+    report_error("a queue cannot be created: %s", failure.what());
+    std::abort();
+  }
 }
 
 void destroy_queue(void* device, void* queue) { device_of(device).destroy_queue(static_cast<Queue*>(queue)); }

@@ -9,21 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SourceError
-from . import libclang
+from . import libclang, parsing
 from .flags import parse_flags, target_of
 from .kernels import kernels_in
 from .model import Kernel
 
-DETAILED_RECORD = 1  # CXTranslationUnit_DetailedPreprocessingRecord: macros keep their places
 DEFAULT_TARGET = "gfx942"  # only decides which `#if __gfx..__` branches are read where the command names no GPU
 
 
 class TranslationUnit:
     """One pass over one source. `cursor` is Clang's; only what stands in the user's own files is of interest."""
 
-    def __init__(self, bindings: Any, unit: Any, path: Path, text: bytes):
+    def __init__(self, bindings: Any, path: Path, flags: Sequence[str], text: bytes):
+        """Errors: those of parsing.parse(), UnicodeDecodeError."""
         self.bindings = bindings
-        self.cursor = unit.cursor
+        self._unit = parsing.parse(bindings, path, flags, text.decode(), user=self)
+        self.cursor = self._unit.cursor
         self.path = path
         self.text = text
         self._texts = {str(path): text}
@@ -44,7 +45,15 @@ class TranslationUnit:
     @functools.cached_property
     def user_declarations(self) -> list[Any]:
         """Top-level cursors outside system headers, in source order, preprocessing entities included."""
-        return [c for c in self.cursor.get_children() if c.location.file and not c.location.is_in_system_header]
+        return [c for c in libclang.children_outside_system_headers(self.bindings, self.cursor) if c.location.file]
+
+    @property
+    def errors(self) -> Iterator[tuple[str, str]]:
+        """Where, and what, of every error that Clang found."""
+        for diagnostic in self._unit.diagnostics:
+            if diagnostic.severity >= diagnostic.Error:
+                place = diagnostic.location
+                yield f"{place.file}:{place.line}" if place.file else str(self.path), diagnostic.spelling
 
     @functools.cached_property
     def _expansions(self) -> dict[str, list[tuple[int, int]]]:
@@ -124,16 +133,12 @@ class HipSource:
         if target_of(self.command) is None:
             flags.append(f"--offload-arch={DEFAULT_TARGET}")
         try:
-            unit = bindings.Index.create().parse(
-                str(self.path), flags, unsaved_files=[(str(self.path), self.text.decode())], options=DETAILED_RECORD
-            )
+            unit = TranslationUnit(bindings, self.path, flags, self.text)
         except (bindings.TranslationUnitLoadError, UnicodeDecodeError) as error:
             raise SourceError(f"{self.path} cannot be read as HIP: {error}", "check the file and its flags") from error
-        for diagnostic in unit.diagnostics:
-            if diagnostic.severity >= diagnostic.Error:
-                place = f"{diagnostic.location.file}:{diagnostic.location.line}" if diagnostic.location.file else self.path
-                raise SourceError(f"{place}: {diagnostic.spelling}", "make it compile first, or give its flags with --build")
-        return TranslationUnit(bindings, unit, self.path, self.text)
+        for place, complaint in unit.errors:
+            raise SourceError(f"{place}: {complaint}", "make it compile first, or give its flags with --build")
+        return unit
 
 
 def read(path: Path, command: Sequence[str] = ("hipcc",), folder: Path | None = None, text: bytes | None = None) -> HipSource:

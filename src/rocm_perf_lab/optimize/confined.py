@@ -30,6 +30,12 @@ class Limits:
     file_bytes: int = 4 << 30
 
 
+# ROCr with a GPU model (7.2.4) allocates and never touches 9 times what it finds in a 32-bit number that nobody set, up to
+# 36 GiB. A limit that these come close to fails later, in whatever needs a little.
+GPU_PROGRAM = Limits(memory_bytes=(8 + 36) << 30)
+"""For programs that use the GPU."""
+
+
 @dataclass(frozen=True)
 class Ended:
     """status: exit status, negative the signal that ended it. output: its last MiB of stdout and stderr, each.

@@ -3,6 +3,7 @@
 RLIMIT_DATA and not RLIMIT_AS limits memory: GPU runtimes reserve terabytes of addresses that they never touch.
 """
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -28,6 +29,8 @@ def main() -> None:
     command = sys.argv[4:]
     without_network()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")  # where memory runs out, this is what the system ends
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
     try:

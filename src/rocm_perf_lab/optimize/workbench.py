@@ -141,7 +141,7 @@ class HipWorkbench:
         options, program = self._options, self._program(source)
         if self._application is None:
             self._note("running the unchanged program twice")
-            within = functools.partial(confined.within, limits=self._limits)
+            within = functools.partial(confined.within, limits=confined.GPU_PROGRAM)
             limits = ApplicationOptions(check=options.check, timeout=options.timeout, device=options.device, within=within)
             self._application = Application(program, self._subject.arguments, self._folder / "application", limits)
             self._log(

@@ -1,0 +1,72 @@
+"""Parsing the same file again and again, as a judge of candidates does, without reading its headers each time.
+
+Clang keeps the state after a file's leading includes (its preamble) with a translation unit, for the next parse of that same
+unit. So a unit that nobody looks at any more is kept for the next text of its file. Preambles lie in memory, so that none
+is left on disk whatever ends the process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+# Of libclang's C interface (clang-c/Index.h): CXTranslationUnit_Flags.
+DETAILED_RECORD = 0x01  # macros keep their places
+_PRECOMPILED_PREAMBLE = 0x04
+_PREAMBLE_ON_FIRST_PARSE = 0x100
+_STORE_PREAMBLES_IN_MEMORY = 1 << 2  # of CXIndexOptions
+
+_seen: set[tuple] = set()
+_idle: dict[tuple, Any] = {}  # one for each file and flags
+atexit.register(_idle.clear)
+
+
+class _IndexOptions(ctypes.Structure):
+    _fields_ = (
+        ("size", ctypes.c_uint),
+        ("priorities", ctypes.c_ubyte * 2),
+        ("flags", ctypes.c_ushort),
+        ("preamble_path", ctypes.c_char_p),
+        ("emission_path", ctypes.c_char_p),
+    )
+
+
+def parse(bindings: Any, path: Path, flags: Sequence[str], text: str, user: object) -> Any:
+    """Clang's translation unit of `text` at `path`. user: what looks at it; the unit is Clang's again once that is gone.
+
+    Errors: bindings.TranslationUnitLoadError.
+    """
+    key, files, index = (str(path), *flags), [(str(path), text)], _index(bindings)
+    unit = _idle.pop(key, None)
+    if unit is not None:
+        unit.reparse(files)
+    else:
+        options = DETAILED_RECORD
+        if index is not None and key in _seen:  # the first text of a file is often the only one
+            options |= _PRECOMPILED_PREAMBLE | _PREAMBLE_ON_FIRST_PARSE
+        _seen.add(key)
+        unit = (index or bindings.Index.create()).parse(str(path), list(flags), unsaved_files=files, options=options)
+        if not options & _PRECOMPILED_PREAMBLE:
+            return unit
+    if any(diagnostic.severity >= diagnostic.Error for diagnostic in unit.diagnostics):
+        return unit  # which would find errors in the next text, too
+    weakref.finalize(user, _idle.__setitem__, key, unit).atexit = False
+    return unit
+
+
+@functools.cache
+def _index(bindings: Any) -> Any | None:
+    """An index that keeps preambles in memory; None where libclang (before 17) has none such."""
+    try:
+        create = bindings.conf.lib.clang_createIndexWithOptions
+    except AttributeError:
+        return None
+    create.argtypes, create.restype = [ctypes.POINTER(_IndexOptions)], bindings.c_object_p
+    pointer = create(ctypes.byref(_IndexOptions(ctypes.sizeof(_IndexOptions), (0, 0), _STORE_PREAMBLES_IN_MEMORY)))
+    never_disposed = type("Index", (bindings.Index,), {"__del__": lambda self: None})  # of, at exit, a module that is gone
+    return never_disposed(pointer) if pointer else None

@@ -25,7 +25,7 @@ def folder(tmp_path_factory, native_dir) -> Path:
 
 @pytest.fixture(scope="module")
 def outcome(folder, rocm_perf_in) -> dict:
-    options = ["--device", "gfx942", "--build", BUILD, "--factors", "4", "--max-iters", "2", "--auto-approve", "--json"]
+    options = ["--device", "gfx942", "--build", BUILD, "--transforms", "unroll,batch", "--factors", "4", "--max-iters", "2", "-y", "--json"]
     return json.loads(rocm_perf_in(folder, "optimize", *options, "program.hip", "./program").stdout)
 
 
@@ -90,7 +90,7 @@ def test_history_and_nothing_to_resume(outcome, folder, rocm_perf_in, rocm_perf)
 
 def test_a_dry_run_judges_and_writes_nothing(folder, tmp_path, rocm_perf_in):
     shutil.copy(PROGRAM, tmp_path)
-    options = ["--device", "gfx942", "--build", BUILD, "--kernel", "sum_rows", "--dry-run", "--json"]
+    options = ["--device", "gfx942", "--build", BUILD, "--kernel", "sum_rows", "--transforms", "unroll", "--dry-run", "--json"]
     found = json.loads(rocm_perf_in(tmp_path, "optimize", *options, "program.hip", "./program").stdout)
     assert [one["parameters"]["factor"] for one in found["proposals"]] == [2, 4, 8]
     assert not any(one["verdict"] for one in found["proposals"]) and not found["written"] and not found["accepted"]

@@ -40,8 +40,9 @@ def why_this_kernel(context: Context) -> list[str]:
     lines += [f"- {note}." for note in dag.notes]
     if target.siblings:
         names = ", ".join(span(one.demangled) for one in target.siblings)
-        lines.append(f"- The same template is also launched as {names}: a change must be right for all of them.")
-    lines += [f"- {one}" for one in _spread(analysis.durations)]
+        own = span(target.demangled)
+        lines.append(f"- All figures are of {own}. The template is also launched as {names}: a change must be right for all.")
+    lines += [f"- {one}" for one in (*_spread(analysis.durations), *_runs(context))]
     return lines
 
 
@@ -58,6 +59,19 @@ def _launches(context: Context) -> str:
         shape = f" Its longest launch has a grid of {grid} threads in workgroups of {group}."
     times = "once" if analysis.dispatches == 1 else f"{analysis.dispatches} times"
     return f"Launched {times}, {time}.{shape}"
+
+
+def _runs(context: Context) -> list[str]:
+    """How far measured times can be trusted; modelled ones are the same each time."""
+    profile = context.reports.profile
+    if profile.timing == "modelled":
+        return []
+    if profile.stability.cv is None:
+        return [f"Times are of {profile.stability.runs} run: how they vary is not known."]
+    return [
+        f"Times are of {profile.stability.runs} runs, {profile.stability.classification}: they vary by "
+        f"{words.percent(profile.stability.cv)} of the mean."
+    ]
 
 
 def _spread(durations: DurationsSection | None) -> list[str]:

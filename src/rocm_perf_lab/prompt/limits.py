@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report import words
+from rocm_perf_lab.report.schema import RooflineSection
 
 if TYPE_CHECKING:
     from .context import Context
@@ -39,6 +40,9 @@ def roofline(context: Context) -> list[str]:
     if roof.operational_intensity is None or roof.attainable_gflops is None:
         missing = roof.reasons.get("operational_intensity") or roof.reasons.get("attainable_gflops", "")
         lines.append(f"Its place under the roof is not known: {words.shorten(missing)}.")
+    elif roof.flop == 0:
+        share = words.percent(roof.fraction_of_ceiling)
+        lines.append(f"It does no floating-point operation; it comes to {share} of the roof that binds it ({roof.position}).")
     else:
         lines.append(
             f"{roof.operational_intensity:.3g} FLOP per byte beyond L2, {roof.position or 'side of the ridge not known'} "
@@ -51,8 +55,7 @@ def roofline(context: Context) -> list[str]:
             f"| {level.level} | {words.size(level.bytes)} | {words.amount(level.gbps, '')} | {words.percent(level.fraction)} | "
             f"{words.amount(level.operational_intensity, '')} |"
         )
-    unknown = {level.reasons["bytes"] for level in roof.levels if level.bytes is None}
-    lines += ["", *(f"- ? above: {words.shorten(reason)}." for reason in sorted(unknown))] if unknown else [""]
+    lines += ["", *(f"- ? of {name}: {words.shorten(reason)}." for name, reason in _unknown(roof))]
     for one in roof.arithmetic:
         if one.flop:
             rate = words.amount(one.gflops, "G operations/s")
@@ -61,14 +64,24 @@ def roofline(context: Context) -> list[str]:
     return lines
 
 
+def _unknown(roof: RooflineSection) -> list[tuple[str, str]]:
+    """(what, why) of each number that is shown as unknown; of a level one reason for all."""
+    shown = ("bytes", "gbps", "fraction", "operational_intensity")
+    found = [("the ridge", roof.reasons["ridge"])] if "ridge" in roof.reasons else []
+    for level in roof.levels:
+        reasons = dict.fromkeys(level.reasons[name] for name in shown if name in level.reasons)
+        found += [(level.level, "; ".join(reasons))] if reasons else []
+    return found
+
+
 def headroom(context: Context) -> list[str]:
     found, lines = context.analysis.headroom, ["## How much there is to win", ""]
     if found.kernel_speedup is None:
         return [*lines, f"Not known: {words.shorten(found.reasons['kernel_speedup'])}."]
+    span = words.times(found.program_speedup) if found.program_speedup else f"not known ({found.reasons['program_speedup']})"
     return [
         *lines,
-        f"{words.times(found.kernel_speedup)} for the kernel at most, {words.times(found.program_speedup)} for the GPU's span: "
-        f"its ceiling for the present work is {words.duration(found.ceiling_ms * 1e6)} ({found.binding}). "
+        f"{words.times(found.kernel_speedup)} for the kernel at most, for the GPU's span {span}: its ceiling for the present work is {words.duration(found.ceiling_ms * 1e6)} ({found.binding}). "
         f"Assumed: {found.assumption}.",
     ]
 

@@ -75,7 +75,7 @@ class _Gate:
 
 
 def session(folder: Path, run: Path, bench: Bench, in_place: bool = True, approve=lambda _: True) -> Session:
-    options = LoopOptions(factors=(2, 4), max_iterations=3, in_place=in_place)
+    options = LoopOptions(factors=(2, 4), transforms=("unroll",), max_iterations=3, in_place=in_place)
     return Session(folder / "program.hip", "a test", run, Journal(run), bench, options, approve, lambda _: None)
 
 

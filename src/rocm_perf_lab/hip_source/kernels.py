@@ -33,6 +33,14 @@ def function_of(unit: TranslationUnit, kernel: Kernel) -> Any:
     )
 
 
+def within(cursor: Any, span: Span, kind: str) -> Any:
+    """The cursor under `cursor` that covers exactly `span` and is of that kind (FOR_STMT)."""
+    place = (span.start, span.end)
+    return next(
+        c for c in cursor.walk_preorder() if c.kind.name == kind and (c.extent.start.offset, c.extent.end.offset) == place
+    )
+
+
 def span_of(cursor: Any) -> Span:
     start, end = cursor.extent.start, cursor.extent.end
     return Span(start.offset, end.offset, start.line)

@@ -13,14 +13,14 @@ from .variables import changes, is_variable, names
 if TYPE_CHECKING:
     from .source import TranslationUnit
 
-_KINDS = {"FOR_STMT": "for", "WHILE_STMT": "while", "DO_STMT": "do", "CXX_FOR_RANGE_STMT": "range-for"}
+KINDS = {"FOR_STMT": "for", "WHILE_STMT": "while", "DO_STMT": "do", "CXX_FOR_RANGE_STMT": "range-for"}
 
 
 def loops_in(unit: TranslationUnit, cursor: Any, depth: int = 0, hinted: bool = False) -> Iterator[Loop]:
     """The outermost loops under `cursor`; those inside are their children."""
     for child in cursor.get_children():
         kind = child.kind.name
-        if kind in _KINDS:
+        if kind in KINDS:
             yield _loop(unit, child, depth, hinted)
         else:
             # `#pragma unroll` and [[clang::...]] wrap the loop in an attributed statement, which libclang does not name.
@@ -28,7 +28,7 @@ def loops_in(unit: TranslationUnit, cursor: Any, depth: int = 0, hinted: bool = 
 
 
 def _loop(unit: TranslationUnit, cursor: Any, depth: int, hinted: bool) -> Loop:
-    kind = _KINDS[cursor.kind.name]
+    kind = KINDS[cursor.kind.name]
     children = list(cursor.get_children())
     body = children[0] if kind == "do" else children[-1]
     counted = _Counted.read(unit, cursor) if kind == "for" else None
@@ -53,7 +53,7 @@ def _loop(unit: TranslationUnit, cursor: Any, depth: int, hinted: bool) -> Loop:
 
 
 def _inside(unit: TranslationUnit, body: Any, depth: int) -> tuple[Loop, ...]:
-    if body.kind.name in _KINDS:  # for (...) for (...)
+    if body.kind.name in KINDS:  # for (...) for (...)
         return (_loop(unit, body, depth, hinted=False),)
     return tuple(loops_in(unit, body, depth, hinted=body.kind.name == "UNEXPOSED_STMT"))
 

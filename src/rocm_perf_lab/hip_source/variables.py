@@ -32,10 +32,51 @@ def changes(body: Any, variable: Any, bindings: Any) -> bool:
             changed = libclang.operator(bindings, cursor) in ("++", "--", "&") and is_variable(operands[0], variable, kinds)
         elif cursor.kind == kinds.CALL_EXPR:  # an argument passed by value is wrapped in a conversion
             changed = any(c.kind == kinds.DECL_REF_EXPR and c.referenced == variable for c in operands)
-        elif cursor.kind == kinds.LAMBDA_EXPR or (cursor.kind == kinds.VAR_DECL and cursor.type.kind.name == "LVALUEREFERENCE"):
+        elif cursor.kind == kinds.LAMBDA_EXPR:
             changed = names(cursor, variable, kinds)
+        elif cursor.kind == kinds.VAR_DECL and cursor.type.kind.name == "LVALUEREFERENCE":
+            changed = _refers(cursor, variable, kinds)
         else:
             continue
         if changed:
             return True
     return False
+
+
+def escapes(function: Any, variable: Any, bindings: Any) -> bool:
+    """Whether anything but its name may stand for the variable: a pointer, a reference, a lambda's capture."""
+    kinds = bindings.CursorKind
+    for cursor in function.walk_preorder():
+        if cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(bindings, cursor) == "&":
+            escaped = is_variable(next(cursor.get_children()), variable, kinds)
+        elif cursor.kind == kinds.CALL_EXPR:
+            escaped = any(c.kind == kinds.DECL_REF_EXPR and c.referenced == variable for c in cursor.get_children())
+        elif cursor.kind == kinds.LAMBDA_EXPR:
+            escaped = names(cursor, variable, kinds)
+        elif cursor.kind == kinds.VAR_DECL and cursor.type.kind.name == "LVALUEREFERENCE":
+            escaped = _refers(cursor, variable, kinds)
+        else:
+            continue
+        if escaped:
+            return True
+    return False
+
+
+def _refers(reference: Any, variable: Any, kinds: Any) -> bool:
+    """Whether a reference may be one to the variable. One to what a pointer points to is none to anything named there."""
+    return any(names(made, variable, kinds) and not _is_behind_pointer(made, kinds) for made in reference.get_children())
+
+
+def _is_behind_pointer(expression: Any, kinds: Any) -> bool:
+    while expression.kind in (kinds.UNEXPOSED_EXPR, kinds.PAREN_EXPR):
+        expression = next(expression.get_children(), expression)
+        if expression.kind == kinds.DECL_REF_EXPR:
+            return False
+    if expression.kind != kinds.ARRAY_SUBSCRIPT_EXPR:
+        return False
+    base = next(expression.get_children())
+    while base.kind in (kinds.UNEXPOSED_EXPR, kinds.PAREN_EXPR):
+        base = next(base.get_children(), None)
+        if base is None:
+            return False
+    return base.kind == kinds.DECL_REF_EXPR and base.type.get_canonical().kind.name == "POINTER"

@@ -48,6 +48,12 @@ __global__ void scaled(const float* in, const float* scale, float* out, int rows
   for (int row = 0; row < rows; ++row) out[row * width + column] = in[row * width + column] * scale[0] + scale[1];
 }
 
+// hoist. The lines' coefficients stay the same, but each store may change them, as far as the compiler knows.
+__global__ void lines(const float* offset, const float* slope, float* out, int rows, int width) {
+  const int column = block() * kThreads + lane();
+  for (int row = 0; row < rows; ++row) out[row * width + column] = offset[column] + row * slope[column];
+}
+
 template <typename T>
 T* device_array(const T* content, int count) {
   void* array;
@@ -73,4 +79,6 @@ int main() {
   print("transpose", out, 1 << 16);
   scaled<<<4, kThreads>>>(in, device_array(numbers + 7, 2), out, 64, 1024);
   print("scaled", out, 1 << 16);
+  lines<<<4, kThreads>>>(in, device_array(numbers + 5000, 1024), out, 64, 1024);
+  print("lines", out, 1 << 16);
 }

@@ -29,7 +29,7 @@ def program(native_dir, tmp_path_factory):
     return folder / "gains"
 
 
-@pytest.mark.parametrize("name, kernel", [("lds_padding", "transpose"), ("restrict", "scaled")])
+@pytest.mark.parametrize("name, kernel", [("lds_padding", "transpose"), ("restrict", "scaled"), ("hoist", "lines")])
 def test_the_gate_accepts_it_and_sees_it_gain(program, tmp_path, name, kernel):
     source = read(PROGRAM, COMMAND)
     proposal = next(p for p in BY_NAME[name](source, source.kernel(kernel), (4,)) if isinstance(p, Proposal))

@@ -53,7 +53,9 @@ def kernel(writer: Writer, name: str) -> dict[str, str | None]:
         plane = "[i & 1]" if "[2][" in declaration else ""
         loop = f"for (int i = lane; i < {2 * rows * columns if plane else rows * columns}; i += 64)"
         place = f"{array}{plane}[i{' / 2' if plane else ''} / {columns} % {rows}][i{' / 2' if plane else ''} % {columns}]"
-        if "odd" not in (expected[array] or ""):
+        if "one row" in (expected[array] or ""):
+            writer.say(1, f"if (lane < 16) {array}[n & 7][lane] = in[lane] * 3;")
+        elif "odd" not in (expected[array] or ""):
             writer.say(1, f"{loop} {place} = in[(i * 3 + {number}) & 255] + {chance.randint(1, 50)};")
         else:
             writer.say(1, f"if (lane < 8) {array}[lane][5] = in[lane] * 3;")

@@ -1,0 +1,135 @@
+"""Reads of memory behind a kernel's const pointer parameters, and what their value depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import libclang
+from .variables import changes
+
+if TYPE_CHECKING:
+    from .source import TranslationUnit
+
+_SCALARS = ("BOOL", "CHAR_S", "SCHAR", "UCHAR", "SHORT", "USHORT", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG")
+_SCALARS += ("FLOAT", "DOUBLE", "HALF", "FLOAT16", "BFLOAT16", "VECTOR", "EXTVECTOR", "UNEXPOSED", "DEPENDENT")
+_HIP_INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+
+
+@dataclass(frozen=True)
+class Read:
+    """`base[index]` or `*base` of a number. parameter: that base is made of. ancestors: from the statement searched down to
+    its parent. variables: declarations that base and index name."""
+
+    cursor: Any
+    parameter: Any
+    type: str
+    ancestors: tuple[Any, ...]
+    variables: tuple[Any, ...]
+
+
+def reads_in(unit: TranslationUnit, function: Any, statement: Any) -> Iterator[Read]:
+    """Under `statement`, in source order; those whose address depends on calls, side effects or other reads are left out."""
+    search = _Search(unit, function)
+    yield from search.under(statement, ())
+
+
+def is_pure(unit: TranslationUnit, expression: Any) -> bool:
+    """Whether evaluating it has no effect, and reads no memory but variables."""
+    kinds = unit.bindings.CursorKind
+    for cursor in expression.walk_preorder():
+        if cursor.kind in (kinds.CALL_EXPR, kinds.COMPOUND_ASSIGNMENT_OPERATOR, kinds.ARRAY_SUBSCRIPT_EXPR, kinds.LAMBDA_EXPR):
+            return False
+        if libclang.unnamed_call(unit.bindings, cursor) or cursor.type.is_volatile_qualified():
+            return False
+        if libclang.operator(unit.bindings, cursor) in ("=", "++", "--", "*", "&") and cursor.kind != kinds.BINARY_OPERATOR:
+            return False
+        if cursor.kind == kinds.BINARY_OPERATOR and libclang.operator(unit.bindings, cursor) == "=":
+            return False
+        if cursor.kind == kinds.MEMBER_REF_EXPR and not any(c.spelling in _HIP_INDICES for c in cursor.get_children()):
+            return False
+        if cursor.kind.name in ("CXX_NEW_EXPR", "CXX_DELETE_EXPR", "CXX_THROW_EXPR", "StmtExpr"):
+            return False
+    return True
+
+
+class _Search:
+    def __init__(self, unit: TranslationUnit, function: Any):
+        self._unit, self._kinds = unit, unit.bindings.CursorKind
+        self._parameters = [c for c in function.get_children() if c.kind == self._kinds.PARM_DECL]
+        self._body = next(c for c in function.get_children() if c.kind == self._kinds.COMPOUND_STMT)
+        self._roots: dict[str, Any] = {}
+
+    def under(self, cursor: Any, ancestors: tuple[Any, ...]) -> Iterator[Read]:
+        if (found := self._read(cursor, ancestors)) is not None:
+            yield found
+        for child in cursor.get_children():
+            yield from self.under(child, (*ancestors, cursor))
+
+    def _read(self, cursor: Any, ancestors: tuple[Any, ...]) -> Read | None:
+        kinds, bindings = self._kinds, self._unit.bindings
+        operands = list(cursor.get_children())
+        is_dereference = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(bindings, cursor) == "*"
+        if not is_dereference and cursor.kind != kinds.ARRAY_SUBSCRIPT_EXPR:
+            return None
+        if cursor.type.get_canonical().kind.name not in _SCALARS or cursor.type.is_volatile_qualified():
+            return None
+        if not all(is_pure(self._unit, operand) for operand in operands) or self._is_place(ancestors[-1]):
+            return None
+        root = self._root(operands[0])
+        if root is None:
+            return None
+        named = (c.referenced for o in operands for c in o.walk_preorder() if c.kind == kinds.DECL_REF_EXPR)
+        type_ = cursor.type.spelling.removeprefix("const ")
+        return Read(cursor, root, type_, ancestors, tuple(v for v in named if v is not None and v.spelling not in _HIP_INDICES))
+
+    def _is_place(self, holder: Any) -> bool:
+        """Whether what holds the expression wants the place in memory rather than its value."""
+        kinds = self._kinds
+        if holder.kind == kinds.UNARY_OPERATOR and libclang.operator(self._unit.bindings, holder) in ("&", "++", "--"):
+            return True
+        reference = holder.type.get_canonical().kind.name in ("LVALUEREFERENCE", "RVALUEREFERENCE")
+        is_reference = holder.kind == kinds.VAR_DECL and reference
+        return is_reference or holder.kind in (kinds.CALL_EXPR, kinds.CXX_UNARY_EXPR)
+
+    def _root(self, pointer: Any) -> Any:
+        """The const pointer parameter that an address is made of, by way of local pointers that never change."""
+        found = None
+        for cursor in pointer.walk_preorder():
+            if cursor.kind != self._kinds.DECL_REF_EXPR or cursor.referenced is None:
+                continue
+            variable = cursor.referenced
+            if not _is_pointer(variable.type):
+                continue
+            if found is not None:
+                return None
+            if (found := self._root_of(variable)) is None:
+                return None
+        return found
+
+    def _root_of(self, variable: Any) -> Any:
+        key = variable.get_usr()
+        if key not in self._roots:
+            self._roots[key] = None
+            self._roots[key] = self._found_root(variable)
+        return self._roots[key]
+
+    def _found_root(self, variable: Any) -> Any:
+        if changes(self._body, variable, self._unit.bindings) or not _pointee(variable.type).is_const_qualified():
+            return None
+        if variable.kind == self._kinds.PARM_DECL:
+            return variable if variable in self._parameters else None
+        made = next((c for c in variable.get_children() if c.kind.is_expression()), None)
+        if variable.kind != self._kinds.VAR_DECL or made is None or not is_pure(self._unit, made):
+            return None
+        return self._root(made)
+
+
+def _is_pointer(type_: Any) -> bool:
+    return type_.get_canonical().kind.name in ("POINTER", "INCOMPLETEARRAY", "CONSTANTARRAY")
+
+
+def _pointee(type_: Any) -> Any:
+    canonical = type_.get_canonical()
+    return canonical.get_pointee() if canonical.kind.name == "POINTER" else canonical.element_type

@@ -1,0 +1,98 @@
+"""Make a load that gives the same in every iteration once, before the loop.
+
+The compiler does so itself where no store in the loop may change the value; here nothing in the whole kernel writes there,
+which is promised to the gate. The load is only made where the loop runs at all, so that it cannot fault where it was not made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_perf_lab.gate.promises import Promises, broken_in_source
+from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Loop
+from rocm_perf_lab.hip_source.edits import indentation, line_start
+from rocm_perf_lab.hip_source.invariant_loads import Entry, InvariantLoad, entry_of, invariant_loads
+from rocm_perf_lab.hip_source.model import Construct
+
+from .proposal import Proposal, Refusal
+
+NAME = "hoist"
+_FORBIDDEN = (Construct.JUMP, Construct.INLINE_ASM, Construct.VOLATILE, Construct.UNKNOWN_CALL, Construct.INDIRECT_CALL)
+
+
+def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    """One proposal a loop, with all its loads that stay the same."""
+    for loop in kernel.all_loops():
+        loads = [] if (reason := why_not(loop)) else invariant_loads(source.device, kernel, loop)
+        entry = entry_of(source.device, kernel, loop) if loads else None
+        promises = Promises(unwritten=tuple(dict.fromkeys(load.parameter for load in loads)))
+        if not reason and not loads:
+            reason = "no load behind a const pointer is made from one address in every iteration"
+        elif loads and entry is None:
+            reason = "whether it runs at all cannot be asked before it"
+        reason = reason or broken_in_source(source, kernel.name, promises)
+        if reason:
+            yield Refusal(NAME, kernel.name, loop.span.line, reason)
+            continue
+        texts = ", ".join(load.text for load in loads)
+        yield Proposal(
+            transformation=NAME,
+            kernel=kernel.name,
+            line=loop.span.line,
+            description=f"load {texts} once, before the loop of line {loop.span.line}",
+            edits=_edits(source.text, loop, loads, entry),
+            parameters={"loads": texts},
+            promises=promises,
+        )
+
+
+def why_not(loop: Loop) -> str | None:
+    """Why this loop is left alone whatever it loads; None where it may be changed."""
+    if loop.in_macro:
+        return "it is written by a macro"
+    if loop.kind == "range-for":
+        return "it is a range-for loop"
+    return next((f"it holds a {found}" for found in loop.found if found.construct in _FORBIDDEN), None)
+
+
+def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: Entry) -> tuple[Edit, ...]:
+    names = _names(text, len(loads))
+    start, end = _before_pragmas(text, loop.span.start), _end(text, loop)
+    indent = indentation(text, loop.span.start)
+    assigned = " ".join(f"{name} = {load.text};" for name, load in zip(names, loads, strict=True))
+    if entry.condition:
+        lines = [f"{load.type} {name}{{}};" for name, load in zip(names, loads, strict=True)]
+        lines.append(f"{{ {entry.first} if ({entry.condition}) {{ {assigned} }} }}")
+    else:
+        lines = [f"const {load.type} {name} = {load.text};" for name, load in zip(names, loads, strict=True)]
+    head = "{\n" + "".join(f"{indent}{line}\n" for line in lines)
+    # Before a pragma the line's white space stands already behind what is inserted.
+    opening = head if start == line_start(text, loop.span.start) and start != loop.span.start else head + indent
+    uses = [Edit(place.start, place.end, name) for name, load in zip(names, loads, strict=True) for place in load.places]
+    return (Edit(start, start, opening), *uses, Edit(end, end, f"\n{indent}}}"))
+
+
+def _before_pragmas(text: bytes, start: int) -> int:
+    """Where something may stand before the loop: a pragma must stay right before it."""
+    place = line_start(text, start)
+    if text[place:start].strip() or not text[line_start(text, place - 1) : place].strip().startswith(b"#"):
+        return start
+    while place and text[line_start(text, place - 1) : place].strip().startswith(b"#pragma"):
+        place = line_start(text, place - 1)
+    return place
+
+
+def _end(text: bytes, loop: Loop) -> int:
+    """A statement without braces, and do-while, end with a semicolon that their extent leaves out."""
+    end = loop.span.end
+    return end if loop.kind != "do" and text[end - 1 : end] == b"}" else text.index(b";", end) + 1
+
+
+def _names(text: bytes, count: int) -> list[str]:
+    """That the source does not have yet."""
+    names, number = [], 0
+    while len(names) < count:
+        if b"hoisted%d" % number not in text:
+            names.append(f"hoisted{number}")
+        number += 1
+    return names

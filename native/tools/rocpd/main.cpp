@@ -1,8 +1,8 @@
 // rocmperf-rocpd-writer: turns the spool of a traced process into a rocpd database beside it.
 //
-//   rocmperf-rocpd-writer SPOOL                by hand, for a spool that was left behind
-//   rocmperf-rocpd-writer --after PID SPOOL    by the tracer: waits until the process is gone (descriptor 3 is the
-//                                              read end of a pipe that only it holds open)
+//   rocmperf-rocpd-writer SPOOL          by hand, for a spool that was left behind
+//   rocmperf-rocpd-writer --after PID    by the tracer: waits until the process is gone. Descriptor 3 is the read end of a
+//                                        pipe that only it holds open and that says SPOOL, if it comes to one
 //
 // SPOOL is <database>.spool. The database appears under its name only when it is whole; otherwise <database>.error
 // holds the reason why there is none. While it works, it touches <database>.partial.
@@ -47,15 +47,18 @@ void leave_family() {
 }
 
 // The end of the pipe is the end of the process, or of its interest in the pipe (a program that closes every
-// descriptor it finds); the pid descriptor, where the kernel gives one, tells the two apart.
-void wait_until_gone(int process) {
-  char byte;
-  while (read(kPipe, &byte, 1) > 0 || errno == EINTR) {
-  }
-  if (process < 0) return;
+// descriptor it finds); the pid descriptor, where the kernel gives one, tells the two apart. Returns what the pipe said.
+std::string wait_until_gone(int process) {
+  std::string said;
+  char part[4096];
+  ssize_t bytes;
+  while ((bytes = read(kPipe, part, sizeof part)) > 0 || (bytes < 0 && errno == EINTR))
+    if (bytes > 0) said.append(part, static_cast<size_t>(bytes));
+  if (process < 0) return said;
   pollfd exit_of_process{process, POLLIN, 0};
   while (poll(&exit_of_process, 1, -1) < 0 && errno == EINTR) {
   }
+  return said;
 }
 
 void sync_file(const std::string& path) {
@@ -95,22 +98,22 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is then a write error, and reported as one
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
-  const bool follow = argc == 4 && std::strcmp(argv[1], "--after") == 0;
-  if (!follow && argc != 2) {
+  if (argc != 2 && !(argc == 3 && std::strcmp(argv[1], "--after") == 0)) {
     std::fprintf(stderr, "usage: rocmperf-rocpd-writer DATABASE.spool\n");
     return 64;
   }
-  const std::string spool = argv[argc - 1];
+  std::string spool = argv[1];
+  if (argc == 3) {
+    const int process = static_cast<int>(syscall(SYS_pidfd_open, std::atoi(argv[2]), 0));
+    leave_family();
+    spool = wait_until_gone(process);
+    if (spool.empty()) return 0;  // it ended before it began to record
+  }
   if (!spool.ends_with(kSpoolSuffix)) {
     std::fprintf(stderr, "rocmperf-rocpd-writer: %s is not called <database>.spool\n", spool.c_str());
     return 64;
   }
   const std::string database = spool.substr(0, spool.size() - kSpoolSuffix.size());
-  if (follow) {
-    const int process = static_cast<int>(syscall(SYS_pidfd_open, std::atoi(argv[2]), 0));
-    leave_family();
-    wait_until_gone(process);
-  }
   try {
     convert(spool, database, now_ns());
     return 0;

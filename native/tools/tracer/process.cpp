@@ -26,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 int writer_pipe = -1;
+int writers_end = -1;  // of the same pipe
 
 std::string with_pid(std::string path) {
   const std::string pid = std::to_string(getpid());
@@ -100,17 +101,6 @@ std::string environment_json() {
 
 }  // namespace
 
-bool open_spool_for(const std::string& requested) {
-  std::error_code error_code;
-  const std::string first = fs::absolute(with_pid(requested), error_code);
-  int error = claim(first);
-  if (error == EEXIST) error = claim(second_choice(first));
-  if (error != 0)
-    std::fprintf(stderr, "rocm-perf tracer: cannot write %s.spool: %s; running without a trace\n", first.c_str(),
-                 std::strerror(error));
-  return error == 0;
-}
-
 bool start_writer() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -127,25 +117,47 @@ bool start_writer() {
 
   const std::string writer = find_writer();
   const std::string pid = std::to_string(getpid());
-  const char* arguments[] = {writer.c_str(), "--after", pid.c_str(), the_spool().path().c_str(), nullptr};
+  const char* arguments[] = {writer.c_str(), "--after", pid.c_str(), nullptr};
   char* no_environment[] = {nullptr};  // above all none of the variables that load this library
   pid_t child = 0;
   const int error = posix_spawn(&child, writer.c_str(), &files, &attributes, const_cast<char**>(arguments),
                                 no_environment);
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
-  close(ends[0]);
   // The writer leaves this process's family at once: a program that waits for all its children must not wait for it.
   if (error == 0) waitpid(child, nullptr, 0);
   if (error != 0) {
+    close(ends[0]);
     close(ends[1]);
-    unlink(the_spool().path().c_str());
     std::fprintf(stderr, "rocm-perf tracer: cannot start %s: %s; running without a trace\n", writer.c_str(),
                  std::strerror(error));
     return false;
   }
+  writers_end = ends[0];
   writer_pipe = ends[1];
   return true;
+}
+
+bool open_spool_for(const std::string& requested) {
+  std::error_code error_code;
+  const std::string first = fs::absolute(with_pid(requested), error_code);
+  int error = claim(first);
+  if (error == EEXIST) error = claim(second_choice(first));
+  if (error == 0) {
+    const std::string& path = the_spool().path();
+    if (write(writer_pipe, path.data(), path.size()) != static_cast<ssize_t>(path.size())) {
+      error = EIO;
+      unlink(path.c_str());
+    }
+  }
+  close(writers_end);  // open until here: a writer that was killed must not be this program's SIGPIPE
+  writers_end = -1;
+  if (error != 0) {
+    forget_writer();
+    std::fprintf(stderr, "rocm-perf tracer: cannot write %s.spool: %s; running without a trace\n", first.c_str(),
+                 std::strerror(error));
+  }
+  return error == 0;
 }
 
 void forget_writer() {

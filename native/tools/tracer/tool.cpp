@@ -64,7 +64,7 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable* table
   const char* path = std::getenv("ROCM_PERF_TRACE");
   if (path == nullptr || *path == '\0' || loaded) return true;
   loaded = true;
-  if (open_spool_for(path) && start_writer()) start(table);
+  if (start_writer() && open_spool_for(path)) start(table);
   return true;
 }
 

@@ -26,12 +26,12 @@ WRITER_BYTES = 48 << 20
 def peak_of_writer(database: Path, stop: threading.Event, peaks: list[int]) -> None:
     """Samples the high-water mark of the process that is writing `database`: the mark itself misses no peak."""
     while not stop.wait(0.02):
-        for status in Path("/proc").glob("[0-9]*/status"):
+        for process in Path("/proc").glob("[0-9]*"):
             try:
-                if f"{database}.spool".encode() in status.with_name("cmdline").read_bytes().split(b"\0"):
-                    peaks.append(1024 * int(re.search(r"VmHWM:\s+(\d+)", status.read_text())[1]))
+                if f"{database}.partial" in {os.readlink(fd) for fd in (process / "fd").iterdir()}:
+                    peaks.append(1024 * int(re.search(r"VmHWM:\s+(\d+)", (process / "status").read_text())[1]))
             except (OSError, TypeError):
-                continue  # it has just ended
+                continue  # it has just ended, or a file of it has just been closed
 
 
 def expected_dispatches(dispatches: int) -> Counter[tuple[int, int]]:

@@ -6,6 +6,7 @@ import click
 import jsonschema
 import pytest
 
+from rocm_perf_lab.cli import cli
 from rocm_perf_lab.mcp.tools import FOLDER, TIME_LIMIT, Tool, tools
 
 TOOLS = tools()
@@ -41,7 +42,8 @@ def test_every_property_reaches_the_command(tool: Tool):
     }
     jsonschema.validate(arguments, schema)
     words = tool.argv(arguments)[len(tool.words) :]
-    parsed = tool.command.make_context(tool.name, list(words)).params
+    top = click.Context(cli, info_name="rocm-perf", **cli.context_settings)  # a command keeps the help option that it first has
+    parsed = tool.command.make_context(tool.name, list(words), parent=top).params
     assert parsed["as_json"] is True
     for name, parameter in tool.properties.items():
         found = parsed[parameter.name]

@@ -34,14 +34,17 @@ def folder(tmp_path_factory, native_dir, rocm_perf_in) -> Path:
         f"#pragma once\n// {SECRET}\n__device__ inline float hidden(float x) {{ return x + 0; /* {SECRET} */ }}\n"
     )
     (project / "link.h").symlink_to(root / "elsewhere.h")
-    (project / "here.h").write_text("#pragma once\n#define TWICE(x) ((x) + (x))\nstruct Pair { float a, b; };\n")
+    (project / "here.h").write_text(
+        "#pragma once\n#define TWICE(x) ((x) + (x))\nstruct Pair { float a, b; };\n"
+        f"constexpr float kTable[] = {{\n{'  0.125f,' * 20}\n{('  1.5f,' * 20 + chr(10)) * 2000}}};\n"
+    )
     text = PROGRAM.read_text().replace(
         "// sums[row] =", f'#include "../elsewhere.h"\n#include "here.h"\n/* {INJECTION}*/\n// sums[row] ='
     )
-    text = text.replace("float sum = 0;", "Pair pair{0, TWICE(0.0f)};\n  float sum = hidden(pair.a + pair.b);")
+    text = text.replace("float sum = 0;", "Pair pair{0, TWICE(0.0f)};\n  float sum = hidden(pair.a + pair.b) * kTable[7] * 8;")
     (project / "program.hip").write_text(text)
-    subprocess.run([*BUILD.replace("SOURCE", "program.hip").replace("BINARY", "program").split(), "-g", "--offload-arch=gfx942"],
-                   cwd=project, check=True)  # fmt: skip
+    build = BUILD.replace("SOURCE", "program.hip").replace("BINARY", "program")
+    subprocess.run([*build.split(), "-g", "--offload-arch=gfx942"], cwd=project, check=True)
     rocm_perf_in(project, "profile", "--device", "gfx942", "--runs", "1", "-o", "run", "./program", ARGUMENT)
     return project
 
@@ -112,13 +115,18 @@ def test_the_code_is_the_kernel_and_what_it_uses(folder, found):
         assert other not in text, other
     assert found["declared_elsewhere"] == ["hidden"]
     assert all(excerpt["text"] in blocks(found["text"]) for excerpt in found["code"])
+    (table,) = [excerpt for excerpt in found["code"] if "kTable[]" in excerpt["text"]]
+    assert len(table["text"]) < 8200 and table["left_out"] > 1900
+    assert len(table["text"].splitlines()) + table["left_out"] == table["last_line"] - table["first_line"] + 1
+    assert f"the last {table['left_out']} lines are left out" in found["text"]
 
 
 @needs_hipcc
 def test_the_whole_file_or_little_of_it(folder, prompt, found):
     full, compact = prompt("--full-source"), prompt("--compact")
     assert (folder / "program.hip").read_text().rstrip("\n") in blocks(full["text"])
-    assert compact["bytes"] < found["bytes"] < full["bytes"]
+    assert any("kTable[]" in block for block in blocks(full["text"])) and "Pair pair" not in full["code"][1]["text"]
+    assert compact["bytes"] < found["bytes"]
     assert compact["tokens_estimate"] < found["tokens_estimate"] and "## Roofline" not in compact["text"]
     for one in (full, compact):
         assert "**" + found["analysis"]["bottleneck"]["name"] + "**" in one["text"] and one["rules"] == found["rules"]

@@ -41,7 +41,7 @@ JSON_FIELDS: dict[str, dict[str, str]] = {
         "analysis": "the kernel's entry of analysis.json",
         "roofline": "the kernel's entry of roofline.json; null if there is none",
         "tried": "earlier proposals: kernel, description, outcome, reason, diff, same_source",
-        "code": "excerpts: file, first_line, last_line, role (kernel, used or file), text",
+        "code": "excerpts: file, first_line, last_line, role (kernel, used or file), text, left_out lines",
         "declared_elsewhere": "names that the kernel uses from files outside the source's folder, which are not shown",
         "rules": "what an answer must be, a rule an entry",
         "text": "the prompt",

@@ -79,10 +79,11 @@ async def _follow(stream: ByteReceiveStream, content: bytearray, progress: Progr
 
 async def _stop(process: Process) -> None:
     """The command stops its program when it is told to end; whatever shares its session goes with it."""
-    if process.returncode is None:
-        process.terminate()
-        with anyio.move_on_after(_GRACE_SECONDS):
-            await process.wait()
+    if process.returncode is not None:
+        return
+    process.terminate()
+    with anyio.move_on_after(_GRACE_SECONDS):
+        await process.wait()
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()

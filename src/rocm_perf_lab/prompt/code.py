@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +12,22 @@ from rocm_perf_lab.hip_source.uses import Piece, pieces_of
 
 from .places import Places
 
+_MOST_BYTES = 8000  # of one thing that the kernel uses
+
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Whole lines of a file. file: relative to the source's folder. first_line: from 1. role: kernel, used or file."""
+    """Whole lines of a file. file: relative to the source's folder. first_line: from 1. role: kernel, used or file.
+
+    left_out: how many of the lines at the end are not in the text, because there are too many (tables of numbers, mostly).
+    """
 
     file: str
     first_line: int
     last_line: int
     role: str
     text: str
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,12 @@ class Code:
     used: tuple[Excerpt, ...]
     whole: Excerpt
     elsewhere: tuple[str, ...]
+
+    def shown(self, full_source: bool) -> tuple[Excerpt, ...]:
+        """The kernel and what it uses, or the whole file and what the kernel uses of others."""
+        if not full_source:
+            return (self.kernel, *self.used)
+        return (self.whole, *(excerpt for excerpt in self.used if excerpt.file != self.whole.file))
 
     @property
     def lines(self) -> dict[str, str]:
@@ -67,12 +80,13 @@ def code_of(source: HipSource, kernel: Kernel, places: Places) -> Code:
 
 
 def _merged(pieces: Sequence[Piece], own: Piece | None) -> list[tuple[int, int]]:
-    """Spans in order, those that touch made one; without those that the kernel's own lines hold."""
+    """Spans in order, those that touch made one unless it would be cut; without those that the kernel's own lines hold."""
     merged: list[tuple[int, int]] = []
     for piece in sorted(pieces):
         if own is not None and own.start <= piece.start and piece.end <= own.end:
             continue
-        if merged and piece.start <= merged[-1][1]:
+        fits = bool(merged) and piece.end - merged[-1][0] <= _MOST_BYTES
+        if merged and (piece.start < merged[-1][1] or (piece.start == merged[-1][1] and fits)):
             merged[-1] = (merged[-1][0], max(merged[-1][1], piece.end))
         else:
             merged.append((piece.start, piece.end))
@@ -81,5 +95,13 @@ def _merged(pieces: Sequence[Piece], own: Piece | None) -> list[tuple[int, int]]
 
 def _excerpt(file: str | None, text: bytes, start: int, end: int, role: str) -> Excerpt:
     first = text.count(b"\n", 0, start) + 1
-    shown = text[start:end].decode(errors="replace").rstrip("\n")
-    return Excerpt(file or "", first, first + shown.count("\n"), role, shown)
+    lines = text[start:end].decode(errors="replace").rstrip("\n").split("\n")
+    shown = _fitting(lines) if role == "used" else lines
+    return Excerpt(file or "", first, first + len(lines) - 1, role, "\n".join(shown), len(lines) - len(shown))
+
+
+def _fitting(lines: list[str]) -> list[str]:
+    """As many lines as fit into _MOST_BYTES, one at least, of which as much as does."""
+    sizes = itertools.accumulate(len(line.encode()) + 1 for line in lines)
+    count = max(1, sum(size <= _MOST_BYTES for size in sizes))
+    return [lines[0][:_MOST_BYTES], *lines[1:count]]

@@ -17,7 +17,6 @@ def document(context: Context, text: str, full_source: bool) -> dict[str, Any]:
     """Sections of the profile's documents keep their fields; see the user guide."""
     dag = context.reports.dag.model_dump(mode="json")
     profile = context.reports.profile
-    code = [context.code.whole] if full_source else [context.code.kernel, *context.code.used]
     return {
         "schema_version": profile.schema_version,
         "tool": profile.tool.model_dump(mode="json"),
@@ -39,7 +38,7 @@ def document(context: Context, text: str, full_source: bool) -> dict[str, Any]:
         "analysis": context.analysis.model_dump(mode="json"),
         "roofline": None if context.roof is None else context.roof.model_dump(mode="json"),
         "tried": [asdict(one) for one in context.tried],
-        "code": [asdict(excerpt) for excerpt in code],
+        "code": [asdict(excerpt) for excerpt in context.code.shown(full_source)],
         "declared_elsewhere": list(context.code.elsewhere),
         "rules": context.rules.lines(context.kernel),
         "text": text,

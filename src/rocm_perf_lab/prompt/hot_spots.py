@@ -44,7 +44,8 @@ def hot_spots(context: Context, compact: bool) -> list[str]:
 def _lines(context: Context, trace: ThreadTraceSection, most: int) -> list[str]:
     texts = context.code.lines
     return [
-        f"{words.percent(line.share):>7}  {line.waited_cycles:>10,}  {line.source}  {texts.get(line.source, '')}".rstrip()
+        f"{words.percent(line.share):>7}  {line.waited_cycles:>10,}  {line.source}  "
+        f"{words.shorten(texts.get(line.source, ''))}".rstrip()
         for line in trace.hot_lines[:most]
     ]
 

@@ -79,5 +79,6 @@ def _spread(durations: DurationsSection | None) -> list[str]:
         return []
     return [
         f"A launch takes {words.duration(durations.mean_ns)} on average, with a standard deviation of "
-        f"{words.duration(durations.stddev_ns)} (from {words.duration(durations.min_ns)} to {words.duration(durations.max_ns)})."
+        f"{words.duration(durations.stddev_ns)}: from {words.duration(durations.min_ns)} to "
+        f"{words.duration(durations.max_ns)}."
     ]

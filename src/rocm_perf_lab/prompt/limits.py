@@ -79,10 +79,11 @@ def headroom(context: Context) -> list[str]:
     if found.kernel_speedup is None:
         return [*lines, f"Not known: {words.shorten(found.reasons['kernel_speedup'])}."]
     span = words.times(found.program_speedup) if found.program_speedup else f"not known ({found.reasons['program_speedup']})"
+    least = words.duration(found.ceiling_ms * 1e6)
     return [
         *lines,
-        f"{words.times(found.kernel_speedup)} for the kernel at most, for the GPU's span {span}: its ceiling for the present work is {words.duration(found.ceiling_ms * 1e6)} ({found.binding}). "
-        f"Assumed: {found.assumption}.",
+        f"{words.times(found.kernel_speedup)} for the kernel at most, for the GPU's span {span}: its ceiling for the present "
+        f"work is {least} ({found.binding}). Assumed: {found.assumption}.",
     ]
 
 

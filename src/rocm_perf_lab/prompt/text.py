@@ -70,20 +70,19 @@ def _cut(one: Tried) -> str:
 
 
 def _code(context: Context, full_source: bool) -> list[str]:
-    code = context.code
-    if full_source:
-        return ["## Source", "", *_excerpt(code.whole, "the whole file")]
-    lines = ["## Source", "", *_excerpt(code.kernel, f"the kernel {span(context.kernel.name)}")]
-    for excerpt in code.used:
-        lines += ["", *_excerpt(excerpt, "used by it")]
-    if code.elsewhere:
-        names = ", ".join(map(span, code.elsewhere))
+    what = {"file": "the whole file", "kernel": f"the kernel {span(context.kernel.name)}", "used": "used by it"}
+    lines = ["## Source"]
+    for excerpt in context.code.shown(full_source):
+        lines += ["", *_excerpt(excerpt, what[excerpt.role])]
+    if context.code.elsewhere:
+        names = ", ".join(map(span, context.code.elsewhere))
         lines += ["", f"Declared outside the source's folder and not shown: {names}."]
     return lines
 
 
 def _excerpt(excerpt: Excerpt, what: str) -> list[str]:
-    place = f"{span(excerpt.file)}, lines {excerpt.first_line} to {excerpt.last_line}: {what}"
+    cut = f" (the last {excerpt.left_out} lines are left out)" if excerpt.left_out else ""
+    place = f"{span(excerpt.file)}, lines {excerpt.first_line} to {excerpt.last_line}: {what}{cut}"
     return [place, "", fenced(excerpt.text, "cpp")]
 
 

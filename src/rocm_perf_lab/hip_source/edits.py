@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -36,6 +37,12 @@ def indentation(source: bytes, offset: int) -> str:
     """The white space that the line holding `offset` begins with."""
     line = source[line_start(source, offset) : offset]
     return line[: len(line) - len(line.lstrip(b" \t"))].decode()
+
+
+def new_names(source: bytes, stem: str, count: int) -> list[str]:
+    """Names that the source does not have yet: stem0, stem1, ..."""
+    unused = (f"{stem}{number}" for number in itertools.count() if f"{stem}{number}".encode() not in source)
+    return list(itertools.islice(unused, count))
 
 
 def unified_diff(before: bytes, after: bytes, name: str) -> str:

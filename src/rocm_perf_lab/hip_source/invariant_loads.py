@@ -15,7 +15,7 @@ from .variables import changes, escapes
 if TYPE_CHECKING:
     from .source import TranslationUnit
 
-_LEAVES = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
+LEAVES = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
 _SOMETIMES = (*KINDS, "SWITCH_STMT", "LAMBDA_EXPR", "CXX_TRY_STMT")
 
 
@@ -47,11 +47,11 @@ def invariant_loads(unit: TranslationUnit, kernel: Kernel, loop: Loop) -> list[I
     for read in reads_in(unit, function, body):
         if _stays(unit, function, cursor, read) and not unit.cut_by_macro(path, *_extent(read.cursor)):
             groups.setdefault((unit.text_of(read.cursor), read.type, read.parameter.spelling), []).append(read)
-    exits = [c.extent.start.offset for c in cursor.walk_preorder() if c.kind.name in _LEAVES]
+    exits = [c.extent.start.offset for c in cursor.walk_preorder() if c.kind.name in LEAVES]
     return [
         InvariantLoad(*key, tuple(span_of(read.cursor) for read in reads))
         for key, reads in groups.items()
-        if any(_always(unit, read) and not any(leave < _extent(read.cursor)[0] for leave in exits) for read in reads)
+        if any(always_evaluated(unit, read) and not any(leave < _extent(read.cursor)[0] for leave in exits) for read in reads)
     ]
 
 
@@ -90,7 +90,7 @@ def _stays(unit: TranslationUnit, function: Any, loop: Any, read: Read) -> bool:
     )
 
 
-def _always(unit: TranslationUnit, read: Read) -> bool:
+def always_evaluated(unit: TranslationUnit, read: Read) -> bool:
     """Whether it is evaluated whenever the body is."""
     below = read.cursor
     for ancestor in reversed(read.ancestors):

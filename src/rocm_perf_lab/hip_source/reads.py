@@ -75,7 +75,7 @@ class _Search:
             return None
         if cursor.type.get_canonical().kind.name not in _SCALARS or cursor.type.is_volatile_qualified():
             return None
-        if not all(is_pure(self._unit, operand) for operand in operands) or self._is_place(ancestors[-1]):
+        if not all(is_pure(self._unit, operand) for operand in operands) or (ancestors and self._is_place(ancestors[-1])):
             return None
         root = self._root(operands[0])
         if root is None:

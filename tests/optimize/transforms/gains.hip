@@ -54,6 +54,15 @@ __global__ void lines(const float* offset, const float* slope, float* out, int r
   for (int row = 0; row < rows; ++row) out[row * width + column] = offset[column] + row * slope[column];
 }
 
+// vector. As far as the compiler knows, each store may change the next element that is loaded: it makes four loads, one by one.
+__global__ void quads(const float* in, float* out, float weight) {
+  const int i = (block() * kThreads + lane()) * 4;
+  out[i] = in[i] * weight;
+  out[i + 1] = in[i + 1] + weight;
+  out[i + 2] = in[i + 2] - weight;
+  out[i + 3] = weight / in[i + 3];
+}
+
 template <typename T>
 T* device_array(const T* content, int count) {
   void* array;
@@ -81,4 +90,6 @@ int main() {
   print("scaled", out, 1 << 16);
   lines<<<4, kThreads>>>(in, device_array(numbers + 5000, 1024), out, 64, 1024);
   print("lines", out, 1 << 16);
+  quads<<<64, kThreads>>>(in, out, 0.75f);
+  print("quads", out, 1 << 16);
 }

@@ -17,6 +17,7 @@ from rocm_perf_lab.optimize.transforms import BY_NAME, Proposal
 
 PROGRAM = Path(__file__).with_name("gains.hip")
 COMMAND = ("hipcc", "-O3", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
+GAINS = {"lds_padding": "transpose", "restrict": "scaled", "hoist": "lines", "vector": "quads"}
 OPTIONS = GateOptions(equivalence=EquivalenceOptions(level="sampled", device="gfx942"))
 
 
@@ -29,7 +30,7 @@ def program(native_dir, tmp_path_factory):
     return folder / "gains"
 
 
-@pytest.mark.parametrize("name, kernel", [("lds_padding", "transpose"), ("restrict", "scaled"), ("hoist", "lines")])
+@pytest.mark.parametrize("name, kernel", GAINS.items())
 def test_the_gate_accepts_it_and_sees_it_gain(program, tmp_path, name, kernel):
     source = read(PROGRAM, COMMAND)
     proposal = next(p for p in BY_NAME[name](source, source.kernel(kernel), (4,)) if isinstance(p, Proposal))

@@ -6,10 +6,10 @@ proposes keeps results bit-identical in its author's mind; whether it does is fo
 
 from __future__ import annotations
 
-from . import batch, hoist, lds_padding, restrict, unroll
+from . import batch, hoist, lds_padding, restrict, unroll, vector
 from .proposal import Proposal, Refusal, Transformation
 
-_ALL = (unroll, batch, lds_padding, restrict, hoist)
+_ALL = (unroll, batch, lds_padding, restrict, hoist, vector)
 BY_NAME: dict[str, Transformation] = {module.NAME: module.propose for module in _ALL}
 
 __all__ = ["BY_NAME", "Proposal", "Refusal", "Transformation"]

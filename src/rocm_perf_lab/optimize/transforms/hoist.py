@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rocm_perf_lab.gate.promises import Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Loop
-from rocm_perf_lab.hip_source.edits import indentation, line_start
+from rocm_perf_lab.hip_source.edits import indentation, line_start, new_names
 from rocm_perf_lab.hip_source.invariant_loads import Entry, InvariantLoad, entry_of, invariant_loads
 from rocm_perf_lab.hip_source.model import Construct
 
@@ -56,7 +56,7 @@ def why_not(loop: Loop) -> str | None:
 
 
 def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: Entry) -> tuple[Edit, ...]:
-    names = _names(text, len(loads))
+    names = new_names(text, "hoisted", len(loads))
     start, end = _before_pragmas(text, loop.span.start), _end(text, loop)
     indent = indentation(text, loop.span.start)
     assigned = " ".join(f"{name} = {load.text};" for name, load in zip(names, loads, strict=True))
@@ -86,13 +86,3 @@ def _end(text: bytes, loop: Loop) -> int:
     """A statement without braces, and do-while, end with a semicolon that their extent leaves out."""
     end = loop.span.end
     return end if loop.kind != "do" and text[end - 1 : end] == b"}" else text.index(b";", end) + 1
-
-
-def _names(text: bytes, count: int) -> list[str]:
-    """That the source does not have yet."""
-    names, number = [], 0
-    while len(names) < count:
-        if b"hoisted%d" % number not in text:
-            names.append(f"hoisted{number}")
-        number += 1
-    return names

@@ -1,0 +1,160 @@
+"""Loads of neighbouring elements in one block of statements, each of them made whenever the block is run to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from . import libclang
+from .invariant_loads import LEAVES, always_evaluated
+from .kernels import function_of, span_of
+from .model import Kernel, Span
+from .reads import Read, reads_in
+from .variables import changes, escapes
+
+if TYPE_CHECKING:
+    from .source import TranslationUnit
+
+_WIDE_INTEGERS = ("LONG", "ULONG", "LONGLONG", "ULONGLONG")
+_NO_ELEMENTS = ("BOOL", "VECTOR", "EXTVECTOR")  # vectors of bool are bits
+_ENDS = ("CASE_STMT", "DEFAULT_STMT", "LABEL_STMT")
+
+
+@dataclass(frozen=True)
+class ContiguousLoads:
+    """`base[index + first]`, `base[index + first + 1]`, ... of one block.
+
+    first_element: text of the first of them; before: where the first statement that has one begins. type, bytes: of an
+    element. places: of each element in order, where it stands. parameter: the pointer it is read behind.
+    """
+
+    first_element: str
+    before: Span
+    type: str
+    bytes: int
+    parameter: str
+    places: tuple[tuple[Span, ...], ...]
+
+
+@dataclass
+class _Group:
+    """Loads that differ in a constant alone, while nothing changed what their address is made of."""
+
+    before: Any
+    parameter: str
+    type: Any
+    variables: tuple[Any, ...]
+    texts: dict[int, str] = field(default_factory=dict)
+    places: dict[int, list[Span]] = field(default_factory=dict)
+
+
+def contiguous_loads(unit: TranslationUnit, kernel: Kernel) -> Iterator[list[ContiguousLoads]]:
+    """The runs of at least two elements of every block that has some."""
+    function = function_of(unit, kernel)
+    for cursor in function.walk_preorder():
+        if cursor.kind == unit.bindings.CursorKind.COMPOUND_STMT:
+            runs = [run for group in _Block(unit, function).groups(cursor) for run in _runs(group)]
+            if runs:
+                yield runs
+
+
+class _Block:
+    def __init__(self, unit: TranslationUnit, function: Any):
+        self._unit, self._function = unit, function
+        self._open: dict[tuple, _Group] = {}
+        self._closed: list[_Group] = []
+
+    def groups(self, block: Any) -> list[_Group]:
+        path = str(self._unit.path)
+        for statement in block.get_children():
+            in_macro = self._unit.cut_by_macro(path, statement.extent.start.offset, statement.extent.end.offset)
+            ends = any(c.kind.name in (*LEAVES, *_ENDS) for c in statement.walk_preorder())
+            self._close(lambda group, by=statement: any(changes(by, v, self._unit.bindings) for v in group.variables))
+            if not ends and not in_macro:
+                self._take(statement)
+            if ends:
+                self._close(lambda group: True)
+        self._close(lambda group: True)
+        return self._closed
+
+    def _close(self, which) -> None:
+        for key in [key for key, group in self._open.items() if which(group)]:
+            self._closed.append(self._open.pop(key))
+
+    def _take(self, statement: Any) -> None:
+        start, end = statement.extent.start.offset, statement.extent.end.offset
+        for read in reads_in(self._unit, self._function, statement):
+            place = self._constant_part(read)
+            if place is None or not always_evaluated(self._unit, read) or not self._is_steady(read, statement):
+                continue
+            if any(start <= variable.extent.start.offset < end for variable in read.variables):
+                continue  # declared by the statement itself
+            base, index, offset = place
+            key = (read.parameter.spelling, base, index, read.type)
+            group = self._open.get(key)
+            if group is None:
+                group = _Group(statement, read.parameter.spelling, read.cursor.type, read.variables)
+                self._open[key] = group
+            group.texts.setdefault(offset, self._unit.text_of(read.cursor))
+            group.places.setdefault(offset, []).append(span_of(read.cursor))
+
+    def _is_steady(self, read: Read, statement: Any) -> bool:
+        """Whether the statement, and nobody by another name, changes what the address is made of."""
+        bindings = self._unit.bindings
+        extent = read.cursor.extent
+        return not self._unit.cut_by_macro(str(self._unit.path), extent.start.offset, extent.end.offset) and not any(
+            changes(statement, v, bindings) or escapes(self._function, v, bindings) for v in read.variables
+        )
+
+    def _constant_part(self, read: Read) -> tuple[str, str, int] | None:
+        """(base, what is added to it besides a constant, the constant); None where the sum may wrap around."""
+        kinds, bindings = self._unit.bindings.CursorKind, self._unit.bindings
+        if read.cursor.kind != kinds.ARRAY_SUBSCRIPT_EXPR:
+            return None
+        base, index = read.cursor.get_children()
+        index = _plain(index, kinds)
+        if (value := libclang.integer_value(bindings, index)) is not None:
+            return self._unit.text_of(base), "", value
+        rest, offset = index, 0
+        if index.kind == kinds.BINARY_OPERATOR and libclang.operator(bindings, index) in ("+", "-"):
+            left, right = index.get_children()
+            value = libclang.integer_value(bindings, right)
+            if value is not None:
+                rest, offset = _plain(left, kinds), value if libclang.operator(bindings, index) == "+" else -value
+        kind = index.type.get_canonical().kind.name
+        return (self._unit.text_of(base), self._unit.text_of(rest), offset) if kind in ("INT", *_WIDE_INTEGERS) else None
+
+
+def _plain(expression: Any, kinds: Any) -> Any:
+    while expression.kind in (kinds.UNEXPOSED_EXPR, kinds.PAREN_EXPR):
+        inner = next(expression.get_children(), None)
+        if inner is None:
+            break
+        expression = inner
+    return expression
+
+
+def _runs(group: _Group) -> Iterator[ContiguousLoads]:
+    """Of power-of-two lengths up to 16 bytes, from the lowest offset up."""
+    size, offsets = group.type.get_size(), sorted(group.places)
+    if size <= 0 or size & (size - 1) or group.type.get_canonical().kind.name in _NO_ELEMENTS:
+        return
+    while offsets:
+        run = next((offsets[:n] for n in (16, 8, 4, 2) if n * size <= 16 and _is_run(offsets[:n], n)), None)
+        if run is None:
+            offsets = offsets[1:]
+            continue
+        yield ContiguousLoads(
+            first_element=group.texts[run[0]],
+            before=span_of(group.before),
+            type=group.type.spelling.removeprefix("const "),
+            bytes=size,
+            parameter=group.parameter,
+            places=tuple(tuple(group.places[offset]) for offset in run),
+        )
+        offsets = offsets[len(run) :]
+
+
+def _is_run(offsets: list[int], length: int) -> bool:
+    return len(offsets) == length and offsets[-1] - offsets[0] == length - 1

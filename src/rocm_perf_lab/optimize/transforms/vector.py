@@ -1,0 +1,61 @@
+"""Load neighbouring elements of a block of statements as one vector, before its first statement that has one.
+
+The compiler does so itself where no store stands between the loads; here nothing in the whole kernel writes there, which is
+promised to the gate. No element is loaded that was not before. The vector has an element's alignment, so that the compiler
+chooses instructions that need no more, and no guard is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_perf_lab.gate.promises import Promises, broken_in_source
+from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
+from rocm_perf_lab.hip_source.contiguous_loads import ContiguousLoads, contiguous_loads
+from rocm_perf_lab.hip_source.edits import indentation, new_names
+
+from .proposal import Proposal, Refusal
+
+NAME = "vector"
+
+
+def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    """One proposal a block, with all that can be loaded so in it."""
+    found = False
+    for runs in contiguous_loads(source.device, kernel):
+        found = True
+        promises = Promises(unwritten=tuple(dict.fromkeys(run.parameter for run in runs)))
+        line = runs[0].before.line
+        if reason := broken_in_source(source, kernel.name, promises):
+            yield Refusal(NAME, kernel.name, line, reason)
+            continue
+        firsts = ", ".join(f"{len(run.places)} elements from {run.first_element}" for run in runs)
+        yield Proposal(
+            transformation=NAME,
+            kernel=kernel.name,
+            line=line,
+            description=f"load {firsts} at once (line {line})",
+            edits=tuple(_edits(source.text, runs)),
+            parameters={"elements": sum(len(run.places) for run in runs), "vectors": len(runs)},
+            promises=promises,
+        )
+    if not found:
+        reason = "no block of statements loads neighbouring elements behind a const pointer"
+        yield Refusal(NAME, kernel.name, kernel.span.line, reason)
+
+
+def _edits(text: bytes, runs: list[ContiguousLoads]) -> Iterator[Edit]:
+    before: dict[int, list[str]] = {}
+    for run, name in zip(runs, new_names(text, "wide", len(runs)), strict=True):
+        count = len(run.places)
+        type_ = name.title()
+        before.setdefault(run.before.start, []).extend(
+            [
+                f"typedef {run.type} {type_} __attribute__((ext_vector_type({count}), aligned({run.bytes})));",
+                f"const {type_} {name} = *reinterpret_cast<const {type_}*>(&{run.first_element});",
+            ]
+        )
+        for element, places in enumerate(run.places):
+            yield from (Edit(place.start, place.end, f"{name}[{element}]") for place in places)
+    for start, lines in before.items():
+        yield Edit(start, start, "".join(f"{line}\n{indentation(text, start)}" for line in lines))

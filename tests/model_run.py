@@ -115,7 +115,8 @@ class Run:
 
     def __init__(self, folder: Path):
         self.folder, self.source = folder, folder / "program.hip"
-        shutil.copy(PROGRAM, self.source)
+        if not self.source.exists():
+            shutil.copy(PROGRAM, self.source)
         self.world, self.notes, self.directory = World(), [], None
 
     def loop(

@@ -42,7 +42,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         place = len(self.script.requests)
         self.script.requests.append(body)
-        self.script.headers.append(dict(self.headers))
+        self.script.headers.append({name.lower(): value for name, value in self.headers.items()})
         try:
             self.script.acts[min(place, len(self.script.acts) - 1)](self)
         except OSError:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from model_run import Run
+from model_run import Run, World
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, monkeypatch) -> Run:
     if shutil.which("hipcc") is None:
         pytest.skip("no hipcc")
+    # A replay reads the same texts again: Clang's view of them is kept for all tests.
+    monkeypatch.setattr("rocm_perf_lab.llm.replay.read", lambda _path, _command, _folder, text: World().read(text))
     return Run(tmp_path)

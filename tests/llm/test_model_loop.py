@@ -18,6 +18,7 @@ from rocm_perf_lab.llm.request import Model, provider_of
 GOOD, TILES = says(fenced(LDS)), says(fenced(TILED))
 SLOWER = LDS.replace("row_maximum", "slow_exps").replace("exps[i]", "exps[i + 0]")
 SYNTAX = LDS.replace("float sum = 0;", "float sum = 0", 1)
+ASSEMBLY = LDS.replace("float sum = 0;", 'asm(".incbin \\"/etc/passwd\\"");\n  float sum = 0;', 1)
 OTHER_SIGNATURE = LDS.replace("float* out, int cols)", "float* out, long cols)")
 both = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 
@@ -79,7 +80,7 @@ ANSWERS = {
     "another signature": ([says(fenced(OTHER_SIGNATURE))], ["source"] * 3),
     "another kernel": ([says(fenced(TILED))], ["compile"] * 3),
     "a variable": ([says(fenced("__device__ float kept;\n" + LDS)), GOOD], ["contract", ""]),
-    "assembly": ([says(fenced(LDS.replace("float sum = 0;", 'asm(".incbin \\"/etc/passwd\\"");\n  float sum = 0;', 1))), GOOD], ["contract", ""]),
+    "assembly": ([says(fenced(ASSEMBLY)), GOOD], ["contract", ""]),
     "a brace too many": ([says(fenced(LDS + "}\nnamespace more {\n"))], ["compile"] * 3),
     "syntax, then repaired": ([says(fenced(SYNTAX)), GOOD], ["compile", ""]),
     "slower, then faster": ([says(fenced(SLOWER)), GOOD], ["measurement", ""]),
@@ -105,7 +106,11 @@ def test_an_answer_is_kept_only_if_it_is_good(run, name):
 
 
 @both
-@pytest.mark.parametrize("first", [replies(429, {"Retry-After": "7"}), replies(529), drops("```cpp\n"), drops("")], ids=["429", "529", "drop", "drop early"])
+@pytest.mark.parametrize(
+    "first",
+    [replies(429, {"Retry-After": "7"}), replies(529), drops("```cpp\n"), drops("")],
+    ids=["429", "529", "drop", "drop early"],
+)
 def test_what_passes_is_waited_for(run, provider, first):
     with Server([first, first, GOOD]) as server:
         outcome, error = asked(run, server, provider)
@@ -203,7 +208,10 @@ def test_a_journal_that_was_changed_is_found_out(run):
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_fastest_of_several_candidates_is_kept(run, workers):
-    texts = [LDS.replace("exps[i]", "slow_exps[i]").replace("exps[256]", "slow_exps[256]").replace("exps[k]", "slow_exps[k]"), LDS, "nothing"]
+    slower = LDS
+    for use in ("[i]", "[256]", "[k]"):
+        slower = slower.replace(f"exps{use}", f"slow_exps{use}")
+    texts = [slower, LDS, "nothing"]
     run.world.times = {"softmax_naive": {"": 80.0, "slow_exps": 60.0, " exps[i]": 8.0}, "gemm_naive": {"": 20.0, "tile_a": 5.0}}
     with Server([says(fenced(text)) for text in texts] + [says("no")]) as server:
         outcome, error = asked(run, server, candidates=3, workers=workers)

@@ -125,7 +125,7 @@ def provider_of(model: Model, keys: Mapping[str, Key]) -> Provider:
         if model.base_url is not None:
             raise UsageError("--base-url has no meaning for --provider command", "leave it out")
         return Command(model.name, model.timeout)
-    http.sdk(model.provider)
+    http.required_sdk(model.provider)
     key = keys.get(model.provider)
     kind, hosted = {
         "openai": (openai_compatible.OpenAICompatible, openai_compatible.HOSTED),

@@ -27,7 +27,8 @@ class Anthropic:
         return http.with_or_without_temperature(lambda body: self._asked(messages, progress, body), self.temperature)
 
     def _asked(self, messages: Sequence[Message], progress: Progress, body: dict[str, float]) -> Answer:
-        anthropic = http.sdk("anthropic")
+        import anthropic
+
         key = http.required(self.key, "anthropic")
         with http.errors_told(anthropic, self.place, self.timeout), http.client(anthropic, self.timeout) as client:
             api = anthropic.Anthropic(api_key=key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout)

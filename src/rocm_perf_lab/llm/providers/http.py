@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import email.utils
+import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -22,16 +23,10 @@ _LONGEST_MESSAGE = 300  # characters of what a server says
 _BUSY = (408, 409, 425, 429)
 
 
-def sdk(name: str) -> ModuleType:
-    """The SDK. Raises UnavailableError that names the extra."""
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise UnavailableError(
-            f"the Python package {name} is not installed", "install it: pip install 'rocm-perf-lab[llm]'"
-        ) from error
+def required_sdk(name: str) -> None:
+    """Raises UnavailableError that names the extra. Importing it takes a second or two, and is left for the first question."""
+    if importlib.util.find_spec(name) is None:
+        raise UnavailableError(f"the Python package {name} is not installed", "install it: pip install 'rocm-perf-lab[llm]'")
 
 
 def endpoint(base_url: str | None, default: str) -> str:

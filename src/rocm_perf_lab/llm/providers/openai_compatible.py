@@ -27,7 +27,8 @@ class OpenAICompatible:
         return http.with_or_without_temperature(lambda body: self._asked(messages, progress, body), self.temperature)
 
     def _asked(self, messages: Sequence[Message], progress: Progress, body: dict[str, float]) -> Answer:
-        openai = http.sdk("openai")
+        import openai
+
         key = self.key.value if self.key else (http.required(None, "openai") if self.place == HOSTED else "none")
         # Servers of one's own may not know the name that the hosted one has moved on to.
         limit = "max_completion_tokens" if self.place == HOSTED else "max_tokens"

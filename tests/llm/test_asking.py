@@ -1,0 +1,142 @@
+"""Consent, cost, and runs that are killed: a provider that answers from a table, no HTTP."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from model_run import LDS, PROGRAM, TILED, Run, fenced
+from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.llm.budget import Budget, UnsentError, listed_price, per_million
+from rocm_perf_lab.llm.providers import Answer, Message
+from rocm_perf_lab.llm.providers.openai_compatible import HOSTED
+from rocm_perf_lab.llm.replay import replay_journal
+from rocm_perf_lab.llm.request import Model
+
+
+class Speaker:
+    """Knows both rewrites. tokens: that it says an answer took."""
+
+    place = "the table"
+
+    def __init__(self, tokens=(1000, 500)):
+        self.asked, self.tokens = [], tokens
+
+    def ask(self, messages, progress):
+        self.asked.append(messages)
+        code = LDS if "Make softmax_naive faster" in messages[1].text else TILED
+        return Answer(fenced(code), "table", *self.tokens)
+
+
+def test_nothing_is_sent_that_was_not_seen(run):
+    seen = []
+
+    def consent(place, messages):
+        seen.append((place, tuple(messages)))
+        if len(seen) == 2:
+            raise UnsentError("declined", "the user did not want the question sent")
+
+    speaker = Speaker()
+    outcome = run.loop(speaker, consent=consent, max_iterations=3).optimize()
+    assert [tuple(messages) for messages in speaker.asked] == [messages for _, messages in seen[:1]]
+    assert (
+        outcome.stop.reason == "declined" and LDS.strip() in run.source.read_text() and len(outcome.optimized.iterations) == 1
+    )
+    replayed = replay_journal(run.directory, lambda _: None)
+    assert replayed.stop == outcome.stop and replayed.optimized.final_ms == outcome.optimized.final_ms
+
+
+def test_what_the_user_does_not_keep_is_not_written(run):
+    outcome = run.loop(Speaker(), approve=lambda _judged: False, max_iterations=3).optimize()
+    assert not run.changed and not outcome.optimized.accepted and outcome.stop.reason == "repeated failure"
+
+
+def test_questions_stop_before_they_could_cost_too_much(run):
+    """An answer costs 2 dollars, and could cost 3."""
+    for most, reason, asked in ((6.0, "no headroom", 2), (4.0, "budget", 1), (2.9, "budget", 0)):
+        speaker = Speaker(tokens=(0, 1000))
+        model = Model("openai", "m", price=(0.0, 2000.0), max_cost=most, max_tokens=1500)
+        outcome = run.loop(speaker, model=model, in_place=False, max_iterations=3).optimize()
+        assert (outcome.stop.reason, len(speaker.asked)) == (reason, asked)
+        assert outcome.budget.spent == outcome.document()["cost_usd"] == 2.0 * asked
+        assert replay_journal(run.directory, lambda _: None).document()["cost_usd"] == 2.0 * asked
+
+
+def test_costs_add_up_and_what_is_unknown_stays_so():
+    budget = Budget(per_million((3.0, 15.0)), 1.0, 1000)
+    reserved = budget.reserve([Message("user", "x" * 3500)])
+    assert (1000 * 3 + 1000 * 15) / 1e6 < reserved < (2000 * 3 + 1000 * 15) / 1e6
+    assert budget.pay(Answer("a", "m", 1000, 100), reserved) == pytest.approx((3000 + 1500) / 1e6)
+    assert budget.pay(Answer("a", "m", 1000, 100, cost=0.5), 0.0) == 0.5
+    with pytest.raises(UnsentError, match="0.4955 are left"):
+        Budget.reserve(budget, [Message("user", "x" * 600_000)])
+    assert budget.pay(None, 0.01) == 0.01 and budget.input_tokens is None and budget.spent == pytest.approx(0.5145)
+    unknown = Budget(None, None, 1000)
+    assert unknown.pay(Answer("a", "m", 1, 1), unknown.reserve([Message("user", "x")])) is None and unknown.spent is None
+    with pytest.raises(UsageError, match="--price"):
+        Budget(None, 1.0, 1000)
+
+
+def test_hosted_prices_are_listed_and_others_are_not():
+    pytest.importorskip("genai_prices")
+    price = listed_price("openai", HOSTED, "gpt-4o")
+    assert price(1_000_000, 0) > 0 and price(0, 1_000_000) > price(1_000_000, 0)
+    assert listed_price("openai", HOSTED, "no such model") is None
+    assert listed_price("openai", "http://localhost/v1", "gpt-4o") is None
+
+
+def started(folder, deadline: int) -> int:
+    """One run in a process that kills itself before the deadline-th durable step; its number of steps, or -9."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # libraries of the parent have threads, whose locks the child could wait for
+        steps = 0
+
+        def counted(function):
+            def call(*arguments, **options):
+                nonlocal steps
+                steps += 1
+                if steps == deadline:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return function(*arguments, **options)
+
+            return call
+
+        try:
+            for name in ("fsync", "replace", "fchmod"):
+                setattr(os, name, counted(getattr(os, name)))
+            Run(folder).loop(Speaker(), max_iterations=3).optimize()
+            os.write(writer, b"%d" % steps)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    status = os.waitpid(child, 0)[1]
+    with os.fdopen(reader, "rb") as pipe:
+        text = pipe.read()
+    return -9 if os.WIFSIGNALED(status) else int(text)
+
+
+def test_a_killed_run_leaves_whole_files_and_asks_for_nothing_twice(run, tmp_path):
+    run.loop(Speaker(), max_iterations=3).optimize()  # reads all sources in this process, for its children
+    original, final = PROGRAM.read_text(), run.source.read_text()
+    middle = next(path for path in run.directory.glob("accepted-1*")).read_text()
+    (tmp_path / "count").mkdir()
+    count = started(tmp_path / "count", 0)
+    assert count > 40
+    for deadline in range(1, count + 1, 8):
+        place = tmp_path / str(deadline)
+        place.mkdir()
+        assert started(place, deadline) == -9
+        assert (place / "program.hip").read_text() in (original, middle, final)
+        again, speaker = Run(place), Speaker()
+        text = (place / "runs" / "run-0001" / "journal.jsonl").read_text()
+        if '"event": "end"' in text:
+            continue
+        begun = '"event": "begin"' in text
+        outcome = again.loop(speaker, resume=begun, max_iterations=3).optimize()
+        assert again.source.read_text() == final and outcome.optimized.final_ms == 13.0
+        assert len(speaker.asked) == 2 - (text.count('"event": "response"') if begun else 0)
+        replay_journal(again.directory, lambda _: None)

@@ -1,0 +1,93 @@
+"""A program as the proposer: what it reads, what it prints, and every way in which it does not."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+
+import pytest
+
+from model_run import KEY, LDS, fenced
+from rocm_perf_lab.errors import ModelError, UsageError
+from rocm_perf_lab.llm.keys import take_keys
+from rocm_perf_lab.llm.providers import Message
+from rocm_perf_lab.llm.providers.command import Command
+from rocm_perf_lab.llm.providers.protocol import TooLong
+from rocm_perf_lab.llm.request import Model
+
+QUESTION = [Message("system", "rules"), Message("user", "make it fast")]
+
+
+def python(code: str, timeout: float = 60.0) -> Command:
+    return Command(shlex.join([sys.executable, "-c", code]), timeout)
+
+
+def ask(command: Command, messages=QUESTION) -> str:
+    return command.ask(messages, lambda _: None).text
+
+
+def test_it_reads_the_question_and_prints_the_answer():
+    echo = python("import sys; print(sys.stdin.read().upper(), end='é')")
+    assert ask(echo) == "RULES\n\nMAKE IT FAST\né"
+    again = ask(echo, [*QUESTION, Message("assistant", "so"), Message("user", "no")])
+    assert (
+        again.startswith("=== INSTRUCTIONS ===\n\nRULES\n\n=== QUESTION ===") and "=== YOUR EARLIER ANSWER ===\n\nSO" in again
+    )
+
+
+def test_it_has_no_keys(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    take_keys(os.environ)
+    assert KEY not in ask(python("import os; print(dict(os.environ))"))
+
+
+@pytest.mark.parametrize(
+    "command, error, words",
+    [
+        (python("import sys; sys.exit('no credit left')"), ModelError, "ended with status 1: no credit left"),
+        (python("import os; os.kill(os.getpid(), 9)"), ModelError, "ended with status -9"),
+        (Command("/no/such/program", 9), ModelError, "cannot be run (No such file or directory)"),
+        (Command("", 9), ModelError, "cannot be run"),
+        (Command("'", 9), UsageError, "balance its quotes"),
+        (python("while True: print('x' * 65536)"), TooLong, "longer than 256 KiB"),
+        (python("import time; print('wait'); time.sleep(99)", 1.0), ModelError, "did not answer and end within 1 s"),
+        (python("import os, time; os.close(1); time.sleep(99)", 1.0), ModelError, "did not answer and end within 1 s"),
+    ],
+)
+def test_what_goes_wrong_is_named(command, error, words):
+    with pytest.raises(error) as caught:
+        ask(command)
+    assert words in str(caught.value)
+
+
+def test_nothing_of_it_is_left(tmp_path):
+    """Neither it nor what it started outlives the answer."""
+    start = f"subprocess.Popen(['sleep', '98765'], stdout=open({str(tmp_path / 'f')!r}, 'w'))"
+    code = f"import subprocess; {start}; print('done')"
+    assert ask(python(code)) == "done\n"
+    deadline = time.monotonic() + 30
+    while (left := sleepers()) and time.monotonic() < deadline:
+        time.sleep(0.05)  # it has been killed, and is on its way
+    assert not left
+
+
+def sleepers() -> list[str]:
+    found = []
+    for process in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{process}/cmdline", "rb") as file:
+                if file.read() == b"sleep\x0098765\0":
+                    found.append(process)
+        except OSError:
+            continue
+    return found
+
+
+def test_a_program_can_propose(run, tmp_path):
+    (tmp_path / "answer").write_text(fenced(LDS))
+    model = Model("command", shlex.join([sys.executable, "-c", f"print(open({str(tmp_path / 'answer')!r}).read())"]))
+    outcome = run.asking(model, max_iterations=1).optimize()
+    assert outcome.optimized.accepted and outcome.document()["tokens"] == {"input": None, "output": None}
+    assert outcome.document()["reasons"].keys() == {"cost_usd", "tokens"}

@@ -1,0 +1,45 @@
+"""What leaves the machine or reaches the journal has no secrets; the compiler here is the real one."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.llm.keys import Key, take_keys
+from rocm_perf_lab.llm.redact import Redactor
+from rocm_perf_lab.optimize.compile import complaint
+
+
+def test_keys_leave_the_environment_and_do_not_show():
+    environment = {"OPENAI_API_KEY": " sk-1 \n", "ANTHROPIC_API_KEY": "", "HOME": "/root"}
+    keys = take_keys(environment)
+    assert environment == {"HOME": "/root"} and list(keys) == ["openai"] and keys["openai"].value == "sk-1"
+    assert "sk-1" not in repr(keys) + str(keys["openai"]) + f"{keys}"
+
+
+def test_values_of_variables_are_named_instead_unless_the_user_told_them():
+    environment = {"TOKEN": "abcdefgh12345678", "PREFIX": "abcdefgh", "SHORT": "1234567", "KERNEL": "softmax_naive"}
+    redactor = Redactor(Path("/work/app"), [Key("k1"), Key("k1-long")], environment, known="void softmax_naive(float*)")
+    said = "k1-long k1 abcdefgh12345678 abcdefgh 1234567 softmax_naive /work/app/a.hip:3 /usr/lib/secret/b.h:4"
+    assert redactor.text(said) == "*** *** [value of TOKEN] [value of PREFIX] 1234567 softmax_naive a.hip:3 b.h:4"
+    assert redactor.document({"a": [said, 1, None]}) == {"a": [redactor.text(said), 1, None]}
+
+
+@pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+def test_of_a_compilers_words_only_those_about_the_source_stay(tmp_path):
+    """Files that the user's own source includes are quoted in errors, too."""
+    outside, folder = tmp_path / "outside", tmp_path / "project"
+    outside.mkdir(), folder.mkdir()
+    (outside / "header.h").write_text("template <typename T> int canary(T x) { return x.canary_member; } // canary comment\n")
+    source = folder / "a.hip"
+    text = '#include "header.h"\n__attribute__((global)) void k(int* p) {\n  p[0] = canary(p);\n  p[1] = wrong_name;\n}\n'
+    source.write_text(text)
+    words = complaint(read(source, ("hipcc", "-nogpuinc", f"-I{outside}"), folder, text.encode()), "gfx942")
+    assert "canary comment" in words and "wrong_name" in words
+    kept = Redactor(folder).compiler_words(words, "a.hip")
+    assert "use of undeclared identifier 'wrong_name'" in kept and "p[1] = wrong_name" in kept and "a.hip:4" in kept
+    assert "canary comment" not in kept and "canary_member" not in kept and str(tmp_path) not in kept
+    assert "lines about other files left out" in kept and "rocm-perf-build" not in kept

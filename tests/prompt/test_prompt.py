@@ -46,6 +46,8 @@ def folder(tmp_path_factory, native_dir, rocm_perf_in) -> Path:
     build = BUILD.replace("SOURCE", "program.hip").replace("BINARY", "program")
     subprocess.run([*build.split(), "-g", "--offload-arch=gfx942"], cwd=project, check=True)
     rocm_perf_in(project, "profile", "--device", "gfx942", "--runs", "1", "-o", "run", "./program", ARGUMENT)
+    (project / "broken").mkdir()
+    (project / "broken" / "profile.json").write_text('{"schema_version": "1.0", "unknown": 1}')
     return project
 
 
@@ -97,6 +99,7 @@ def test_figures_are_those_of_the_profile(folder, found):
     assert f"at most {symbol['speedup_ceiling']:.2f}x shorter" in text
     assert "MODELLED: no GPU ran this" in text and found["timing"] == "modelled"
     assert f"{kernel['occupancy']['resident_waves_per_cu']} of {kernel['occupancy']['max_waves_per_cu']} waves" in text
+    assert "a grid of 128x1x1 threads in workgroups of 64x1x1" in text
     hot = kernel["thread_trace"] and kernel["thread_trace"]["hot_instructions"]
     assert not hot or hot[0]["isa"] in text
 
@@ -195,6 +198,7 @@ def test_from_a_program_to_its_prompt(folder, rocm_perf_in):
     "options, code, told",
     [
         (["--profile", "nowhere", "program.hip", "./program"], 66, "nowhere/profile.json"),
+        (["--profile", "broken", "program.hip", "./program"], 65, "broken/profile.json"),
         (["--profile", "run", "--kernel", "none_of_these", "program.hip", "./program"], 2, "it has"),
         (["--profile", "run", "here.h"], 43, "here.h"),
         (["--profile", "run", "none.hip", "./program"], 66, "none.hip"),

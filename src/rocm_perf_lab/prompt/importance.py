@@ -47,18 +47,15 @@ def why_this_kernel(context: Context) -> list[str]:
 
 
 def _launches(context: Context) -> str:
-    analysis, selected = context.analysis, context.reports.profile.kernel
+    analysis = context.analysis
     time = (
         f"taking {words.duration(analysis.time_ms * 1e6)} in total"
         if analysis.time_ms is not None
         else f"for a time that is not known ({analysis.reasons['time_ms']})"
     )
-    shape = ""
-    if selected.name == analysis.kernel:
-        grid, group = ("x".join(map(str, size)) for size in (selected.grid, selected.workgroup))
-        shape = f" Its longest launch has a grid of {grid} threads in workgroups of {group}."
+    grid, group = ("x".join(map(str, size)) for size in (analysis.grid, analysis.workgroup))
     times = "once" if analysis.dispatches == 1 else f"{analysis.dispatches} times"
-    return f"Launched {times}, {time}.{shape}"
+    return f"Launched {times}, {time}. Its longest launch has a grid of {grid} threads in workgroups of {group}."
 
 
 def _runs(context: Context) -> list[str]:

@@ -78,7 +78,10 @@ def _reports_in(folder: Path) -> Reports:
         except OSError as error:
             raise MissingInputError(f"{path}: {error.strerror}", "name a run directory of `rocm-perf profile`") from error
         except ValueError as error:
-            raise TraceError(f"{path} is not a document of this version: {error}", "profile the program again") from error
+            first = str(error).splitlines()[1:2]
+            raise TraceError(
+                f"{path} is not a document of this version: {', '.join(first)}", "profile the program again"
+            ) from error
     return Reports(**documents)
 
 

@@ -184,6 +184,8 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
     return schema.KernelAnalysis(
         kernel=kernel.symbol.name,
         dispatches=len(kernel.symbol.rows),
+        workgroup=tuple(findings.trace.dispatches.workgroup[kernel.row].tolist()),
+        grid=tuple(findings.trace.dispatches.grid[kernel.row].tolist()),
         durations=sections.durations(durations(findings.trace.dispatches, kernel.symbol)) if findings.path else None,
         roofline_position=position,
         bottleneck=sections.bottleneck(kernel.bottleneck, kernel.evidence),

@@ -435,6 +435,8 @@ class DurationsSection(Section):
 class KernelAnalysis(Section):
     kernel: str
     dispatches: int
+    workgroup: tuple[int, int, int] = Field(description="work-items, of the symbol's longest dispatch")
+    grid: tuple[int, int, int] = Field(description="work-items, of the symbol's longest dispatch")
     time_ms: float | None = Field(description="total of the symbol in the base run")
     durations: DurationsSection | None
     operational_intensity: float | None = Field(description="FLOP per byte beyond L2")

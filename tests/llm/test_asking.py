@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from model_run import LDS, PROGRAM, TILED, Run, fenced
+from rocm_perf_lab.cli.llm_optimize import Consent
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.llm.budget import Budget, UnsentError, listed_price, per_million
 from rocm_perf_lab.llm.providers import Answer, Message
@@ -46,6 +47,22 @@ def test_nothing_is_sent_that_was_not_seen(run):
     )
     replayed = replay_journal(run.directory, lambda _: None)
     assert replayed.stop == outcome.stop and replayed.optimized.final_ms == outcome.optimized.final_ms
+
+
+def test_a_question_is_shown_once_and_hides_nothing(capsys, monkeypatch):
+    answers = iter([True, False])
+    monkeypatch.setattr("click.confirm", lambda *_, **__: next(answers))
+    consent, messages = Consent(always=False, never=False), [Message("system", "rules"), Message("user", "a\x1b[2J\rb\u202ec")]
+    consent("http://there", messages)
+    with pytest.raises(UnsentError, match="did not want"):
+        consent("http://there", [*messages, Message("user", "more")])
+    out, shown = capsys.readouterr()
+    assert out == "" and shown.count("rules") == 1 and shown.count("to http://there") == 2 and "more" in shown
+    assert "a\ufffd[2J\ufffdb\ufffdc" in shown
+    Consent(always=True, never=False)("http://there", messages)
+    assert capsys.readouterr().err == ""
+    with pytest.raises(UnsentError, match="a dry run"):
+        Consent(always=True, never=True)("http://there", messages)
 
 
 def test_what_the_user_does_not_keep_is_not_written(run):

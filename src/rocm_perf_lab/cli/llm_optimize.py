@@ -80,6 +80,8 @@ class _Prices(click.ParamType):
     "--check", metavar="CMD",
     help="Judges the program's output, given on its standard input, by its exit status, instead of comparing it.",
 )  # fmt: skip
+@click.option("--ulps", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+              help="How far floating-point results may differ, in units in the last place.")  # fmt: skip
 @click.option("--full-source", is_flag=True, help="Ask with the whole source file instead of the kernel and what it uses.")
 @click.option("--auto-approve", "-y", is_flag=True, help="Send questions, and keep what the gate accepts, without asking.")
 @click.option("--dry-run", is_flag=True, help="Show the first question; send nothing.")
@@ -117,6 +119,7 @@ def command(
     min_improvement: float,
     equivalence: str,
     check: str | None,
+    ulps: int,
     full_source: bool,
     auto_approve: bool,
     dry_run: bool,
@@ -157,14 +160,14 @@ def command(
         resume=resume,
         in_place=in_place,
         full_source=full_source,
-        bench=BenchOptions(kernel, min_improvement, equivalence, words_of(check), device, timeout),
+        bench=BenchOptions(kernel, min_improvement, equivalence, words_of(check), device, timeout, ulps),
         loop=LoopOptions(max_iters, candidates, workers, chosen=kernel is not None),
     )
-    consent = _Consent(auto_approve, dry_run)
+    consent = Consent(auto_approve, dry_run)
     _report(llm_optimize(request, keys, os.environ, always if auto_approve else ask, consent, note), as_json)
 
 
-class _Consent:
+class Consent:
     """Shows each message once, and asks. The standard error output has what is shown, so that --json stays JSON."""
 
     def __init__(self, always: bool, never: bool):

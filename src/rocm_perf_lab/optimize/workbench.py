@@ -71,7 +71,8 @@ class Workbench(Protocol):
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """pattern: of the kernels wanted, None for all. equivalence: the gate's level. check: see gate.application."""
+    """pattern: of the kernels wanted, None for all. equivalence: the gate's level. check: see gate.application.
+    ulps: how far floating-point results may differ, in units in the last place."""
 
     pattern: str | None = None
     min_improvement: float = 0.02
@@ -79,6 +80,7 @@ class BenchOptions:
     check: tuple[str, ...] = ()
     device: str = devices.AUTO
     timeout: float | None = None
+    ulps: int = 0
 
 
 class HipWorkbench:
@@ -150,7 +152,7 @@ class HipWorkbench:
                 stdout_repeats=self._application.reproducible,
             )
         gate = GateOptions(
-            equivalence=EquivalenceOptions(level=options.equivalence, device=options.device),
+            equivalence=EquivalenceOptions(level=options.equivalence, ulps=options.ulps, device=options.device),
             measurement=MeasurementOptions(min_improvement=options.min_improvement, device=options.device),
         )
         self._log(

@@ -10,7 +10,7 @@ import pytest
 
 from rocm_perf_lab.gate.equivalence import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions, Judge
-from rocm_perf_lab.gate.promises import NONE, Promises, bound
+from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.source_check import check_source
 from rocm_perf_lab.gate.verdict import Outcome
 from rocm_perf_lab.hip_source import read
@@ -23,6 +23,12 @@ COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-co
 SOURCE = PROGRAM.read_text()
 HEAD = "__global__ void shift(const float* in, const float* weight, float* out, int n) {"
 LAUNCH = "shift<<<1, 64>>>(in, weight, out, n);"
+
+
+def bound(threads: int) -> str:
+    return f"__attribute__((amdgpu_flat_work_group_size(1, {threads})))"
+
+
 ALL = Promises(restrict=("in", "weight", "out"))
 
 

@@ -49,9 +49,11 @@ class Promises:
 NONE = Promises()
 
 
-def bound(threads: int) -> str:
-    """The text that declares it; the attribute itself, which no macro can mean otherwise."""
-    return f"__attribute__((launch_bounds({threads})))"
+def bound(source: HipSource, threads: int) -> str:
+    """The text that declares it: HIP's macro where HIP's header defines it, else the attribute that it stands for."""
+    if source.device.has_system_macro("__launch_bounds__"):
+        return f"__launch_bounds__({threads})"
+    return f"__attribute__((amdgpu_flat_work_group_size(1, {threads})))"
 
 
 def without(candidate: HipSource, kernel: str, promises: Promises) -> HipSource | str:
@@ -67,7 +69,7 @@ def without(candidate: HipSource, kernel: str, promises: Promises) -> HipSource 
             return f"{name} is promised to be {RESTRICT} and is not"
         edits.append(_removal(candidate.text, parameter.span.start, parameter.span.end, RESTRICT))
     if promises.threads is not None:
-        edits.append(_removal(candidate.text, target.span.start, target.body.start, bound(promises.threads)))
+        edits.append(_removal(candidate.text, target.span.start, target.body.start, bound(candidate, promises.threads)))
     if None in edits:
         return "what declares its promises does not stand once in the kernel's head"
     return HipSource(candidate.path, candidate.command, candidate.folder, apply_edits(candidate.text, edits))

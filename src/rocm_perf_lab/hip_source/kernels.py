@@ -33,6 +33,14 @@ def function_of(unit: TranslationUnit, kernel: Kernel) -> Any:
     )
 
 
+def name_of(unit: TranslationUnit, kernel: Kernel) -> int | None:
+    """The offset of its name in its head; None where a macro writes it."""
+    place = function_of(unit, kernel).location
+    end = place.offset + len(kernel.name.rsplit("::", 1)[-1].encode())
+    inside = kernel.span.start <= place.offset < kernel.body.start
+    return place.offset if inside and not unit.cut_by_macro(str(unit.path), place.offset, end) else None
+
+
 def within(cursor: Any, span: Span, kind: str) -> Any:
     """The cursor under `cursor` that covers exactly `span` and is of that kind (FOR_STMT)."""
     place = (span.start, span.end)

@@ -55,6 +55,12 @@ class TranslationUnit:
                 place = diagnostic.location
                 yield f"{place.file}:{place.line}" if place.file else str(self.path), diagnostic.spelling
 
+    def has_system_macro(self, name: str) -> bool:
+        """Whether a header of the system defines it, and the user's files do not."""
+        kind = self.bindings.CursorKind.MACRO_DEFINITION
+        defined = [c for c in self.cursor.get_children() if c.kind == kind and c.spelling == name]
+        return bool(defined) and all(c.location.file is not None and c.location.is_in_system_header for c in defined)
+
     @functools.cached_property
     def _expansions(self) -> dict[str, list[tuple[int, int]]]:
         places: dict[str, list[tuple[int, int]]] = {}

@@ -17,8 +17,14 @@ from rocm_perf_lab.optimize.transforms import BY_NAME, Proposal
 
 PROGRAM = Path(__file__).with_name("gains.hip")
 COMMAND = ("hipcc", "-O3", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
-GAINS = {"lds_padding": "transpose", "restrict": "scaled", "hoist": "lines", "vector": "quads"}
-OPTIONS = GateOptions(equivalence=EquivalenceOptions(level="sampled", device="gfx942"))
+GAINS = {
+    "lds_padding": "transpose",
+    "restrict": "scaled",
+    "hoist": "lines",
+    "vector": "quads",
+    "launch_bounds": "blocked",
+}
+OPTIONS = GateOptions(equivalence=EquivalenceOptions(level="program", device="gfx942"))  # the same bits: their own tests
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +40,7 @@ def program(native_dir, tmp_path_factory):
 def test_the_gate_accepts_it_and_sees_it_gain(program, tmp_path, name, kernel):
     source = read(PROGRAM, COMMAND)
     proposal = next(p for p in BY_NAME[name](source, source.kernel(kernel), (4,)) if isinstance(p, Proposal))
-    captured = capture([str(program)], kernel, 0, tmp_path, device="gfx942")
+    captured = capture([str(program), kernel], kernel, 0, tmp_path, device="gfx942")
     with Judge(source, kernel, [captured], lambda candidate: code_object(candidate, "gfx942"), OPTIONS) as judge:
         verdict = judge.judge(read(PROGRAM, COMMAND, text=apply_edits(source.text, proposal.edits)), proposal.promises)
     assert verdict.accepted, verdict.rejection

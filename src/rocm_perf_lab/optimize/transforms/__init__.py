@@ -6,10 +6,10 @@ proposes keeps results bit-identical in its author's mind; whether it does is fo
 
 from __future__ import annotations
 
-from . import batch, hoist, lds_padding, restrict, unroll, vector
+from . import batch, hoist, launch_bounds, lds_padding, restrict, unroll, vector
 from .proposal import Proposal, Refusal, Transformation
 
-_ALL = (unroll, batch, lds_padding, restrict, hoist, vector)
+_ALL = (unroll, batch, lds_padding, restrict, hoist, vector, launch_bounds)
 BY_NAME: dict[str, Transformation] = {module.NAME: module.propose for module in _ALL}
 
 __all__ = ["BY_NAME", "Proposal", "Refusal", "Transformation"]

@@ -1,0 +1,52 @@
+"""Tell the compiler how large the workgroups are, where every launch in the source says so.
+
+Without a bound it takes 1024 threads and leaves each 128 vector registers, on pain of spilling: four waves of such a workgroup
+share the 512 of a SIMD's lane. With one it may take as many as the waves of one workgroup leave room for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from rocm_perf_lab.gate.promises import Promises, bound, broken_in_source
+from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
+from rocm_perf_lab.hip_source.kernels import name_of
+from rocm_perf_lab.hip_source.launches import launches_of
+
+from .proposal import Proposal, Refusal
+
+NAME = "launch_bounds"
+_BOUNDS = ("launch_bounds", "amdgpu_flat_work_group_size", "reqd_work_group_size")
+_LARGEST = 1024  # what the compiler takes without a bound
+
+
+def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    """One proposal: the largest workgroup of all launches in the source."""
+    threads, reason = _threads(source, kernel)
+    place = name_of(source.device, kernel)
+    if not reason and place is None:
+        reason = "its name is written by a macro"
+    if reason:
+        yield Refusal(NAME, kernel.name, kernel.span.line, reason)
+        return
+    yield Proposal(
+        transformation=NAME,
+        kernel=kernel.name,
+        line=kernel.span.line,
+        description=f"bound the workgroups of {kernel.name} to {threads} threads",
+        edits=(Edit(place, place, f"{bound(source, threads)} "),),
+        parameters={"threads": threads},
+        promises=Promises(threads=threads),
+    )
+
+
+def _threads(source: HipSource, kernel: Kernel) -> tuple[int, str | None]:
+    """The bound, or why there is none."""
+    if has := next((text for text in kernel.attributes if any(word in text for word in _BOUNDS)), None):
+        return 0, f"it has {has}"
+    blocks = [launch.block for launch in launches_of(source.host, kernel).seen]
+    threads = max((prod(block) for block in blocks if block), default=0)
+    if reason := broken_in_source(source, kernel.name, Promises(threads=threads)):
+        return 0, reason
+    return threads, f"its workgroups have {threads} threads, as the compiler assumes" if threads >= _LARGEST else None

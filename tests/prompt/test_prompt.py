@@ -187,6 +187,19 @@ def test_what_was_tried_is_told_with_its_reason(folder, prompt, found, tmp_path)
     )
 
 
+@needs_hipcc
+def test_what_the_gate_judged_by_hand_is_told(folder, prompt, rocm_perf, tmp_path):
+    text = (folder / "program.hip").read_text()
+    (folder / "by_hand.hip").write_text(text.replace("sums[row] = sum;", "sums[row] = sum"))
+    options = ["--build", BUILD, "--describe", "no semicolon, to save time", "--runs", tmp_path, "--json"]
+    judged = rocm_perf("gate", *options, "program.hip", "by_hand.hip", "./program", cwd=folder)
+    assert judged.returncode == 45, judged.stderr
+    (one,) = prompt("--runs", tmp_path)["tried"]
+    step = json.loads(judged.stdout)["steps"][0]
+    assert one["description"] == "no semicolon, to save time" and one["reason"] == f"source: {step['reason']}"
+    assert one["outcome"] == "rejected" and one["same_source"] and "-  sums[row] = sum;" in one["diff"]
+
+
 def test_from_a_program_to_its_prompt(folder, rocm_perf_in):
     ran = rocm_perf_in(folder, "prompt", "--device", "gfx942", "--build", BUILD, "program.hip", "./program")
     assert ran.stdout.startswith("# Make the HIP kernel `") and "tokens" in ran.stderr.splitlines()[-1]

@@ -37,6 +37,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--check", metavar="CMD",
     help="Judges the program's output, given on its standard input, by its exit status, instead of comparing it.",
 )  # fmt: skip
+@click.option("--describe", metavar="TEXT", help="What was changed and why; kept for `rocm-perf prompt` to tell.")
+@click.option("--runs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Where to keep that.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
               help="Stop a run of the program that takes longer.")  # fmt: skip
@@ -54,14 +57,16 @@ def command(
     min_improvement: float,
     equivalence: str,
     check: str | None,
+    describe: str | None,
+    runs: Path | None,
     as_json: bool,
     timeout: float | None,
     device: str,
 ) -> int:
     """Judge source CANDIDATE, which changes one kernel of BASELINE: same results, surely faster, nothing else changed.
 
-    Both are built as PROGRAM would be and run with ARGS; "PROGRAM ARGS" can be one word. Files stay as they are. Exit
-    status: 0 accepted, 45 rejected.
+    Both are built as PROGRAM would be and run with ARGS; "PROGRAM ARGS" can be one word. The sources stay as they are.
+    Exit status: 0 accepted, 45 rejected.
     """
     from rocm_perf_lab.optimize.gate_request import GateRequest, judge
     from rocm_perf_lab.optimize.workbench import BenchOptions
@@ -71,7 +76,7 @@ def command(
     except ValueError as error:
         raise UsageError(f"cannot split --check {check!r} into words ({error})", "balance its quotes") from error
     bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout)
-    verdict = judge(GateRequest(baseline, candidate, program, build, bench), note)
+    verdict = judge(GateRequest(baseline, candidate, program, build, bench, describe, runs), note)
     if as_json:
         click.echo(json.dumps(verdict, indent=2, allow_nan=False))
     else:

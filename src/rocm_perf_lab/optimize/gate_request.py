@@ -1,4 +1,4 @@
-"""The gate for a candidate that somebody wrote: build and run the baseline's program, capture, judge; nothing is kept."""
+"""The gate for a candidate that somebody wrote: build and run the baseline's program, capture, judge."""
 
 from __future__ import annotations
 
@@ -14,22 +14,29 @@ from rocm_perf_lab.gate import source_check
 from rocm_perf_lab.gate.judge import STEPS
 from rocm_perf_lab.gate.verdict import Outcome, StepVerdict, Verdict, rejected
 from rocm_perf_lab.hip_source import HipSource, read
+from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.hip_source.fingerprint import compare
 
-from .subject import find_subject
+from . import run_folder
+from .journal import Journal
+from .source_file import digest
+from .subject import Subject, find_subject
 from .workbench import BenchOptions, HipWorkbench
 
 
 @dataclass(frozen=True)
 class GateRequest:
     """baseline: the source of the program. candidate: what would take its place. words: the program and its arguments.
-    bench.pattern: of the kernel to judge, None for the one whose body differs."""
+    bench.pattern: of the kernel to judge, None for the one whose body differs. description: of the change, to be kept with
+    the verdict where prompts find it, None to keep nothing; runs: the folder for that, None for the program's own."""
 
     baseline: Path
     candidate: Path
     words: tuple[str, ...] = ()
     build: str | None = None
     bench: BenchOptions = field(default_factory=BenchOptions)
+    description: str | None = None
+    runs: Path | None = None
 
 
 def judge(request: GateRequest, note: Callable[[str], None]) -> dict[str, Any]:
@@ -37,6 +44,14 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> dict[str, Any]:
     candidate is a verdict."""
     texts = [_content(path) for path in (request.baseline, request.candidate)]
     subject = find_subject((str(request.baseline), *request.words), None, request.build)
+    verdict, kernel = _judged(request, subject, texts, note)
+    if request.description is not None:
+        _keep(request.runs or Path(subject.name + run_folder.SUFFIX), request, kernel, texts, verdict)
+    return verdict
+
+
+def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Callable[[str], None]) -> tuple[dict, str]:
+    """The document, and the kernel's name: in the trace where it ran, else in the source."""
     about = {"baseline": str(request.baseline), "candidate": str(request.candidate), "kernel": None, "device": None}
     about |= {"timing": None, "timing_parameters": None, "equivalence": request.bench.equivalence}
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
@@ -45,7 +60,7 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> dict[str, Any]:
         kernel, step = _by_source(baseline, candidate)
         if step.outcome is Outcome.REJECTED:  # needs no run of the program to be known
             skipped = (StepVerdict(name, Outcome.SKIPPED, "an earlier step rejected the candidate") for name in STEPS[1:])
-            return about | Verdict((step, *skipped)).document()
+            return about | Verdict((step, *skipped)).document(), kernel
         # A pattern also keeps the kernel from being left alone because it could gain little.
         pattern = request.bench.pattern or rf"\b{re.escape(kernel)}\b"
         options = replace(request.bench, pattern=pattern)
@@ -58,7 +73,16 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> dict[str, Any]:
         with bench.gate(baseline, target) as gate:
             verdict = gate.judge(candidate)
     times = {"timing": survey.timing, "timing_parameters": survey.timing_parameters}
-    return about | {"kernel": target.demangled, "device": survey.device} | times | verdict
+    return about | {"kernel": target.demangled, "device": survey.device} | times | verdict, target.demangled
+
+
+def _keep(folder: Path, request: GateRequest, kernel: str, texts: list[bytes], verdict: dict[str, Any]) -> None:
+    journal = Journal(folder.absolute() / run_folder.BY_HAND)
+    baseline, candidate = map(digest, texts)
+    diff = unified_diff(*texts, request.baseline.name)
+    journal.append("proposal", candidate=candidate, description=request.description, kernel=kernel, diff=diff)
+    kept = {name: verdict[name] for name in ("accepted", "steps")}
+    journal.append("verdict", baseline=baseline, candidate=candidate, verdict=kept)
 
 
 def _content(path: Path) -> bytes:

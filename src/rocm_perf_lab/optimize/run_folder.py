@@ -12,11 +12,18 @@ from .journal import FILE, Journal
 from .source_file import SourceFile, sweep
 
 SUFFIX = ".rocm-perf-optimize"
+BY_HAND = "gate"  # what `rocm-perf gate --describe` keeps, beside the runs
 
 
 def runs_in(folder: Path) -> list[Path]:
     """The runs in it, oldest first; none where there is no such folder."""
     return sorted(path for path in folder.glob("run-*") if re.fullmatch(r"run-\d{4,}", path.name) and (path / FILE).is_file())
+
+
+def journals_in(folder: Path) -> list[Path]:
+    """The journals of the runs in it, oldest first, and then that of what was judged by hand."""
+    by_hand = folder / BY_HAND / FILE
+    return [*(run / FILE for run in runs_in(folder)), *([by_hand] if by_hand.is_file() else [])]
 
 
 def new_run(folder: Path) -> Path:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.optimize.journal import FILE, read
-from rocm_perf_lab.optimize.run_folder import runs_in
+from rocm_perf_lab.optimize.journal import read
+from rocm_perf_lab.optimize.run_folder import journals_in
+from rocm_perf_lab.optimize.targets import base_name
 
 ACCEPTED, DECLINED, REJECTED = "accepted", "accepted by the gate, declined by the user", "rejected"
 
@@ -28,13 +29,15 @@ class Tried:
 
 
 def tried_in(folder: Path, kernel: str, digest: str) -> list[Tried]:
-    """All verdicts on `kernel` (demangled) in the runs below `folder`, the oldest first; none where there is no folder.
+    """All verdicts on `kernel` (demangled) in the journals below `folder`; none where there is no folder.
+
+    The oldest first, and those that were asked for by hand after those of the runs.
 
     digest: of the present source (optimize.source_file.digest). Errors: OutputError for a damaged journal.
     """
     found: dict[tuple[str, str], Tried] = {}
-    for run in runs_in(folder):
-        entries, _ = read(run / FILE)
+    for journal in journals_in(folder):
+        entries, _ = read(journal)
         for key, one in _of_run(entries, kernel, digest):
             found.pop(key, None)  # the newest verdict on the same change stands, and stands last
             found[key] = one
@@ -42,12 +45,15 @@ def tried_in(folder: Path, kernel: str, digest: str) -> list[Tried]:
 
 
 def _of_run(entries: list[dict[str, Any]], kernel: str, digest: str):
+    names = (kernel, base_name(kernel))  # what never ran has only its name in the source
     proposals: dict[str, dict[str, Any]] = {}
     answers = {entry["candidate"]: entry["kept"] for entry in entries if entry["event"] == "answer"}
     for entry in entries:
         if entry["event"] == "proposal":
             proposals[entry["candidate"]] = entry
-        elif entry["event"] == "verdict" and (proposal := proposals.get(entry["candidate"])) and proposal["kernel"] == kernel:
+        elif entry["event"] == "verdict" and (proposal := proposals.get(entry["candidate"])):
+            if proposal["kernel"] not in names:
+                continue
             outcome, reason = _outcome(entry["verdict"], answers.get(entry["candidate"]))
             yield (
                 (entry["baseline"], entry["candidate"]),

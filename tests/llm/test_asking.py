@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 
 import pytest
 
 from model_run import LDS, PROGRAM, TILED, Run, fenced
-from rocm_perf_lab.cli.llm_optimize import Consent
-from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.cli.llm_optimize import Consent, report
+from rocm_perf_lab.errors import UnusableAnswersError, UsageError
 from rocm_perf_lab.llm.budget import Budget, UnsentError, listed_price, per_million
 from rocm_perf_lab.llm.providers import Answer, Message
 from rocm_perf_lab.llm.providers.openai_compatible import HOSTED
@@ -63,6 +64,17 @@ def test_a_question_is_shown_once_and_hides_nothing(capsys, monkeypatch):
     assert capsys.readouterr().err == ""
     with pytest.raises(UnsentError, match="a dry run"):
         Consent(always=True, never=True)("http://there", messages)
+
+
+def test_answers_that_nobody_could_judge_have_an_exit_code_of_their_own(run, capsys):
+    class Silent(Speaker):
+        def ask(self, messages, progress):
+            return Answer("I would rather not.", "table")
+
+    outcome = run.loop(Silent(), max_iterations=1).optimize()
+    with pytest.raises(UnusableAnswersError, match="none of 3 answers .* answer: the answer has no fenced") as error:
+        report(outcome, as_json=True)
+    assert error.value.exit_code == 49 and json.loads(capsys.readouterr().out)["answers"][2]["step"] == "answer"
 
 
 def test_what_the_user_does_not_keep_is_not_written(run):

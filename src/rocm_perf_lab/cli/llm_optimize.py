@@ -139,7 +139,7 @@ def command(
     if replay_journal is not None:
         from rocm_perf_lab.llm.replay import replay_journal as replay
 
-        _report(replay(replay_journal, note), as_json)
+        report(replay(replay_journal, note), as_json)
         return
     from rocm_perf_lab.llm.keys import take_keys
     from rocm_perf_lab.llm.loop import LoopOptions
@@ -164,7 +164,7 @@ def command(
         loop=LoopOptions(max_iters, candidates, workers, chosen=kernel is not None),
     )
     consent = Consent(auto_approve, dry_run)
-    _report(llm_optimize(request, keys, os.environ, always if auto_approve else ask, consent, note), as_json)
+    report(llm_optimize(request, keys, os.environ, always if auto_approve else ask, consent, note), as_json)
 
 
 class Consent:
@@ -201,7 +201,7 @@ def _visible(text: str) -> str:
     return "".join(one if one.isprintable() or one in "\n\t" else "\ufffd" for one in text)
 
 
-def _report(outcome: ModelOutcome, as_json: bool) -> None:
+def report(outcome: ModelOutcome, as_json: bool) -> None:
     """Errors: UnusableAnswersError, once the report is printed."""
     from rocm_perf_lab.llm.describe import describe
 

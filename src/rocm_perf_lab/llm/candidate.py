@@ -18,7 +18,7 @@ from rocm_perf_lab.optimize.workbench import Gate
 from .answer import Unusable, code_of
 from .ask import Asker, Reply
 from .contract import SYSTEM
-from .feedback import feedback, rejection
+from .feedback import feedback, figures_of, rejection
 from .providers import Message
 from .splice import contract_breach, splice
 from .workbench import RememberedBench
@@ -81,7 +81,8 @@ class CandidateChain:
             if not attempt.step or not reply.text:
                 return
             messages += [Message("assistant", reply.text)]
-            messages += [Message("user", feedback(attempt.step, attempt.reason, attempt.compiler))]
+            figures = figures_of(attempt.judged.verdict) if attempt.judged is not None else {}
+            messages += [Message("user", feedback(attempt.step, attempt.reason, attempt.compiler, figures))]
 
     def _examined(self, reply: Reply, attempt: Attempt) -> Attempt:
         def rejected(step: str, reason: str, compiler: str = "") -> Attempt:
@@ -107,12 +108,11 @@ class CandidateChain:
         return self._judged(edit, attempt)
 
     def _judged(self, edit: Edit, attempt: Attempt) -> Attempt:
-        repairs = f", repaired {attempt.number - 1} times" if attempt.number > 1 else ""
         proposal = Proposal(
             transformation="model",
             kernel=self._kernel.name,
             line=self._kernel.span.line,
-            description=f"the model's rewrite of {self._kernel.name} (candidate {attempt.candidate}{repairs})",
+            description=f"the model's rewrite of {self._kernel.name} (candidate {attempt.candidate}, answer {attempt.number})",
             edits=(edit,),
             parameters={"candidate": attempt.candidate, "answer": attempt.number},
         )

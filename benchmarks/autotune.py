@@ -1,28 +1,58 @@
 """Search strategies on recorded spaces: how much better than random search, with 95 % confidence intervals.
 
     python benchmarks/autotune.py [CACHE.json.gz...] [--seeds N] [--cutoff 0.95] [--strategy NAME]
+                                  [--peer-python PYTHON [--peer bayes_opt] [--peer-seeds N]]
 
-Without recordings ($RPL_SHARED/data/autotune, else those named) there is nothing to search.
+Without recordings ($RPL_SHARED/data/autotune, else those named) there is nothing to search. PYTHON is an interpreter that has
+Kernel Tuner and scikit-learn. Everything runs on one thread, so that processor times can be compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
 import time
 from pathlib import Path
 
-import numpy as np
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # before NumPy is imported; peers inherit it
 
-from rocm_perf_lab.autotune.recorded import read_recording
-from rocm_perf_lab.autotune.score import Scale
-from rocm_perf_lab.autotune.simulation import simulate
-from rocm_perf_lab.autotune.strategies import STRATEGIES, Options
+import numpy as np  # noqa: E402
+
+from rocm_perf_lab.autotune.recorded import Recording, read_recording  # noqa: E402
+from rocm_perf_lab.autotune.score import Scale  # noqa: E402
+from rocm_perf_lab.autotune.simulation import simulate  # noqa: E402
+from rocm_perf_lab.autotune.strategies import STRATEGIES, Options  # noqa: E402
+
+_PEER = Path(__file__).parent / "peers" / "kernel_tuner_search.py"
 
 
 def recordings(named: list[Path]) -> list[Path]:
     folder = Path(os.environ.get("RPL_SHARED") or Path(__file__).resolve().parents[2] / "shared") / "data" / "autotune"
     return named or sorted(folder.glob("*.json.gz"))
+
+
+def ours(recording: Recording, scale: Scale, name: str, seed: int) -> tuple[float, float]:
+    """(P, seconds of processor time)."""
+    began = time.process_time()
+    trace = simulate(recording, name, seed, Options(scale.budget))[0]
+    return scale.score(trace), time.process_time() - began
+
+
+def peers(python: str, path: Path, scale: Scale, name: str, seed: int) -> tuple[float, float]:
+    command = [python, str(_PEER), str(path), name, str(scale.budget), str(seed)]
+    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
+    return scale.score(found["trace"]), found["seconds"]
+
+
+def row(path: Path, scale: Scale, name: str, runs: list[tuple[float, float]]) -> str:
+    scores, seconds = np.array(runs).T
+    half = 1.96 * np.std(scores, ddof=1) / len(scores) ** 0.5 if len(scores) > 1 else float("nan")
+    return (
+        f"| {path.name.partition('.')[0]} | {scale.budget} | {name} | {len(runs)} | {scores.mean():+.3f} | ± {half:.3f} "
+        f"| {scores.min():+.2f} | {seconds.mean():.3f} | {seconds.mean() / scale.budget * 1e3:.2f} |"
+    )
 
 
 def main() -> None:
@@ -31,25 +61,25 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--cutoff", type=float, default=0.95)
     parser.add_argument("--strategy", choices=STRATEGIES, action="append")
+    parser.add_argument("--peer-python", metavar="PYTHON")
+    parser.add_argument("--peer", action="append", metavar="STRATEGY")
+    parser.add_argument("--peer-seeds", type=int, default=2)
     arguments = parser.parse_args()
     paths = recordings(arguments.caches)
     if not paths:
         print("no recorded spaces: name some, or set RPL_SHARED")
         return
-    print(f"| space | budget | strategy | mean P of {arguments.seeds} seeds | 95 % interval | tuner, ms per evaluation |")
-    print("|---|---|---|---|---|---|")
+    print("| space | budget | strategy | seeds | mean P | 95 % interval | least | tuner, s a run | ms an evaluation |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for path in paths:
         recording = read_recording(path)
         scale = Scale(recording.times.values(), arguments.cutoff)
         for name in arguments.strategy or STRATEGIES:
-            began = time.process_time()
-            scores = [
-                scale.score(simulate(recording, name, seed, Options(scale.budget))[0]) for seed in range(arguments.seeds)
-            ]
-            cost = (time.process_time() - began) / arguments.seeds / scale.budget * 1e3
-            half = 1.96 * np.std(scores, ddof=1) / len(scores) ** 0.5 if len(scores) > 1 else float("nan")
-            print(f"| {path.stem.removesuffix('.json')} | {scale.budget} | {name} | {np.mean(scores):+.3f} "
-                  f"| {half:.3f} | {cost:.2f} |", flush=True)  # fmt: skip
+            runs = [ours(recording, scale, name, seed) for seed in range(arguments.seeds)]
+            print(row(path, scale, name, runs), flush=True)
+        for name in (arguments.peer or ["bayes_opt"]) if arguments.peer_python else ():
+            runs = [peers(arguments.peer_python, path, scale, name, seed) for seed in range(arguments.peer_seeds)]
+            print(row(path, scale, f"Kernel Tuner {name}", runs), flush=True)
 
 
 if __name__ == "__main__":

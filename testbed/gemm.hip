@@ -1,6 +1,6 @@
 // gemm: C = A B for square row-major matrices, with more of the machine used from kernel to kernel.
 //
-//   gemm [-n order] [--kernel naive|lds|mfma|all] [--repeats N]            defaults: -n 192 --kernel all --repeats 1
+//   gemm [-n order] [--kernel naive|lds|mfma|tiled|all] [--repeats N]      defaults: -n 192 --kernel all --repeats 1
 //
 // The order must be a multiple of 16.
 //
@@ -10,6 +10,8 @@
 //             and faster than naive where n is large enough to fill the machine (--kernel lds -n 1024).
 // gemm_mfma   one wave a 16 x 16 tile, v_mfma_f32_16x16x16_f16: fp16 inputs, fp32 sums; 8192 FLOPs an instruction.
 //             Expected: the fewest instructions by far; bound by how its operands arrive, as it keeps no tile in LDS.
+// gemm_tiled  only on demand: BLOCK_M x BLOCK_N elements a workgroup in steps of BLOCK_K, THREAD_M x THREAD_N of them a
+//             thread, in registers; what there is to tune (-DBLOCK_M=128 ...). The order must be a multiple of all three.
 // Ranking by time at n >= 128: mfma < lds < naive.
 //
 // Inputs are multiples of 1/8 in [-1, 1), so that every product is a multiple of 1/64 and every sum up to n = 16384
@@ -23,6 +25,24 @@ constexpr int kTile = 16;
 #define GEMM_LDS_TILE 16
 #endif
 constexpr int kLdsTile = GEMM_LDS_TILE;
+
+#ifndef BLOCK_M
+#define BLOCK_M 32
+#endif
+#ifndef BLOCK_N
+#define BLOCK_N 32
+#endif
+#ifndef BLOCK_K
+#define BLOCK_K 16
+#endif
+#ifndef THREAD_M
+#define THREAD_M 2
+#endif
+#ifndef THREAD_N
+#define THREAD_N 2
+#endif
+constexpr int kTiledThreads = BLOCK_M / THREAD_M * (BLOCK_N / THREAD_N);
+static_assert(BLOCK_M % THREAD_M == 0 && BLOCK_N % THREAD_N == 0, "a thread's part must divide the workgroup's");
 
 using Half4 = _Float16 __attribute__((ext_vector_type(4)));
 using Float4 = float __attribute__((ext_vector_type(4)));
@@ -52,6 +72,34 @@ __global__ __launch_bounds__(kLdsTile* kLdsTile) void gemm_lds(const float* a, c
     __syncthreads();  // the next tiles overwrite these
   }
   c[row * n + column] = sum;
+}
+
+__global__ __launch_bounds__(kTiledThreads) void gemm_tiled(const float* a, const float* b, float* c, int n) {
+  __shared__ float tile_a[BLOCK_K][BLOCK_M + 1];  // a column of A is read along a row of this: other banks
+  __shared__ float tile_b[BLOCK_K][BLOCK_N];
+  constexpr int across = BLOCK_N / THREAD_N;
+  const int thread_row = threadIdx.x / across, thread_column = threadIdx.x % across;
+  const int row = blockIdx.y * BLOCK_M, column = blockIdx.x * BLOCK_N;
+  float sums[THREAD_M][THREAD_N] = {};
+  for (int start = 0; start < n; start += BLOCK_K) {
+    for (int i = threadIdx.x; i < BLOCK_M * BLOCK_K; i += kTiledThreads)
+      tile_a[i % BLOCK_K][i / BLOCK_K] = a[(row + i / BLOCK_K) * n + start + i % BLOCK_K];
+    for (int i = threadIdx.x; i < BLOCK_K * BLOCK_N; i += kTiledThreads)
+      tile_b[i / BLOCK_N][i % BLOCK_N] = b[(start + i / BLOCK_N) * n + column + i % BLOCK_N];
+    __syncthreads();
+    for (int k = 0; k < BLOCK_K; ++k)
+#pragma unroll
+      for (int y = 0; y < THREAD_M; ++y)
+#pragma unroll
+        for (int x = 0; x < THREAD_N; ++x)
+          sums[y][x] += tile_a[k][thread_row + y * (BLOCK_M / THREAD_M)] * tile_b[k][thread_column + x * across];
+    __syncthreads();  // the next tiles overwrite these
+  }
+#pragma unroll
+  for (int y = 0; y < THREAD_M; ++y)
+#pragma unroll
+    for (int x = 0; x < THREAD_N; ++x)
+      c[(row + thread_row + y * (BLOCK_M / THREAD_M)) * n + column + thread_column + x * across] = sums[y][x];
 }
 
 // Lane l of the wave holds A[l % 16][4 (l / 16) + i] and B[4 (l / 16) + i][l % 16] of each 16 x 16 tile, and
@@ -105,14 +153,16 @@ static void verify(const char* kernel, const float* device, const std::vector<fl
 }
 
 int main(int argc, char** argv) {
-  check::Options options(argc, argv, "gemm [-n order] [--kernel naive|lds|mfma|all] [--repeats N]");
+  check::Options options(argc, argv, "gemm [-n order] [--kernel naive|lds|mfma|tiled|all] [--repeats N]");
   const int n = options.number("-n", 192, 16, 16384);
   const int repeats = options.number("--repeats", 1, 1, 1000000);
   const std::string kernel = options.text("--kernel", "all");
-  if (kernel != "naive" && kernel != "lds" && kernel != "mfma" && kernel != "all")
-    options.wrong("--kernel", "is naive, lds, mfma or all");
+  if (kernel != "naive" && kernel != "lds" && kernel != "mfma" && kernel != "tiled" && kernel != "all")
+    options.wrong("--kernel", "is naive, lds, mfma, tiled or all");
   if (n % kTile) options.wrong("-n", "must be a multiple of 16");
   if (n % kLdsTile) options.wrong("-n", "must be a multiple of GEMM_LDS_TILE");
+  if (kernel == "tiled" && (n % BLOCK_M || n % BLOCK_N || n % BLOCK_K))
+    options.wrong("-n", "must be a multiple of BLOCK_M, BLOCK_N and BLOCK_K");
   options.finish();
 
   const std::vector<float> a = matrix(n, 1), b = matrix(n, 2);
@@ -137,6 +187,8 @@ int main(int argc, char** argv) {
     run("gemm_lds", [&] { gemm_lds<<<dim3(n / kLdsTile, n / kLdsTile), dim3(kLdsTile, kLdsTile)>>>(device_a, device_b, device_c, n); });
   if (kernel == "mfma" || kernel == "all")
     run("gemm_mfma", [&] { gemm_mfma<<<tiles, 64>>>(half_a, half_b, device_c, n); });
+  if (kernel == "tiled")
+    run("gemm_tiled", [&] { gemm_tiled<<<dim3(n / BLOCK_N, n / BLOCK_M), kTiledThreads>>>(device_a, device_b, device_c, n); });
 
   for (float* array : {device_a, device_b, device_c}) HIP_OK(hipFree(array));
   for (_Float16* array : {half_a, half_b}) HIP_OK(hipFree(array));

@@ -110,7 +110,7 @@ def test_a_large_space_is_sampled_without_being_listed(tmp_path):
         ({"parameters": {"a": [1]}, "constraints": ["a.real == 1"]}, "Attribute"),
         ({"parameters": {"a": [9]}, "constraints": ["9**9**9**9 > a"]}, "too large"),
         ({"parameters": {"a": [1]}, "constraints": ["'x' * 10**9 == a"]}, "not a number"),
-        ({"parameters": {"a": [1]}, "constraints": ["(" * 500 + "a" + ")" * 500]}, "constraint"),
+        ({"parameters": {"a": [1]}, "constraints": ["(" * 500 + "a" + ")" * 500]}, "expression"),
         ("{", "not JSON"),
         ("[]", "space.json"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import zlib
 
 import pytest
@@ -53,6 +54,40 @@ def test_what_always_holds(name, limit, seed, budget):
     assert best is None or (best.outcome.status == OK and best.values["w"] != 1)
     assert best is not None or all(one.outcome.status == FAILED for one in found)
     assert [one.values for one in run(name, limit, seed, budget, workers=3)[1]] == [one.values for one in found]
+
+
+@every_strategy
+@settings(max_examples=4)
+@given(seed=st.integers(0, 1000), budget=st.integers(1, 200), workers=st.integers(1, 5))
+def test_what_holds_without_waiting_for_each_other(name, seed, budget, workers):
+    space = space_of(40)
+    strategy = create(name, space, seed, Options(budget))
+    found = Search(space, strategy, evaluate, None, budget, workers=workers, asynchronous=True).run()
+    rows = {tuple(one.values.items()) for one in found}
+    assert len(rows) == len(found) <= budget and all(one.values["x"] * one.values["y"] <= 40 for one in found)
+    if name != "three-phase":
+        assert len(rows) == min(budget, len(space.listed))
+    best = best_of(found)
+    assert best is None or best.values["w"] != 1
+
+
+@every_strategy
+def test_a_slow_configuration_holds_up_no_other_worker(name):
+    """The first ends when 39 others have: waiting for it would never end, so what is told then fails the test."""
+    done, first = threading.Semaphore(0), threading.Lock()
+
+    def one_is_slow(values, _worker):
+        if first.acquire(blocking=False):
+            for _ in range(39):
+                assert done.acquire(timeout=60)
+        outcome = evaluate(values)
+        done.release()
+        return outcome
+
+    space = space_of(96)
+    strategy = create(name, space, 0, Options(40))
+    found = Search(space, strategy, one_is_slow, None, 40, workers=2, asynchronous=True).run()
+    assert len({tuple(one.values.items()) for one in found}) == 40
 
 
 @every_strategy

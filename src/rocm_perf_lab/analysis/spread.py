@@ -19,6 +19,7 @@ from typing import Any
 
 from rocm_perf_lab.analysis.ranks import Rank
 from rocm_perf_lab.analysis.what_if import Speedup
+from rocm_perf_lab.dask_cluster import client_of
 from rocm_perf_lab.errors import UnavailableError
 from rocm_perf_lab.rocpd.restrict import EmptyPartError, Part
 
@@ -128,15 +129,5 @@ def _executor(tasks: int, scheduler: str | None) -> Iterator[Executor]:
         with ProcessPoolExecutor(min(tasks, cores), mp_context=get_context("spawn")) as pool:
             yield pool
         return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        mend = "run `pip install 'rocm-perf-lab[dask]'`"
-        raise UnavailableError("--scheduler needs Dask, which is not installed", mend) from error
-    try:
-        client = Client(scheduler, timeout="10s", set_as_default=False)
-    except (OSError, ValueError) as error:
-        mend = "start one with `dask scheduler`, or check the address"
-        raise UnavailableError(f"no Dask scheduler answers at {scheduler}", mend) from error
-    with client, client.get_executor(pure=False, retries=1) as pool:
+    with client_of(scheduler) as client, client.get_executor(pure=False, retries=1) as pool:
         yield pool

@@ -51,14 +51,17 @@ class Expression:
 
     def __call__(self, values: Values) -> bool:
         """Whether it holds. SpaceError where it cannot be evaluated, as by a division by zero."""
+        return bool(self.value(values))
+
+    def value(self, values: Values) -> object:
         try:
-            return bool(self._evaluate(values))
+            return self._evaluate(values)
         except (ArithmeticError, TypeError, ValueError) as error:
             at = ", ".join(f"{name}={values[name]!r}" for name in sorted(self.names))
             raise self._error(f"cannot be evaluated at {at} ({error})") from error
 
     def _error(self, what: str) -> SpaceError:
-        return SpaceError(f"constraint {self.text!r} {what}", "use parameters, numbers, arithmetic and comparisons")
+        return SpaceError(f"expression {self.text!r} {what}", "use parameters, numbers, arithmetic and comparisons")
 
     def _compile(self, node: ast.expr) -> Evaluator:
         method = getattr(self, f"_{type(node).__name__}", None)

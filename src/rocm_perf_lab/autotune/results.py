@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from rocm_perf_lab.autotune.findings import confidence_of, importance_of
 from rocm_perf_lab.autotune.outcome import BUILD_FAILED, OK, TIMEOUT, WRONG_OUTPUT
 from rocm_perf_lab.autotune.tune import Evaluated, best_of
 from rocm_perf_lab.errors import OutputError
@@ -19,7 +20,11 @@ _INVALIDITY = {OK: "correct", BUILD_FAILED: "compile", TIMEOUT: "timeout", WRONG
 
 @dataclass(frozen=True)
 class Result:
-    """total: valid configurations, None where they were not counted. model: Strategy.model()."""
+    """total: valid configurations, None where they were not counted. model: Strategy.model().
+
+    unlaunchable: what fulfils the constraints, but could not be launched and is not in `total`; None where not counted.
+    profile: of the best, as best_profile() summarises it; None where none was asked for.
+    """
 
     strategy: str
     seed: int
@@ -30,6 +35,8 @@ class Result:
     model: dict[str, object]
     fixed: dict[str, object]
     defaults: dict[str, object] | None = None
+    unlaunchable: int | None = None
+    profile: dict[str, object] | None = None
 
 
 def document(result: Result) -> dict[str, object]:
@@ -44,6 +51,16 @@ def document(result: Result) -> dict[str, object]:
         reasons["speedup_over_default"] = "the configuration of all defaults was not measured"
     else:
         speedup = default.outcome.ms / best.outcome.ms
+    importance, why_not = importance_of(result.evaluated)
+    if importance is None:
+        reasons["importance"] = why_not
+    confidence, why_not = confidence_of(result.evaluated)
+    if confidence is None:
+        reasons["confidence"] = why_not
+    if result.profile is None:
+        reasons["profile"] = "not asked for: see --profile"
+    if result.unlaunchable is None:
+        reasons["unlaunchable"] = "not counted"
     if not result.model:
         reasons["model"] = f"the strategy {result.strategy} has none, or had nothing to fit it to"
     return {
@@ -56,9 +73,13 @@ def document(result: Result) -> dict[str, object]:
         "failed": sum(one.outcome.status != OK for one in result.evaluated),
         "unstable": sum(one.outcome.unstable for one in result.evaluated),
         "total": result.total,
+        "unlaunchable": result.unlaunchable,
         "best": _row(best) if best else None,
+        "confidence": confidence,
+        "profile": result.profile,
         "speedup_over_default": speedup,
         "model": result.model or None,
+        "importance": importance,
         "fixed": result.fixed,
         "evaluations": [_row(one) for one in result.evaluated],
         "reasons": reasons,
@@ -117,13 +138,26 @@ def table(result: Result) -> list[str]:
         lines.append(f"best: {best.outcome.ms:.4g} ms ({kind}{_spread(best)}): {_words(best.values)}")
     if found["speedup_over_default"] is not None:
         lines.append(f"  {found['speedup_over_default']:.2f}x faster than the defaults")
+    if (sure := found["confidence"]) is not None:
+        lines.append(f"  mean of its runs, 95 % interval: {sure['low_ms']:.4g} to {sure['high_ms']:.4g} ms; {_lead(sure)}")
+    if (profile := result.profile) is not None:
+        lines.append(f"  profile: {profile['kernel']} is {profile['bottleneck']}; see {profile['run_directory']}")
     if (r2 := result.model.get("r2")) is not None:
         lines.append(f"model: R2 {r2:.2f}, residual {result.model['residual']:.3g}, of predictions for configurations unseen")
     if warning := result.model.get("warning"):
         lines.append(f"  {warning}")
+    if found["importance"]:
+        ranked = sorted(found["importance"].items(), key=lambda item: -item[1])
+        lines.append("importance: " + ", ".join(f"{name} {share:.0%}" for name, share in ranked))
     good = sorted((one for one in evaluated if one.outcome.status == OK), key=lambda one: one.outcome.ms)
     lines += ["        ms  configuration"] if good else []
     return lines + [f"{one.outcome.ms:10.4g}  {_words(one.values)}{_spread(one)}" for one in good[:_SHOWN_ROWS]]
+
+
+def _lead(confidence: dict[str, object]) -> str:
+    if confidence["ahead_of_next"] is None:
+        return "no other ran"
+    return "ahead of the next" if confidence["ahead_of_next"] else "not distinguishable from the next"
 
 
 def _words(values: dict[str, object]) -> str:
@@ -137,9 +171,14 @@ def _spread(one: Evaluated) -> str:
 
 def write_json(path: Path, content: object) -> None:
     """Whole or not at all. Raises OutputError."""
+    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Whole or not at all. Raises OutputError."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", "utf-8")
+        temporary.write_text(text, "utf-8")
         os.replace(temporary, path)
     except OSError as error:
         temporary.unlink(missing_ok=True)

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
+import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf_lab.autotune.bench import Note, Place, Plan, bench_of
 from rocm_perf_lab.autotune.budget import parse_budget
 from rocm_perf_lab.autotune.cache import Cache, experiment_key
-from rocm_perf_lab.autotune.evaluation import Evaluation, GpuTimer, WallTimer
-from rocm_perf_lab.autotune.outcome import FAILED, GPU, OK, WALL, Outcome
+from rocm_perf_lab.autotune.cluster import cluster_of
+from rocm_perf_lab.autotune.launch import known_before
+from rocm_perf_lab.autotune.outcome import FAILED, OK, Outcome
 from rocm_perf_lab.autotune.program import Program
 from rocm_perf_lab.autotune.recorded import read_recording
 from rocm_perf_lab.autotune.results import Result
 from rocm_perf_lab.autotune.space import MOST_LISTED, Space
-from rocm_perf_lab.autotune.space_file import SpaceFile, read_space
+from rocm_perf_lab.autotune.space_file import SpaceFile
 from rocm_perf_lab.autotune.strategies import Options, create
-from rocm_perf_lab.autotune.tune import Evaluated, Search
-from rocm_perf_lab.collect import device as devices
-from rocm_perf_lab.errors import NothingRanError, RocmPerfError, UnavailableError
+from rocm_perf_lab.autotune.tune import Evaluated, Search, best_of
+from rocm_perf_lab.autotune.winner import best_profile
+from rocm_perf_lab.errors import NothingRanError, RocmPerfError
 
-Note = Callable[[str], None]
-AUTO = "auto"
-MEASURES = (AUTO, GPU, WALL)
 _COUNTED = 1_000_000  # more configurations than this are not counted for the report
 
 
@@ -37,17 +36,12 @@ class Request:
     budget: str | None
     seed_fraction: float
     prune_factor: float
-    workers: int = 1
-    space: Path | None = None
-    command: str | None = None
-    build: str | None = None
-    check: str | None = None
+    workers: int | None = None
+    plan: Plan | None = None
+    scheduler: str | None = None
     simulate: Path | None = None
-    device: str = devices.AUTO
-    measure: str = AUTO
-    runs: int | None = None
-    timeout: float | None = None
     cache: Path | None = None
+    profile: Path | None = None
 
 
 def autotune(request: Request, note: Note) -> Result:
@@ -66,23 +60,55 @@ def _simulated(request: Request, note: Note) -> Result:
         time = recording.times[recording.space.position(values)]
         return Outcome(FAILED, "failed in the recording") if time is None else Outcome(OK, None, [time], "recorded")
 
-    return _search(request, recording.space, look_up, None, f"recording {recording.name}", note)
+    here = _Evaluator(look_up, f"recording {recording.name}")
+    return _search(request, recording.space, here, None, note)
 
 
 def _measured(request: Request, note: Note) -> Result:
-    space_file = read_space(request.space)
-    program = Program(space_file, request.command, request.build, request.check)
-    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        timers, device, is_modelled = _timers(request, Path(scratch), note)
-        runs = request.runs or (1 if is_modelled else 3)
-        evaluation = Evaluation(program, timers, runs, request.timeout, Path(scratch))
-        commands = program.texts() | {"fixed": space_file.fixed, "runs": runs, "measure": request.measure}
-        with _cache(request, experiment_key(commands, device, program.named_files())) as cache:
+    plan = request.plan
+    space_file, program = plan.program()
+    with _on_cluster(request, note) if request.scheduler else _here(request, program, note) as (evaluator, place):
+        commands = program.texts() | {"fixed": space_file.fixed, "runs": place.runs, "measure": plan.measure}
+        with _cache(request, experiment_key(commands, place.description, program.named_files())) as cache:
+            space, occupancy = known_before(space_file, place.target)
+            result = _search(request, space, evaluator, cache, note, space_file, occupancy)
+    best = best_of(result.evaluated)
+    if request.profile is None or best is None:
+        return result
+    found = best_profile(program, best.values, plan.device, plan.timeout, request.profile, note)
+    return dataclasses.replace(result, profile=found)
 
-            def evaluate(values: dict[str, object], worker: int) -> Outcome:
-                return evaluation(values, _one_gpu(worker) if request.workers > 1 and not is_modelled else None)
 
-            return _search(request, space_file.space, evaluate, cache, device, note, space_file, evaluation.keep)
+@dataclass(frozen=True)
+class _Evaluator:
+    """Whatever runs configurations. workers: how many at once. stop: makes evaluations under way end soon."""
+
+    evaluate: Callable[[dict[str, object], int], Outcome]
+    device: str
+    workers: int = 1
+    asynchronous: bool = False
+    keep: Callable[[str], None] = lambda _measure: None
+    stop: Callable[[], None] = lambda: None
+
+
+@contextlib.contextmanager
+def _here(request: Request, program: Program, note: Note) -> Iterator[tuple[_Evaluator, Place]]:
+    workers = request.workers or 1
+    with bench_of(request.plan, program, note) as bench:
+
+        def evaluate(values: dict[str, object], worker: int) -> Outcome:
+            is_one_of_several = workers > 1 and not bench.place.is_modelled
+            return bench.evaluation(values, {"ROCR_VISIBLE_DEVICES": str(worker)} if is_one_of_several else None)
+
+        yield _Evaluator(evaluate, bench.place.description, workers, keep=bench.evaluation.keep), bench.place
+
+
+@contextlib.contextmanager
+def _on_cluster(request: Request, note: Note) -> Iterator[tuple[_Evaluator, Place]]:
+    with cluster_of(request.scheduler, request.plan, note) as cluster:
+        workers = request.workers or cluster.gpus() or 1
+        description = cluster.place.description
+        yield _Evaluator(cluster.evaluate, description, workers, True, cluster.keep, cluster.stop), cluster.place
 
 
 @contextlib.contextmanager
@@ -91,50 +117,31 @@ def _cache(request: Request, experiment: str) -> Iterator[Cache | None]:
         yield cache
 
 
-def _one_gpu(worker: int) -> dict[str, str]:
-    return {"ROCR_VISIBLE_DEVICES": str(worker)}
-
-
-def _timers(request: Request, scratch: Path, note: Note) -> tuple[list, str, bool]:
-    """(timers, what the device is called, whether its times are modelled)."""
-    from rocm_perf_lab.collect import session
-
-    try:
-        device = devices.select(request.device, scratch)
-        asked = session.Request(words=(), timeout=request.timeout, roofline=False)
-        collector = session.choose_collector(device, asked, scratch, note)
-    except UnavailableError:
-        if request.measure == GPU or request.device != devices.AUTO:
-            raise
-        note("no device can be used: measuring the wall time of processes")
-        return [WallTimer(timeout=request.timeout)], "no GPU", False
-    wall = WallTimer(device.environment, request.timeout)
-    timers = {GPU: [GpuTimer(collector.trace, not device.is_hardware)], WALL: [wall]}
-    timers[AUTO] = timers[GPU] + timers[WALL]
-    return timers[request.measure], device.description, not device.is_hardware and request.measure != WALL
-
-
 def _search(
-    request: Request, space: Space, evaluate, cache: Cache | None, device: str, note: Note,
-    space_file: SpaceFile | None = None, keep: Callable[[str], None] = lambda _measure: None,
+    request: Request, space: Space, evaluator: _Evaluator, cache: Cache | None, note: Note,
+    space_file: SpaceFile | None = None, occupancy: Callable | None = None,
 ) -> Result:  # fmt: skip
     evaluations, seconds = parse_budget(request.budget) if request.budget else (None, None)
     total = len(space.listed) if space.product <= _COUNTED else None
     most = min(evaluations or MOST_LISTED, space.product if total is None else total)
-    strategy = create(request.strategy, space, request.seed, Options(most, request.seed_fraction, request.prune_factor))
+    options = Options(most, request.seed_fraction, request.prune_factor, occupancy)
+    strategy = create(request.strategy, space, request.seed, options)
     best: list[float] = []
 
     def heard(one: Evaluated, number: int) -> None:
         ms = one.outcome.ms
         if one.outcome.measure:
-            keep(one.outcome.measure)
+            evaluator.keep(one.outcome.measure)
         if request.simulate is None or (ms is not None and (not best or ms < best[0])):
             what = one.outcome.reason if ms is None else f"{ms:.4g} ms"
             note(f"{number} of at most {most}: {' '.join(f'{k}={v}' for k, v in one.values.items())}: {what}")
         if ms is not None:
             best[:] = [min([ms, *best])]
 
-    search = Search(space, strategy, evaluate, cache, most, seconds, request.workers, heard)
+    search = Search(
+        space, strategy, evaluator.evaluate, cache, most, seconds, evaluator.workers, evaluator.asynchronous, heard,
+        evaluator.stop,
+    )  # fmt: skip
     try:
         evaluated = search.run()
     except RocmPerfError:
@@ -142,4 +149,10 @@ def _search(
             note("what was measured so far is kept: the same command goes on from there")
         raise
     fixed, defaults = (space_file.fixed, space_file.defaults) if space_file else ({}, None)
-    return Result(request.strategy, request.seed, most, device, total, evaluated, strategy.model(), fixed, defaults)
+    unlaunchable = None
+    if space_file and total is not None and space_file.space.product <= _COUNTED:
+        unlaunchable = len(space_file.space.listed) - total
+    return Result(
+        request.strategy, request.seed, most, evaluator.device, total, evaluated, strategy.model(), fixed, defaults,
+        unlaunchable,
+    )  # fmt: skip

@@ -10,7 +10,7 @@ def simulate(recording: Recording, name: str, seed: int, options: Options) -> tu
     """(the times in the order of evaluation, the strategy with what it has learnt)."""
     strategy = create(name, recording.space, seed, options)
     trace: list[float | None] = []
-    while len(trace) < options.budget and (batch := strategy.ask()):
+    while len(trace) < options.budget and (batch := strategy.propose()):
         for configuration in batch[: options.budget - len(trace)]:
             trace.append(recording.times[configuration])
             strategy.tell(configuration, trace[-1])

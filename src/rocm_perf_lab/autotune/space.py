@@ -40,10 +40,17 @@ class Space:
         self.product = math.prod(self.sizes)
         self._fixed = dict(fixed or {})
         self._members = None if members is None else frozenset(members)
+        self._given = (values, tuple(rules), fixed, members)
+        rules = self._given[1]
         self._rules: list[list[Rule]] = [[] for _ in range(len(self.names) + 1)]
         position = {name: number for number, name in enumerate(self.names, start=1)}
         for rule in rules:  # at the parameter after which it can be judged
             self._rules[max((position.get(name, 0) for name in rule.names), default=0)].append(rule)
+
+    def restricted(self, rule: Rule) -> Space:
+        """The part of this space that also fulfils `rule`."""
+        values, rules, fixed, members = self._given
+        return Space(values, (*rules, rule), fixed, members)
 
     def named(self, configuration: Configuration) -> dict[str, object]:
         """The values by name, without the fixed ones."""

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rocm_perf_lab.autotune.expression import Expression
+from rocm_perf_lab.autotune.launch import Launch
 from rocm_perf_lab.autotune.space import Rule, Space
 from rocm_perf_lab.errors import MissingInputError, SpaceError
 
@@ -41,6 +42,15 @@ class Parameter(BaseModel):
         return self
 
 
+class LaunchDocument(BaseModel):
+    """Expressions: threads of a workgroup, its bytes of LDS, registers of a work-item."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    workgroup_size: str
+    lds_bytes: str | None = None
+    vgprs: str | None = None
+
+
 class SpaceDocument(BaseModel):
     """parameters: name -> values, or name -> Parameter. fixed: name -> the one value. constraints: expressions."""
 
@@ -48,6 +58,7 @@ class SpaceDocument(BaseModel):
     parameters: dict[str, list[Value] | Parameter] = Field(min_length=1)
     fixed: dict[str, Value] = {}
     constraints: list[str] = []
+    launch: LaunchDocument | None = None
 
     @model_validator(mode="after")
     def _names(self) -> SpaceDocument:
@@ -67,6 +78,7 @@ class SpaceFile:
     fixed: dict[str, Value]
     destinations: dict[str, Destination]
     defaults: dict[str, Value] | None
+    launch: Launch | None = None
 
 
 def read_space(path: Path) -> SpaceFile:
@@ -92,7 +104,14 @@ def read_space(path: Path) -> SpaceFile:
     defaults = {name: parameter.default for name, parameter in parameters.items()}
     complete = None not in defaults.values()
     destinations = {name: parameter.to for name, parameter in parameters.items()}
-    return SpaceFile(space, document.fixed, destinations, defaults if complete else None)
+    launch = _launch(document, dict.fromkeys(known))
+    return SpaceFile(space, document.fixed, destinations, defaults if complete else None, launch)
+
+
+def _launch(document: SpaceDocument, known: dict[str, None]) -> Launch | None:
+    if document.launch is None:
+        return None
+    return Launch(**{name: text and Expression(text, known) for name, text in document.launch.model_dump().items()})
 
 
 def _parameters(path: Path, document: SpaceDocument) -> dict[str, Parameter]:

@@ -1,14 +1,15 @@
-"""The search: a strategy proposes, the cache remembers, workers evaluate, and the strategy hears of it in its own order."""
+"""The search: a strategy proposes, the cache remembers, workers evaluate, and the strategy hears of it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from queue import SimpleQueue
 
 from rocm_perf_lab.autotune.cache import Cache
-from rocm_perf_lab.autotune.outcome import OK, Outcome
+from rocm_perf_lab.autotune.outcome import LOST, OK, Outcome
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategies import Strategy
 
@@ -32,7 +33,8 @@ def best_of(evaluated: Iterable[Evaluated]) -> Evaluated | None:
 class Search:
     """evaluate(values, worker) runs one configuration. budget: evaluations, those reused included; seconds: or a time.
 
-    Results do not depend on the number of workers: a batch is complete before the strategy is asked again.
+    Results do not depend on the number of workers: a batch is complete before the strategy is asked again, and it hears of
+    results in the order of the batch. asynchronous: it hears of each at once, and no worker waits for another.
     """
 
     space: Space
@@ -42,34 +44,72 @@ class Search:
     budget: int
     seconds: float | None = None
     workers: int = 1
+    asynchronous: bool = False
     heard: Callable[[Evaluated, int], None] = lambda _one, _number: None
+    stop: Callable[[], None] = lambda: None  # makes evaluate() return soon, on an error or an interrupt
 
     def run(self) -> list[Evaluated]:
-        """In the order in which the strategy proposed them."""
-        done: list[Evaluated] = []
-        end = None if self.seconds is None else time.monotonic() + self.seconds
-        with ThreadPoolExecutor(self.workers) as pool:
-            while len(done) < self.budget and (batch := self.strategy.ask()[: self.budget - len(done)]):
-                for at in range(0, len(batch), self.workers):
-                    if end is not None and time.monotonic() > end:
-                        return done
-                    for configuration, one in self._together(pool, batch[at : at + self.workers]):
-                        done.append(one)
-                        self.strategy.tell(configuration, one.outcome.ms)
-                        self.heard(one, len(done))
-        return done
+        """In the order in which the strategy heard of them."""
+        self._done: list[Evaluated] = []
+        self._end = None if self.seconds is None else time.monotonic() + self.seconds
+        self._free: SimpleQueue[int] = SimpleQueue()
+        for worker in range(self.workers):
+            self._free.put(worker)
+        pool = ThreadPoolExecutor(self.workers)
+        try:
+            if self.asynchronous:
+                self._run_asynchronously(pool)
+            else:
+                # One worker is this thread, which an interrupt reaches.
+                self._run_in_batches(map if self.workers == 1 else pool.map)
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return self._done
 
-    def _together(self, pool: ThreadPoolExecutor, configurations: list[Configuration]):
-        if len(configurations) == 1:  # in this thread, which an interrupt reaches
-            return [(configurations[0], self._one(configurations[0], 0))]
-        return list(zip(configurations, pool.map(self._one, configurations, range(len(configurations))), strict=True))
+    def _run_in_batches(self, mapped: Callable) -> None:
+        while len(self._done) < self.budget and (batch := self.strategy.propose()[: self.budget - len(self._done)]):
+            for configuration, one in zip(batch, mapped(self._one, batch), strict=True):
+                if one is None:
+                    return
+                self._tell(configuration, one)
 
-    def _one(self, configuration: Configuration, worker: int) -> Evaluated:
+    def _run_asynchronously(self, pool: ThreadPoolExecutor) -> None:
+        flying: dict[Future, Configuration] = {}
+        waiting: list[Configuration] = []
+        while True:
+            while len(flying) < min(self.workers, self.budget - len(self._done)):
+                if not (waiting := waiting or self.strategy.propose()):
+                    break
+                configuration = waiting.pop(0)
+                flying[pool.submit(self._one, configuration)] = configuration
+            if not flying:
+                return
+            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                if (one := future.result()) is None:
+                    return
+                self._tell(flying.pop(future), one)
+
+    def _tell(self, configuration: Configuration, one: Evaluated) -> None:
+        self._done.append(one)
+        self.strategy.tell(configuration, one.outcome.ms)
+        self.heard(one, len(self._done))
+
+    def _one(self, configuration: Configuration) -> Evaluated | None:
+        """None if the time is over. What a worker has found is kept before anybody waits for another."""
+        if self._end is not None and time.monotonic() > self._end:
+            return None
         values = self.space.named(configuration)
         known = self.cache.get(values) if self.cache else None
         if known is not None:
             return Evaluated(values, known, True)
-        outcome = self.evaluate(values, worker)
-        if self.cache:
+        worker = self._free.get()
+        try:
+            outcome = self.evaluate(values, worker)
+        finally:
+            self._free.put(worker)
+        if self.cache and outcome.status != LOST:
             self.cache.put(values, outcome)
         return Evaluated(values, outcome, False)

@@ -36,9 +36,9 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     "--prune-factor", type=click.FloatRange(min=1), default=1.75, show_default=True,
     help="three-phase: what is predicted to be this much slower than the best of the sample is not run.",
 )  # fmt: skip
-@click.option(
-    "--workers", type=click.IntRange(1, 256), default=1, show_default=True, help="How many to evaluate at once, each on a GPU."
-)
+@click.option("--workers", type=click.IntRange(1, 256),
+              help="How many to evaluate at once, each on a GPU.  [default: 1; with --scheduler its GPUs]")  # fmt: skip
+@click.option("--scheduler", metavar="ADDRESS", help="Evaluate on the workers of this Dask scheduler that offer GPU=1.")
 @device_option
 @click.option("--measure", type=click.Choice(("auto", "gpu", "wall")), default="auto", show_default=True,
               help="gpu: time in kernels; wall: time of the process; auto: gpu if the program launches kernels.")  # fmt: skip
@@ -49,13 +49,16 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--no-cache", is_flag=True, help="Neither reuse nor keep results.")
 @click.option("--write-config", type=_FILE, metavar="FILE", help="Write the best configuration as JSON.")
 @click.option("--write-t4", type=_FILE, metavar="FILE", help="Write all results in the T4 format of Kernel Tuner.")
+@click.option("--write-report", type=_FILE, metavar="FILE", help="Write an HTML page: times, importance, the best.")
+@click.option("--profile", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Profile the best configuration into this run directory.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 @debug_option
 def command(
     space: Path | None, cmd: str | None, build: str | None, check: str | None, simulate: Path | None, strategy: str,
-    budget: str | None, seed: int, seed_fraction: float, prune_factor: float, workers: int, device: str, measure: str,
-    runs: int | None, timeout: float | None, cache: Path, no_cache: bool, write_config: Path | None, write_t4: Path | None,
-    as_json: bool,
+    budget: str | None, seed: int, seed_fraction: float, prune_factor: float, workers: int | None, scheduler: str | None,
+    device: str, measure: str, runs: int | None, timeout: float | None, cache: Path, no_cache: bool,
+    write_config: Path | None, write_t4: Path | None, write_report: Path | None, profile: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Find the configuration with which a program is fastest.
 
@@ -63,20 +66,25 @@ def command(
     """
     if simulate is None and (space is None or cmd is None):
         raise UsageError("--space or --cmd-template is missing", "give both, or --simulate FILE")
-    if simulate is not None and (space or cmd or build or check):
-        raise UsageError("--simulate runs nothing and brings its own space", "leave out --space and the templates")
-    from rocm_perf_lab.autotune import results
+    if simulate is not None and (space or cmd or build or check or scheduler or profile):
+        raise UsageError("--simulate runs nothing and brings its own space", "leave out --space, the templates and the like")
+    if scheduler is not None and profile is not None:
+        raise UsageError("--profile is for this machine, not for --scheduler", "give --write-config, then profile the best")
+    from rocm_perf_lab.autotune import page, results
+    from rocm_perf_lab.autotune.bench import Plan
     from rocm_perf_lab.autotune.session import Request, autotune
     from rocm_perf_lab.autotune.tune import best_of
 
+    plan = simulate is None and Plan(space, cmd, build, check, device, measure, runs, timeout)
     request = Request(
         strategy=strategy, seed=seed, budget=budget, seed_fraction=seed_fraction, prune_factor=prune_factor, workers=workers,
-        space=space, command=cmd, build=build, check=check, simulate=simulate, device=device, measure=measure, runs=runs,
-        timeout=timeout, cache=None if no_cache else cache,
+        plan=plan or None, scheduler=scheduler, simulate=simulate, cache=None if no_cache else cache, profile=profile,
     )  # fmt: skip
     result = autotune(request, note)
     if write_config:
         results.write_json(write_config, result.fixed | best_of(result.evaluated).values)
     if write_t4:
         results.write_json(write_t4, results.t4(result))
+    if write_report:
+        results.write_text(write_report, page.page(result))
     click.echo(json.dumps(results.document(result), indent=2, allow_nan=False) if as_json else "\n".join(results.table(result)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,39 +12,60 @@ import numpy as np
 from rocm_perf_lab.autotune.space import Configuration, Space
 
 STRATEGIES = ("sequential", "three-phase", "random")
+_CHOICE = 4  # first configurations are taken from this many times as many, by what is known of them
 
 
 @dataclass(frozen=True)
 class Options:
-    """budget: evaluations at most. seed_fraction, prune_factor: of the three-phase method."""
+    """budget: evaluations at most. seed_fraction, prune_factor: of the three-phase method.
+
+    occupancy: of values by name, the theoretical occupancy within 0..1 as far as it is known before anything runs.
+    """
 
     budget: int
     seed_fraction: float = 0.2
     prune_factor: float = 1.75
+    occupancy: Callable[[dict[str, object]], float] | None = None
 
 
 class Strategy(ABC):
     """Proposes configurations and learns what came of them.
 
-    ask() returns a batch: valid configurations, none ever twice, empty when there are no more. Its size never depends on how
-    many workers evaluate it. tell() takes the time of each, None of one that failed, in the order of the batch.
+    propose() returns a batch: valid configurations, none ever twice, empty when there are no more. Its size never depends on
+    how many workers evaluate it. tell() takes the time of each, None of one that failed. It may be asked again before all were
+    told.
     """
 
     def __init__(self, space: Space, generator: np.random.Generator, options: Options):
         self.space = space
         self.generator = generator
         self.options = options
+        self.asked: dict[Configuration, None] = {}
         self.times: dict[Configuration, float | None] = {}
 
-    @abstractmethod
-    def ask(self) -> list[Configuration]: ...
+    def propose(self) -> list[Configuration]:
+        batch = self.ask()
+        self.asked |= dict.fromkeys(batch)
+        return batch
 
     def tell(self, configuration: Configuration, time: float | None) -> None:
         self.times[configuration] = time
 
+    @abstractmethod
+    def ask(self) -> list[Configuration]:
+        """A batch of configurations that are not in `asked`."""
+
     def model(self) -> dict[str, object]:
         """What the model is worth: {"r2": ..., "residual": ..., "warning": ...}; empty without one."""
         return {}
+
+    def promising(self, count: int) -> list[Configuration]:
+        """Drawn at random; where occupancy is known, those of high occupancy out of several times as many."""
+        occupancy = self.options.occupancy
+        if occupancy is None:
+            return self.space.sample(self.generator, count, self.asked.keys())
+        drawn = self.space.sample(self.generator, _CHOICE * count, self.asked.keys())
+        return sorted(drawn, key=lambda row: -occupancy(self.space.named(row)))[:count]
 
 
 def create(name: str, space: Space, seed: int, options: Options) -> Strategy:

@@ -10,4 +10,4 @@ _BATCH = 64
 
 class Search(Strategy):
     def ask(self) -> list[Configuration]:
-        return self.space.sample(self.generator, _BATCH, self.times.keys())
+        return self.space.sample(self.generator, _BATCH, self.asked.keys())

@@ -25,7 +25,7 @@ class Search(Strategy):
     _queue: list[Configuration] | None = None
 
     def ask(self) -> list[Configuration]:
-        if not self.times:
+        if not self.asked:
             return self._seeds()
         if self._queue is None:
             self._queue = self._predicted_order()
@@ -49,7 +49,7 @@ class Search(Strategy):
         return seeds + self.space.sample(self.generator, count - len(seeds), set(seeds))
 
     def _predicted_order(self) -> list[Configuration]:
-        pool = [row for row in map(tuple, self.space.pool(self.generator, _POOL)[0].tolist()) if row not in self.times]
+        pool = [row for row in map(tuple, self.space.pool(self.generator, _POOL)[0].tolist()) if row not in self.asked]
         good = {row: time for row, time in self.times.items() if time is not None}
         if len(good) < _FOLDS or not pool:
             warning = "too few configurations ran to fit a model: nothing is pruned"

@@ -1,0 +1,83 @@
+"""Where configurations run: a device of this machine, and how time is taken on it."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.autotune.evaluation import Evaluation, GpuTimer, WallTimer
+from rocm_perf_lab.autotune.outcome import GPU, WALL
+from rocm_perf_lab.autotune.program import Program
+from rocm_perf_lab.autotune.space_file import SpaceFile, read_space
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.errors import UnavailableError
+
+Note = Callable[[str], None]
+AUTO = "auto"
+MEASURES = (AUTO, GPU, WALL)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run and how to measure it: all that another machine needs. runs: None for 3, or 1 where time is modelled."""
+
+    space: Path
+    command: str
+    build: str | None = None
+    check: str | None = None
+    device: str = devices.AUTO
+    measure: str = AUTO
+    runs: int | None = None
+    timeout: float | None = None
+
+    def program(self) -> tuple[SpaceFile, Program]:
+        """Raises MissingInputError, SpaceError."""
+        space_file = read_space(self.space)
+        return space_file, Program(space_file, self.command, self.build, self.check)
+
+
+@dataclass(frozen=True)
+class Place:
+    """description: what the device is called. target: its LLVM target, None of no GPU. is_modelled: its times."""
+
+    description: str
+    target: str | None
+    is_modelled: bool
+    runs: int
+
+
+@dataclass(frozen=True)
+class Bench:
+    place: Place
+    evaluation: Evaluation
+
+
+@contextlib.contextmanager
+def bench_of(plan: Plan, program: Program, note: Note) -> Iterator[Bench]:
+    """Raises what selecting a device raises."""
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
+        scratch = Path(name)
+        timers, description, target, is_modelled = _timers(plan, scratch, note)
+        runs = plan.runs or (1 if is_modelled else 3)
+        yield Bench(Place(description, target, is_modelled, runs), Evaluation(program, timers, runs, plan.timeout, scratch))
+
+
+def _timers(plan: Plan, scratch: Path, note: Note) -> tuple[list, str, str | None, bool]:
+    from rocm_perf_lab.collect import session
+
+    try:
+        device = devices.select(plan.device, scratch)
+        asked = session.Request(words=(), timeout=plan.timeout, roofline=False)
+        collector = session.choose_collector(device, asked, scratch, note)
+    except UnavailableError:
+        if plan.measure == GPU or plan.device != devices.AUTO:
+            raise
+        note("no device can be used: measuring the wall time of processes")
+        return [WallTimer(timeout=plan.timeout)], "no GPU", None, False
+    wall = WallTimer(device.environment, plan.timeout)
+    timers = {GPU: [GpuTimer(collector.trace, not device.is_hardware)], WALL: [wall]}
+    timers[AUTO] = timers[GPU] + timers[WALL]
+    return timers[plan.measure], device.description, device.target, not device.is_hardware and plan.measure != WALL

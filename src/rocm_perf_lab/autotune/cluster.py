@@ -1,0 +1,104 @@
+"""Evaluations on the workers of a Dask cluster, each of which declares its GPU as the resource GPU=1.
+
+What a worker needs travels with the task: a Plan, the folder in which its files are (a shared file system), and the values.
+Dask gives the tasks of a worker that goes away to another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from pathlib import Path
+
+from rocm_perf_lab.autotune.bench import Bench, Note, Place, Plan, bench_of
+from rocm_perf_lab.autotune.outcome import LOST, Outcome
+from rocm_perf_lab.dask_cluster import client_of
+from rocm_perf_lab.errors import UnavailableError
+
+_RESOURCE = "GPU"
+_LOOK_SECONDS = 0.5
+
+
+class Cluster:
+    """evaluate() may be called from several threads. Raises UnavailableError where workers have different devices."""
+
+    def __init__(self, client, plan: Plan, note: Note):
+        self._client, self._plan, self._folder, self._note = client, plan, Path.cwd(), note
+        self._stopped = threading.Event()
+        if not self.gpus():
+            note(f"no worker offers {_RESOURCE}=1 yet: waiting for one")
+        self.place: Place = self._result(_describe, plan, self._folder)
+        self._measure: str | None = None
+
+    def gpus(self) -> int:
+        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+        return int(sum(worker["resources"].get(_RESOURCE, 0) for worker in workers))
+
+    def evaluate(self, values: dict[str, object], _worker: int) -> Outcome:
+        from distributed import KilledWorker
+
+        try:
+            place, outcome = self._result(_evaluate, self._plan, self._folder, values, self._measure)
+        except KilledWorker as error:
+            return Outcome(LOST, f"every worker that ran it went away: {' '.join(str(error).split())}")
+        if place != self.place:
+            what = f"workers have different devices: {self.place.description} and {place.description}"
+            raise UnavailableError(what, "give --scheduler a cluster of equal GPUs: their times are compared")
+        return outcome
+
+    def keep(self, measure: str) -> None:
+        """Measure as an earlier result did."""
+        self._measure = measure
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def _result(self, task, *arguments):
+        from distributed import TimeoutError as NotYet
+
+        future = self._client.submit(task, *arguments, pure=False, resources={_RESOURCE: 1})
+        while not self._stopped.is_set():
+            with contextlib.suppress(NotYet, TimeoutError):
+                return future.result(timeout=_LOOK_SECONDS)
+        future.cancel()
+        raise CancelledError
+
+
+@contextlib.contextmanager
+def cluster_of(scheduler: str, plan: Plan, note: Note) -> Iterator[Cluster]:
+    with client_of(scheduler) as client:
+        yield Cluster(client, plan, note)
+
+
+_benches: dict[tuple[Plan, Path], Bench] = {}
+_open = contextlib.ExitStack()  # for as long as the worker's process is there
+_one_at_a_time = threading.RLock()  # the working folder belongs to the process
+
+
+def _describe(plan: Plan, folder: Path) -> Place:
+    with _bench(plan, folder) as bench:
+        return bench.place
+
+
+def _evaluate(plan: Plan, folder: Path, values: dict[str, object], measure: str | None) -> tuple[Place, Outcome]:
+    with _bench(plan, folder) as bench:
+        if measure is not None:
+            bench.evaluation.keep(measure)
+        return bench.place, bench.evaluation(values)
+
+
+@contextlib.contextmanager
+def _bench(plan: Plan, folder: Path) -> Iterator[Bench]:
+    """The same for every task of a plan, so that a device is looked for once."""
+    with _one_at_a_time:
+        before = os.getcwd()
+        os.chdir(folder)
+        try:
+            if (plan, folder) not in _benches:
+                _benches[plan, folder] = _open.enter_context(bench_of(plan, plan.program()[1], lambda _text: None))
+            yield _benches[plan, folder]
+        finally:
+            os.chdir(before)

@@ -1,0 +1,85 @@
+"""What a search tells besides the winner: how sure it is of it, and which parameters matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rocm_perf_lab.autotune.outcome import OK
+from rocm_perf_lab.autotune.tune import Evaluated
+
+_LEAST = 10  # configurations that ran, to say what matters
+_TREES, _SHUFFLES, _SEED = 50, 3, 0
+_LEAST_TIME = 1e-9
+
+
+def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, object] | None, str | None]:
+    """({low_ms, high_ms, ahead_of_next}, None) of the best, or (None, why not).
+
+    The interval is Student's of the mean of its runs. ahead_of_next: whether it does not touch that of the next best.
+    """
+    good = sorted((one for one in evaluated if one.outcome.status == OK), key=lambda one: one.outcome.ms)
+    if not good:
+        return None, "no configuration ran"
+    if good[0].outcome.modelled:
+        return None, "modelled times do not vary"
+    intervals = [_interval(one.outcome.runs) for one in good[:2]]
+    if intervals[0] is None:
+        return None, "one run does not tell how much times vary: see --runs"
+    ahead = None if len(intervals) < 2 or intervals[1] is None else intervals[0][1] < intervals[1][0]
+    return {"low_ms": intervals[0][0], "high_ms": intervals[0][1], "ahead_of_next": ahead}, None
+
+
+def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float] | None, str | None]:
+    """({parameter: share}, None), or (None, why not).
+
+    How much worse an ensemble of trees predicts the logarithm of time if the parameter's values are shuffled (Breiman 2001),
+    as a share of all parameters': of the configurations that were run, which are not an even sample of the space.
+    """
+    good = [one for one in evaluated if one.outcome.status == OK]
+    if len(good) < _LEAST:
+        return None, f"fewer than {_LEAST} configurations ran"
+    names = list(good[0].values)
+    times = np.log([max(one.outcome.ms, _LEAST_TIME) for one in good])
+    columns = [_codes([one.values[name] for one in good]) for name in names]
+    if np.ptp(times) == 0:
+        return None, "all configurations took the same time"
+    from sklearn.ensemble import ExtraTreesRegressor
+    from sklearn.inspection import permutation_importance
+
+    points = np.stack(columns, axis=1)
+    trees = ExtraTreesRegressor(_TREES, random_state=_SEED).fit(points, times)
+    drops = permutation_importance(trees, points, times, n_repeats=_SHUFFLES, random_state=_SEED).importances_mean
+    drops = np.maximum(drops, 0.0)
+    total = float(drops.sum())
+    if total == 0:
+        return None, "no parameter explains the times"
+    return {name: float(drop) / total for name, drop in zip(names, drops, strict=True)}, None
+
+
+def best_so_far(evaluated: Sequence[Evaluated]) -> list[float | None]:
+    """The best time in ms after each evaluation, None before the first that ran."""
+    found: list[float | None] = []
+    for one in evaluated:
+        last = found[-1] if found else None
+        times = [time for time in (last, one.outcome.ms) if time is not None]
+        found.append(min(times, default=None))
+    return found
+
+
+def _interval(runs: Sequence[float]) -> tuple[float, float] | None:
+    from scipy.stats import t
+
+    if len(runs) < 2:
+        return None
+    mean, half = float(np.mean(runs)), float(t.ppf(0.975, len(runs) - 1) * np.std(runs, ddof=1) / len(runs) ** 0.5)
+    return mean - half, mean + half
+
+
+def _codes(values: list[object]) -> np.ndarray:
+    """Positions among the sorted values that occur; text after numbers."""
+    order = {value: at for at, value in enumerate(sorted(set(values), key=lambda value: (isinstance(value, str), value)))}
+    return np.array([order[value] for value in values], float)
+
+

@@ -1,0 +1,74 @@
+"""What is known of a configuration before anything runs: whether it can be launched, and its theoretical occupancy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.arch.family import Family, family_of
+from rocm_perf_lab.arch.occupancy import KernelResources
+from rocm_perf_lab.autotune.expression import Expression
+from rocm_perf_lab.autotune.space import Rule, Space
+from rocm_perf_lab.errors import SpaceError
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.autotune.space_file import SpaceFile
+
+MOST_THREADS = 1024  # of a workgroup, on every GPU that HIP knows (hipDeviceProp_t::maxThreadsPerBlock)
+MOST_LDS_BYTES = 65536  # of a workgroup, on every family here
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Expressions of a space file, each None where it says nothing. vgprs: of a work-item, arch and accum together."""
+
+    workgroup_size: Expression
+    lds_bytes: Expression | None = None
+    vgprs: Expression | None = None
+
+    def names(self) -> frozenset[str]:
+        given = (self.workgroup_size, self.lds_bytes, self.vgprs)
+        return frozenset().union(*(expression.names for expression in given if expression))
+
+    def can_run(self, values: Mapping[str, object], family: Family | None) -> bool:
+        """Whether the hardware takes it; family: None for one that is not known, then only what holds for all is asked."""
+        resources = self._resources(values)
+        if not 1 <= resources.workgroup_size <= MOST_THREADS or not 0 <= resources.lds_bytes <= MOST_LDS_BYTES:
+            return False
+        return family is None or family.occupancy(resources).resident_waves_per_cu > 0
+
+    def occupancy(self, values: Mapping[str, object], family: Family) -> float:
+        """Of a configuration that can run, 0..1, by what the space file says: registers that it does not name do not limit."""
+        return family.occupancy(self._resources(values)).fraction
+
+    def _resources(self, values: Mapping[str, object]) -> KernelResources:
+        threads, lds, vgprs = (
+            0 if expression is None else _whole(expression, values)
+            for expression in (self.workgroup_size, self.lds_bytes, self.vgprs)
+        )
+        return KernelResources(vgprs, 0, 0, lds, threads)
+
+
+def _whole(expression: Expression, values: Mapping[str, object]) -> int:
+    value = expression.value(values)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+        raise SpaceError(f"launch: {expression.text!r} is {value!r}, not a whole number", "use // to divide")
+    return int(value)
+
+
+def known_before(space_file: SpaceFile, target: str | None) -> tuple[Space, Callable[[Mapping[str, object]], float] | None]:
+    """(the configurations that the target can run, their theoretical occupancy by values or None where nothing is known).
+
+    Raises SpaceError if there is none.
+    """
+    launch, space = space_file.launch, space_file.space
+    if launch is None:
+        return space, None
+    family = family_of(target) if target else None
+    space = space.restricted(Rule(launch.names(), lambda values: launch.can_run(values, family)))
+    if space.is_empty():
+        raise SpaceError("no configuration can be launched, by `launch` of the space file", "correct its expressions")
+    if family is None:
+        return space, None
+    return space, lambda values: launch.occupancy(space_file.fixed | dict(values), family)

@@ -1,0 +1,63 @@
+"""The configurations that a model-guided search chooses from, as coordinates, and which of them are near which."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+
+from rocm_perf_lab.autotune.space import Configuration, Space
+
+_MOST = 30_000
+
+
+class Pool:
+    """All configurations of a space, or of a large one a sample that grows by neighbours. `rows` is (count, parameters).
+
+    points: (count, parameters with more than one value), positions in the lists of values as parts of 0..1: a list that ascends
+    unevenly (1, 2, 4, 8) is meant to.
+    """
+
+    def __init__(self, space: Space, generator: np.random.Generator):
+        self._space = space
+        rows, self.is_complete = space.pool(generator, _MOST)
+        self._varying = [place for place, size in enumerate(space.sizes) if size > 1]
+        self.at: dict[Configuration, int] = {}
+        self._expanded: set[Configuration] = set()
+        self.rows = np.empty((0, len(space.sizes)), np.int16)
+        self._unasked = np.empty(0, bool)
+        self._extend(rows)
+
+    def add(self, configurations: Iterable[Configuration]) -> None:
+        new = [row for row in dict.fromkeys(configurations) if row not in self.at]
+        if new:
+            self._extend(np.array(new, np.int16))
+
+    def add_neighbours(self, configurations: Collection[Configuration]) -> None:
+        if not self.is_complete:
+            self.add(near for row in configurations if row not in self._expanded for near in self._space.neighbours(row))
+            self._expanded.update(configurations)
+
+    def without(self, asked: Collection[Configuration]) -> None:
+        """None of these is a candidate any more."""
+        self._unasked[[self.at[row] for row in asked]] = False
+
+    def unasked(self, positions: np.ndarray | None = None) -> np.ndarray:
+        """Positions of candidates: all, ascending, or those among the given."""
+        return self._unasked.nonzero()[0] if positions is None else positions[self._unasked[positions]]
+
+    def near(self, position: int) -> tuple[np.ndarray, np.ndarray]:
+        """(those that differ in one parameter, those that differ in two), as positions."""
+        if position not in self._near:
+            different = (self._compared != self._compared[position]).sum(axis=1)
+            self._near[position] = ((different == 1).nonzero()[0], (different == 2).nonzero()[0])
+        return self._near[position]
+
+    def _extend(self, rows: np.ndarray) -> None:
+        first = len(self.rows)
+        self.rows = np.concatenate([self.rows, rows])
+        self.at.update((row, first + number) for number, row in enumerate(map(tuple, rows.tolist())))
+        self._unasked = np.append(self._unasked, np.ones(len(rows), bool))
+        self._compared = self.rows[:, self._varying]
+        self.points = self._compared / (np.array(self._space.sizes)[self._varying] - 1.0)
+        self._near: dict[int, tuple[np.ndarray, np.ndarray]] = {}

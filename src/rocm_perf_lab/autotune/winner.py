@@ -1,0 +1,55 @@
+"""The profile of the best configuration: built once more, and run under `rocm-perf profile`'s own pipeline."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from rocm_perf_lab.autotune.program import Program
+from rocm_perf_lab.collect.command import resolve
+from rocm_perf_lab.errors import NothingRanError
+
+
+def best_profile(
+    program: Program, values: dict[str, object], device: str, timeout: float | None, destination: Path,
+    note: Callable[[str], None],
+) -> dict[str, object]:  # fmt: skip
+    """{run_directory, runtime_ms, cv, timing, kernel, bottleneck}; the run directory is complete or absent.
+
+    Raises what profiling raises, and NothingRanError if the build fails now.
+    """
+    from rocm_perf_lab.collect import session
+
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
+        words = program.words(values, Path(scratch) / "output")
+        if words.build:
+            _build(words.build, os.environ | words.environment, timeout)
+        command = words.command
+        if words.environment:  # the profile's own record then says it, too
+            command = ["env", *(f"{name}={value}" for name, value in words.environment.items()), *command]
+        request = session.Request(words=command, device=device, timeout=timeout, destination=destination)
+        documents, directory = session.profile(request, sys.stderr, note)
+    profile, analysis = documents.profile, documents.analysis.kernels
+    return {
+        "run_directory": str(directory),
+        "runtime_ms": profile.runtime_ms,
+        "cv": profile.stability.cv,
+        "timing": profile.timing,
+        "kernel": profile.kernel.name,
+        "bottleneck": next((one.bottleneck.name for one in analysis if one.kernel == profile.kernel.name), None),
+    }
+
+
+def _build(words: list[str], environment: dict[str, str], timeout: float | None) -> None:
+    command = resolve(words)
+    done = subprocess.run(
+        command.argv, executable=command.executable, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr,
+        timeout=timeout, start_new_session=True,
+    )  # fmt: skip
+    if done.returncode:
+        what = f"{words[0]} ended with {done.returncode} when the best was built again"
+        raise NothingRanError(what, "see what it said above")

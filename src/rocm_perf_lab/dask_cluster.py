@@ -1,0 +1,29 @@
+"""The connection to a Dask cluster; Dask is an optional dependency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+@contextmanager
+def client_of(scheduler: str) -> Iterator[Client]:
+    """scheduler: its address. Raises UnavailableError if Dask is missing or the scheduler cannot be reached."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        mend = "run `pip install 'rocm-perf-lab[dask]'`"
+        raise UnavailableError("--scheduler needs Dask, which is not installed", mend) from error
+    try:
+        client = Client(scheduler, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        mend = "start one with `dask scheduler`, or check the address"
+        raise UnavailableError(f"no Dask scheduler answers at {scheduler}", mend) from error
+    with client:
+        yield client

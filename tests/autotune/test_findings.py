@@ -1,0 +1,108 @@
+"""What is said besides the winner, on results of which the truth is known, and the page that shows it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+from rocm_perf_lab.autotune.findings import best_so_far, confidence_of, importance_of
+from rocm_perf_lab.autotune.outcome import FAILED, OK, Outcome
+from rocm_perf_lab.autotune.page import page
+from rocm_perf_lab.autotune.results import Result, document, t4
+from rocm_perf_lab.autotune.tune import Evaluated
+
+
+def ran(runs, modelled=False, **values) -> Evaluated:
+    return Evaluated(values, Outcome(OK, None, runs, "gpu", modelled=modelled), False)
+
+
+def failed(**values) -> Evaluated:
+    return Evaluated(values, Outcome(FAILED, "<b>&"), False)
+
+
+def result(evaluated, **more) -> Result:
+    return Result("random", 0, 100, "a <device>", 100, evaluated, {}, {}, **more)
+
+
+GRID = [ran([1.0 + 4 * a + b], a=a, b=b, c=c) for a, b, c in itertools.product(range(4), repeat=3)]
+
+
+def test_importance_follows_effect():
+    shares, _ = importance_of(GRID)
+    assert shares["a"] > shares["b"] > shares["c"] and shares["c"] < 0.02
+    assert sum(shares.values()) == pytest.approx(1)
+    assert importance_of(GRID[:9])[0] is None and "fewer" in importance_of(GRID[:9])[1]
+    assert importance_of([ran([2.0], a=a) for a in range(20)])[0] is None
+
+
+def test_confidence_is_students_interval():
+    """Mean 2, standard error 1/sqrt(3); t for 2 degrees of freedom is 4.3027."""
+    near, far = ran([1.0, 2.0, 3.0], a=1), ran([50.0, 51.0, 52.0], a=2)
+    sure, _ = confidence_of([far, failed(a=3), near])
+    assert (sure["low_ms"], sure["high_ms"]) == pytest.approx((2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-4)
+    assert sure["ahead_of_next"] is True
+    assert confidence_of([near, ran([3.0, 4.0, 5.0], a=2)])[0]["ahead_of_next"] is False
+    assert confidence_of([near])[0]["ahead_of_next"] is None
+    assert "--runs" in confidence_of([ran([1.0], a=1)])[1]
+    assert confidence_of([ran([1.0], True, a=1)]) == (None, "modelled times do not vary")
+
+
+def test_the_best_so_far():
+    assert best_so_far([failed(a=0), ran([3.0], a=1), ran([4.0], a=2), failed(a=3), ran([1.0], a=4)]) == [None, 3, 3, 3, 1]
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.seen, self.open = [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append((tag, dict(attributes)))
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.seen.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("evaluated", [GRID + [failed(a="<script>", b=1, c=1)], GRID[:1], [failed(a=1), ran([0.0], a=2)]])
+def test_the_page_shows_every_configuration_and_loads_nothing(evaluated):
+    text = page(result(evaluated))
+    tags = Tags()
+    tags.feed(text)
+    assert tags.open == [] and not {"script", "link", "img", "b"} & {tag for tag, _ in tags.seen}
+    assert not any({"src", "href"} & set(attributes) for _, attributes in tags.seen)
+    circles = [attributes for tag, attributes in tags.seen if tag == "circle"]
+    timed = [one for one in evaluated if one.outcome.ms]
+    assert len(circles) == len(timed)
+    across, down = zip(*[(float(one["cx"]), float(one["cy"])) for one in circles], strict=True) if circles else ((), ())
+    assert list(across) == sorted(across)
+    slower = sorted(range(len(timed)), key=lambda at: timed[at].outcome.ms)
+    assert [down[at] for at in slower] == sorted(down, reverse=True)  # up is slow
+    assert sum(attributes.get("class") == "failed" for _, attributes in tags.seen) == len(evaluated) - len(
+        [one for one in evaluated if one.outcome.status == OK]
+    )
+
+
+def test_what_is_modelled_says_so():
+    assert "Time (modelled)" in page(result([ran([1.0], True, a=1)]))
+    assert "Time (measured)" in page(result([ran([1.0], a=1)]))
+
+
+def test_everything_that_is_null_has_a_reason():
+    found = document(result(GRID[:1]))
+    assert {name for name, value in found.items() if value is None} == found["reasons"].keys()
+
+
+def test_other_tools_read_the_results():
+    """Against the schema that Kernel Tuner brings."""
+    tuner, jsonschema = pytest.importorskip("kernel_tuner.file_utils"), pytest.importorskip("jsonschema")
+    schema = json.loads(tuner.output_file_schema("results")[1]) if isinstance(tuner.output_file_schema("results")[1], str) else (
+        tuner.output_file_schema("results")[1])  # fmt: skip
+    jsonschema.validate(json.loads(json.dumps(t4(result(GRID[:3] + [failed(a=1, b=1, c=1)])))), schema)

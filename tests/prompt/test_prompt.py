@@ -127,6 +127,7 @@ def test_the_code_is_the_kernel_and_what_it_uses(folder, found):
 @needs_hipcc
 def test_the_whole_file_or_little_of_it(folder, prompt, found):
     full, compact = prompt("--full-source"), prompt("--compact")
+    assert "bit for bit: do not reorder" in found["text"]
     assert (folder / "program.hip").read_text().rstrip("\n") in blocks(full["text"])
     assert any("kTable[]" in block for block in blocks(full["text"])) and "Pair pair" not in full["code"][1]["text"]
     assert compact["bytes"] < found["bytes"]

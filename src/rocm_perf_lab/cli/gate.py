@@ -33,6 +33,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--equivalence", type=click.Choice(("full", "sampled", "program")), default="full", show_default=True,
     help="How the same results are shown: see the gate's levels in the user guide.",
 )  # fmt: skip
+@click.option("--ulps", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+              help="How far floating-point results may differ, in units in the last place.")  # fmt: skip
 @click.option(
     "--check", metavar="CMD",
     help="Judges the program's output, given on its standard input, by its exit status, instead of comparing it.",
@@ -56,6 +58,7 @@ def command(
     kernel: str | None,
     min_improvement: float,
     equivalence: str,
+    ulps: int,
     check: str | None,
     describe: str | None,
     runs: Path | None,
@@ -75,7 +78,7 @@ def command(
         checker = tuple(shlex.split(check)) if check else ()
     except ValueError as error:
         raise UsageError(f"cannot split --check {check!r} into words ({error})", "balance its quotes") from error
-    bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout)
+    bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps)
     verdict = judge(GateRequest(baseline, candidate, program, build, bench, describe, runs), note)
     if as_json:
         click.echo(json.dumps(verdict, indent=2, allow_nan=False))

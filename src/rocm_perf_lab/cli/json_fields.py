@@ -57,6 +57,7 @@ JSON_FIELDS: dict[str, dict[str, str]] = {
         "timing": "measured or modelled; null if nothing ran",
         "timing_parameters": "identifies the timing model's parameters; null otherwise",
         "equivalence": "the level: full, sampled or program",
+        "ulps": "how far floating-point results could differ, in units in the last place",
         "accepted": "whether every step passed",
         "steps": "step, outcome (passed, rejected or skipped), reason, evidence of each, in order",
     },

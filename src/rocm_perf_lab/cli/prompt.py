@@ -38,6 +38,8 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     "--equivalence", type=click.Choice(("full", "sampled", "program")), default="full", show_default=True,
     help="The gate's level, that the rules tell.",
 )  # fmt: skip
+@click.option("--ulps", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+              help="How far floating-point results may differ, in units in the last place, that the rules tell.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the pieces, and the text.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
               help="Stop a run of the program that takes longer.")  # fmt: skip
@@ -55,6 +57,7 @@ def command(
     compact: bool,
     min_improvement: float,
     equivalence: str,
+    ulps: int,
     as_json: bool,
     timeout: float | None,
     device: str,
@@ -67,7 +70,7 @@ def command(
     from rocm_perf_lab.optimize.workbench import BenchOptions
     from rocm_perf_lab.prompt.request import Request, context_of
 
-    bench = BenchOptions(kernel, min_improvement, equivalence, device=device, timeout=timeout)
+    bench = BenchOptions(kernel, min_improvement, equivalence, device=device, timeout=timeout, ulps=ulps)
     context = context_of(Request(program, source, build, profile, runs, bench), note)
     if as_json:
         click.echo(json.dumps(context.document(full_source, compact), indent=2, allow_nan=False))

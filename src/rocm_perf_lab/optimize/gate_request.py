@@ -53,7 +53,7 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> dict[str, Any]:
 def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Callable[[str], None]) -> tuple[dict, str]:
     """The document, and the kernel's name: in the trace where it ran, else in the source."""
     about = {"baseline": str(request.baseline), "candidate": str(request.candidate), "kernel": None, "device": None}
-    about |= {"timing": None, "timing_parameters": None, "equivalence": request.bench.equivalence}
+    about |= {"timing": None, "timing_parameters": None, "equivalence": request.bench.equivalence, "ulps": request.bench.ulps}
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         command = subject.build.filled(subject.source.resolve(), Path(subject.name))
         baseline, candidate = (read(subject.source, command, subject.build.folder, text) for text in texts)

@@ -49,7 +49,7 @@ def context_of(request: Request, note: Callable[[str], None]) -> Context:
     runs = request.runs or Path(subject.name + run_folder.SUFFIX)
     tried = tried_in(runs, targets[0].demangled, digest(source.text))
     bench = request.bench
-    rules = AnswerRules(bench.min_improvement, bench.equivalence, checked=bool(bench.check))
+    rules = AnswerRules(bench.min_improvement, bench.equivalence, bench.ulps, bool(bench.check))
     return build_context(reports, source, targets[0], tried, rules)
 
 

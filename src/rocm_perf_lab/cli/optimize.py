@@ -147,9 +147,9 @@ def words_of(check: str | None) -> tuple[str, ...]:
 
 
 def _names(transforms: str | None) -> tuple[str, ...]:
-    from rocm_perf_lab.optimize.transforms import BY_NAME
+    from rocm_perf_lab.optimize.transforms import BY_NAME, DEFAULT
 
-    names = tuple(dict.fromkeys(transforms.split(","))) if transforms is not None else tuple(BY_NAME)
+    names = tuple(dict.fromkeys(transforms.split(","))) if transforms is not None else DEFAULT
     if unknown := [name for name in names if name not in BY_NAME]:
         raise UsageError(f"--transforms {unknown[0]}: there is no such transformation", f"use one of {', '.join(BY_NAME)}")
     return names

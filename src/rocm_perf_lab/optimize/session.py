@@ -16,7 +16,7 @@ from .outcome import Judged, Outcome
 from .ranking import ranked
 from .run import Approve, Run
 from .targets import Target
-from .transforms import BY_NAME, Proposal, Refusal
+from .transforms import BY_NAME, DEFAULT, Proposal, Refusal
 from .workbench import Survey, Workbench
 
 COMMAND = "optimize"
@@ -30,7 +30,7 @@ class LoopOptions:
     """factors: of transformations that have one. transforms: names of optimize.transforms.BY_NAME, in order of trial."""
 
     factors: tuple[int, ...] = (2, 4, 8)
-    transforms: tuple[str, ...] = tuple(BY_NAME)
+    transforms: tuple[str, ...] = DEFAULT
     max_iterations: int = 3
     in_place: bool = False
     dry_run: bool = False

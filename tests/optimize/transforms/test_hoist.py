@@ -65,7 +65,7 @@ def kernel(writer: Writer, name: str) -> list[tuple[int, list[str] | str]]:
         if forbidden:
             body.append(chance.choice(list(FORBIDDEN)))
         if kind in ("braceless", "else"):
-            body = body[:1]
+            body = [statement for statement in body if not statement.startswith("for")][:1]
             loads = [load for load in STAYS.get(body[0], [])]
             forbidden = False
         body = [re.sub(r"\bi\b", i, statement) for statement in body]

@@ -6,10 +6,11 @@ proposes keeps results bit-identical in its author's mind; whether it does is fo
 
 from __future__ import annotations
 
-from . import batch, hoist, launch_bounds, lds_padding, restrict, unroll, vector
+from . import batch, hoist, launch_bounds, lds_padding, nontemporal, restrict, unroll, vector
 from .proposal import Proposal, Refusal, Transformation
 
-_ALL = (unroll, batch, lds_padding, restrict, hoist, vector, launch_bounds)
+_ALL = (unroll, batch, lds_padding, restrict, hoist, vector, launch_bounds, nontemporal)
 BY_NAME: dict[str, Transformation] = {module.NAME: module.propose for module in _ALL}
+DEFAULT = tuple(name for name in BY_NAME if name != nontemporal.NAME)  # a hint costs a judgement for every pointer
 
-__all__ = ["BY_NAME", "Proposal", "Refusal", "Transformation"]
+__all__ = ["BY_NAME", "DEFAULT", "Proposal", "Refusal", "Transformation"]

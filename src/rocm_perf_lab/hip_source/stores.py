@@ -1,0 +1,113 @@
+"""The stores of a kernel to memory behind its pointer parameters, where each parameter is used for stores alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from . import libclang
+from .kernels import function_of, span_of
+from .loops import KINDS
+from .model import Kernel, Span
+
+if TYPE_CHECKING:
+    from .source import TranslationUnit
+
+_ELEMENTS = ("CHAR_S", "SCHAR", "UCHAR", "SHORT", "USHORT", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG")
+_ELEMENTS += ("FLOAT", "DOUBLE", "HALF", "FLOAT16", "VECTOR", "EXTVECTOR")
+_STATEMENTS = ("COMPOUND_STMT", "IF_STMT", *KINDS)
+
+
+@dataclass(frozen=True)
+class Store:
+    """`place = value;`. whole: of the assignment, without its semicolon."""
+
+    whole: Span
+    place: str
+    value: str
+
+
+@dataclass
+class Stores:
+    """parameter: name. stores: all there are. obstacle: why they are not all that happens behind it; None if they are."""
+
+    parameter: str
+    line: int
+    stores: list[Store] = field(default_factory=list)
+    obstacle: str | None = None
+
+
+def stores_of(unit: TranslationUnit, kernel: Kernel) -> list[Stores]:
+    """Of each pointer parameter that may be written behind, in order."""
+    function = function_of(unit, kernel)
+    search = _Search(unit, function)
+    search.visit(next(c for c in function.get_children() if c.kind.name == "COMPOUND_STMT"), ())
+    return list(search.found.values())
+
+
+class _Search:
+    def __init__(self, unit: TranslationUnit, function: Any):
+        self._unit, self._kinds = unit, unit.bindings.CursorKind
+        self.found: dict[str, Stores] = {}
+        for parameter in function.get_children():
+            canonical = parameter.type.get_canonical()
+            if parameter.kind != self._kinds.PARM_DECL or canonical.kind.name != "POINTER":
+                continue
+            if not canonical.get_pointee().is_const_qualified():
+                self.found[parameter.get_usr()] = Stores(parameter.spelling, parameter.location.line)
+
+    def visit(self, cursor: Any, ancestors: tuple[Any, ...]) -> None:
+        if cursor.kind == self._kinds.DECL_REF_EXPR and cursor.referenced is not None:
+            if (stores := self.found.get(cursor.referenced.get_usr())) is not None:
+                self._use(stores, cursor, ancestors)
+        for child in cursor.get_children():
+            self.visit(child, (*ancestors, cursor))
+
+    def _use(self, stores: Stores, reference: Any, ancestors: tuple[Any, ...]) -> None:
+        below, climbing = reference, list(ancestors)
+        while climbing and climbing[-1].kind in (self._kinds.UNEXPOSED_EXPR, self._kinds.PAREN_EXPR):
+            below = climbing.pop()
+        subscript = climbing[-1]
+        line = reference.location.line
+        if subscript.kind != self._kinds.ARRAY_SUBSCRIPT_EXPR or next(subscript.get_children()) != below:
+            stores.obstacle = stores.obstacle or f"it is used otherwise than by `{stores.parameter}[...]` (line {line})"
+            return
+        assignment, holder = climbing[-2], climbing[-3] if len(climbing) > 2 else None
+        if not self._is_assignment(assignment, subscript):
+            stores.obstacle = stores.obstacle or f"what it holds is used, or its address (line {line})"
+        elif holder is None or holder.kind.name not in _STATEMENTS:
+            stores.obstacle = stores.obstacle or f"a store is part of an expression (line {line})"
+        elif subscript.type.get_canonical().kind.name not in _ELEMENTS or subscript.type.is_volatile_qualified():
+            stores.obstacle = stores.obstacle or f"its elements are {subscript.type.spelling}"
+        elif self._in_macro(assignment):
+            stores.obstacle = stores.obstacle or f"a macro writes a store (line {line})"
+        elif self._stays(subscript, climbing[:-2]):
+            stores.obstacle = stores.obstacle or f"a loop writes to one place again and again (line {line})"
+        else:
+            value = list(assignment.get_children())[1]
+            stores.stores.append(Store(span_of(assignment), self._unit.text_of(subscript), self._unit.text_of(value)))
+
+    def _is_assignment(self, cursor: Any, place: Any) -> bool:
+        is_plain = cursor.kind == self._kinds.BINARY_OPERATOR and libclang.operator(self._unit.bindings, cursor) == "="
+        return is_plain and next(cursor.get_children()) == place
+
+    def _in_macro(self, cursor: Any) -> bool:
+        return self._unit.cut_by_macro(str(self._unit.path), cursor.extent.start.offset, cursor.extent.end.offset)
+
+    def _stays(self, place: Any, ancestors: list[Any]) -> bool:
+        """Whether the innermost loop around it names nothing in the place that it declares or assigns."""
+        loop = next((a for a in reversed(ancestors) if a.kind.name in KINDS), None)
+        if loop is None:
+            return False
+        named = {c.referenced.get_usr() for c in place.walk_preorder() if c.kind == self._kinds.DECL_REF_EXPR and c.referenced}
+        return not named & set(self._given(loop))
+
+    def _given(self, loop: Any):
+        kinds = self._kinds
+        for cursor in loop.walk_preorder():
+            if cursor.kind == kinds.VAR_DECL:
+                yield cursor.get_usr()
+            elif cursor.kind in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR, kinds.UNARY_OPERATOR):
+                target = next(cursor.get_children(), None)
+                if target is not None and target.kind == kinds.DECL_REF_EXPR and target.referenced is not None:
+                    yield target.referenced.get_usr()

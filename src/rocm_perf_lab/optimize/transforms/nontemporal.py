@@ -1,0 +1,39 @@
+"""Store with a hint that the kernel will not come back to it, so that the caches keep what is read instead.
+
+Results cannot depend on a hint. The software device models none, so there is no gain on it; on a GPU the gate measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
+from rocm_perf_lab.hip_source.stores import Stores, stores_of
+
+from .proposal import Proposal, Refusal
+
+NAME = "nontemporal"
+
+
+def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+    """One proposal a pointer parameter that is only written behind."""
+    for stores in stores_of(source.device, kernel):
+        if reason := why_not(stores):
+            yield Refusal(NAME, kernel.name, stores.line, f"{stores.parameter}: {reason}")
+            continue
+        yield Proposal(
+            transformation=NAME,
+            kernel=kernel.name,
+            line=stores.stores[0].whole.line,
+            description=f"store to {stores.parameter} past the caches (line {stores.stores[0].whole.line})",
+            edits=tuple(
+                Edit(one.whole.start, one.whole.end, f"__builtin_nontemporal_store({one.value}, &{one.place})")
+                for one in stores.stores
+            ),
+            parameters={"parameter": stores.parameter, "stores": len(stores.stores)},
+        )
+
+
+def why_not(stores: Stores) -> str | None:
+    """Why the stores behind this parameter stay as they are; None where they may change."""
+    return stores.obstacle or (None if stores.stores else "nothing is stored behind it")

@@ -1,0 +1,71 @@
+"""Which stores get the hint, and that results do not depend on it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernel_results import COMMAND, same_results
+from loop_kernels import PARAMETERS, Writer
+from rocm_perf_lab.hip_source import apply_edits, read
+from rocm_perf_lab.optimize.transforms import Proposal, Refusal, nontemporal
+
+pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+
+# body over lane, in, index, out, n -> stores to `out` that get the hint, or words of the refusal
+BODIES = {
+    "out[lane] = in[lane] * 3;": 1,
+    "out[lane] = n; out[lane + 64] = in[lane] > 3 ? 1 : lane;": 2,
+    "if (lane & 1) out[lane] = 7; else { out[lane] = in[lane] + in[n]; }": 2,
+    "for (int i = 0; i < n; ++i) out[(i & 1) * 64 + lane] = in[i + lane] * i;": 1,
+    "for (int i = 0; i < 3; ++i) { int at = i * 64 + lane; (out)[at] = index[at] + m; }": 1,
+    "out[lane] += in[lane]; out[lane] = m;": "what it holds is used",
+    "out[lane] = n; if (out[lane] > 3) out[lane] = m;": "what it holds is used",
+    "float* other = out; other[lane] = m;": "otherwise than by",
+    "*(out + lane) = n * m;": "otherwise than by",
+    "float x = out[lane] = in[lane]; out[lane + 64] = x * m;": "part of an expression",
+    "float& place = out[lane]; place = m * 5;": "what it holds is used",
+    "for (int i = 0; i < n; ++i) out[lane] = in[i + lane] * m;": "again and again",
+    "STORE(out, lane, n * m);": "macro",
+    "__hip_atomic_fetch_add(out + lane, 2.0f, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);": "otherwise than by",
+}
+
+
+def program() -> tuple[str, list[int | str]]:
+    writer = Writer(None)
+    writer.say(0, "#define STORE(p, i, x) p[i] = x")
+    for number, body in enumerate(BODIES):
+        writer.say(0, f"__global__ void k{number}({PARAMETERS}) {{")
+        writer.say(1, "const int lane = __builtin_amdgcn_workitem_id_x();")
+        writer.say(1, f"{body} index += 0;")
+        writer.say(1, f"count[0] = n * 100 + m + {number};")
+        writer.say(0, "}")
+    writer.main(len(BODIES))
+    return "\n".join(writer.lines) + "\n", list(BODIES.values())
+
+
+def test_streams_get_the_hint_and_keep_their_bits(tmp_path, native_dir, rocm_perf_in):
+    text, expected = program()
+    source, edits = read(tmp_path / "baseline.hip", COMMAND, text=text.encode()), []
+    for number, wanted in enumerate(expected):
+        answers = list(nontemporal.propose(source, source.kernel(f"k{number}"), ()))
+        answer = next(a for a in answers if "out" in (a.parameters["parameter"] if isinstance(a, Proposal) else a.reason[:4]))
+        if isinstance(wanted, int):
+            assert isinstance(answer, Proposal) and answer.parameters["stores"] == wanted, (number, answer)
+            edits += answer.edits
+        else:
+            assert isinstance(answer, Refusal) and wanted in answer.reason, (number, answer)
+    candidate = apply_edits(source.text, edits)
+    same_results(tmp_path, source.text, candidate, len(expected), rocm_perf_in)
+    assert hinted(tmp_path, candidate) >= sum(w for w in expected if isinstance(w, int)) > hinted(tmp_path, source.text) == 0
+
+
+def hinted(folder: Path, text: bytes) -> int:
+    """Store instructions with the hint."""
+    (folder / "x.hip").write_bytes(text)
+    command = [*COMMAND, "--offload-device-only", "-S", "-o", "-", "x.hip"]
+    listing = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    return sum("store" in line and line.rstrip().endswith(" nt") for line in listing.splitlines())

@@ -115,6 +115,26 @@ def says(text: str, reason: str = "stop") -> Act:
     return act
 
 
+def says_little(text: str) -> Act:
+    """The least that a compatible server sends."""
+
+    def act(handler: Handler) -> None:
+        handler.begin()
+        handler.event({"choices": [{"delta": {"content": text}}]})
+        handler.event({"choices": [{"finish_reason": "stop"}]})
+        handler.wfile.write(b"0\r\n\r\n")
+
+    return act
+
+
+def refuses_temperature(then: Act) -> Act:
+    def act(handler: Handler) -> None:
+        answer = replies(400, message="temperature is not supported") if "temperature" in handler.script.requests[-1] else then
+        answer(handler)
+
+    return act
+
+
 def replies(status: int, headers: dict[str, str] | None = None, message: str = "not now") -> Act:
     def act(handler: Handler) -> None:
         body = json.dumps({"type": "error", "error": {"type": "an_error", "message": message}}).encode()

@@ -10,6 +10,15 @@ import pytest
 from model_run import Run, World
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_proxy():
+    """The servers of these tests are on this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        patch.setenv("no_proxy", "127.0.0.1")
+        yield
+
+
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch) -> Run:
     if shutil.which("hipcc") is None:

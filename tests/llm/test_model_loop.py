@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from model_run import GEMM, KEY, LDS, SOFTMAX, TILED, fenced
-from model_server import Server, drips, drops, floods, replies, says, stalls
+from model_server import Server, drips, drops, floods, refuses_temperature, replies, says, says_little, stalls
 from rocm_perf_lab.errors import JournalDiffersError, ModelError, RocmPerfError
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.providers import Message
@@ -71,6 +71,8 @@ def test_an_accepted_change_moves_the_target_on(run, provider):
 # name -> (answers, the steps that they are rejected at, "" where accepted)
 ANSWERS = {
     "good": ([GOOD], [""]),
+    "commands beside it": ([says("```bash\ntouch pwned\n```\n" + fenced(LDS))], [""]),
+    "the least of a stream": ([says_little(fenced(LDS))], [""]),
     "no block": ([says("Use LDS.")], ["answer"] * 3),
     "two blocks": ([says(fenced(LDS) + fenced(LDS))], ["answer"] * 3),
     "a block that does not end": ([says("```cpp\n" + LDS)], ["answer"] * 3),
@@ -117,6 +119,14 @@ def test_what_passes_is_waited_for(run, provider, first):
     assert error is None and outcome.optimized.accepted and len(server.requests) == 3
     waits = [note for note in run.notes if "asking again in" in note]
     assert len(waits) == 2 and ("429" not in waits[0] or "7.0 s" in waits[0])
+
+
+@both
+def test_a_model_without_temperature_is_asked_without(run, provider):
+    with Server([refuses_temperature(GOOD)]) as server:
+        outcome, error = asked(run, server, provider)
+    assert error is None and outcome.optimized.accepted
+    assert ["temperature" in request for request in server.requests] == [True, False]
 
 
 # name -> (act, words of the message, requests)

@@ -98,7 +98,7 @@ class CandidateChain:
         changed = self._bench.read(apply_edits(self._source.text, [edit]))
         # The compiler comes first: it runs within limits, while Clang's library would read hostile code in this process.
         if words := self._bench.complaint(changed):
-            return rejected(COMPILE, "it does not compile", words)
+            return rejected(COMPILE, f"it does not compile: {_first_error(words)}", words)
         try:
             breach = contract_breach(self._source, self._kernel, changed, edit)
         except SourceError as error:
@@ -119,3 +119,8 @@ class CandidateChain:
         judged = self._run.judged(self._source, self._target, proposal, self._gate)
         step, reason = ("", "") if judged.accepted else rejection(judged.verdict)
         return Attempt(attempt.iteration, attempt.kernel, attempt.candidate, attempt.number, step, reason, "", judged)
+
+
+def _first_error(words: str) -> str:
+    lines = words.splitlines()
+    return next((line for line in lines if "error:" in line), lines[-1])

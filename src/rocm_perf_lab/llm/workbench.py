@@ -77,7 +77,11 @@ class RememberedBench:
     def complaint(self, source: HipSource) -> str | None:
         def ask() -> str | None:
             words = self._world.complaint(source)
-            return None if words is None else self._redactor.compiler_words(words, source.path.name) or "it does not compile"
+            return (
+                None
+                if words is None
+                else self._redactor.compiler_words(words, source.path.name) or "the compiler ended without a word"
+            )
 
         return self._memory.recall("syntax", {"source": digest(source.text)}, ask)
 

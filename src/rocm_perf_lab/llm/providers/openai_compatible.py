@@ -48,17 +48,18 @@ class OpenAICompatible:
     def _collected(self, stream, progress: Progress) -> Answer:
         text, finished, usage, model = Collected(progress), None, None, self.model
         for chunk in stream:
-            model, usage = chunk.model or model, chunk.usage or usage
-            for choice in (chunk.choices or [])[:1]:
-                text.add((choice.delta.content if choice.delta else None) or "")
-                finished = choice.finish_reason or finished
+            # Servers that are merely compatible leave things out.
+            model, usage = getattr(chunk, "model", None) or model, getattr(chunk, "usage", None) or usage
+            for choice in (getattr(chunk, "choices", None) or [])[:1]:
+                text.add(getattr(getattr(choice, "delta", None), "content", None) or "")
+                finished = getattr(choice, "finish_reason", None) or finished
         if finished is None:
             raise Transient("the answer broke off")
         return Answer(
             text.text,
             model,
-            usage.prompt_tokens if usage else None,
-            usage.completion_tokens if usage else None,
-            getattr(usage, "cost", None) if usage else None,  # OpenRouter and some others say it
+            getattr(usage, "prompt_tokens", None),
+            getattr(usage, "completion_tokens", None),
+            getattr(usage, "cost", None),  # OpenRouter and some others say it
             finished != "length",
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import re
 import shutil
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -134,6 +136,22 @@ def test_the_whole_file_or_little_of_it(folder, prompt, found):
     assert compact["tokens_estimate"] < found["tokens_estimate"] and "## Roofline" not in compact["text"]
     for one in (full, compact):
         assert "**" + found["analysis"]["bottleneck"]["name"] + "**" in one["text"] and one["rules"] == found["rules"]
+
+
+@needs_hipcc
+def test_what_was_not_collected_is_said_to_be_unknown(folder, found, tmp_path, rocm_perf_in):
+    shutil.copy(folder / "run" / ".rocpd_profile" / "base_results.db", tmp_path / "bare.db")
+    with contextlib.closing(sqlite3.connect(tmp_path / "bare.db")) as database, database:
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'rocpd_pmc_event%'"
+        for (table,) in database.execute(tables).fetchall():
+            database.execute(f"DELETE FROM {table}")
+    rocm_perf_in(tmp_path, "analyze", "bare.db", "-o", "bare")
+    options = ["--profile", tmp_path / "bare", "--build", BUILD, "--kernel", "sum_rows"]
+    text = rocm_perf_in(folder, "prompt", *options, "program.hip", "./program").stdout
+    assert "its place under the roof is not known: no counters were collected" in text.lower() and "| HBM |" not in text
+    assert "Not known of HBM, MALL, L2, L1, LDS: no counters were collected." in text.replace("the ridge, ", "")
+    assert "could not be judged: no counters were collected" in text and "Not known: no thread trace was made." in text
+    assert found["text"].split("## Source")[1] == text.split("## Source")[1]
 
 
 @needs_hipcc

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report import words
-from rocm_perf_lab.report.schema import RooflineSection
+from rocm_perf_lab.report.schema import LevelSection, RooflineSection
 
 if TYPE_CHECKING:
     from .context import Context
@@ -49,13 +49,9 @@ def roofline(context: Context) -> list[str]:
             f"(ridge at {words.amount(roof.ridge, '')}); {words.amount(roof.gflops, 'GFLOP/s')} of "
             f"{words.amount(roof.attainable_gflops, '')} attainable there ({words.percent(roof.fraction_of_ceiling)})."
         )
-    lines += ["", "| level | moved | GB/s | of peak | FLOP/byte |", "|---|---|---|---|---|"]
-    for level in roof.levels:
-        lines.append(
-            f"| {level.level} | {words.size(level.bytes)} | {words.amount(level.gbps, '')} | {words.percent(level.fraction)} | "
-            f"{words.amount(level.operational_intensity, '')} |"
-        )
-    lines += ["", *(f"- ? of {name}: {words.shorten(reason)}." for name, reason in _unknown(roof))]
+    if any(level.bytes is not None for level in roof.levels):
+        lines += ["", "| level | moved | GB/s | of peak | FLOP/byte |", "|---|---|---|---|---|", *map(_row, roof.levels)]
+    lines += ["", *(f"- Not known of {names}: {words.shorten(reason)}." for reason, names in _unknown(roof).items())]
     for one in roof.arithmetic:
         if one.flop:
             rate = words.amount(one.gflops, "G operations/s")
@@ -64,14 +60,24 @@ def roofline(context: Context) -> list[str]:
     return lines
 
 
-def _unknown(roof: RooflineSection) -> list[tuple[str, str]]:
-    """(what, why) of each number that is shown as unknown; of a level one reason for all."""
+def _row(level: LevelSection) -> str:
+    cells = (
+        level.level,
+        words.size(level.bytes),
+        words.amount(level.gbps, ""),
+        words.percent(level.fraction),
+        words.amount(level.operational_intensity, ""),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _unknown(roof: RooflineSection) -> dict[str, str]:
+    """Why -> of what, for each number that is shown as unknown."""
     shown = ("bytes", "gbps", "fraction", "operational_intensity")
     found = [("the ridge", roof.reasons["ridge"])] if "ridge" in roof.reasons else []
-    for level in roof.levels:
-        reasons = dict.fromkeys(level.reasons[name] for name in shown if name in level.reasons)
-        found += [(level.level, "; ".join(reasons))] if reasons else []
-    return found
+    found += [(level.level, level.reasons[name]) for level in roof.levels for name in shown if name in level.reasons]
+    reasons = dict.fromkeys(reason for _, reason in found)
+    return {reason: ", ".join(dict.fromkeys(name for name, why in found if why == reason)) for reason in reasons}
 
 
 def headroom(context: Context) -> list[str]:

@@ -10,12 +10,13 @@ import pytest
 
 from model_run import LDS, PROGRAM, TILED, Run, fenced
 from rocm_perf_lab.cli.llm_optimize import Consent, report
-from rocm_perf_lab.errors import UnusableAnswersError, UsageError
+from rocm_perf_lab.errors import MissingInputError, UnusableAnswersError, UsageError
 from rocm_perf_lab.llm.budget import Budget, UnsentError, listed_price, per_million
 from rocm_perf_lab.llm.providers import Answer, Message
 from rocm_perf_lab.llm.providers.openai_compatible import HOSTED
 from rocm_perf_lab.llm.replay import replay_journal
 from rocm_perf_lab.llm.request import Model
+from rocm_perf_lab.optimize import run_folder
 
 
 class Speaker:
@@ -114,6 +115,19 @@ def test_hosted_prices_are_listed_and_others_are_not():
     assert price(1_000_000, 0) > 0 and price(0, 1_000_000) > price(1_000_000, 0)
     assert listed_price("openai", HOSTED, "no such model") is None
     assert listed_price("openai", "http://localhost/v1", "gpt-4o") is None
+
+
+def test_a_run_is_resumed_by_the_command_that_began_it(run):
+    def interrupted(_place, _messages):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run.loop(Speaker(), consent=interrupted).optimize()
+    with pytest.raises(MissingInputError, match="rocm-perf llm-optimize --resume"):
+        run_folder.unfinished(run.folder / "runs", "optimize")
+    with pytest.raises(MissingInputError, match="did not end"):
+        replay_journal(run.directory, lambda _: None)
+    assert run.loop(Speaker(), resume=True).optimize().optimized.accepted
 
 
 def started(folder, deadline: int) -> int:

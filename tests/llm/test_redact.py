@@ -11,6 +11,7 @@ from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.llm.keys import Key, take_keys
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.optimize.compile import complaint
+from rocm_perf_lab.optimize.confined import Limits
 
 
 def test_keys_leave_the_environment_and_do_not_show():
@@ -26,6 +27,15 @@ def test_values_of_variables_are_named_instead_unless_the_user_told_them():
     said = "k1-long k1 abcdefgh12345678 abcdefgh 1234567 softmax_naive /work/app/a.hip:3 /usr/lib/secret/b.h:4"
     assert redactor.text(said) == "*** *** [value of TOKEN] [value of PREFIX] 1234567 softmax_naive a.hip:3 b.h:4"
     assert redactor.document({"a": [said, 1, None]}) == {"a": [redactor.text(said), 1, None]}
+
+
+@pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+def test_a_compiler_that_does_not_end_is_a_complaint(tmp_path):
+    """Code that takes long to read is stopped before Clang's library reads it in this process."""
+    bomb = "template <int N, int M> struct A { static constexpr int v = A<N - 1, M>::v + A<N - 1, M + (1 << N)>::v; };\n"
+    bomb += "template <int M> struct A<0, M> { static constexpr int v = 1; };\nint x = A<28, 0>::v;\n"
+    source = read(tmp_path / "a.hip", ("hipcc", "-nogpuinc", "-nogpulib"), tmp_path, bomb.encode())
+    assert complaint(source, "gfx942", Limits(seconds=2.0)) == "it did not end within 2 s"
 
 
 @pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")

@@ -77,11 +77,9 @@ class RememberedBench:
     def complaint(self, source: HipSource) -> str | None:
         def ask() -> str | None:
             words = self._world.complaint(source)
-            return (
-                None
-                if words is None
-                else self._redactor.compiler_words(words, source.path.name) or "the compiler ended without a word"
-            )
+            if words is None or "error:" not in words:
+                return words  # ours, on how the compiler ended
+            return self._redactor.compiler_words(words, source.path.name)
 
         return self._memory.recall("syntax", {"source": digest(source.text)}, ask)
 

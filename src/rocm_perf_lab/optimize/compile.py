@@ -42,7 +42,7 @@ def code_object(source: HipSource, target: str, limits: Limits = Limits(), log: 
 def complaint(source: HipSource, target: str, limits: Limits = Limits()) -> str | None:
     """All that the compiler says of a source that it rejects, as far as its device code's meaning goes; else None.
 
-    Nothing is generated or assembled. Raises UnavailableError.
+    Where it names no error, how it ended (too late, killed). Nothing is generated or assembled. Raises UnavailableError.
     """
     with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
         here = Path(scratch, source.path.name)
@@ -52,7 +52,8 @@ def complaint(source: HipSource, target: str, limits: Limits = Limits()) -> str 
         try:
             build(command, source.folder, source.path, limits, lambda _command, ended: ends.append(ended))
         except SourceError:
-            return f"{ends[0].stderr.decode(errors='replace')}\n{ends[0].complaint}"
+            words = ends[0].stderr.decode(errors="replace")
+            return words if "error:" in words else ends[0].complaint
     return None
 
 

@@ -29,7 +29,7 @@ def pieces_of(unit: TranslationUnit, kernel: Kernel) -> list[Piece]:
     """The kernel's own declaration first, then all that it uses, by file and place. Errors: SourceError."""
     index = _Index(unit)
     own = index.at(str(kernel.file), kernel.body.start)
-    if own is None:
+    if own is None or unit.cut_by_macro(str(kernel.file), kernel.body.start, kernel.body.end):
         raise SourceError(f"{kernel.name} is written by a macro", "write it out, to change it")
     found = {own}
     todo = [own]
@@ -59,11 +59,16 @@ class _Index:
     def at(self, file: str, offset: int) -> int | None:
         """The declaration that covers the place; None for one outside the user's files, or between declarations."""
         places = self._starts.get(file, [])
-        # Macros stand among declarations without covering what follows them, so the nearest start may be none of ours.
-        for _, number in reversed(places[: bisect.bisect_right(places, (offset, 1 << 62))]):
-            if offset < self._all[number].extent.end.offset:
-                return number
-        return None
+        found: tuple[int, int, int] | None = None
+        # Macros stand among declarations without covering what follows them, so the nearest start may be none of ours; and
+        # of `int a, b;` both begin at the type: the one that ends first is meant.
+        for start, number in reversed(places[: bisect.bisect_right(places, (offset, 1 << 62))]):
+            if found is not None and start < found[0]:
+                break
+            end = self._all[number].extent.end.offset
+            if offset < end and (found is None or end < found[1]):
+                found = (start, end, number)
+        return None if found is None else found[2]
 
     def used_by(self, number: int) -> Iterator[int]:
         cursor = self._all[number]

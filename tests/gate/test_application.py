@@ -83,3 +83,12 @@ def test_a_check_takes_the_place_of_the_comparison(program, tmp_path):
     assert "--check rejects its output: exit status 1, wrong" in own.check(program("prints otherwise")).reason
     with pytest.raises(UsageError, match="rejects the unchanged program"):
         Application(program("prints otherwise"), (), tmp_path / "b", ApplicationOptions(check=check, device="gfx942"))
+
+
+def test_how_much_slower_it_may_be_is_the_users(program, tmp_path):
+    options = ApplicationOptions(runtime=1000.0, device="gfx942")
+    generous = Application(program("baseline"), (), tmp_path, options)
+    assert generous.check(program("is slower")).outcome is Outcome.PASSED
+    generous.take_as_baseline(program("is slower"))
+    before, after = generous.check(program("baseline")).evidence["runtime_ms"]
+    assert before > after and generous.check(program("prints otherwise")).outcome is Outcome.REJECTED

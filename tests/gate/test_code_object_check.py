@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rocm_perf_lab.code_object import Argument, CodeObject, KernelMetadata
+from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.gate.code_object_check import check_code_object
+from rocm_perf_lab.gate.regression import DEFAULTS
 from rocm_perf_lab.gate.verdict import Outcome
 
 ARGUMENTS = (Argument("p", 0, 8, "global_buffer", "global"), Argument("n", 8, 4, "by_value", None))
@@ -20,10 +22,12 @@ OTHER = replace(BASELINE, name="other", descriptor="other.kd")
 CHANGED = replace(BASELINE, code=b"candidate")
 
 
-def verdict(candidate: KernelMetadata, waves=(32, 32), target="amdgcn-amd-amdhsa--gfx942", others=(OTHER,)):
+def verdict(
+    candidate: KernelMetadata, waves=(32, 32), target="amdgcn-amd-amdhsa--gfx942", others=(OTHER,), limits=DEFAULTS
+):
     before = CodeObject("amdgcn-amd-amdhsa--gfx942", {"k": BASELINE, "other": OTHER})
     after = CodeObject(target, {kernel.name: kernel for kernel in (candidate, *others)})
-    return check_code_object(before, after, "k", workgroup_threads=256, waves=waves)
+    return check_code_object(before, after, "k", workgroup_threads=256, waves=waves, limits=limits.resources)
 
 
 def test_a_candidate_with_the_same_contract_passes_and_shows_its_figures():
@@ -54,3 +58,23 @@ def test_a_candidate_with_the_same_contract_passes_and_shows_its_figures():
 def test_each_breach_is_named(candidate, options, reason):
     seen = verdict(candidate, **options)
     assert seen.outcome is Outcome.REJECTED and reason in seen.reason
+
+
+@pytest.mark.parametrize(
+    "candidate, waves, allowed, short",
+    [
+        (CHANGED, (32, 24), "occupancy=0.25", "occupancy=0.24"),
+        (replace(CHANGED, vgprs=80), (32, 28), "vgpr=0.25", "vgpr=0.24"),
+        (replace(CHANGED, lds_bytes=1400), (32, 28), "lds=0.4,vgpr=0", "lds=0.3"),
+    ],
+)
+def test_limits_are_the_users(candidate, waves, allowed, short):
+    assert verdict(candidate, waves, limits=DEFAULTS.changed(allowed)).outcome is Outcome.PASSED
+    assert verdict(candidate, waves, limits=DEFAULTS.changed(short)).outcome is Outcome.REJECTED
+
+
+def test_a_limit_is_a_name_and_a_fraction_and_scratch_has_none():
+    assert DEFAULTS.document() == {"runtime": 0.05, "vgpr": 0.2, "occupancy": 0.15, "lds": 0.3, "dram": 0.1}
+    for text in ("scratch=1", "vgpr", "vgpr=-1", "vgpr=inf", "vgpr=nan", "", "vgpr=0.1,"):
+        with pytest.raises(UsageError, match="is not a limit"):
+            DEFAULTS.changed(text)

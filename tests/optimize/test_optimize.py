@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,8 @@ def folder(tmp_path_factory, native_dir) -> Path:
 
 @pytest.fixture(scope="module")
 def outcome(folder, rocm_perf_in) -> dict:
-    options = ["--device", "gfx942", "--build", BUILD, "--transforms", "unroll,batch", "--factors", "4", "--max-iters", "2", "-y", "--json"]
+    options = ["--device", "gfx942", "--build", BUILD, "--transforms", "unroll,batch", "--factors", "4", "--max-iters", "2"]
+    options += ["--max-regression", "vgpr=0.5,dram=0.2", "--auto-approve", "--json"]
     return json.loads(rocm_perf_in(folder, "optimize", *options, "program.hip", "./program").stdout)
 
 
@@ -46,7 +46,10 @@ def test_the_counters_that_moved_say_why(outcome):
     (iteration,) = outcome["iterations"]
     moved = {one["counter"]: one for one in iteration["counters"]}
     assert moved["SQ_WAVE_CYCLES"]["after"] < moved["SQ_WAVE_CYCLES"]["before"]
-    assert "waves wait" in iteration["why"]
+    # Two waves load a number a lane and column; four of a row lie together, so that unrolled they are one load.
+    loads = moved["SQ_INSTS_VMEM_RD"]
+    assert (loads["before"], loads["after"]) == (2 * 48, 2 * 48 / 4)
+    assert "75% fewer vector loads (SQ_INSTS_VMEM_RD) are waited for, for the same lines from L2" in iteration["why"]
 
 
 def test_kernels_that_cannot_gain_are_left_alone_and_told_why(outcome):
@@ -76,6 +79,7 @@ def test_the_journal_has_every_step(outcome, folder):
     assert profile["timing_parameters"] == outcome["timing_parameters"]
     gate = next(entry for entry in entries if entry["event"] == "gate")
     assert gate["race_seeds"] == [1, 2] and gate["level"] == "full"
+    assert gate["max_regression"] == {"runtime": 0.05, "vgpr": 0.5, "occupancy": 0.15, "lds": 0.3, "dram": 0.2}
 
 
 def test_history_and_nothing_to_resume(outcome, folder, rocm_perf_in, rocm_perf):
@@ -95,21 +99,3 @@ def test_a_dry_run_judges_and_writes_nothing(folder, tmp_path, rocm_perf_in):
     assert [one["parameters"]["factor"] for one in found["proposals"]] == [2, 4, 8]
     assert not any(one["verdict"] for one in found["proposals"]) and not found["written"] and not found["accepted"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["program.hip", "program.rocm-perf-optimize"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name, factor, arguments",
-    [
-        ("softmax", 4, "--rows 256 --cols 64 --kernel naive"),
-        ("stencil", 2, "-n 32 --steps 1"),
-    ],
-)
-def test_programs_of_the_testbed_gain(name, factor, arguments, repository, tmp_path, rocm_perf_in, native_dir):
-    for file in (f"{name}.hip", "check.h"):
-        shutil.copy(repository / "testbed" / file, tmp_path)
-    subprocess.run(["hipcc", "-O3", "-g", "--offload-arch=gfx942", f"{name}.hip", "-o", "app"], cwd=tmp_path, check=True)
-    options = ["--device", "gfx942", "--factors", factor, "--max-iters", "1", "--auto-approve", "--json"]
-    found = json.loads(rocm_perf_in(tmp_path, "optimize", *options, "./app", *arguments.split()).stdout)
-    assert found["accepted"] and found["improvement"] > 0.05 and found["source_found_by"] == "its debug information"
-    assert found["iterations"][0]["counters"]

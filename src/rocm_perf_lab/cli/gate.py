@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import CandidateRejectedError, UsageError
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.gate.regression import RegressionLimits
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -45,6 +49,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
               help="Stop a run of the program that takes longer.")  # fmt: skip
+@regression_option
 @device_option
 @debug_option
 @click.argument("baseline", type=_FILE)
@@ -64,6 +69,7 @@ def command(
     runs: Path | None,
     as_json: bool,
     timeout: float | None,
+    max_regression: RegressionLimits | None,
     device: str,
 ) -> int:
     """Judge source CANDIDATE, which changes one kernel of BASELINE: same results, surely faster, nothing else changed.
@@ -78,7 +84,7 @@ def command(
         checker = tuple(shlex.split(check)) if check else ()
     except ValueError as error:
         raise UsageError(f"cannot split --check {check!r} into words ({error})", "balance its quotes") from error
-    bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps)
+    bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression)
     verdict = judge(GateRequest(baseline, candidate, program, build, bench, describe, runs), note)
     if as_json:
         click.echo(json.dumps(verdict, indent=2, allow_nan=False))

@@ -15,9 +15,11 @@ from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.optimize import always, ask, words_of
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import UnusableAnswersError, UsageError
 
 if TYPE_CHECKING:
+    from rocm_perf_lab.gate.regression import RegressionLimits
     from rocm_perf_lab.llm.outcome import ModelOutcome
     from rocm_perf_lab.llm.providers import Message
 
@@ -97,6 +99,7 @@ class _Prices(click.ParamType):
     help="Where runs keep their journals.  [default: ./<program>.rocm-perf-optimize]",
 )  # fmt: skip
 @click.option("--timeout", type=_POSITIVE, metavar="SECONDS", help="Stop a run of the program that takes longer.")
+@regression_option
 @device_option
 @debug_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
@@ -129,6 +132,7 @@ def command(
     as_json: bool,
     folder: Path | None,
     timeout: float | None,
+    max_regression: RegressionLimits | None,
     device: str,
 ) -> None:
     """Let a language model rewrite a kernel of PROGRAM; keep only what the gate proves and measures.
@@ -160,7 +164,7 @@ def command(
         resume=resume,
         in_place=in_place,
         full_source=full_source,
-        bench=BenchOptions(kernel, min_improvement, equivalence, words_of(check), device, timeout, ulps),
+        bench=BenchOptions(kernel, min_improvement, equivalence, words_of(check), device, timeout, ulps, max_regression),
         loop=LoopOptions(max_iters, candidates, workers, chosen=kernel is not None),
     )
     consent = Consent(auto_approve, dry_run)

@@ -13,9 +13,11 @@ import click
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
 
 if TYPE_CHECKING:
+    from rocm_perf_lab.gate.regression import RegressionLimits
     from rocm_perf_lab.optimize.outcome import Judged
 
 _LEAST_FACTOR, _MOST_FACTOR = 2, 8
@@ -84,6 +86,7 @@ class _Factors(click.ParamType):
     metavar="SECONDS",
     help="Stop a run of the program that takes longer.",
 )
+@regression_option
 @device_option
 @debug_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
@@ -106,6 +109,7 @@ def command(
     as_json: bool,
     folder: Path | None,
     timeout: float | None,
+    max_regression: RegressionLimits | None,
     device: str,
 ) -> None:
     """Make a kernel of PROGRAM faster by a change of its source that the gate proves and measures.
@@ -129,7 +133,7 @@ def command(
         build=build,
         folder=folder,
         resume=resume,
-        bench=BenchOptions(kernel, min_improvement, equivalence, words_of(check), device, timeout),
+        bench=BenchOptions(kernel, min_improvement, equivalence, words_of(check), device, timeout, regression=max_regression),
         loop=LoopOptions(factors, _names(transforms), max_iters, in_place, dry_run),
     )
     outcome = optimize(request, always if auto_approve else ask, note)

@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rocm_perf_lab.collect import device as devices
@@ -82,13 +82,19 @@ class Application:
         if options.check and (complaint := self._checked(first.stdout)):
             raise UsageError(f"--check rejects the unchanged program: {complaint}", "mend the check first")
 
+    def take_as_baseline(self, accepted: Path) -> None:
+        """Hold the next candidates against this accepted program; what is to be printed stays the first baseline's.
+
+        Errors: those of running it.
+        """
+        runs = self._runs_of(accepted)
+        self.baseline = replace(runs[0], stdout=self.baseline.stdout)
+        self.runtimes_ms = [run.runtime_ms for run in runs]
+
     def check(self, candidate: Path) -> StepVerdict:
         """candidate: the whole program built with it."""
         try:
-            with self._running:
-                runs = [self._run(candidate)]
-                if runs[0].timing == "measured":
-                    runs += [self._run(candidate) for _ in range(_MEASURED_RUNS - 1)]
+            runs = self._runs_of(candidate)
         except (ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError) as error:
             return rejected(STEP, f"the program no longer ends well: {error.what}")
         after = runs[0]
@@ -103,6 +109,13 @@ class Application:
             f"the program ends as before{self._compared()}; {before_ms:.6f} -> {after_ms:.6f} ms on the GPU, {after.timing}",
             **evidence,
         )
+
+    def _runs_of(self, program: Path) -> list[ProgramRun]:
+        with self._running:
+            runs = [self._run(program)]
+            if runs[0].timing == "measured":
+                runs += [self._run(program) for _ in range(_MEASURED_RUNS - 1)]
+            return runs
 
     def _compared(self) -> str:
         if self._options.check:
@@ -131,16 +144,19 @@ class Application:
 
     def _evidence(self, after: ProgramRun, runtime_ms: float) -> dict:
         before = self.baseline
+        moved = {symbol: _moved(before.counters.get(symbol, {}), sums) for symbol, sums in after.counters.items()}
         return {
             "timing": after.timing,
             "timing_parameters": after.timing_parameters,
             "runtime_ms": [statistics.median(self.runtimes_ms), runtime_ms],
             "dram_bytes": [before.dram_bytes, after.dram_bytes],
             "stdout_compared": self.reproducible and not self._options.check,
-            "counters": {
-                symbol: moved
-                for symbol, sums in after.counters.items()
-                if (moved := _moved(before.counters.get(symbol, {}), sums))
+            "counters": {symbol: counters for symbol, counters in moved.items() if counters},
+            # Of the kernels whose counters moved: what did not, since that explains as much.
+            "unmoved_counters": {
+                symbol: sorted(name for name, value in after.counters[symbol].items() if value and name not in counters)
+                for symbol, counters in moved.items()
+                if counters
             },
         }
 

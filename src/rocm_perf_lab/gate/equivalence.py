@@ -94,7 +94,8 @@ class Equivalence:
                 return rejected(STEP, complaint, **evidence)
         compared = sum(outcome == "equal" for entry in evidence["captures"] for outcome in entry["cases"].values())
         how = f"floating-point numbers within {options.ulps} ULP" if options.ulps else "bit for bit"
-        return passed(STEP, f"the same memory in all {compared} cases, {how}", **evidence)
+        level = "" if options.level == "full" else f" (level {options.level}: of one dispatch, without other orders of waves)"
+        return passed(STEP, f"the same memory in all {compared} cases, {how}{level}", **evidence)
 
     def outputs_of(self, index: int) -> Outputs:
         """What the baseline writes on the captured inputs of one of the captures."""

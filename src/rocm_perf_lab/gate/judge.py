@@ -142,7 +142,9 @@ class Judge:
             _resident_waves(self._captures[0].target, kernel, threads, dynamic)
             for kernel in (self._metadata, after or self._metadata)
         )
-        return check_code_object(self._code, candidate, self._symbol, threads, waves, self._options.resources, promises.threads)
+        limits = self._options.resources
+        verdict = check_code_object(self._code, candidate, self._symbol, threads, waves, limits, promises.threads)
+        return replace(verdict, evidence=verdict.evidence | {"symbol": self._symbol})
 
     def _measured(self, image: Path) -> StepVerdict:
         options = self._options

@@ -13,7 +13,7 @@ from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import ReplayResult, replay
 
-from .statistics import ratio_of_medians
+from .statistics import Ratio, ratio_of_medians
 from .verdict import StepVerdict, passed, rejected
 
 STEP = "measurement"
@@ -69,10 +69,22 @@ def check_measurement(
     if min(times["candidate"]) < least:
         reason = f"{min(times['candidate']):.6f} ms is less than writing its {sum(changed_bytes)} bytes takes ({least:.6f} ms)"
         return rejected(STEP, reason, least_ms=least, **evidence)
-    change = f"{ratio.improvement:+.2%} of the kernel's time saved ({1 - ratio.high:.2%} to {1 - ratio.low:.2%}), {source}"
+    change = f"{in_words(ratio)}, {source}"
     if ratio.sure_improvement < options.min_improvement:
         return rejected(STEP, f"{change}: less than the {options.min_improvement:.1%} asked for", least_ms=least, **evidence)
     return passed(STEP, change, least_ms=least, **evidence)
+
+
+def in_words(ratio: Ratio) -> str:
+    """What is saved or lost, with its interval where that is more than a point."""
+    saved = ratio.improvement >= 0
+    ends = sorted(abs(1 - end) for end in (ratio.low, ratio.high))
+    text = f"{abs(ratio.improvement):.2%} of the kernel's time saved" if saved else f"{-ratio.improvement:.2%} slower"
+    if ratio.low == ratio.high:
+        return text
+    if ratio.low < 1 < ratio.high:
+        return f"{text} (from {1 - ratio.low:.2%} saved to {ratio.high - 1:.2%} slower)"
+    return f"{text} ({ends[0]:.2%} to {ends[1]:.2%})"
 
 
 def least_milliseconds(target: str, written_bytes: int) -> float:

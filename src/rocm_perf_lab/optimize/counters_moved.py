@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 # Those whose movement explains a kernel's time; the words say what each counts.
@@ -19,12 +19,24 @@ _TELLING = {
     "SQ_INSTS_VMEM_RD": "vector loads",
     "SQ_INSTS_VMEM_WR": "vector stores",
     "SQ_INSTS_LDS": "LDS instructions",
+    "SQ_LDS_BANK_CONFLICT": "cycles of LDS bank conflicts",
     "SQ_IFETCH": "instruction fetches",
     "TCP_TOTAL_CACHE_ACCESSES_sum": "L1 accesses",
     "TCC_REQ_sum": "L2 requests",
     "TCC_MISS_sum": "L2 misses",
+    "TCP_TCC_READ_REQ_sum": "reads of L1 from L2",
     "TCC_EA0_RDREQ_sum": "reads beyond L2",
+    "TCC_EA0_RDREQ_LEVEL_sum": "cycles that they are under way, summed",
 }
+
+_CYCLES = ("SQ_WAVE_CYCLES", "SQ_WAIT_ANY", "SQ_WAIT_INST_ANY")
+_LESS_TO_WAIT_FOR = {
+    "TCC_EA0_RDREQ_sum": "reads beyond L2",
+    "SQ_LDS_BANK_CONFLICT": "cycles of LDS bank conflicts",
+    "SQ_INSTS_LDS": "LDS instructions",
+}
+_NOTICED = 0.01  # smaller changes are not told
+_MOST_OF_IT = 0.5  # of the cycles saved: where waits are less of it, they are not the reason
 
 
 @dataclass(frozen=True)
@@ -41,26 +53,118 @@ class Moved:
         return (self.after - self.before) / self.before if self.before else None
 
 
-def moved(counters: Mapping[str, Sequence[float]], most: int = 6) -> list[Moved]:
-    """counters: name -> (before, after) of one kernel. The telling ones, the largest relative change first."""
+def moved(counters: Mapping[str, Sequence[float]], most: int = 8) -> list[Moved]:
+    """counters: name -> (before, after) of one kernel. Where its waves' cycles go, then the largest relative change first."""
     found = [Moved(name, _TELLING[name], *pair) for name, pair in counters.items() if name in _TELLING]
-    return sorted(found, key=lambda one: (-abs(one.change if one.change is not None else float("inf")), one.counter))[:most]
+    return sorted(found, key=_order)[:most]
 
 
-def explanation(counters: Mapping[str, Sequence[float]]) -> str:
-    """One sentence on why time follows from them."""
+def _order(one: Moved) -> tuple[bool, float, str]:
+    return one.counter not in _CYCLES, -abs(one.change if one.change is not None else float("inf")), one.counter
 
-    def change(name: str) -> float | None:
-        before, after = counters.get(name, (0, 0))
-        return (after - before) / before if before else None
 
-    waits, instructions, loads = change("SQ_WAIT_ANY"), change("SQ_INSTS"), change("SQ_INSTS_VMEM_RD")
-    parts = []
-    if waits is not None and waits < -0.01:
-        same = " for the same loads" if loads is not None and abs(loads) < 0.01 else ""
-        parts.append(f"waves wait {-waits:.0%} fewer cycles{same}: more loads are under way at once")
-    if loads is not None and loads <= -0.01:
-        parts.append(f"{-loads:.0%} fewer vector loads are issued, each wider")
-    if instructions is not None and abs(instructions) >= 0.01:
-        parts.append(f"{abs(instructions):.0%} {'fewer' if instructions < 0 else 'more'} instructions are executed")
-    return "; ".join(parts) or "no counter of waits or instructions moved by 1 % or more"
+def explanation(counters: Mapping[str, Sequence[float]], unmoved: Collection[str] = ()) -> str:
+    """Why time follows from them: where the waves' cycles went, then what of the counters is behind it.
+
+    counters: name -> (before, after) of those that moved. unmoved: names of those that were collected and did not.
+    """
+    account = _Account.of(counters)
+    if account is None:
+        return "no counter tells where the time went: the cycles of waves did not change by 1 %, or were not collected"
+    parts = [account.in_words]
+    if account.waits < 0 and -account.waits >= _MOST_OF_IT * -account.cycles:
+        parts.append(_why_less_waiting(_Changes(counters, unmoved)))
+    elif (instructions := _Changes(counters, unmoved)["SQ_INSTS"]) is not None and abs(instructions) >= _NOTICED:
+        parts.append(f"{_more_or_fewer(instructions)} instructions are executed (SQ_INSTS)")
+    return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class _Account:
+    """Changes as shares of the baseline's wave cycles; cycles is the sum of the other three.
+
+    Cycles of waves are those spent waiting, waiting for a turn to issue, and executing (ROCm Compute Profiler
+    documentation, "Wavefront runtime stats").
+    """
+
+    cycles: float
+    waits: float
+    turns: float
+    executing: float
+
+    @classmethod
+    def of(cls, counters: Mapping[str, Sequence[float]]) -> _Account | None:
+        if "SQ_WAVE_CYCLES" not in counters or "SQ_WAIT_ANY" not in counters:
+            return None
+        total = counters["SQ_WAVE_CYCLES"][0]
+        cycles, waits, turns = (
+            (after - before) / total if total else 0.0
+            for before, after in (counters.get(name, (0, 0)) for name in _CYCLES)
+        )
+        return cls(cycles, waits, turns, cycles - waits - turns) if abs(cycles) >= _NOTICED else None
+
+    @property
+    def in_words(self) -> str:
+        parts = (
+            (self.waits, "waiting (SQ_WAIT_ANY)"),
+            (self.turns, "waiting for a turn to issue (SQ_WAIT_INST_ANY)"),
+            (self.executing, "executing"),
+        )
+        shares = ", ".join(f"{share:+.1%} {what}" for share, what in parts if abs(share) >= _NOTICED / 2)
+        return f"{_more_or_fewer(self.cycles)} cycles of waves (SQ_WAVE_CYCLES): {shares}"
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """Relative change by name: 0 of what was collected and stayed, None of what was not collected."""
+
+    counters: Mapping[str, Sequence[float]]
+    unmoved: Collection[str]
+
+    def __getitem__(self, name: str) -> float | None:
+        if name in self.counters:
+            before, after = self.counters[name]
+            return (after - before) / before if before else None
+        return 0.0 if name in self.unmoved else None
+
+    def fell(self, name: str) -> bool:
+        return (self[name] or 0.0) <= -_NOTICED
+
+
+def _why_less_waiting(changes: _Changes) -> str:
+    loads = changes["SQ_INSTS_VMEM_RD"]
+    causes = []
+    if changes.fell("SQ_INSTS_VMEM_RD"):
+        same_data = abs(changes["TCP_TCC_READ_REQ_sum"] or 0.0) < _NOTICED and changes["TCP_TCC_READ_REQ_sum"] is not None
+        data = "for the same lines from L2 (TCP_TCC_READ_REQ_sum)" if same_data else "and with them less data is fetched from L2"
+        known = changes["TCP_TCC_READ_REQ_sum"] is not None
+        causes.append(f"{-loads:.0%} fewer vector loads (SQ_INSTS_VMEM_RD) are waited for" + (f", {data}" if known else ""))
+    for name, what in _LESS_TO_WAIT_FOR.items():
+        if changes.fell(name):
+            causes.append(f"{-changes[name]:.0%} fewer {what} ({name})")
+    if not causes and loads is not None and abs(loads) < _NOTICED:
+        causes.append(_overlap(changes))
+    return "; ".join(causes) or "what they waited for, the counters do not tell"
+
+
+def _overlap(changes: _Changes) -> str:
+    """The same loads are waited for less: because more are under way at once, unless each one takes less."""
+    level, reads = changes["TCC_EA0_RDREQ_LEVEL_sum"], changes["TCC_EA0_RDREQ_sum"]
+    same = "the vector loads are the same (SQ_INSTS_VMEM_RD)"
+    if level is None or reads is None:
+        return f"{same}: either more are under way at once, or each takes less"
+    latency = (1 + level) / (1 + reads) - 1
+    taken = f"a read beyond L2 takes {'as long as before' if abs(latency) < _NOTICED else _longer(latency)}"
+    source = "TCC_EA0_RDREQ_LEVEL_sum over TCC_EA0_RDREQ_sum"
+    waits = changes["SQ_WAIT_ANY"]
+    if latency <= waits / 2:
+        return f"{same}, but {taken} ({source})"
+    return f"{same} and {taken} ({source}): more of them are under way at once"
+
+
+def _longer(change: float) -> str:
+    return f"{abs(change):.1%} {'longer' if change > 0 else 'less long'}"
+
+
+def _more_or_fewer(change: float) -> str:
+    return f"{abs(change):.1%} {'fewer' if change < 0 else 'more'}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .counters_moved import explanation, moved
+from .counters_moved import moved
 from .outcome import Iteration, Outcome
 
 Say = Callable[[str], None]
@@ -50,7 +50,7 @@ def _counters(iteration: Iteration, say: Say) -> None:
     if not counters:
         say("  no counters tell why")
         return
-    say(f"  {explanation(iteration.counters)}")
+    say(f"  why: {iteration.why}")
     say(f"  {'counter':<26}{'before':>16}{'after':>16}{'change':>10}  meaning")
     for counter in counters:
         change = "new" if counter.change is None else f"{counter.change:+.1%}"

@@ -28,6 +28,12 @@ class Judged:
         return next(step for step in (self.verdict or {"steps": []})["steps"] if step["step"] == name)
 
     @property
+    def symbol(self) -> str | None:
+        """The mangled name of the kernel, by which the evidence of the whole program tells kernels apart."""
+        steps = (self.verdict or {"steps": []})["steps"]
+        return next((step["evidence"]["symbol"] for step in steps if "symbol" in step.get("evidence", {})), None)
+
+    @property
     def rejection(self) -> str:
         """'step: reason' of the step that rejected; empty where none did."""
         steps = (self.verdict or {"steps": []})["steps"]
@@ -46,13 +52,19 @@ class Judged:
 
 @dataclass(frozen=True)
 class Iteration:
-    """One accepted change. counters: name -> [before, after] of its kernel over the whole program."""
+    """One accepted change. runtime_ms: of the program with it. counters: name -> [before, after] of its kernel over the whole
+    program, of those that moved; before is with the changes accepted earlier. unmoved: names of the others."""
 
     number: int
     kernel: str
     judged: Judged
     runtime_ms: float
     counters: dict[str, list[float]]
+    unmoved: tuple[str, ...] = ()
+
+    @property
+    def why(self) -> str:
+        return explanation(self.counters, self.unmoved)
 
 
 @dataclass
@@ -117,7 +129,7 @@ def _iteration(one: Iteration) -> dict[str, Any]:
         "runtime_ms": one.runtime_ms,
         "kernel_time_ratio": one.judged.ratio,
         "counters": [asdict(counter) | {"change": counter.change} for counter in moved(one.counters)],
-        "why": explanation(one.counters),
+        "why": one.why,
     }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.errors import SourceError, TraceError
 from rocm_perf_lab.hip_source import HipSource, apply_edits
 from rocm_perf_lab.hip_source.edits import unified_diff
 
@@ -70,6 +70,7 @@ class Run:
     def survey(self, source: HipSource) -> Survey:
         """Profile it. The first survey is what the outcome starts from."""
         survey, outcome = self._bench.survey(source), self.outcome
+        self._check_parameters(survey.timing, survey.timing_parameters)
         if not outcome.device:
             outcome.timing, outcome.timing_parameters = survey.timing, survey.timing_parameters
             outcome.device, outcome.baseline_ms, outcome.left = survey.device, survey.runtime_ms, list(survey.left)
@@ -83,6 +84,16 @@ class Run:
             left_alone=[{"kernel": one.kernel, "reason": one.reason} for one in survey.left],
         )
         return survey
+
+    def _check_parameters(self, timing: str, parameters: str | None) -> None:
+        """Times of other parameters say nothing about those that the run began with. Errors: TraceError."""
+        first = next(iter(self._journal.of("profile")), None)
+        if first is not None and (first["timing"], first["timing_parameters"]) != (timing, parameters):
+            before, now = (
+                f"{how} with the parameters {which}" if which else how
+                for how, which in ((first["timing"], first["timing_parameters"]), (timing, parameters))
+            )
+            raise TraceError(f"times of {self._directory} are {before}, now they are {now}", "start a new run, without --resume")
 
     def candidate(self, source: HipSource, proposal: Proposal) -> tuple[Judged, bytes]:
         """The proposal as a change of the source, not judged yet, and the text that it makes."""
@@ -116,6 +127,9 @@ class Run:
         kept = self._directory / f"accepted-{number}{source.path.suffix}"
         write_whole(kept, source.text)
         before, after = judged.runtime_ms
+        evidence = judged.step("application")["evidence"]
+        if "timing" in evidence:
+            self._check_parameters(evidence["timing"], evidence["timing_parameters"])
         self._journal.append(
             "accepted",
             iteration=number,
@@ -127,10 +141,7 @@ class Run:
         )
         if not self.outcome.iterations:
             self.outcome.baseline_ms = before
-        counters = judged.step("application")["evidence"].get("counters", {})
-        symbol = source.kernel(target.kernel).symbol
-        mine = counters.get(symbol) or next((moved for name, moved in counters.items() if target.kernel in name), {})
-        self.outcome.iterations.append(Iteration(number, target.demangled, judged, after, mine))
+        self.outcome.iterations.append(Iteration(number, target.demangled, judged, after, *_counters(judged)))
 
     def leave(self, target: Target, reason: str) -> None:
         if any(one.kernel == target.demangled for one in self.outcome.iterations):
@@ -165,3 +176,9 @@ class Run:
             written=[str(path) for path in outcome.written],
         )
         return outcome
+
+
+def _counters(judged: Judged) -> tuple[dict[str, list[float]], tuple[str, ...]]:
+    """Of the changed kernel: those that moved, and the names of the others."""
+    symbol, evidence = judged.symbol, judged.step("application")["evidence"]
+    return evidence.get("counters", {}).get(symbol, {}), tuple(evidence.get("unmoved_counters", {}).get(symbol, ()))

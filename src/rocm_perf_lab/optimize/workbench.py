@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.regression import DEFAULTS, RegressionLimits
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
 
 from . import compile as builds
 from . import confined
 from .confined import Ended, Limits
+from .source_file import digest
 from .subject import Subject
 from .targets import LeftAlone, Target, spread_dispatches, targets_of
 
@@ -72,7 +74,7 @@ class Workbench(Protocol):
 @dataclass(frozen=True)
 class BenchOptions:
     """pattern: of the kernels wanted, None for all. equivalence: the gate's level. check: see gate.application.
-    ulps: how far floating-point results may differ, in units in the last place."""
+    ulps: how far floating-point results may differ, in units in the last place. regression: None for the defaults."""
 
     pattern: str | None = None
     min_improvement: float = 0.02
@@ -81,6 +83,11 @@ class BenchOptions:
     device: str = devices.AUTO
     timeout: float | None = None
     ulps: int = 0
+    regression: RegressionLimits | None = None
+
+    @property
+    def limits(self) -> RegressionLimits:
+        return self.regression or DEFAULTS
 
 
 class HipWorkbench:
@@ -91,6 +98,7 @@ class HipWorkbench:
         self._limits = Limits()
         self._profiles = 0
         self._application = None
+        self._compared: bytes | None = None  # the source whose program candidates' programs are held against
         self._programs: dict[bytes, Path] = {}
         self._building = threading.Lock()
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
@@ -135,23 +143,14 @@ class HipWorkbench:
 
         Errors: those of isolate.capture(), of the Judge and of the baseline's own runs.
         """
-        from rocm_perf_lab.gate.application import Application, ApplicationOptions
         from rocm_perf_lab.gate.equivalence import EquivalenceOptions
         from rocm_perf_lab.gate.judge import GateOptions, Judge
         from rocm_perf_lab.gate.measurement import MeasurementOptions
 
         options, program = self._options, self._program(source)
-        if self._application is None:
-            self._note("running the unchanged program twice")
-            within = functools.partial(confined.within, limits=confined.GPU_PROGRAM)
-            limits = ApplicationOptions(check=options.check, timeout=options.timeout, device=options.device, within=within)
-            self._application = Application(program, self._subject.arguments, self._folder / "application", limits)
-            self._log(
-                "application baseline",
-                runtimes_ms=self._application.runtimes_ms,
-                stdout_repeats=self._application.reproducible,
-            )
+        self._hold_against(source, program)
         gate = GateOptions(
+            resources=options.limits.resources,
             equivalence=EquivalenceOptions(level=options.equivalence, ulps=options.ulps, device=options.device),
             measurement=MeasurementOptions(min_improvement=options.min_improvement, device=options.device),
         )
@@ -162,6 +161,7 @@ class HipWorkbench:
             seed=gate.equivalence.seed,
             race_seeds=list(gate.equivalence.race_seeds),
             measurement_seed=gate.measurement.seed,
+            max_regression=options.limits.document(),
         )
         with contextlib.ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="captures-", dir=self._folder)))
@@ -172,6 +172,35 @@ class HipWorkbench:
                 this, last = (replace(gate, measured=False), None) if judges else (gate, self._whole_program)
                 judges.append(stack.enter_context(Judge(source, one.kernel, captures, self._code_object, this, last)))
             yield _Documents(judges, target)
+
+    def _hold_against(self, source: HipSource, program: Path) -> None:
+        """Whole candidates are compared with this one: the original, later what was accepted last."""
+        from rocm_perf_lab.gate.application import Application, ApplicationOptions
+
+        options = self._options
+        if self._application is None:
+            self._note("running the unchanged program twice" if self._profiles < 2 else "running what was accepted twice")
+            within = functools.partial(confined.within, limits=confined.GPU_PROGRAM)
+            limits = ApplicationOptions(
+                runtime=options.limits.runtime,
+                dram_bytes=options.limits.dram,
+                check=options.check,
+                timeout=options.timeout,
+                device=options.device,
+                within=within,
+            )
+            self._application = Application(program, self._subject.arguments, self._folder / "application", limits)
+        elif source.text != self._compared:
+            self._application.take_as_baseline(program)
+        else:
+            return
+        self._compared = source.text
+        self._log(
+            "application baseline",
+            source=digest(source.text),
+            runtimes_ms=self._application.runtimes_ms,
+            stdout_repeats=self._application.reproducible,
+        )
 
     def _captures(self, program: Path, target: Target, folder: Path) -> list:
         from rocm_perf_lab.isolate import capture

@@ -1,0 +1,51 @@
+"""How much worse a candidate may be in what is not its kernel's time."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+
+from rocm_perf_lab.errors import UsageError
+
+from .code_object_check import ResourceLimits
+
+
+@dataclass(frozen=True)
+class RegressionLimits:
+    """Largest changes for the worse, as fractions of the baseline's value.
+
+    runtime: of the whole program's time in kernels. vgpr, lds: growth, where occupancy falls. occupancy: loss of waves a CU.
+    dram: growth of bytes beyond L2, where the program is no faster.
+    """
+
+    runtime: float = 0.05
+    vgpr: float = 0.20
+    occupancy: float = 0.15
+    lds: float = 0.30
+    dram: float = 0.10
+
+    @property
+    def resources(self) -> ResourceLimits:
+        return ResourceLimits(vgprs=self.vgpr, occupancy=self.occupancy, lds=self.lds)
+
+    def document(self) -> dict[str, float]:
+        return asdict(self)
+
+    def changed(self, text: str) -> RegressionLimits:
+        """text: "vgpr=0.5,occupancy=0.2". Errors: UsageError naming the part that is wrong."""
+        names = [field.name for field in fields(self)]
+        limits = self
+        for part in text.split(","):
+            name, _, number = part.partition("=")
+            try:
+                value = float(number)
+            except ValueError:
+                value = -1.0
+            if name.strip() not in names or not 0 <= value < float("inf"):
+                raise UsageError(
+                    f"{part!r} is not a limit", f"write NAME=FRACTION with one of {', '.join(names)}"
+                )
+            limits = replace(limits, **{name.strip(): value})
+        return limits
+
+
+DEFAULTS = RegressionLimits()

@@ -132,19 +132,22 @@ class _Changes:
 
 
 def _why_less_waiting(changes: _Changes) -> str:
-    loads = changes["SQ_INSTS_VMEM_RD"]
-    causes = []
+    loads, causes = changes["SQ_INSTS_VMEM_RD"], []
     if changes.fell("SQ_INSTS_VMEM_RD"):
-        same_data = abs(changes["TCP_TCC_READ_REQ_sum"] or 0.0) < _NOTICED and changes["TCP_TCC_READ_REQ_sum"] is not None
-        data = "for the same lines from L2 (TCP_TCC_READ_REQ_sum)" if same_data else "and with them less data is fetched from L2"
-        known = changes["TCP_TCC_READ_REQ_sum"] is not None
-        causes.append(f"{-loads:.0%} fewer vector loads (SQ_INSTS_VMEM_RD) are waited for" + (f", {data}" if known else ""))
+        causes.append(f"{-loads:.0%} fewer vector loads (SQ_INSTS_VMEM_RD) are waited for{_of_what_data(changes)}")
     for name, what in _LESS_TO_WAIT_FOR.items():
         if changes.fell(name):
             causes.append(f"{-changes[name]:.0%} fewer {what} ({name})")
     if not causes and loads is not None and abs(loads) < _NOTICED:
         causes.append(_overlap(changes))
     return "; ".join(causes) or "what they waited for, the counters do not tell"
+
+
+def _of_what_data(changes: _Changes) -> str:
+    lines = changes["TCP_TCC_READ_REQ_sum"]
+    if lines is None:
+        return ""
+    return f", for {'the same' if abs(lines) < _NOTICED else _more_or_fewer(lines)} lines from L2 (TCP_TCC_READ_REQ_sum)"
 
 
 def _overlap(changes: _Changes) -> str:

@@ -93,7 +93,7 @@ class Run:
                 f"{how} with the parameters {which}" if which else how
                 for how, which in ((first["timing"], first["timing_parameters"]), (timing, parameters))
             )
-            raise TraceError(f"times of {self._directory} are {before}, now they are {now}", "start a new run, without --resume")
+            raise TraceError(f"times of {self._directory} are {before}, now they are {now}", "start anew, without --resume")
 
     def candidate(self, source: HipSource, proposal: Proposal) -> tuple[Judged, bytes]:
         """The proposal as a change of the source, not judged yet, and the text that it makes."""

@@ -6,9 +6,9 @@ import tracemalloc
 
 import pytest
 
-from model_run import GEMM, KEY, LDS, SOFTMAX, TILED, fenced
+from model_run import GEMM, KEY, LDS, SOFTMAX, TILED, World, fenced
 from model_server import Server, drips, drops, floods, refuses_temperature, replies, says, says_little, stalls
-from rocm_perf_lab.errors import JournalDiffersError, ModelError, RocmPerfError
+from rocm_perf_lab.errors import JournalDiffersError, ModelError, NoCaptureError, RocmPerfError
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.providers import Message
 from rocm_perf_lab.llm.providers.protocol import TooLong
@@ -236,6 +236,18 @@ def test_two_rounds_without_a_gain_end_it(run):
         outcome, _ = asked(run, server, max_iterations=9)
     assert outcome.stop.reason == "repeated failure" and len(server.requests) == 6
     assert [one.kernel for one in outcome.optimized.left] == [SOFTMAX]
+
+
+def test_a_kernel_that_cannot_be_judged_is_left_alone(run, monkeypatch):
+    def gate(self, source, target):
+        raise NoCaptureError("no dispatch was captured", "")
+
+    monkeypatch.setattr(World, "gate", gate)
+    with Server([GOOD]) as server:
+        outcome, error = asked(run, server, max_iterations=3)
+    assert error is None and outcome.stop.reason == "repeated failure" and len(server.requests) == 1 and not run.changed
+    assert "no dispatch was captured" in outcome.optimized.left[0].reason
+    replayed_the_same(run, outcome)
 
 
 def test_top_kernels_are_taken_in_turn_where_none_dominates(run):

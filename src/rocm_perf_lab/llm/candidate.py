@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import Edit, HipSource, apply_edits
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.outcome import Judged
 from rocm_perf_lab.optimize.run import Run
+from rocm_perf_lab.optimize.session import CANNOT_JUDGE
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.transforms import Proposal
@@ -85,26 +86,23 @@ class CandidateChain:
             messages += [Message("user", feedback(attempt.step, attempt.reason, attempt.compiler, figures))]
 
     def _examined(self, reply: Reply, attempt: Attempt) -> Attempt:
-        def rejected(step: str, reason: str, compiler: str = "") -> Attempt:
-            place = (attempt.iteration, attempt.kernel, attempt.candidate, attempt.number)
-            return Attempt(*place, step, reason, compiler)
-
         if reply.complaint:
-            return rejected(ANSWER, reply.complaint)
+            return replace(attempt, step=ANSWER, reason=reply.complaint)
         code = code_of(reply.text)
         if isinstance(code, Unusable):
-            return rejected(ANSWER, code.reason)
+            return replace(attempt, step=ANSWER, reason=code.reason)
         edit = splice(self._source, self._kernel, code)
         changed = self._bench.read(apply_edits(self._source.text, [edit]))
         # The compiler comes first: it runs within limits, while Clang's library would read hostile code in this process.
         if words := self._bench.complaint(changed):
-            return rejected(COMPILE, f"it does not compile: {_first_error(words)}", words)
+            reason = f"it does not compile: {_first_error(words)}"
+            return replace(attempt, step=COMPILE, reason=reason, compiler=words)
         try:
             breach = contract_breach(self._source, self._kernel, changed, edit)
         except SourceError as error:
-            return rejected(CONTRACT, f"it cannot be read: {self._bench.redacted(error.what)}")
+            breach = f"it cannot be read: {self._bench.redacted(error.what)}"
         if breach:
-            return rejected(CONTRACT, breach)
+            return replace(attempt, step=CONTRACT, reason=breach)
         return self._judged(edit, attempt)
 
     def _judged(self, edit: Edit, attempt: Attempt) -> Attempt:
@@ -116,9 +114,13 @@ class CandidateChain:
             edits=(edit,),
             parameters={"candidate": attempt.candidate, "answer": attempt.number},
         )
-        judged = self._run.judged(self._source, self._target, proposal, self._gate)
+        try:
+            judged = self._run.judged(self._source, self._target, proposal, self._gate)
+        except CANNOT_JUDGE as error:
+            self._bench.remember_obstacle(self._source, self._target, error)
+            raise
         step, reason = ("", "") if judged.accepted else rejection(judged.verdict)
-        return Attempt(attempt.iteration, attempt.kernel, attempt.candidate, attempt.number, step, reason, "", judged)
+        return replace(attempt, step=step, reason=reason, judged=judged)
 
 
 def _first_error(words: str) -> str:

@@ -36,7 +36,8 @@ class Course:
         left = [target for target in wanted if not self.exhausted(target)]
         if not left:
             names = ", ".join(target.kernel for target in wanted)
-            return Stop("repeated failure", f"{MOST_FAILURES} rounds in a row brought nothing for {names}")
+            why = f"given up after {MOST_FAILURES} rounds without a kept change, or because it cannot be judged"
+            return Stop("repeated failure", f"{names}: {why}")
         # In turn: who had fewer rounds first, and of those who had the same who could gain more.
         return min(left, key=lambda target: self.rounds[target.demangled])
 

@@ -20,7 +20,7 @@ from .budget import Budget
 from .candidate import Attempt, CandidateChain
 from .course import Course, Stop
 from .outcome import ModelOutcome
-from .workbench import OneAtATime, RememberedBench
+from .workbench import RememberedBench, SharedGate
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class ModelLoop:
         """The candidates that the gate accepts, and what ended candidates before their time."""
         context = self._bench.context(source, target, self._course.rounds[target.demangled])
         alone = survey.timing == "measured"
-        with OneAtATime(lambda: self._bench.gate(source, target), alone) as gate:
+        with SharedGate(lambda: self._bench.gate(source, target), alone) as gate:
             chain = CandidateChain(self._run, self._bench, self._asker, self._journal, source, target, lambda: gate)
             ends = list(self._mapped(lambda which: self._one(chain, number, which, context)))
         attempts = [attempt for attempts, _ in ends for attempt in attempts]

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from rocm_perf_lab.errors import JournalDiffersError
+from rocm_perf_lab.errors import CaptureError, JournalDiffersError, RocmPerfError
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize import compile as builds
@@ -67,7 +67,7 @@ class RememberedBench:
         return _survey(self._memory.recall("survey", asked, lambda: _as_json(self._surveyed(source))))
 
     def context(self, source: HipSource, target: Target, round_: int) -> str:
-        asked = {"source": digest(source.text), "kernel": target.demangled, "round": round_}
+        asked = _place(source, target) | {"round": round_}
 
         def ask() -> str:
             return self._redactor.secrets(self._world.context(source, self._surveyed(source), target))
@@ -86,9 +86,18 @@ class RememberedBench:
     @contextlib.contextmanager
     def gate(self, source: HipSource, target: Target) -> Iterator[Gate]:
         if self._world is None:
-            raise JournalDiffersError("the journal has no verdict on a candidate", "its run, or this version, differs")
+            raise self._obstacle(source, target)
         with self._world.gate(source, target) as gate:
             yield _RedactedGate(gate, self._redactor)
+
+    def remember_obstacle(self, source: HipSource, target: Target, error: RocmPerfError) -> None:
+        """Why nothing can be judged of a kernel: for a replay, which must meet it, too."""
+        self._memory.recall("obstacle", _place(source, target), lambda: self._redactor.text(error.what))
+
+    def _obstacle(self, source: HipSource, target: Target) -> RocmPerfError:
+        if self._memory.knows("obstacle", _place(source, target)):
+            return CaptureError(self._memory.recall("obstacle", _place(source, target), str))
+        return JournalDiffersError("the journal has no verdict on a candidate", "its run, or this version, differs")
 
     def redacted(self, text: str) -> str:
         return self._redactor.text(text)
@@ -99,6 +108,10 @@ class RememberedBench:
         return self._surveys[source.text]
 
 
+def _place(source: HipSource, target: Target) -> dict[str, str]:
+    return {"source": digest(source.text), "kernel": target.demangled}
+
+
 class _RedactedGate:
     def __init__(self, gate: Gate, redactor: Redactor):
         self._gate, self._redactor = gate, redactor
@@ -107,8 +120,8 @@ class _RedactedGate:
         return self._redactor.document(self._gate.judge(candidate, promises))
 
 
-class OneAtATime:
-    """A gate for several threads that lets them in one after the other, and is opened by the first.
+class SharedGate:
+    """A gate for several threads, which the first one opens. alone: only one at a time is let in.
 
     Measurements on a GPU must not meet; the software device's times are the same however busy the machine is.
     """
@@ -118,7 +131,7 @@ class OneAtATime:
         self._stack, self._lock = contextlib.ExitStack(), threading.Lock()
         self._gate: Gate | None = None
 
-    def __enter__(self) -> OneAtATime:
+    def __enter__(self) -> SharedGate:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
 import shutil
 import signal
 from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.errors import MissingInputError, SourceError
+from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, TraceError
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.journal import Journal
@@ -35,12 +37,17 @@ TIMES = {ORIGINAL: 10.0, unrolled(ORIGINAL, "sum_rows", 2): 8.0, unrolled(ORIGIN
 
 
 class Bench:
-    """Profiles and judges by TIMES. Sources are read once for all: Clang takes its time."""
+    """Profiles and judges by TIMES. Sources are read once for all: Clang takes its time.
+
+    journal: where it logs what the real one does, so that a run can be killed there, too. parameters: of the timing model.
+    """
 
     sources: dict = {}
 
-    def __init__(self):
+    def __init__(self, journal: Journal | None = None, parameters: str = "0123"):
         self.judged = []
+        self.log = journal.append if journal else lambda event: None
+        self.parameters = parameters
 
     def read(self, text):
         if text not in self.sources:
@@ -49,10 +56,14 @@ class Bench:
 
     def survey(self, source):
         targets = [Target(name, f"{name}(int)", 1, 1.0, 0.5, 0.5, 0.25, "latency-bound") for name in LOOPS]
-        return Survey(TIMES[source.text], "modelled", "0123", "none", targets, [])
+        self.log("build")
+        self.log("build repeats")
+        return Survey(TIMES[source.text], "modelled", self.parameters, "none", targets, [])
 
     @contextlib.contextmanager
     def gate(self, source, target):
+        for event in ("application baseline", "gate", "capture"):
+            self.log(event)
         yield _Gate(self, source)
 
 
@@ -74,9 +85,12 @@ class _Gate:
         return {"accepted": outcome == "passed", "steps": [measurement, application]}
 
 
-def session(folder: Path, run: Path, bench: Bench, in_place: bool = True, approve=lambda _: True) -> Session:
+def session(folder: Path, run: Path, bench: Bench | None, in_place: bool = True, approve=lambda _: True) -> Session:
+    """bench: None for one that logs to the run's journal."""
+    journal = Journal(run)
+    bench = bench or Bench(journal)
     options = LoopOptions(factors=(2, 4), transforms=("unroll",), max_iterations=3, in_place=in_place)
-    return Session(folder / "program.hip", "a test", run, Journal(run), bench, options, approve, lambda _: None)
+    return Session(folder / "program.hip", "a test", run, journal, bench, options, approve, lambda _: None)
 
 
 @pytest.fixture
@@ -136,7 +150,7 @@ def started(folder: Path, in_place: bool, deadline: int) -> int:
         try:
             for name in ("fsync", "replace", "fchmod", "open", "mkdir"):
                 setattr(os, name, counted(getattr(os, name)))
-            session(folder, run_folder.new_run(folder / "runs"), Bench(), in_place).optimize()
+            session(folder, run_folder.new_run(folder / "runs"), None, in_place).optimize()
             os.write(writer, b"%d" % steps)
         finally:
             os._exit(0)
@@ -147,10 +161,107 @@ def started(folder: Path, in_place: bool, deadline: int) -> int:
     return -9 if os.WIFSIGNALED(status) else int(text)
 
 
+def told(outcome) -> dict:
+    """What the report says but for where files lie."""
+    return {key: value for key, value in outcome.document().items() if key not in ("run", "source", "written")}
+
+
+def resumable(runs: Path) -> Path:
+    run_folder.repair(runs)
+    try:
+        return run_folder.unfinished(runs, "optimize")
+    except MissingInputError:  # it ended before its first line
+        return run_folder.new_run(runs)
+
+
+def test_the_steps_that_are_killed_are_those_of_a_real_journal(folder):
+    """Every event that the optimiser's code can write, but for those of changes that a build borrows (test_source_file)."""
+    written = set()
+    for path in Path(run_folder.__file__).parent.glob("*.py"):
+        written |= set(re.findall(r"""(?:append|log)\(\s*"([a-z ]+)\"""", path.read_text()))
+    run = run_folder.new_run(folder / "runs")
+    approve = iter((True, False, False, False)).__next__
+    with contextlib.suppress(KeyboardInterrupt):
+        session(folder, run, None, approve=lambda _: interrupt()).optimize()
+    session(folder, run, None, approve=lambda _: approve()).optimize()
+    seen = {entry["event"] for entry in Journal(run).entries}
+    assert written - seen == {"borrow", "return"} and len(seen) >= 15
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [pytest.param(OSError(errno.ENOSPC, "No space left"), id="full disk"), pytest.param(KeyboardInterrupt(), id="Ctrl-C")],
+)
+def test_a_full_disk_or_an_interrupt_at_any_step_leaves_whole_files_and_can_be_resumed(folder, failure, monkeypatch):
+    names = ("fsync", "replace", "fchmod", "open", "mkdir")
+    real = {name: getattr(os, name) for name in names}
+    steps, deadline = 0, 0
+
+    def counted(name):
+        def call(*arguments, **options):
+            nonlocal steps
+            steps += 1
+            if steps == deadline:
+                raise failure
+            return real[name](*arguments, **options)
+
+        return call
+
+    def interrupted(place: Path) -> int:
+        nonlocal steps
+        steps = 0
+        with monkeypatch.context() as patch, contextlib.suppress(OutputError, KeyboardInterrupt):
+            for name in names:
+                patch.setattr(os, name, counted(name))
+            session(place, run_folder.new_run(place / "runs"), None).optimize()
+        return steps
+
+    count = interrupted(folder)
+    for deadline in range(1, count + 1, 2):
+        place = folder / str(deadline)
+        place.mkdir()
+        source = place / "program.hip"
+        source.write_bytes(ORIGINAL)
+        interrupted(place)
+        assert source.read_bytes() in (ORIGINAL, FINAL)
+        if source.read_bytes() == ORIGINAL:
+            outcome = session(place, resumable(place / "runs"), None).optimize()
+            assert outcome.final_ms == 5.0 and source.read_bytes() == FINAL
+        assert [path.name for path in place.iterdir() if path.name.endswith(".new")] == []
+
+
+def test_a_run_does_not_go_on_with_other_timing_parameters(folder):
+    run = run_folder.new_run(folder / "runs")
+    with contextlib.suppress(KeyboardInterrupt):
+        session(folder, run, None, approve=lambda _: interrupt()).optimize()
+    known = Journal(run).of("verdict")
+    assert known and Journal(run).of("profile")[0]["timing_parameters"] == "0123"
+    journal = Journal(run)
+    said = "modelled with the parameters 0123, now they are modelled with the parameters 4567"
+    with pytest.raises(TraceError, match=said) as seen:
+        session(folder, run, Bench(journal, "4567")).optimize()
+    assert "without --resume" in seen.value.mend and seen.value.exit_code == 65
+    assert Journal(run).of("verdict") == known and (folder / "program.hip").read_bytes() == ORIGINAL
+
+    class Changing(Bench):  # while it runs
+        def survey(self, source):
+            self.parameters = "0123" if source.text == ORIGINAL else "4567"
+            return super().survey(source)
+
+    with pytest.raises(TraceError, match="4567"):
+        session(folder, run_folder.new_run(folder / "runs"), Changing()).optimize()
+    assert (folder / "program.hip").read_bytes() == ORIGINAL
+
+
 @pytest.mark.parametrize("in_place", [True, False])
 def test_a_kill_before_any_step_leaves_whole_files_and_can_be_resumed(folder, in_place):
     for text in list(TIMES):
         Bench().read(text).kernels  # noqa: B018 - read in this process, for all its children
+    unbroken = told(session(folder, run_folder.new_run(folder / "unbroken"), None, in_place=False).optimize())
     count = started(folder, in_place, 0)
     assert count >= 40
     for deadline in range(1, count + 1):
@@ -175,7 +286,8 @@ def test_a_kill_before_any_step_leaves_whole_files_and_can_be_resumed(folder, in
         outcome = session(place, run, bench, in_place).optimize()
         verdicts = Journal(run).of("verdict")
         assert len(verdicts) == len({(one["baseline"], one["candidate"]) for one in verdicts}) == known + len(bench.judged)
-        assert outcome.final_ms == 5.0 and (source if in_place else optimized).read_bytes() == FINAL
+        assert told(outcome) == unbroken and outcome.final_ms == 5.0
+        assert (source if in_place else optimized).read_bytes() == FINAL
         assert source.read_bytes() == (FINAL if in_place else ORIGINAL) and source.stat().st_mode & 0o777 == 0o640
         run_folder.repair(place / "runs")
         assert [path.name for path in place.iterdir() if path.name.endswith(".new")] == []

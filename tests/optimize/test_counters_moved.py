@@ -45,7 +45,7 @@ def test_the_cycles_add_up():
         ({"TCC_EA0_RDREQ_LEVEL_sum": 550_000.0}, f"takes 10.0% longer .*: {OVERLAP}", "fewer vector"),
         ({"TCC_EA0_RDREQ_LEVEL_sum": 300_000.0}, "but a read beyond L2 takes 40.0% less long", OVERLAP),
         ({"SQ_INSTS_VMEM_RD": 500.0}, r"50% fewer vector loads .* for the same lines from L2", OVERLAP),
-        ({"SQ_INSTS_VMEM_RD": 500.0, "TCP_TCC_READ_REQ_sum": 2000.0}, r"50% fewer vector loads .*, for 50.0% fewer lines from L2", OVERLAP),
+        ({"SQ_INSTS_VMEM_RD": 500.0, "TCP_TCC_READ_REQ_sum": 2000.0}, "50% fewer .* for 50.0% fewer lines", OVERLAP),
         ({"TCC_EA0_RDREQ_sum": 800.0, "TCC_EA0_RDREQ_LEVEL_sum": 400_000.0}, "20% fewer reads beyond L2", OVERLAP),
         ({"SQ_LDS_BANK_CONFLICT": 0.0}, "100% fewer cycles of LDS bank conflicts", OVERLAP),
         ({"SQ_INSTS_VMEM_RD": 1100.0}, "the counters do not tell", OVERLAP),

@@ -261,9 +261,10 @@ def test_a_run_does_not_go_on_with_other_timing_parameters(folder):
 def test_a_kill_before_any_step_leaves_whole_files_and_can_be_resumed(folder, in_place):
     for text in list(TIMES):
         Bench().read(text).kernels  # noqa: B018 - read in this process, for all its children
-    unbroken = told(session(folder, run_folder.new_run(folder / "unbroken"), None, in_place=False).optimize())
     count = started(folder, in_place, 0)
     assert count >= 40
+    (folder / "program.hip").write_bytes(ORIGINAL)
+    unbroken = told(session(folder, run_folder.new_run(folder / "unbroken"), None, in_place=False).optimize())
     for deadline in range(1, count + 1):
         place = folder / str(deadline)
         place.mkdir()

@@ -15,7 +15,7 @@ from rocm_perf_lab.optimize.journal import Journal
 from .budget import Budget, UnsentError
 from .memory import Memory
 from .providers import Answer, Message, Provider
-from .providers.protocol import TooLong
+from .providers.protocol import TooLong, Transient
 from .providers.retry import patiently
 from .redact import Redactor
 
@@ -62,6 +62,8 @@ class Asker:
         if self._provider is None and answer["question"] != _digest(messages):
             raise JournalDiffersError("a question differs from the journal's", "its run, or this version of rocm-perf, differs")
         if known:
+            for cost in answer["lost"]:
+                self._budget.count(None, None, cost)
             self._budget.count(answer["input_tokens"], answer["output_tokens"], answer["paid"])
         return Reply(answer["text"], answer["complaint"])
 
@@ -79,13 +81,21 @@ class Asker:
         self._journal.append(
             "request", question=asked, place=self._provider.place, messages=[asdict(message) for message in messages]
         )
+        lost: list[float | None] = []
         answer, complaint = None, ""
         try:
-            answer = self._answer(asked, messages)
+            answer = self._answer(messages, reserved, lost)
         except TooLong as error:
             complaint = error.what
-        finally:
-            paid = self._budget.pay(answer, reserved)
+        except UnsentError as error:
+            self._budget.release(reserved)
+            self._journal.append("unsent", question=asked, reason=error.reason, detail=error.detail)
+            raise
+        except ModelError as error:
+            self._budget.release(reserved)
+            told = ModelError(self._redactor.keys(error.what), error.mend)
+            self._journal.append("failure", question=asked, what=told.what, mend=told.mend)
+            raise told from None
         if answer is not None and not answer.whole:
             complaint = "the answer was cut off at the limit of its length: give a shorter one"
         return {
@@ -95,17 +105,24 @@ class Asker:
             "model": answer.model if answer else None,
             "input_tokens": answer.input_tokens if answer else None,
             "output_tokens": answer.output_tokens if answer else None,
-            "paid": paid,
+            "paid": self._budget.pay(answer, reserved),
+            "lost": lost,
         }
 
-    def _answer(self, asked: dict[str, Any], messages: Sequence[Message]) -> Answer:
+    def _answer(self, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> Answer:
+        """lost: gets the cost of each answer that broke off: part of it was made, and may have to be paid for."""
         progress = _Progress(self._note)
-        try:
-            return patiently(lambda: self._provider.ask(messages, progress), self._provider.place, self._note)
-        except ModelError as error:
-            told = ModelError(self._redactor.keys(error.what), error.mend)
-            self._journal.append("failure", question=asked, what=told.what, mend=told.mend)
-            raise told from None
+
+        def once() -> Answer:
+            try:
+                return self._provider.ask(messages, progress)
+            except Transient as error:
+                if error.begun:
+                    lost.append(self._budget.lose(reserved))
+                    self._budget.check()
+                raise
+
+        return patiently(once, self._provider.place, self._note)
 
     def _ended_before(self, asked: dict[str, Any]) -> Exception:
         """What a replay meets where the journal has no answer: what was in its place, if that is known."""

@@ -83,16 +83,29 @@ class Budget:
         question = tokens.estimate("".join(message.text for message in messages))
         worst = self.price(int(question * _SAFETY), self.max_tokens)
         with self._lock:
-            if self.most is not None and (self.spent or 0.0) + self._reserved + worst > self.most:
-                left = self.most - (self.spent or 0.0) - self._reserved
-                raise UnsentError("budget", f"the next question could cost {worst:.4f} US dollars, and {left:.4f} are left")
+            self._check(worst)
             self._reserved += worst
         return worst
+
+    def check(self) -> None:
+        """Raises UnsentError where what is kept aside could no longer be paid."""
+        with self._lock:
+            self._check(0.0)
+
+    def _check(self, worst: float) -> None:
+        if self.most is not None and self.most - (self.spent or 0.0) - self._reserved < worst:
+            raise UnsentError("budget", f"the next question could cost {worst or self._reserved:.4f} US dollars: too much")
 
     def release(self, reserved: float) -> None:
         """The question was not sent."""
         with self._lock:
             self._reserved -= reserved
+
+    def lose(self, reserved: float) -> float | None:
+        """Count an answer that broke off, as if it had cost all that was kept aside; that stays so for the next try."""
+        cost = None if self.price is None else reserved
+        self.count(None, None, cost)
+        return cost
 
     def pay(self, answer: Answer | None, reserved: float) -> float | None:
         """Count a question and return its cost, None if that is not known.

@@ -30,7 +30,7 @@ class Anthropic:
         import anthropic
 
         key = http.required(self.key, "anthropic")
-        with http.errors_told(anthropic, self.place, self.timeout), http.client(anthropic, self.timeout) as client:
+        with http.conversation(anthropic, self.place, self.timeout) as client:
             api = anthropic.Anthropic(api_key=key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout)
             stream = api.messages.create(
                 model=self.model,

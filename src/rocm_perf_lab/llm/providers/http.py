@@ -51,23 +51,36 @@ def required(key: Key | None, provider: str) -> str:
 
 
 @contextlib.contextmanager
-def client(sdk: ModuleType, seconds: float) -> Iterator[Any]:
-    """An HTTP client for one request: no redirects (nobody saw where they lead), limits of time and size on what it gets."""
+def conversation(sdk: ModuleType, place: str, seconds: float) -> Iterator[Any]:
+    """An HTTP client for one request: no redirects (nobody saw where they lead), limits of time and size on what it gets.
+
+    Inside it the SDK's errors become ModelError and Transient.
+    """
     watch = _Watch(seconds)
-    with sdk.DefaultHttpxClient(timeout=seconds, follow_redirects=False, event_hooks={"response": [watch.limit]}) as http:
-        yield http
+    hooks = {"response": [watch.limit]}
+    try:
+        with (
+            _errors_told(sdk, place, seconds),
+            sdk.DefaultHttpxClient(timeout=seconds, follow_redirects=False, event_hooks=hooks) as client,
+        ):
+            yield client
+    except Transient as error:
+        error.begun = watch.begun
+        raise
 
 
 class _Watch:
-    """Of one response: when it must have ended, and how much it may hold."""
+    """Of one response: when it must have ended, and how much it may hold. begun: whether an answer has begun to come."""
 
     def __init__(self, seconds: float):
         self._seconds, self._deadline = seconds, time.monotonic() + seconds
+        self.begun = False
 
     def limit(self, response: Any) -> None:
         """Let the response's body be read through the limits. A compressed one could grow a thousandfold: it is refused."""
         if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
             raise TooLong("the answer is compressed, which was not asked for")
+        self.begun = response.status_code == 200
         response.stream = _limited(response.stream, self._checked)
 
     def _checked(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -110,8 +123,7 @@ def _limited(stream: Any, checked: Callable[[Iterator[bytes]], Iterator[bytes]])
 
 
 @contextlib.contextmanager
-def errors_told(sdk: ModuleType, place: str, seconds: float) -> Iterator[None]:
-    """Turns the SDK's errors into ModelError and Transient."""
+def _errors_told(sdk: ModuleType, place: str, seconds: float) -> Iterator[None]:
     try:
         yield
     except (Slow, sdk.APITimeoutError) as error:
@@ -119,8 +131,10 @@ def errors_told(sdk: ModuleType, place: str, seconds: float) -> Iterator[None]:
     except sdk.APIStatusError as error:
         raise _of_status(error, place) from error
     except sdk.APIConnectionError as error:
-        if isinstance(error.__cause__, TooLong | Slow):
+        if isinstance(error.__cause__, TooLong):
             raise error.__cause__ from error
+        if isinstance(error.__cause__, Slow):
+            raise _too_slow(place, seconds) from error
         raise Transient(f"the connection failed ({_reason(error)})") from error
     except sdk.APIError as error:  # told within the stream
         raise Transient(f"the answer ended with an error ({_shortened(error.message)})") from error

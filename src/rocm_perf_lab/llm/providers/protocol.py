@@ -38,11 +38,14 @@ class Answer:
 
 
 class Transient(Exception):
-    """It may work next time. what: what happened. retry_after: seconds that the other side asks to wait, if it does."""
+    """It may work next time. what: what happened. retry_after: seconds that the other side asks to wait, if it does.
+
+    begun: whether an answer had begun, which may have to be paid for.
+    """
 
     def __init__(self, what: str, retry_after: float | None = None):
         super().__init__(what)
-        self.what, self.retry_after = what, retry_after
+        self.what, self.retry_after, self.begun = what, retry_after, False
 
 
 class TooLong(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
 import shutil
@@ -224,6 +225,13 @@ def test_bottleneck_classes_and_their_thresholds():
     assert first_column(GUIDE, "factors") == [factor.name for factor in factors()]
     shown = [(spans(row[0])[0], *map(float, row[1:])) for row in table(GUIDE, "signals")]
     assert shown == [(s.name, s.none, s.threshold, s.full) for s in signals().values()]
+
+
+def test_figures_are_of_the_timing_parameters_as_they_are():
+    values = tomllib.loads((REPOSITORY / "src/rocm_perf_lab/arch/timing_gfx942.toml").read_text("utf-8"))
+    text = "".join(f"{name}={values[name]["value"]!r}\n" for name in sorted(values))
+    named = re.findall(r"modelled with the parameters ([0-9a-f]{16})", GUIDE.read_text("utf-8"))
+    assert named and set(named) == {hashlib.sha256(text.encode()).hexdigest()[:16]}
 
 
 def test_timing_parameters():

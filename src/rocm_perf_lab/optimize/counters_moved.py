@@ -59,8 +59,9 @@ def moved(counters: Mapping[str, Sequence[float]], most: int = 8) -> list[Moved]
     return sorted(found, key=_order)[:most]
 
 
-def _order(one: Moved) -> tuple[bool, float, str]:
-    return one.counter not in _CYCLES, -abs(one.change if one.change is not None else float("inf")), one.counter
+def _order(one: Moved) -> tuple[int, float, str]:
+    place = _CYCLES.index(one.counter) if one.counter in _CYCLES else len(_CYCLES)
+    return place, -abs(one.change if one.change is not None else float("inf")), one.counter
 
 
 def explanation(counters: Mapping[str, Sequence[float]], unmoved: Collection[str] = ()) -> str:

@@ -22,7 +22,8 @@ def describe(outcome: Outcome, say: Say) -> None:
     for path in outcome.written:
         say(f"Written: {path}")
     say("")
-    say(f"Baseline runtime      {_ms(outcome.baseline_ms)} ({outcome.timing})")
+    parameters = f" with the parameters {outcome.timing_parameters}" if outcome.timing_parameters else ""
+    say(f"Baseline runtime      {_ms(outcome.baseline_ms)}  in the program's kernels, {outcome.timing}{parameters}")
     for iteration in outcome.iterations:
         say(f"Iteration {iteration.number} runtime   {_ms(iteration.runtime_ms)}  {iteration.judged.proposal.description}")
     if outcome.accepted:
@@ -50,7 +51,8 @@ def _counters(iteration: Iteration, say: Say) -> None:
     if not counters:
         say("  no counters tell why")
         return
-    say(f"  why: {iteration.why}")
+    for number, part in enumerate(iteration.why.split("; ")):
+        say(f"  {'' if number else 'why':<12} {part}")
     say(f"  {'counter':<26}{'before':>16}{'after':>16}{'change':>10}  meaning")
     for counter in counters:
         change = "new" if counter.change is None else f"{counter.change:+.1%}"

@@ -1,4 +1,4 @@
-"""Take several iterations of a strided loop at a time, where that many are left; one at a time at the end.
+"""Unroll a strided loop: several iterations at a time, where that many are left; one at a time at the end.
 
 A compiler unrolls `for (i = first; i < n; i += stride)` with the test in every copy, since it cannot know that the stride does
 not lead past the end: each iteration's loads wait for the test before. Here one test in 64 bits stands before all copies,
@@ -29,7 +29,7 @@ def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iter
                 transformation=NAME,
                 kernel=kernel.name,
                 line=loop.span.line,
-                description=f"take {factor} iterations at a time of the loop of line {loop.span.line}",
+                description=f"unroll the loop of line {loop.span.line} by {factor}, with one test for all {factor} iterations",
                 edits=_edits(source.text, loop, factor),
                 parameters={"factor": factor},
             )

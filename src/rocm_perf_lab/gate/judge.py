@@ -117,7 +117,8 @@ class Judge:
             if complaint := broken_in_capture(capture, self._kernel, self._metadata, promises):
                 return rejected(source_check.STEP, f"it promises {promises}, but {complaint}")
         shown = [capture.dispatch["origin"]["dispatch_index"] for capture in self._captures]
-        reason = f"{verdict.reason} (shown for the captured dispatches alone: {', '.join(map(str, shown))})"
+        dispatches = ", ".join(map(str, shown))
+        reason = f"{verdict.reason} (shown for the source's launches and the captured dispatches alone: {dispatches})"
         return replace(verdict, reason=reason, evidence=verdict.evidence | {"promises": str(promises), "shown_for": shown})
 
     def _built(self, candidate: HipSource, image: Path) -> StepVerdict:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import constructs
 from .kernels import function_of
 from .model import Construct, Kernel
+from .once import once_per_unit
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
@@ -17,6 +18,7 @@ _NUMBERS = ("INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG")
 _HOLDERS = ("POINTER", "LVALUEREFERENCE", "RVALUEREFERENCE", "MEMBERPOINTER")
 
 
+@once_per_unit
 def other_ways(unit: TranslationUnit, kernel: Kernel) -> str | None:
     """Another way that the kernel may reach memory by; None where there is none."""
     function = function_of(unit, kernel)
@@ -36,6 +38,7 @@ def other_ways(unit: TranslationUnit, kernel: Kernel) -> str | None:
     return None
 
 
+@once_per_unit
 def reassigned(unit: TranslationUnit, kernel: Kernel) -> set[str]:
     """Pointer parameters that the body lets point elsewhere, or that something else may."""
     from .variables import changes

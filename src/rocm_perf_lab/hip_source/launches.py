@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import libclang
 from .model import Kernel
+from .once import once_per_unit
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
@@ -36,6 +37,7 @@ class Launches:
     other_uses: tuple[int, ...]
 
 
+@once_per_unit
 def launches_of(host: TranslationUnit, kernel: Kernel) -> Launches:
     search = _Search(host, kernel)
     for cursor in host.user_declarations:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import libclang
 from .model import Span, Stride
-from .variables import changes, is_variable
+from .variables import changes, escapes, is_variable
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
@@ -54,7 +54,9 @@ def _stays(unit: TranslationUnit, expression: Any, body: Any, variable: Any) -> 
         if named.type.is_const_qualified():
             return True
         is_local = named.kind == kinds.PARM_DECL or named.semantic_parent.kind.name in ("FUNCTION_DECL", "FUNCTION_TEMPLATE")
-        return is_local and named.type.kind.name != "LVALUEREFERENCE" and not changes(body, named, unit.bindings)
+        if not is_local or named.type.kind.name == "LVALUEREFERENCE" or changes(body, named, unit.bindings):
+            return False
+        return not escapes(named.semantic_parent, named, unit.bindings)
     if expression.kind == kinds.MEMBER_REF_EXPR:  # gridDim.x and its like: properties of constants
         operand = next(expression.get_children(), None)
         return operand is not None and operand.spelling in ("gridDim", "blockDim", "blockIdx", "threadIdx")

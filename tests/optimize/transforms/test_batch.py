@@ -29,6 +29,10 @@ KERNEL void k(int first, int n, int stride, int* trace, int* count) {
   else
     trace[(*count)++] = -1;
 }
+KERNEL void escaped(int n, int stride, int* p) {
+  int* other = &n;
+  for (int i = 0; i < n; i += stride) p[i] = --*other;
+}
 KERNEL void refused(int n, int stride, int* p) {
   for (int i = 0; i < n; i += 4) p[i] = 1;
   for (int i = 0; i < n; i += p[0]) p[i] = 1;
@@ -51,6 +55,7 @@ def answers(kernel: str, factors: tuple[int, ...] = (3,)) -> list[Proposal | Ref
 def test_only_strided_loops_that_nothing_disturbs_are_proposed():
     assert [(type(answer), answer.line) for answer in answers("k")] == [(Proposal, 2), (Proposal, 3), (Proposal, 8)]
     assert [type(answer) for answer in answers("refused")] == [Refusal] * 9
+    assert [type(answer) for answer in answers("escaped")] == [Refusal]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +65,7 @@ def traces(tmp_path_factory):
     libraries = []
     for factor in (1, 2, 3, 8):
         edits = [e for p in answers("k", (factor,)) if isinstance(p, Proposal) for e in p.edits] if factor > 1 else []
-        text = apply_edits(SOURCE.encode(), edits).decode().split("KERNEL void refused")[0]
+        text = apply_edits(SOURCE.encode(), edits).decode().split("KERNEL void escaped")[0]
         path = folder / f"{factor}.so"
         command = ["g++", "-O1", "-shared", "-fPIC", '-DKERNEL=extern "C"', "-x", "c++", "-", "-o", str(path)]
         subprocess.run(command, input=text, text=True, check=True)

@@ -30,7 +30,7 @@ STAYS = {
 }
 CHANGES = [
     "f += in[i];",
-    "f += in[g & 255]; g += 3;",
+    "{ f += in[g & 255]; g += 3; }",
     "if (i > 1) f += in[m];",
     "f += i > 1 && in[m] > 0 ? 1 : 2;",
     "f += out[lane] + i; out[lane] = f;",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.optimize.compile import SCRATCH
-from rocm_perf_lab.prompt.places import Places
+from rocm_perf_lab.prompt.places import Places, of_strings
 
 from .keys import Key
 
@@ -49,11 +49,7 @@ class Redactor:
 
     def document(self, value: Any) -> Any:
         """The same of every string in a JSON value."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, dict):
-            return {key: self.document(one) for key, one in value.items()}
-        return [self.document(one) for one in value] if isinstance(value, list | tuple) else value
+        return of_strings(value, self.text)
 
     def compiler_words(self, output: str, source: str, most_lines: int = 40) -> str:
         """What a compiler says about the file named `source`, or a copy of it; what it quotes of others is left out.

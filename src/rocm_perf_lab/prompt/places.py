@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,13 @@ class Places:
 
     def cleaned(self, value: Any) -> Any:
         """The same for every string in a JSON value."""
-        if isinstance(value, str):
-            return self.clean(value)
-        if isinstance(value, dict):
-            return {key: self.cleaned(item) for key, item in value.items()}
-        return [self.cleaned(item) for item in value] if isinstance(value, list | tuple) else value
+        return of_strings(value, self.clean)
+
+
+def of_strings(value: Any, change: Callable[[str], str]) -> Any:
+    """The JSON value with every string in it changed; keys stay."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: of_strings(item, change) for key, item in value.items()}
+    return [of_strings(item, change) for item in value] if isinstance(value, list | tuple) else value

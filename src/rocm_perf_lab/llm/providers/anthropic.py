@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from ..keys import Key
 from . import http
-from .protocol import Answer, Collected, Message, Progress, Transient
+from .protocol import Answer, Collected, Message, Transient
 
 HOSTED = "https://api.anthropic.com"
 
 
-@dataclass(frozen=True)
-class Anthropic:
-    """timeout: seconds for a whole answer. max_tokens: of an answer."""
-
-    model: str
-    place: str
-    key: Key | None
-    temperature: float
-    max_tokens: int
-    timeout: float
-
-    def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
-        return http.with_or_without_temperature(lambda body: self._asked(messages, progress, body), self.temperature)
-
-    def _asked(self, messages: Sequence[Message], progress: Progress, body: dict[str, float]) -> Answer:
+class Anthropic(http.HttpModel):
+    def _asked(self, messages: Sequence[Message], text: Collected, body: dict[str, float]) -> Answer:
         import anthropic
 
         key = http.required(self.key, "anthropic")
@@ -41,10 +26,10 @@ class Anthropic:
                 extra_body=body,  # the SDK itself no longer knows a temperature
                 extra_headers={"Accept-Encoding": "identity"},
             )
-            return self._collected(stream, progress)
+            return self._collected(stream, text)
 
-    def _collected(self, stream, progress: Progress) -> Answer:
-        text, stopped, model = Collected(progress), None, self.model
+    def _collected(self, stream, text: Collected) -> Answer:
+        stopped, model = None, self.model
         input_tokens = output_tokens = None
         for event in stream:
             if event.type == "message_start":

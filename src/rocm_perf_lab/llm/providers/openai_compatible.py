@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 
-from ..keys import Key
 from . import http
-from .protocol import Answer, Collected, Message, Progress, Transient
+from .protocol import Answer, Collected, Message, Transient
 
 HOSTED = "https://api.openai.com/v1"
 
 
-@dataclass(frozen=True)
-class OpenAICompatible:
-    """key: None for one's own server that asks for none. timeout: seconds for a whole answer. max_tokens: of an answer."""
-
-    model: str
-    place: str
-    key: Key | None
-    temperature: float
-    max_tokens: int
-    timeout: float
-
-    def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
-        return http.with_or_without_temperature(lambda body: self._asked(messages, progress, body), self.temperature)
-
-    def _asked(self, messages: Sequence[Message], progress: Progress, body: dict[str, float]) -> Answer:
+class OpenAICompatible(http.HttpModel):
+    def _asked(self, messages: Sequence[Message], text: Collected, body: dict[str, float]) -> Answer:
         import openai
 
         key = self.key.value if self.key else (http.required(None, "openai") if self.place == HOSTED else "none")
@@ -36,17 +21,17 @@ class OpenAICompatible:
             api = openai.OpenAI(api_key=key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout)
             stream = api.chat.completions.create(
                 model=self.model,
-                messages=[{"role": message["role"], "content": message["text"]} for message in map(asdict, messages)],
+                messages=[{"role": one.role, "content": one.text} for one in messages],
                 stream=True,
                 extra_body=body,
                 stream_options={"include_usage": True},
                 extra_headers={"Accept-Encoding": "identity"},
                 **{limit: self.max_tokens},
             )
-            return self._collected(stream, progress)
+            return self._collected(stream, text)
 
-    def _collected(self, stream, progress: Progress) -> Answer:
-        text, finished, usage, model = Collected(progress), None, None, self.model
+    def _collected(self, stream, text: Collected) -> Answer:
+        finished, usage, model = None, None, self.model
         for chunk in stream:
             # Servers that are merely compatible leave things out.
             model, usage = getattr(chunk, "model", None) or model, getattr(chunk, "usage", None) or usage

@@ -209,6 +209,8 @@ def test_what_was_tried_is_told_with_its_reason(folder, prompt, found, tmp_path)
     gained = {"step": "measurement", "outcome": "passed", "reason": "", "evidence": {"ratio": 0.75}}
     journal.append("proposal", candidate="good", description="the good one", kernel=kernel, diff="")
     journal.append("verdict", baseline=now, candidate="good", verdict={"accepted": True, "steps": [gained]})
+    journal.append("proposal", candidate="good", description="the good one", kernel="void sum_rows<1>(int)", diff="")
+    journal.append("verdict", baseline=now, candidate="good", verdict={"accepted": True, "steps": [gained]})
     journal.append("proposal", candidate="other", description="elsewhere", kernel="walk(int)", diff="")
     journal.append("verdict", baseline=now, candidate="other", verdict={"accepted": False, "steps": [step]})
     told = prompt("--runs", tmp_path)

@@ -45,14 +45,14 @@ def tried_in(folder: Path, kernel: str, digest: str) -> list[Tried]:
 
 
 def _of_run(entries: list[dict[str, Any]], kernel: str, digest: str):
-    names = (kernel, base_name(kernel))  # what never ran has only its name in the source
+    name = base_name(kernel)  # a change of a template is one of all that are made of it
     proposals: dict[str, dict[str, Any]] = {}
     answers = {entry["candidate"]: entry["kept"] for entry in entries if entry["event"] == "answer"}
     for entry in entries:
         if entry["event"] == "proposal":
             proposals[entry["candidate"]] = entry
         elif entry["event"] == "verdict" and (proposal := proposals.get(entry["candidate"])):
-            if proposal["kernel"] not in names:
+            if base_name(proposal["kernel"]) != name:
                 continue
             outcome, reason = _outcome(entry["verdict"], answers.get(entry["candidate"]))
             yield (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rocm_perf_lab.cli.change_options import build_option, check_option, equivalence_option, timeout_option, ulps_option
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
 from rocm_perf_lab.cli.progress import note
@@ -22,10 +23,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(context_settings=CONTEXT_SETTINGS)
-@click.option(
-    "--build", metavar="CMD",
-    help="Builds BINARY of SOURCE; write these two words for the files.  [default: the compilation database's, else hipcc]",
-)  # fmt: skip
+@build_option
 @click.option(
     "--kernel", "-k", metavar="REGEX", help="Judge the kernel whose demangled name has this.  [default: the changed one]"
 )
@@ -33,22 +31,14 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--min-improvement", type=click.FloatRange(0, 1, max_open=True), default=0.02, show_default=True, metavar="FRACTION",
     help="Of the kernel's time that the change must surely save.",
 )  # fmt: skip
-@click.option(
-    "--equivalence", type=click.Choice(("full", "sampled", "program")), default="full", show_default=True,
-    help="How the same results are shown: see the gate's levels in the user guide.",
-)  # fmt: skip
-@click.option("--ulps", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
-              help="How far floating-point results may differ, in units in the last place.")  # fmt: skip
-@click.option(
-    "--check", metavar="CMD",
-    help="Judges the program's output, given on its standard input, by its exit status, instead of comparing it.",
-)  # fmt: skip
+@equivalence_option
+@ulps_option
+@check_option
 @click.option("--describe", metavar="TEXT", help="What was changed and why; kept for `rocm-perf prompt` to tell.")
 @click.option("--runs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Where to keep that.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-              help="Stop a run of the program that takes longer.")  # fmt: skip
+@timeout_option
 @regression_option
 @device_option
 @debug_option

@@ -11,6 +11,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rocm_perf_lab.cli.change_options import (
+    build_option,
+    check_option,
+    equivalence_option,
+    in_place_option,
+    resume_option,
+    runs_folder_option,
+    source_option,
+    timeout_option,
+    ulps_option,
+)
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.optimize import always, ask, words_of
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
@@ -42,12 +53,8 @@ class _Prices(click.ParamType):
 
 
 @click.command(context_settings=CONTEXT_SETTINGS)
-@click.option("--source", "-s", type=click.Path(path_type=Path), metavar="FILE",
-              help="The program's HIP source.  [default: found]")  # fmt: skip
-@click.option(
-    "--build", metavar="CMD",
-    help="Builds BINARY of SOURCE; write these two words for the files.  [default: the compilation database's, else hipcc]",
-)  # fmt: skip
+@source_option
+@build_option
 @click.option("--model", "-m", metavar="NAME", help="The model to ask; of provider command, the program and its arguments.")
 @click.option(
     "--provider", type=click.Choice(("openai", "anthropic", "command")), default="openai", show_default=True,
@@ -74,31 +81,19 @@ class _Prices(click.ParamType):
     "--min-improvement", type=click.FloatRange(0, 1, max_open=True), default=0.02, show_default=True, metavar="FRACTION",
     help="Of the kernel's time that a change must surely save.",
 )  # fmt: skip
-@click.option(
-    "--equivalence", type=click.Choice(("full", "sampled", "program")), default="full", show_default=True,
-    help="How the same results are shown: see the gate's levels in the user guide.",
-)  # fmt: skip
-@click.option(
-    "--check", metavar="CMD",
-    help="Judges the program's output, given on its standard input, by its exit status, instead of comparing it.",
-)  # fmt: skip
-@click.option("--ulps", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
-              help="How far floating-point results may differ, in units in the last place.")  # fmt: skip
+@equivalence_option
+@check_option
+@ulps_option
 @click.option("--full-source", is_flag=True, help="Ask with the whole source file instead of the kernel and what it uses.")
 @click.option("--auto-approve", "-y", is_flag=True, help="Send questions, and keep what the gate accepts, without asking.")
 @click.option("--dry-run", is_flag=True, help="Show the first question; send nothing.")
-@click.option(
-    "--in-place", is_flag=True, help="Change the source itself.  [default: write <source>.optimized.<ext> and a patch]"
-)
-@click.option("--resume", is_flag=True, help="Go on with the newest run, which was interrupted.")
+@in_place_option
+@resume_option
 @click.option("--replay-journal", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="RUN",
               help="Go through a run again from its journal: nothing is sent, built or written.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option(
-    "--output", "-o", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-    help="Where runs keep their journals.  [default: ./<program>.rocm-perf-optimize]",
-)  # fmt: skip
-@click.option("--timeout", type=_POSITIVE, metavar="SECONDS", help="Stop a run of the program that takes longer.")
+@runs_folder_option
+@timeout_option
 @regression_option
 @device_option
 @debug_option

@@ -10,6 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rocm_perf_lab.cli.change_options import (
+    build_option,
+    check_option,
+    equivalence_option,
+    in_place_option,
+    resume_option,
+    runs_folder_option,
+    source_option,
+    timeout_option,
+)
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
 from rocm_perf_lab.cli.progress import note
@@ -41,13 +51,8 @@ class _Factors(click.ParamType):
 
 
 @click.command(context_settings=CONTEXT_SETTINGS)
-@click.option(
-    "--source", "-s", type=click.Path(path_type=Path), metavar="FILE", help="The program's HIP source.  [default: found]"
-)
-@click.option(
-    "--build", metavar="CMD",
-    help="Builds BINARY of SOURCE; write these two words for the files.  [default: the compilation database's, else hipcc]",
-)  # fmt: skip
+@source_option
+@build_option
 @click.option(
     "--kernel", "-k", metavar="REGEX", help="Only kernels whose demangled name has this.  [default: by what they could gain]"
 )
@@ -60,32 +65,16 @@ class _Factors(click.ParamType):
 @click.option(
     "--max-iters", type=click.IntRange(min=1), default=3, show_default=True, help="How many changes to accept at most."
 )
-@click.option(
-    "--equivalence", type=click.Choice(("full", "sampled", "program")), default="full", show_default=True,
-    help="How the same results are shown: see the gate's levels in the user guide.",
-)  # fmt: skip
-@click.option(
-    "--check", metavar="CMD",
-    help="Judges the program's output, given on its standard input, by its exit status, instead of comparing it.",
-)  # fmt: skip
+@equivalence_option
+@check_option
 @click.option("--auto-approve", "-y", is_flag=True, help="Keep what the gate accepts without asking.")
 @click.option("--dry-run", is_flag=True, help="Show what would be proposed; judge and write nothing.")
-@click.option(
-    "--in-place", is_flag=True, help="Change the source itself.  [default: write <source>.optimized.<ext> and a patch]"
-)
-@click.option("--resume", is_flag=True, help="Go on with the newest run, which was interrupted.")
+@in_place_option
+@resume_option
 @click.option("--history", is_flag=True, help="List the runs on this program and what came of them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option(
-    "--output", "-o", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-    help="Where runs keep their journals.  [default: ./<program>.rocm-perf-optimize]",
-)  # fmt: skip
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Stop a run of the program that takes longer.",
-)
+@runs_folder_option
+@timeout_option
 @regression_option
 @device_option
 @debug_option

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rocm_perf_lab.cli.change_options import build_option, source_option, timeout_option
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
 from rocm_perf_lab.cli.progress import note
@@ -15,12 +16,8 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.command(context_settings=CONTEXT_SETTINGS)
-@click.option("--source", "-s", type=click.Path(path_type=Path), metavar="FILE",
-              help="The program's HIP source.  [default: found]")  # fmt: skip
-@click.option(
-    "--build", metavar="CMD",
-    help="Builds BINARY of SOURCE; write these two words for the files.  [default: the compilation database's, else hipcc]",
-)  # fmt: skip
+@source_option
+@build_option
 @click.option(
     "--kernel", "-k", metavar="REGEX",
     help="Of the kernels whose demangled name has this.  [default: the dominant one, else the one with most to gain]",
@@ -41,8 +38,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--ulps", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
               help="How far floating-point results may differ, in units in the last place, that the rules tell.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the pieces, and the text.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-              help="Stop a run of the program that takes longer.")  # fmt: skip
+@timeout_option
 @device_option
 @debug_option
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")

@@ -229,7 +229,7 @@ def test_bottleneck_classes_and_their_thresholds():
 
 def test_figures_are_of_the_timing_parameters_as_they_are():
     values = tomllib.loads((REPOSITORY / "src/rocm_perf_lab/arch/timing_gfx942.toml").read_text("utf-8"))
-    text = "".join(f"{name}={values[name]["value"]!r}\n" for name in sorted(values))
+    text = "".join(f"{name}={values[name]['value']!r}\n" for name in sorted(values))
     named = re.findall(r"modelled with the parameters ([0-9a-f]{16})", GUIDE.read_text("utf-8"))
     assert named and set(named) == {hashlib.sha256(text.encode()).hexdigest()[:16]}
 

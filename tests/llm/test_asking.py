@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 
 import pytest
 
+from killed_runs import killed_before
 from model_run import LDS, PROGRAM, TILED, Run, fenced
 from rocm_perf_lab.cli.llm_optimize import Consent, report
 from rocm_perf_lab.errors import MissingInputError, UnusableAnswersError, UsageError
@@ -148,35 +147,10 @@ def test_a_run_is_resumed_by_the_command_that_began_it(run):
 
 
 def started(folder, deadline: int) -> int:
-    """One run in a process that kills itself before the deadline-th durable step; its number of steps, or -9."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(60)  # libraries of the parent have threads, whose locks the child could wait for
-        steps = 0
+    def loop():
+        Run(folder).loop(Speaker(), max_iterations=3).optimize()
 
-        def counted(function):
-            def call(*arguments, **options):
-                nonlocal steps
-                steps += 1
-                if steps == deadline:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return function(*arguments, **options)
-
-            return call
-
-        try:
-            for name in ("fsync", "replace", "fchmod"):
-                setattr(os, name, counted(getattr(os, name)))
-            Run(folder).loop(Speaker(), max_iterations=3).optimize()
-            os.write(writer, b"%d" % steps)
-        finally:
-            os._exit(0)
-    os.close(writer)
-    status = os.waitpid(child, 0)[1]
-    with os.fdopen(reader, "rb") as pipe:
-        text = pipe.read()
-    return -9 if os.WIFSIGNALED(status) else int(text)
+    return killed_before(deadline, loop, ("fsync", "replace", "fchmod"))
 
 
 def test_a_killed_run_leaves_whole_files_and_asks_for_nothing_twice(run, tmp_path):

@@ -7,11 +7,11 @@ import errno
 import os
 import re
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
 
+from killed_runs import killed_before
 from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, TraceError
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize import run_folder
@@ -130,35 +130,12 @@ def test_an_edit_of_the_user_during_the_run_is_never_overwritten(folder):
 
 
 def started(folder: Path, in_place: bool, deadline: int) -> int:
-    """Run in a process of its own that kills itself before the deadline-th durable step; its number of steps, or -9."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(60)  # libraries of the parent have threads, whose locks the child could wait for
-        steps = 0
+    """A run that kills itself before the deadline-th durable step; its number of steps, or -9."""
 
-        def counted(function):
-            def call(*arguments, **options):
-                nonlocal steps
-                steps += 1
-                if steps == deadline:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return function(*arguments, **options)
+    def loop() -> None:
+        session(folder, run_folder.new_run(folder / "runs"), None, in_place).optimize()
 
-            return call
-
-        try:
-            for name in ("fsync", "replace", "fchmod", "open", "mkdir"):
-                setattr(os, name, counted(getattr(os, name)))
-            session(folder, run_folder.new_run(folder / "runs"), None, in_place).optimize()
-            os.write(writer, b"%d" % steps)
-        finally:
-            os._exit(0)
-    os.close(writer)
-    status = os.waitpid(child, 0)[1]
-    with os.fdopen(reader, "rb") as pipe:
-        text = pipe.read()
-    return -9 if os.WIFSIGNALED(status) else int(text)
+    return killed_before(deadline, loop, ("fsync", "replace", "fchmod", "open", "mkdir"))
 
 
 def told(outcome) -> dict:

@@ -1,4 +1,4 @@
-// A kernel whose buffers lie apart in its first dispatch, overlap in the second, and share what is only read in the third.
+// Of the first kernel buffers lie apart in dispatch 0, overlap in dispatch 1, and share what is only read in dispatch 2.
 extern "C" {
 typedef struct ihipStream_t* hipStream_t;
 typedef enum { hipSuccess } hipError_t;
@@ -20,6 +20,12 @@ __global__ void shift(const float* in, const float* weight, float* out, int n) {
   for (int i = 0; i < n; ++i) out[i] = in[i] * weight[0] + 1;
 }
 
+// Each thread has a place of its own where n is as large as the workgroup; where it is smaller, the last to write there wins.
+__global__ void wrapped(float* out, int n) {
+  const int i = __builtin_amdgcn_workitem_id_x();
+  out[i % n] = i * 0.5f;
+}
+
 static void launch(const float* in, const float* weight, float* out, int n) {
   shift<<<1, 64>>>(in, weight, out, n);
   float last = 0;
@@ -37,4 +43,5 @@ int main() {
   launch((float*)a, (float*)b + 3, (float*)c, 40);
   launch((float*)a, (float*)b + 3, (float*)a + 4, 40);
   launch((float*)a, (float*)a + 200, (float*)c, 40);
+  wrapped<<<1, 256>>>((float*)b, 256);
 }

@@ -1,0 +1,41 @@
+"""Inputs on which the baseline's own result depends on the order of workgroups say nothing of a candidate."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.gate.equivalence import EquivalenceOptions
+from rocm_perf_lab.gate.judge import GateOptions, Judge
+from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.isolate import capture
+from rocm_perf_lab.optimize.compile import code_object
+
+pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+PROGRAM = Path(__file__).with_name("overlap.hip")
+COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
+STORE = "  out[i % n] = i * 0.5f;"
+LATE = "  if (i < 192) for (int k = 0; k < 9; ++k) *(volatile float*)(out + i % n);\n"
+
+
+@pytest.fixture(scope="module")
+def judge(native_dir, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("order")
+    subprocess.run([*COMMAND, PROGRAM, "-o", folder / "overlap"], check=True)
+    captured = capture([str(folder / "overlap")], "wrapped", 0, folder, device="gfx942")
+    options = GateOptions(equivalence=EquivalenceOptions(device="gfx942"), measured=False)
+    with Judge(read(PROGRAM, COMMAND), "wrapped", [captured], lambda one: code_object(one, "gfx942"), options) as gate:
+        yield lambda text: gate.judge(read(PROGRAM, COMMAND, text=text.encode()))
+
+
+def test_sizes_on_which_threads_write_to_one_place_are_dropped(judge):
+    """Three of four waves wait for loads before they store, so that other threads win where n is less than the workgroup."""
+    verdict = judge(PROGRAM.read_text().replace(STORE, LATE + STORE))
+    assert verdict.accepted, verdict.rejection
+    (step,) = [step for step in verdict.steps if step.step == "equivalence"]
+    cases = step.evidence["captures"][0]["cases"]
+    assert any("order of workgroups" in outcome for outcome in cases.values()), cases
+    assert cases["captured inputs"] == "equal"

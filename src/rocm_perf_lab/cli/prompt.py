@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,10 @@ from rocm_perf_lab.cli.change_options import build_option, source_option, timeou
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.cli.regression_option import regression_option
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.gate.regression import RegressionLimits
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -37,6 +42,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 )  # fmt: skip
 @click.option("--ulps", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
               help="How far floating-point results may differ, in units in the last place, that the rules tell.")  # fmt: skip
+@regression_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the pieces, and the text.")
 @timeout_option
 @device_option
@@ -54,6 +60,7 @@ def command(
     min_improvement: float,
     equivalence: str,
     ulps: int,
+    max_regression: RegressionLimits | None,
     as_json: bool,
     timeout: float | None,
     device: str,
@@ -66,7 +73,7 @@ def command(
     from rocm_perf_lab.optimize.workbench import BenchOptions
     from rocm_perf_lab.prompt.request import Request, context_of
 
-    bench = BenchOptions(kernel, min_improvement, equivalence, device=device, timeout=timeout, ulps=ulps)
+    bench = BenchOptions(kernel, min_improvement, equivalence, (), device, timeout, ulps, max_regression)
     context = context_of(Request(program, source, build, profile, runs, bench), note)
     if as_json:
         click.echo(json.dumps(context.document(full_source, compact), indent=2, allow_nan=False))

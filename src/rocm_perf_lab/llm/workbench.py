@@ -45,7 +45,7 @@ class HipModelWorkbench(HipWorkbench):
 
         options = self._options
         tried = tried_in(self._runs, target.demangled, digest(source.text))
-        rules = AnswerRules(options.min_improvement, options.equivalence, options.ulps, bool(options.check))
+        rules = AnswerRules.asked_for(options)
         return build_context(survey.documents, source, target, tried, rules).text(self._full_source)
 
     def complaint(self, source: HipSource) -> str | None:

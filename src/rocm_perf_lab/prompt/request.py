@@ -48,9 +48,7 @@ def context_of(request: Request, note: Callable[[str], None]) -> Context:
         note(f"others in turn, with --kernel: {', '.join(dict.fromkeys(others))}")
     runs = request.runs or Path(subject.name + run_folder.SUFFIX)
     tried = tried_in(runs, targets[0].demangled, digest(source.text))
-    bench = request.bench
-    rules = AnswerRules(bench.min_improvement, bench.equivalence, bench.ulps, bool(bench.check))
-    return build_context(reports, source, targets[0], tried, rules)
+    return build_context(reports, source, targets[0], tried, AnswerRules.asked_for(request.bench))
 
 
 def _profiled(request: Request, subject: Subject, scratch: Path, note: Callable[[str], None]) -> tuple[HipSource, Reports]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocm_perf_lab.gate.code_object_check import ResourceLimits
+from rocm_perf_lab.gate.regression import DEFAULTS, RegressionLimits
 from rocm_perf_lab.hip_source import Kernel
+from rocm_perf_lab.optimize.workbench import BenchOptions
 
 _RESULTS = {
     "full": "replays of up to three dispatches, on the captured and on other inputs, in several orders of waves",
@@ -16,12 +17,17 @@ _RESULTS = {
 @dataclass(frozen=True)
 class AnswerRules:
     """What the gate was asked for. ulps: tolerance of floating-point results, 0 for the same bits.
-    checked: a program of the user's judges the output."""
+    checked: a program of the user's judges the output. limits: how much worse else the program may be."""
 
     min_improvement: float = 0.02
     equivalence: str = "full"
     ulps: int = 0
     checked: bool = False
+    limits: RegressionLimits = DEFAULTS
+
+    @classmethod
+    def asked_for(cls, options: BenchOptions) -> AnswerRules:
+        return cls(options.min_improvement, options.equivalence, options.ulps, bool(options.check), options.limits)
 
     def lines(self, kernel: Kernel) -> list[str]:
         """One rule an entry, in Markdown."""
@@ -47,13 +53,13 @@ class AnswerRules:
         return "the same bit for bit: do not reorder floating-point sums, and do not change rounding"
 
     def _gate(self) -> list[str]:
-        limits = ResourceLimits()
         replays = _RESULTS.get(self.equivalence, "")
         return [
             "The gate takes nobody's word. It compares the two sources' syntax trees; the machine code's arguments, scratch "
-            f"and spills (may not grow), occupancy (may fall by {limits.occupancy:.0%} at most); "
+            f"and spills (may not grow), occupancy (may fall by {self.limits.occupancy:.0%} at most); "
             + (f"memory after {replays}, outputs overwritten first; " if replays else "")
             + f"the kernel's time, which must surely fall by {self.min_improvement:.1%}, and not below what its memory traffic "
-            "allows; and at last the whole program's output and time.",
+            "allows; and at last the whole program's output, and its time, which may rise by "
+            f"{self.limits.runtime:.0%} at most.",
             "A kernel that skips work, keeps results from one launch to the next, or only fits the captured input is rejected.",
         ]

@@ -44,6 +44,10 @@ def optimize(request: Request, approve: Approve, note: Callable[[str], None]) ->
     journal = Journal(run)
     bench = HipWorkbench(subject, run, request.bench, journal.append, note)
     session = Session(subject.source, subject.found_by, run, journal, bench, request.loop, approve, note)
-    outcome = session.optimize()
-    bench.clear()
-    return outcome
+    try:
+        return session.optimize()
+    except KeyboardInterrupt:
+        note(f"interrupted: the source is whole, and --resume goes on with {run}")
+        raise
+    finally:
+        bench.clear()

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Log = Callable[..., Any]
 """log(event, **fields): one line of the journal."""
 
+_CAPTURES = "captures-"
 _LOG_BYTES = 4000  # of a compiler's output that the journal keeps
 _SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # of ECMAScript's regular expressions, which the isolate library uses
 
@@ -164,7 +165,7 @@ class HipWorkbench:
             max_regression=options.limits.document(),
         )
         with contextlib.ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="captures-", dir=self._folder)))
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_CAPTURES, dir=self._folder)))
             judges = []
             for one in (target, *target.siblings):
                 captures = self._captures(program, one, folder / str(len(judges)))
@@ -244,9 +245,9 @@ class HipWorkbench:
         self._log("build", command=list(command), status=ended.status, seconds=round(ended.seconds, 3), log=log)
 
     def clear(self) -> None:
-        """Remove programs and the gate's runs; profiles stay."""
-        for name in ("programs", "application"):
-            shutil.rmtree(self._folder / name, ignore_errors=True)
+        """Remove programs, the gate's runs, and captures that a kill left; profiles stay."""
+        for path in (self._folder / "programs", self._folder / "application", *self._folder.glob(f"{_CAPTURES}*")):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 class _Documents:

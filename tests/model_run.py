@@ -137,7 +137,7 @@ class Run:
         )
         request = Request((), model, in_place=in_place, loop=LoopOptions(**loop))
         runs = self.folder / "runs"
-        run_folder.repair(runs)
+        run_folder.sweep_after_kills(runs)
         self.directory = run_folder.unfinished(runs, "llm-optimize") if resume else run_folder.new_run(runs)
         redactor = Redactor(self.folder, [Key(KEY)], environment or {}, self.source.read_text())
         self.notes = []

@@ -144,7 +144,7 @@ def told(outcome) -> dict:
 
 
 def resumable(runs: Path) -> Path:
-    run_folder.repair(runs)
+    run_folder.sweep_after_kills(runs)
     try:
         return run_folder.unfinished(runs, "optimize")
     except MissingInputError:  # it ended before its first line
@@ -162,7 +162,7 @@ def test_the_steps_that_are_killed_are_those_of_a_real_journal(folder):
         session(folder, run, None, approve=lambda _: interrupt()).optimize()
     session(folder, run, None, approve=lambda _: approve()).optimize()
     seen = {entry["event"] for entry in Journal(run).entries}
-    assert written - seen == {"borrow", "return"} and len(seen) >= 15
+    assert written == seen and len(seen) >= 15
 
 
 def interrupt():
@@ -253,7 +253,7 @@ def test_a_kill_before_any_step_leaves_whole_files_and_can_be_resumed(folder, in
         optimized = place / "program.optimized.hip"
         assert not optimized.exists() or (not in_place and optimized.read_bytes() == FINAL)
 
-        run_folder.repair(place / "runs")
+        run_folder.sweep_after_kills(place / "runs")
         bench = Bench()
         try:
             run = run_folder.unfinished(place / "runs", "optimize")
@@ -267,5 +267,5 @@ def test_a_kill_before_any_step_leaves_whole_files_and_can_be_resumed(folder, in
         assert told(outcome) == unbroken and outcome.final_ms == 5.0
         assert (source if in_place else optimized).read_bytes() == FINAL
         assert source.read_bytes() == (FINAL if in_place else ORIGINAL) and source.stat().st_mode & 0o777 == 0o640
-        run_folder.repair(place / "runs")
+        run_folder.sweep_after_kills(place / "runs")
         assert [path.name for path in place.iterdir() if path.name.endswith(".new")] == []

@@ -79,8 +79,7 @@ def llm_optimize(
     provider = provider_of(request.model, keys)
     budget = budget_of(request.model, provider)
     folder = folder_of(request.folder, subject.name).absolute()
-    for mended in run_folder.repair(folder):
-        note(f"{mended}: put back as it was before a run that was killed")
+    run_folder.sweep_after_kills(folder)
     directory = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)
     note(f"source: {subject.source} (by {subject.found_by}); journal: {directory}; model: {provider.place}")
     journal = Journal(directory)

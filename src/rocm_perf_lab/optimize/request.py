@@ -37,8 +37,7 @@ def optimize(request: Request, approve: Approve, note: Callable[[str], None]) ->
     """Errors: those of finding, building and profiling the program; a candidate's failures are verdicts."""
     subject: Subject = find_subject(request.words, request.source, request.build)
     folder = folder_of(request.folder, subject.name).absolute()
-    for mended in run_folder.repair(folder):
-        note(f"{mended}: put back as it was before a run that was killed")
+    run_folder.sweep_after_kills(folder)
     run = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)
     note(f"source: {subject.source} (by {subject.found_by}); journal: {run}")
     journal = Journal(run)

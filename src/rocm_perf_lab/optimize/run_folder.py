@@ -9,7 +9,7 @@ from typing import Any
 from rocm_perf_lab.errors import MissingInputError, OutputError
 
 from .journal import FILE, Journal
-from .source_file import SourceFile, sweep
+from .source_file import sweep
 
 SUFFIX = ".rocm-perf-optimize"
 BY_HAND = "gate"  # what `rocm-perf gate --describe` keeps, beside the runs
@@ -54,20 +54,16 @@ def unfinished(folder: Path, command: str) -> Path:
     return runs[-1]
 
 
-def repair(folder: Path) -> list[Path]:
-    """Put back what killed runs left changed half-way. Returns the sources that were mended."""
-    mended = []
+def sweep_after_kills(folder: Path) -> None:
+    """Remove the temporary files that killed runs left beside sources and results; those are whole at any moment."""
     for run in runs_in(folder):
         journal = Journal(run)
         backup = journal.last("backup")
         if backup is None or journal.last("end") is not None:
             continue
         source = Path(backup["source"])
-        if SourceFile(source, run, journal).repair():
-            mended.append(source)
         for path in (source, *results_of(source)):
             sweep(path)
-    return mended
 
 
 def results_of(source: Path) -> tuple[Path, Path]:

@@ -1,17 +1,14 @@
 """The user's source under change: every state of the disk, at any moment, is the old content or the new, and known.
 
-`put` replaces it atomically after the original has been saved and the journal says so. A run that was killed between
-two steps leaves what the journal names; `repair` puts the original back. A source that somebody else changed in the
-meantime is never overwritten.
+`put` replaces it atomically after the original has been saved and the journal says so. A source that somebody else
+changed in the meantime is never overwritten.
 """
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import hashlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_perf_lab.errors import OutputError, SourceError
@@ -45,41 +42,9 @@ class SourceFile:
         self._journal.append("put", digest=digest(text), why=why)
         write_whole(self.path, text)
 
-    @contextlib.contextmanager
-    def borrowed(self, text: bytes) -> Iterator[None]:
-        """Have `text` in place while a build runs that can read no other file; whatever ends it, the content before is back."""
-        before = self._content()
-        self._expect_known()
-        self._journal.append("borrow", digest=digest(text), before=digest(before))
-        write_whole(self.path, text)
-        try:
-            yield
-        finally:
-            write_whole(self.path, before)
-            self._journal.append("return", digest=digest(before))
-
-    def repair(self, accepted: bytes | None = None) -> bool:
-        """Undo what a killed run left: a borrowed or unfinished content. Returns whether the file was changed.
-
-        accepted: the best content so far, put there by the run itself; None where that is the original.
-        """
-        open_change = next((e for e in reversed(self._journal.entries) if e["event"] in ("borrow", "return", "put")), None)
-        if open_change is None or open_change["event"] != "borrow":
-            return False
-        content = self._content()
-        if digest(content) == open_change["before"]:
-            self._journal.append("return", digest=open_change["before"])
-            return False
-        if digest(content) != open_change["digest"]:
-            raise self._foreign()
-        wanted = next(t for t in (accepted, self.backup.read_bytes()) if t is not None and digest(t) == open_change["before"])
-        write_whole(self.path, wanted)
-        self._journal.append("return", digest=digest(wanted))
-        return True
-
     def _expect_known(self) -> None:
         """The content is one that this run put there, or the original."""
-        known = {entry["digest"] for entry in self._journal.entries if entry["event"] in ("backup", "put", "return")}
+        known = {entry["digest"] for entry in self._journal.entries if entry["event"] in ("backup", "put")}
         if digest(self._content()) not in known:
             raise self._foreign()
 

@@ -54,7 +54,7 @@ def test_a_change_of_fused_operations_is_rejected(tmp_path, native_dir, rocm_per
     """Kernel k5 of seed 3 is one whose unrolled form fuses other products with hipcc's default contraction."""
     (tmp_path / "program.hip").write_text(generate(3, 6).text)
     options = ["--device", "gfx942", "--build", "hipcc -O2 -nogpuinc SOURCE -o BINARY", "--kernel", r"^k5\(", "--factors", "8"]
-    words = ["optimize", *options, "--max-iters", "1", "--auto-approve", "--json", "program.hip", "./program"]
+    words = ["optimize", *options, "--transforms", "unroll", "--max-iters", "1", "--auto-approve", "--json", "program.hip", "./program"]
     outcome = json.loads(rocm_perf_in(tmp_path, *words).stdout)
     rejections = [step for one in outcome["proposals"] for step in one["verdict"]["steps"] if step["outcome"] == "rejected"]
     assert not outcome["accepted"] and [step["step"] for step in rejections] == ["equivalence"], rejections

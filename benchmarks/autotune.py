@@ -2,9 +2,11 @@
 
     python benchmarks/autotune.py [CACHE.json.gz...] [--seeds N] [--cutoff 0.95] [--strategy NAME]
                                   [--peer-python PYTHON [--peer bayes_opt] [--peer-seeds N]]
+    python benchmarks/autotune.py --overhead
 
 Without recordings ($RPL_SHARED/data/autotune, else those named) there is nothing to search. PYTHON is an interpreter that has
-Kernel Tuner and scikit-learn. Everything runs on one thread, so that processor times can be compared.
+Kernel Tuner and scikit-learn. --overhead: what the tuner itself takes, with its cache on disk. Everything runs on one thread,
+so that processor times can be compared.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import argparse
 import json
 import os
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -20,10 +23,14 @@ os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # befo
 
 import numpy as np  # noqa: E402
 
+from rocm_perf_lab.autotune.cache import Cache  # noqa: E402
+from rocm_perf_lab.autotune.outcome import OK, Outcome  # noqa: E402
 from rocm_perf_lab.autotune.recorded import Recording, read_recording  # noqa: E402
 from rocm_perf_lab.autotune.score import Scale  # noqa: E402
 from rocm_perf_lab.autotune.simulation import simulate  # noqa: E402
-from rocm_perf_lab.autotune.strategies import STRATEGIES, Options  # noqa: E402
+from rocm_perf_lab.autotune.space import Space  # noqa: E402
+from rocm_perf_lab.autotune.strategies import STRATEGIES, Options, create  # noqa: E402
+from rocm_perf_lab.autotune.tune import Search  # noqa: E402
 
 _PEER = Path(__file__).parent / "peers" / "kernel_tuner_search.py"
 
@@ -55,6 +62,26 @@ def row(path: Path, scale: Scale, name: str, runs: list[tuple[float, float]]) ->
     )
 
 
+def overhead(evaluations: int = 2000) -> None:
+    """Of a search of a space of 10,000 configurations in which a run costs nothing: time from start to end."""
+    values = {name: list(range(10)) for name in "abcd"}
+
+    def evaluate(one: dict[str, int], _worker: int) -> Outcome:
+        return Outcome(OK, None, [1.0 + 5 * (one["a"] - 3) ** 2 + 3 * (one["b"] - 3) ** 2 + abs(one["c"] - one["d"])])
+
+    print(f"| strategy | evaluations of {10**4} | processor time, ms an evaluation | wall time, ms an evaluation |")
+    print("|---|---|---|---|")
+    for name in STRATEGIES:
+        with tempfile.TemporaryDirectory() as folder:
+            cache = Cache(Path(folder) / "cache.db", "overhead")
+            space, began, busy = Space(values), time.perf_counter(), time.process_time()
+            search = Search(space, create(name, space, 0, Options(evaluations)), evaluate, cache, evaluations)
+            count = len(search.run())
+            spent = [(now - then) / count * 1e3 for now, then in ((time.process_time(), busy), (time.perf_counter(), began))]
+            cache.close()
+        print(f"| {name} | {count} | {spent[0]:.2f} | {spent[1]:.2f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("caches", nargs="*", type=Path, metavar="CACHE")
@@ -64,7 +91,11 @@ def main() -> None:
     parser.add_argument("--peer-python", metavar="PYTHON")
     parser.add_argument("--peer", action="append", metavar="STRATEGY")
     parser.add_argument("--peer-seeds", type=int, default=2)
+    parser.add_argument("--overhead", action="store_true")
     arguments = parser.parse_args()
+    if arguments.overhead:
+        overhead()
+        return
     paths = recordings(arguments.caches)
     if not paths:
         print("no recorded spaces: name some, or set RPL_SHARED")

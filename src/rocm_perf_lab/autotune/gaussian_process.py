@@ -2,8 +2,8 @@
 
 Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: algorithm 2.1, equations 4.17 and 5.12. The scale of
 the process is the one that maximises the likelihood, in closed form. Lengths and noise are sampled, not maximised: each fit
-goes on with the Metropolis walk of the one before. So a fit costs about a millisecond, and a search that asks again and again sees
-all lengths that the results allow, not only the likeliest, of which few results make too sure.
+goes on with the Metropolis walk of the one before. So a fit costs about a millisecond, and a search that asks again and again
+sees all lengths that the results allow, not only the likeliest, of which few results make too sure.
 """
 
 from __future__ import annotations

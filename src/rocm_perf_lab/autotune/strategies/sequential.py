@@ -21,7 +21,8 @@ _DRAWN = 0.25  # part of a batch that is drawn from the model
 _BLIND = 0.1  # part of a batch that is drawn without regard to the model
 _MOST_FITTED = 150  # half of them the best, the others drawn from the rest
 _STEPS, _PATIENCE = 3, 1.05  # of the walk over the model's lengths: after how many times the results of the last
-_RANDOM, _BEST, _FAR = 150, 3, 200  # candidates drawn from all; best whose neighbours are, and drawn from those two steps away
+_BEST, _FAR = 3, 200  # the best, whose neighbours are candidates, and how many two steps away are drawn from
+_RANDOM = 75  # candidates drawn from all, for each place in a batch: the more there are, the fewer local optima keep the search
 _FLOOR = 0.1  # added to how far above the best: so far below the median's excess, differences do not count
 _LEAST_TIME = 1e-9  # a time of 0 has no logarithm
 
@@ -41,11 +42,12 @@ class Search(Strategy):
         order = np.argsort(values, kind="stable")
         best = [configurations[at] for at in order[:_BEST]]
         self._pool.add_neighbours(best)
-        candidates = self._candidates([self._pool.at[row] for row in best])
+        count = min(_LARGEST_BATCH, max(_BATCH, int(_GROWTH * len(self.times))))
+        candidates = self._candidates([self._pool.at[row] for row in best], _RANDOM * count)
         if not len(candidates):
             return []
         self._fit(configurations, values, order)
-        return [tuple(row) for row in self._pool.rows[self._chosen(candidates, values.min())].tolist()]
+        return [tuple(row) for row in self._pool.rows[self._chosen(candidates, count, values.min())].tolist()]
 
     def model(self) -> dict[str, object]:
         """R2 and residual of the logarithms of excess time, each predicted without itself."""
@@ -67,14 +69,14 @@ class Search(Strategy):
         excess = logarithms - logarithms.min()
         return np.log(excess + _FLOOR * (float(np.median(excess)) or 1.0))
 
-    def _candidates(self, best: list[int]) -> np.ndarray:
-        """Positions in the pool, ascending."""
+    def _candidates(self, best: list[int], everywhere: int) -> np.ndarray:
+        """Positions in the pool, ascending. everywhere: how many are drawn from all."""
         pool, rest = self._pool, self._pool.unasked()
-        if len(rest) <= _RANDOM:
+        if len(rest) <= everywhere:
             return rest
         near = [pool.near(position) for position in best]
         far = pool.unasked(np.concatenate([two for _, two in near]))
-        drawn = [self.generator.choice(some, most) for some, most in ((far, _FAR), (rest, _RANDOM)) if len(some)]
+        drawn = [self.generator.choice(some, most) for some, most in ((far, _FAR), (rest, everywhere)) if len(some)]
         return pool.unasked(np.unique(np.concatenate([*(one for one, _ in near), *drawn])))
 
     def _fit(self, configurations: list[Configuration], values: np.ndarray, order: np.ndarray) -> None:
@@ -88,9 +90,9 @@ class Search(Strategy):
         self._walked = len(order) if walks else self._walked
         self._process.fit(points, self._fitted, _STEPS if walks else 0)
 
-    def _chosen(self, candidates: np.ndarray, best: float) -> np.ndarray:
+    def _chosen(self, candidates: np.ndarray, count: int, best: float) -> np.ndarray:
         mean, spread = self._process.predict(self._pool.points[candidates])
-        count = min(len(candidates), _LARGEST_BATCH, max(_BATCH, int(_GROWTH * len(self.times))))
+        count = min(len(candidates), count)
         drawn, blind = (int(part * count + self.generator.random()) for part in (_DRAWN, _BLIND))
         order = np.argsort(-_expected_improvement(mean, spread, best), kind="stable")
         chosen = order[: count - drawn].tolist()

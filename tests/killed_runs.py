@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import warnings
 from collections.abc import Callable, Sequence
 
 
@@ -13,7 +14,9 @@ def killed_before(deadline: int, run: Callable[[], object], steps: Sequence[str]
     Returns -9, or the number of such calls where it came to its end.
     """
     reader, writer = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that the parent has threads: hence the alarm below
+        child = os.fork()
     if child == 0:
         signal.alarm(60)  # libraries of the parent have threads, whose locks the child could wait for
         count = 0

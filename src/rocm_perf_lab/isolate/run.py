@@ -60,7 +60,8 @@ def capture(
 def isolate(request: Isolation, output: IO | int | None = None) -> tuple[int, Path | None]:
     """The same with this process's terminal: the program's exit status as a shell would see it, and the capture.
 
-    output: where the program's standard output goes instead. None if the program failed without one. Raises NoCaptureError if it succeeded without one.
+    output: where the program's standard output goes instead. None if the program failed without one. Raises
+    NoCaptureError if it succeeded without one.
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         resolved, environment, report = _prepared(request, Path(scratch))

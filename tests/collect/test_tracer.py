@@ -35,10 +35,11 @@ def profile(rocm_perf, testbed, parts, tmp_path):
 
 
 def replace_writer(parts, script):
-    """A writer that does `script` when the program is gone. Like the real one it leaves the program's family at once."""
+    """A writer that does `script` with $spool when the program is gone. Like the real one it leaves its family at once."""
     real = (parts / native.ROCPD_WRITER).resolve()
     (parts / native.ROCPD_WRITER).unlink()
-    (parts / native.ROCPD_WRITER).write_text(f"#!/bin/sh\n( cat <&3\n{script.format(real=shlex.quote(str(real)))} ) &\n")
+    script = f"spool=$(cat <&3)\n{script.format(real=shlex.quote(str(real)))}"
+    (parts / native.ROCPD_WRITER).write_text(f"#!/bin/sh\n( {script} ) &\n")
     (parts / native.ROCPD_WRITER).chmod(0o755)
 
 
@@ -55,7 +56,7 @@ def test_every_run_is_a_run_and_leaves_a_trace(profile, testbed, tmp_path):
 
 
 def test_a_slow_writer_is_waited_for(profile, testbed, parts):
-    replace_writer(parts, 'sleep 1; {real} "$@"')
+    replace_writer(parts, 'sleep 1; {real} "$spool"')
     assert profile("--runs", "1", "--quiet", testbed("vcopy")).returncode == 0
 
 
@@ -78,13 +79,13 @@ def test_a_writer_may_take_any_time_as_long_as_it_makes_progress(tmp_path):
 
 
 def test_a_writer_that_fails_is_quoted(profile, testbed, parts):
-    replace_writer(parts, 'for spool; do :; done; echo "the disk is on fire" > "${{spool%.spool}}.error"')
+    replace_writer(parts, 'echo "the disk is on fire" > "${{spool%.spool}}.error"')
     done = profile(testbed("vcopy"))
     assert done.returncode == 71 and "the disk is on fire" in done.stderr
 
 
 def test_a_program_that_fails_after_its_kernels_gives_one_line(profile, testbed, parts):
-    replace_writer(parts, 'sleep 0.5; {real} "$@"')
+    replace_writer(parts, 'sleep 0.5; {real} "$spool"')
     done = profile("sh", "-c", f"{testbed('vcopy')}; exit 3")
     assert done.returncode == 31
     assert [line for line in done.stderr.splitlines() if "tracer" in line and "collector" not in line] == []

@@ -2,10 +2,10 @@
 # Installs env/packages.txt into the Debian sid system that it runs in: a root built by ./dev, or a container image.
 # Safe to run again after an interruption, and again when the list has changed.
 #
-#   install.sh [mirror]        default: http://deb.debian.org/debian
+#   install.sh MIRROR
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-mirror=${1:-http://deb.debian.org/debian}
+mirror=${1:?usage: install.sh MIRROR}
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 
 rm -f /etc/apt/sources.list.d/debian.sources

@@ -23,8 +23,8 @@ def test_keys_leave_the_environment_and_do_not_show():
 
 def test_values_of_variables_are_named_instead_unless_the_user_told_them():
     environment = {"TOKEN": "abcdefgh12345678", "PREFIX": "abcdefgh", "SHORT": "1234567", "KERNEL": "softmax_naive"}
-    redactor = Redactor(Path("/work/app"), [Key("k1"), Key("k1-long")], environment, known="void softmax_naive(float*)")
-    said = "k1-long k1 abcdefgh12345678 abcdefgh 1234567 softmax_naive /work/app/a.hip:3 /usr/lib/secret/b.h:4"
+    redactor = Redactor(Path("/somewhere/app"), [Key("k1"), Key("k1-long")], environment, known="void softmax_naive(float*)")
+    said = "k1-long k1 abcdefgh12345678 abcdefgh 1234567 softmax_naive /somewhere/app/a.hip:3 /usr/lib/secret/b.h:4"
     assert redactor.text(said) == "*** *** [value of TOKEN] [value of PREFIX] 1234567 softmax_naive a.hip:3 b.h:4"
     assert redactor.document({"a": [said, 1, None]}) == {"a": [redactor.text(said), 1, None]}
 

@@ -8,7 +8,8 @@ import pytest
 
 from killed_runs import killed_before
 from model_run import LDS, PROGRAM, TILED, Run, fenced
-from rocm_perf_lab.cli.llm_optimize import Consent, report
+from rocm_perf_lab.cli.consent import Consent
+from rocm_perf_lab.cli.llm_optimize import report
 from rocm_perf_lab.errors import MissingInputError, UnusableAnswersError, UsageError
 from rocm_perf_lab.llm.budget import Budget, UnsentError, listed_price, per_million
 from rocm_perf_lab.llm.providers import Answer, Message

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import shlex
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from rocm_perf_lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.gate.regression import RegressionLimits
 
 source_option = click.option(
     "--source", "-s", type=click.Path(path_type=Path), metavar="FILE", help="The program's HIP source.  [default: found]"
@@ -13,6 +22,14 @@ build_option = click.option(
     "--build",
     metavar="CMD",
     help="Builds BINARY of SOURCE; write these two words for the files.  [default: the compilation database's, else hipcc]",
+)
+min_improvement_option = click.option(
+    "--min-improvement",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.02,
+    show_default=True,
+    metavar="FRACTION",
+    help="Of the kernel's time that a change must surely save.",
 )
 equivalence_option = click.option(
     "--equivalence",
@@ -52,3 +69,35 @@ timeout_option = click.option(
     metavar="SECONDS",
     help="Stop a run of the program that takes longer.",
 )
+
+
+def gather_bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Below the options of a command: it gets what they say of choosing, building and judging as `bench`, BenchOptions."""
+
+    @functools.wraps(command)
+    def gathered(
+        *,
+        kernel: str | None,
+        min_improvement: float,
+        equivalence: str,
+        device: str,
+        timeout: float | None,
+        max_regression: RegressionLimits | None,
+        check: str | None = None,
+        ulps: int = 0,
+        **others: Any,
+    ) -> Any:
+        from rocm_perf_lab.optimize.workbench import BenchOptions
+
+        checker = _words(check)
+        bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression)
+        return command(bench=bench, **others)
+
+    return gathered
+
+
+def _words(check: str | None) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(check)) if check else ()
+    except ValueError as error:
+        raise UsageError(f"cannot split --check {check!r} into words ({error})", "balance its quotes") from error

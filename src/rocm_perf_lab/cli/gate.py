@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rocm_perf_lab.cli.change_options import build_option, check_option, equivalence_option, timeout_option, ulps_option
+from rocm_perf_lab.cli.change_options import (
+    build_option,
+    check_option,
+    equivalence_option,
+    gather_bench_options,
+    min_improvement_option,
+    timeout_option,
+    ulps_option,
+)
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.regression_option import regression_option
-from rocm_perf_lab.errors import CandidateRejectedError, UsageError
+from rocm_perf_lab.errors import CandidateRejectedError
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.gate.regression import RegressionLimits
+    from rocm_perf_lab.optimize.workbench import BenchOptions
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -27,10 +34,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--kernel", "-k", metavar="REGEX", help="Judge the kernel whose demangled name has this.  [default: the changed one]"
 )
-@click.option(
-    "--min-improvement", type=click.FloatRange(0, 1, max_open=True), default=0.02, show_default=True, metavar="FRACTION",
-    help="Of the kernel's time that the change must surely save.",
-)  # fmt: skip
+@min_improvement_option
 @equivalence_option
 @ulps_option
 @check_option
@@ -45,22 +49,16 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.argument("baseline", type=_FILE)
 @click.argument("candidate", type=_FILE)
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[PROGRAM [ARGS]...]")
+@gather_bench_options
 def command(
     baseline: Path,
     candidate: Path,
     program: tuple[str, ...],
     build: str | None,
-    kernel: str | None,
-    min_improvement: float,
-    equivalence: str,
-    ulps: int,
-    check: str | None,
     describe: str | None,
     runs: Path | None,
     as_json: bool,
-    timeout: float | None,
-    max_regression: RegressionLimits | None,
-    device: str,
+    bench: BenchOptions,
 ) -> int:
     """Judge source CANDIDATE, which changes one kernel of BASELINE: same results, surely faster, nothing else changed.
 
@@ -68,13 +66,7 @@ def command(
     Exit status: 0 accepted, 45 rejected.
     """
     from rocm_perf_lab.optimize.gate_request import GateRequest, judge
-    from rocm_perf_lab.optimize.workbench import BenchOptions
 
-    try:
-        checker = tuple(shlex.split(check)) if check else ()
-    except ValueError as error:
-        raise UsageError(f"cannot split --check {check!r} into words ({error})", "balance its quotes") from error
-    bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression)
     verdict = judge(GateRequest(baseline, candidate, program, build, bench, describe, runs), note)
     if as_json:
         click.echo(json.dumps(verdict, indent=2, allow_nan=False))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,24 +14,25 @@ from rocm_perf_lab.cli.change_options import (
     build_option,
     check_option,
     equivalence_option,
+    gather_bench_options,
     in_place_option,
+    min_improvement_option,
     resume_option,
     runs_folder_option,
     source_option,
     timeout_option,
     ulps_option,
 )
+from rocm_perf_lab.cli.consent import Consent, ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.optimize import always, ask, words_of
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import UnusableAnswersError, UsageError
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.gate.regression import RegressionLimits
     from rocm_perf_lab.llm.outcome import ModelOutcome
-    from rocm_perf_lab.llm.providers import Message
+    from rocm_perf_lab.optimize.workbench import BenchOptions
 
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
@@ -77,10 +77,7 @@ class _Prices(click.ParamType):
 @click.option("--candidates", type=click.IntRange(1, 64), default=1, show_default=True, help="To ask for in a round.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True,
               help="Candidates to ask for, build and judge at a time.")  # fmt: skip
-@click.option(
-    "--min-improvement", type=click.FloatRange(0, 1, max_open=True), default=0.02, show_default=True, metavar="FRACTION",
-    help="Of the kernel's time that a change must surely save.",
-)  # fmt: skip
+@min_improvement_option
 @equivalence_option
 @check_option
 @ulps_option
@@ -97,7 +94,8 @@ class _Prices(click.ParamType):
 @regression_option
 @device_option
 @debug_option
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
+@program_argument
+@gather_bench_options
 def command(
     program: tuple[str, ...],
     source: Path | None,
@@ -110,14 +108,9 @@ def command(
     model_timeout: float,
     max_cost: float | None,
     price: tuple[float, float] | None,
-    kernel: str | None,
     max_iters: int,
     candidates: int,
     workers: int,
-    min_improvement: float,
-    equivalence: str,
-    check: str | None,
-    ulps: int,
     full_source: bool,
     auto_approve: bool,
     dry_run: bool,
@@ -126,9 +119,7 @@ def command(
     replay_journal: Path | None,
     as_json: bool,
     folder: Path | None,
-    timeout: float | None,
-    max_regression: RegressionLimits | None,
-    device: str,
+    bench: BenchOptions,
 ) -> None:
     """Let a language model rewrite a kernel of PROGRAM; keep only what the gate proves and measures.
 
@@ -143,7 +134,6 @@ def command(
     from rocm_perf_lab.llm.keys import take_keys
     from rocm_perf_lab.llm.loop import LoopOptions
     from rocm_perf_lab.llm.request import Model, Request, llm_optimize
-    from rocm_perf_lab.optimize.workbench import BenchOptions
 
     if model is None:
         raise UsageError("no model given", "name one with --model")
@@ -159,45 +149,12 @@ def command(
         resume=resume,
         in_place=in_place,
         full_source=full_source,
-        bench=BenchOptions(kernel, min_improvement, equivalence, words_of(check), device, timeout, ulps, max_regression),
-        loop=LoopOptions(max_iters, candidates, workers, chosen=kernel is not None),
+        bench=bench,
+        loop=LoopOptions(max_iters, candidates, workers, chosen=bench.pattern is not None),
     )
     consent = Consent(auto_approve, dry_run)
-    report(llm_optimize(request, keys, os.environ, always if auto_approve else ask, consent, note), as_json)
-
-
-class Consent:
-    """Shows each message once, and asks. The standard error output has what is shown, so that --json stays JSON."""
-
-    def __init__(self, always: bool, never: bool):
-        from threading import Lock
-
-        self._always, self._never, self._lock = always, never, Lock()
-        self._shown: set[Message] = set()
-
-    def __call__(self, place: str, messages: Sequence[Message]) -> None:
-        from rocm_perf_lab.llm.budget import UnsentError
-
-        if self._always and not self._never:
-            return
-        with self._lock:
-            click.echo(f"\nThis would be sent to {place}:", err=True)
-            for message in messages:
-                if message in self._shown:
-                    click.echo(f"--- {message.role}: as shown before", err=True)
-                else:
-                    click.echo(f"--- {message.role}\n{_visible(message.text.rstrip())}", err=True)
-                self._shown.add(message)
-            click.echo("---", err=True)
-            if self._never:
-                raise UnsentError("dry run", "a dry run: nothing was sent")
-            if not click.confirm("Send this?", default=False, err=True):
-                raise UnsentError("declined", "the user did not want the question sent")
-
-
-def _visible(text: str) -> str:
-    """Nothing of the text can move the cursor or hide the rest."""
-    return "".join(one if one.isprintable() or one in "\n\t" else "\ufffd" for one in text)
+    approve = keep_always if auto_approve else ask_whether_to_keep
+    report(llm_optimize(request, keys, os.environ, approve, consent, note), as_json)
 
 
 def report(outcome: ModelOutcome, as_json: bool) -> None:

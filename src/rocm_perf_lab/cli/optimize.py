@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,21 +13,23 @@ from rocm_perf_lab.cli.change_options import (
     build_option,
     check_option,
     equivalence_option,
+    gather_bench_options,
     in_place_option,
+    min_improvement_option,
     resume_option,
     runs_folder_option,
     source_option,
     timeout_option,
 )
+from rocm_perf_lab.cli.consent import ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.gate.regression import RegressionLimits
-    from rocm_perf_lab.optimize.outcome import Judged
+    from rocm_perf_lab.optimize.workbench import BenchOptions
 
 _LEAST_FACTOR, _MOST_FACTOR = 2, 8
 
@@ -58,10 +59,7 @@ class _Factors(click.ParamType):
 )
 @click.option("--transforms", metavar="NAMES", help="Which transformations to propose, separated by commas.  [default: all]")
 @click.option("--factors", type=_Factors(), default="2,4,8", show_default=True, help="Unroll factors to propose, 2 to 8.")
-@click.option(
-    "--min-improvement", type=click.FloatRange(0, 1, max_open=True), default=0.02, show_default=True, metavar="FRACTION",
-    help="Of the kernel's time that a change must surely save.",
-)  # fmt: skip
+@min_improvement_option
 @click.option(
     "--max-iters", type=click.IntRange(min=1), default=3, show_default=True, help="How many changes to accept at most."
 )
@@ -78,18 +76,15 @@ class _Factors(click.ParamType):
 @regression_option
 @device_option
 @debug_option
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
+@program_argument
+@gather_bench_options
 def command(
     program: tuple[str, ...],
     source: Path | None,
     build: str | None,
-    kernel: str | None,
     transforms: str | None,
     factors: tuple[int, ...],
-    min_improvement: float,
     max_iters: int,
-    equivalence: str,
-    check: str | None,
     auto_approve: bool,
     dry_run: bool,
     in_place: bool,
@@ -97,9 +92,7 @@ def command(
     history: bool,
     as_json: bool,
     folder: Path | None,
-    timeout: float | None,
-    max_regression: RegressionLimits | None,
-    device: str,
+    bench: BenchOptions,
 ) -> None:
     """Make a kernel of PROGRAM faster by a change of its source that the gate proves and measures.
 
@@ -109,7 +102,6 @@ def command(
     from rocm_perf_lab.optimize.describe import describe
     from rocm_perf_lab.optimize.request import Request, optimize
     from rocm_perf_lab.optimize.session import LoopOptions
-    from rocm_perf_lab.optimize.workbench import BenchOptions
 
     if history:
         _history(program, source, folder, as_json)
@@ -122,21 +114,14 @@ def command(
         build=build,
         folder=folder,
         resume=resume,
-        bench=BenchOptions(kernel, min_improvement, equivalence, words_of(check), device, timeout, regression=max_regression),
+        bench=bench,
         loop=LoopOptions(factors, _names(transforms), max_iters, in_place, dry_run),
     )
-    outcome = optimize(request, always if auto_approve else ask, note)
+    outcome = optimize(request, keep_always if auto_approve else ask_whether_to_keep, note)
     if as_json:
         click.echo(json.dumps(outcome.document(), indent=2, allow_nan=False))
     else:
         describe(outcome, click.echo)
-
-
-def words_of(check: str | None) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(check)) if check else ()
-    except ValueError as error:
-        raise UsageError(f"cannot split --check {check!r} into words ({error})", "balance its quotes") from error
 
 
 def _names(transforms: str | None) -> tuple[str, ...]:
@@ -146,15 +131,6 @@ def _names(transforms: str | None) -> tuple[str, ...]:
     if unknown := [name for name in names if name not in BY_NAME]:
         raise UsageError(f"--transforms {unknown[0]}: there is no such transformation", f"use one of {', '.join(BY_NAME)}")
     return names
-
-
-def always(_judged: Judged) -> bool:
-    return True
-
-
-def ask(judged: Judged) -> bool:
-    click.echo(f"\n{judged.diff}\n{judged.proposal.description}: {1 - judged.ratio:.1%} of the kernel's time saved")
-    return click.confirm("Keep this change?", default=False)
 
 
 def _history(program: tuple[str, ...], source: Path | None, folder: Path | None, as_json: bool) -> None:

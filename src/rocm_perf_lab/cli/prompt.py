@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rocm_perf_lab.cli.change_options import build_option, source_option, timeout_option
+from rocm_perf_lab.cli.change_options import (
+    build_option,
+    equivalence_option,
+    gather_bench_options,
+    min_improvement_option,
+    source_option,
+    timeout_option,
+    ulps_option,
+)
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.regression_option import regression_option
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.gate.regression import RegressionLimits
+    from rocm_perf_lab.optimize.workbench import BenchOptions
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -32,48 +40,34 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
               help="Where earlier proposals are journalled.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
 @click.option("--full-source", is_flag=True, help="The whole source file instead of the kernel and what it uses.")
 @click.option("--compact", is_flag=True, help="The verdict, the hottest lines, the kernel and the rules alone.")
-@click.option(
-    "--min-improvement", type=click.FloatRange(0, 1, max_open=True), default=0.02, show_default=True, metavar="FRACTION",
-    help="Of the kernel's time, that the rules ask for.",
-)  # fmt: skip
-@click.option(
-    "--equivalence", type=click.Choice(("full", "sampled", "program")), default="full", show_default=True,
-    help="The gate's level, that the rules tell.",
-)  # fmt: skip
-@click.option("--ulps", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
-              help="How far floating-point results may differ, in units in the last place, that the rules tell.")  # fmt: skip
+@min_improvement_option
+@equivalence_option
+@ulps_option
 @regression_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the pieces, and the text.")
 @timeout_option
 @device_option
 @debug_option
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
+@program_argument
+@gather_bench_options
 def command(
     program: tuple[str, ...],
     source: Path | None,
     build: str | None,
-    kernel: str | None,
     profile: Path | None,
     runs: Path | None,
     full_source: bool,
     compact: bool,
-    min_improvement: float,
-    equivalence: str,
-    ulps: int,
-    max_regression: RegressionLimits | None,
     as_json: bool,
-    timeout: float | None,
-    device: str,
+    bench: BenchOptions,
 ) -> None:
     """Write what one should know of PROGRAM's most important kernel before changing it. Nobody is asked or called.
 
     Instead of PROGRAM ARGS, name the source first: SOURCE "PROGRAM ARGS". The text has the kernel's source, what holds it
     back, what was tried before, and the rules of the gate. The same profile gives the same text.
     """
-    from rocm_perf_lab.optimize.workbench import BenchOptions
     from rocm_perf_lab.prompt.request import Request, context_of
 
-    bench = BenchOptions(kernel, min_improvement, equivalence, (), device, timeout, ulps, max_regression)
     context = context_of(Request(program, source, build, profile, runs, bench), note)
     if as_json:
         click.echo(json.dumps(context.document(full_source, compact), indent=2, allow_nan=False))

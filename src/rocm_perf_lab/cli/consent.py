@@ -1,0 +1,55 @@
+"""What the user is asked: whether a question to a model may be sent, and whether an accepted change is to be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.llm.providers import Message
+    from rocm_perf_lab.optimize.outcome import Judged
+
+
+def keep_always(_judged: Judged) -> bool:
+    return True
+
+
+def ask_whether_to_keep(judged: Judged) -> bool:
+    click.echo(f"\n{judged.diff}\n{judged.proposal.description}: {1 - judged.ratio:.1%} of the kernel's time saved")
+    return click.confirm("Keep this change?", default=False)
+
+
+class Consent:
+    """Shows each message once, and asks. The standard error output has what is shown, so that --json stays JSON."""
+
+    def __init__(self, always: bool, never: bool):
+        from threading import Lock
+
+        self._always, self._never, self._lock = always, never, Lock()
+        self._shown: set[Message] = set()
+
+    def __call__(self, place: str, messages: Sequence[Message]) -> None:
+        from rocm_perf_lab.llm.budget import UnsentError
+
+        if self._always and not self._never:
+            return
+        with self._lock:
+            click.echo(f"\nThis would be sent to {place}:", err=True)
+            for message in messages:
+                if message in self._shown:
+                    click.echo(f"--- {message.role}: as shown before", err=True)
+                else:
+                    click.echo(f"--- {message.role}\n{_visible(message.text.rstrip())}", err=True)
+                self._shown.add(message)
+            click.echo("---", err=True)
+            if self._never:
+                raise UnsentError("dry run", "a dry run: nothing was sent")
+            if not click.confirm("Send this?", default=False, err=True):
+                raise UnsentError("declined", "the user did not want the question sent")
+
+
+def _visible(text: str) -> str:
+    """Nothing of the text can move the cursor or hide the rest."""
+    return "".join(one if one.isprintable() or one in "\n\t" else "\ufffd" for one in text)

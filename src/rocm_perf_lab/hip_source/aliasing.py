@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import constructs
+from .cursors import body_of, parameters_of
 from .kernels import function_of
 from .model import Construct, Kernel
 from .once import once_per_unit
+from .variables import changes
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
@@ -23,7 +25,7 @@ def other_ways(unit: TranslationUnit, kernel: Kernel) -> str | None:
     """Another way that the kernel may reach memory by; None where there is none."""
     function = function_of(unit, kernel)
     kinds = unit.bindings.CursorKind
-    for parameter in (c for c in function.get_children() if c.kind == kinds.PARM_DECL):
+    for parameter in parameters_of(function):
         type_ = parameter.type.get_canonical()
         if _holds_address(type_.get_pointee() if type_.kind.name == "POINTER" else type_):
             return f"{parameter.spelling} may hold addresses"
@@ -41,13 +43,9 @@ def other_ways(unit: TranslationUnit, kernel: Kernel) -> str | None:
 @once_per_unit
 def reassigned(unit: TranslationUnit, kernel: Kernel) -> set[str]:
     """Pointer parameters that the body lets point elsewhere, or that something else may."""
-    from .variables import changes
-
     function = function_of(unit, kernel)
-    kinds = unit.bindings.CursorKind
-    body = next(c for c in function.get_children() if c.kind == kinds.COMPOUND_STMT)
-    parameters = [c for c in function.get_children() if c.kind == kinds.PARM_DECL]
-    return {parameter.spelling for parameter in parameters if changes(body, parameter, unit.bindings)}
+    body = body_of(function)
+    return {one.spelling for one in parameters_of(function) if changes(body, one, unit.bindings)}
 
 
 def _holds_address(type_: Any) -> bool:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
-from .invariant_loads import LEAVES, always_evaluated
-from .kernels import function_of, span_of
+from .cursors import LEAVES, place_of, span_of, unwrapped
+from .invariant_loads import always_evaluated
+from .kernels import function_of
 from .model import Kernel, Span
 from .reads import Read, reads_in
 from .variables import changes, escapes
@@ -66,12 +67,10 @@ class _Block:
         self._closed: list[_Group] = []
 
     def groups(self, block: Any) -> list[_Group]:
-        path = str(self._unit.path)
         for statement in block.get_children():
-            in_macro = self._unit.cut_by_macro(path, statement.extent.start.offset, statement.extent.end.offset)
             ends = any(c.kind.name in (*LEAVES, *_ENDS) for c in statement.walk_preorder())
             self._close(lambda group, by=statement: any(changes(by, v, self._unit.bindings) for v in group.variables))
-            if not ends and not in_macro:
+            if not ends and not self._unit.is_cut_by_macro(statement):
                 self._take(statement)
             if ends:
                 self._close(lambda group: True)
@@ -83,7 +82,7 @@ class _Block:
             self._closed.append(self._open.pop(key))
 
     def _take(self, statement: Any) -> None:
-        start, end = statement.extent.start.offset, statement.extent.end.offset
+        start, end = place_of(statement)
         for read in reads_in(self._unit, self._function, statement):
             place = self._constant_part(read)
             if place is None or not always_evaluated(self._unit, read) or not self._is_steady(read, statement):
@@ -102,8 +101,7 @@ class _Block:
     def _is_steady(self, read: Read, statement: Any) -> bool:
         """Whether the statement, and nobody by another name, changes what the address is made of."""
         bindings = self._unit.bindings
-        extent = read.cursor.extent
-        return not self._unit.cut_by_macro(str(self._unit.path), extent.start.offset, extent.end.offset) and not any(
+        return not self._unit.is_cut_by_macro(read.cursor) and not any(
             changes(statement, v, bindings) or escapes(self._function, v, bindings) for v in read.variables
         )
 
@@ -113,7 +111,7 @@ class _Block:
         if read.cursor.kind != kinds.ARRAY_SUBSCRIPT_EXPR:
             return None
         base, index = read.cursor.get_children()
-        index = _plain(index, kinds)
+        index = unwrapped(index)
         if (value := libclang.integer_value(bindings, index)) is not None:
             return self._unit.text_of(base), "", value
         rest, offset = index, 0
@@ -121,18 +119,9 @@ class _Block:
             left, right = index.get_children()
             value = libclang.integer_value(bindings, right)
             if value is not None:
-                rest, offset = _plain(left, kinds), value if libclang.operator(bindings, index) == "+" else -value
+                rest, offset = unwrapped(left), value if libclang.operator(bindings, index) == "+" else -value
         kind = index.type.get_canonical().kind.name
         return (self._unit.text_of(base), self._unit.text_of(rest), offset) if kind in ("INT", *_WIDE_INTEGERS) else None
-
-
-def _plain(expression: Any, kinds: Any) -> Any:
-    while expression.kind in (kinds.UNEXPOSED_EXPR, kinds.PAREN_EXPR):
-        inner = next(expression.get_children(), None)
-        if inner is None:
-            break
-        expression = inner
-    return expression
 
 
 def _runs(group: _Group) -> Iterator[ContiguousLoads]:

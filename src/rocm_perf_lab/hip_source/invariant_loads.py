@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
-from .kernels import function_of, span_of, within
+from .cursors import LEAVES, place_of, span_of, within
+from .kernels import function_of
 from .loops import KINDS
 from .model import Kernel, Loop, Span
 from .reads import Read, is_pure, reads_in
@@ -15,7 +16,6 @@ from .variables import changes, escapes
 if TYPE_CHECKING:
     from .source import TranslationUnit
 
-LEAVES = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
 _SOMETIMES = (*KINDS, "SWITCH_STMT", "LAMBDA_EXPR", "CXX_TRY_STMT")
 
 
@@ -43,15 +43,15 @@ def invariant_loads(unit: TranslationUnit, kernel: Kernel, loop: Loop) -> list[I
     function = function_of(unit, kernel)
     cursor = within(function, loop.span, _kind(loop))
     body = list(cursor.get_children())[0 if loop.kind == "do" else -1]
-    path, groups = str(unit.path), {}
+    groups: dict[tuple[str, str, str], list[Read]] = {}
     for read in reads_in(unit, function, body):
-        if _stays(unit, function, cursor, read) and not unit.cut_by_macro(path, *_extent(read.cursor)):
+        if _stays(unit, function, cursor, read) and not unit.is_cut_by_macro(read.cursor):
             groups.setdefault((unit.text_of(read.cursor), read.type, read.parameter.spelling), []).append(read)
     exits = [c.extent.start.offset for c in cursor.walk_preorder() if c.kind.name in LEAVES]
     return [
         InvariantLoad(*key, tuple(span_of(read.cursor) for read in reads))
         for key, reads in groups.items()
-        if any(always_evaluated(unit, read) and not any(leave < _extent(read.cursor)[0] for leave in exits) for read in reads)
+        if any(always_evaluated(unit, read) and not any(leave < place_of(read.cursor)[0] for leave in exits) for read in reads)
     ]
 
 
@@ -75,13 +75,9 @@ def _kind(loop: Loop) -> str:
     return next(name for name, kind in KINDS.items() if kind == loop.kind)
 
 
-def _extent(cursor: Any) -> tuple[int, int]:
-    return cursor.extent.start.offset, cursor.extent.end.offset
-
-
 def _stays(unit: TranslationUnit, function: Any, loop: Any, read: Read) -> bool:
     """Whether nothing that the address is made of is declared or changed in the loop."""
-    start, end = _extent(loop)
+    start, end = place_of(loop)
     return not any(
         start <= variable.extent.start.offset < end
         or changes(loop, variable, unit.bindings)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .cursors import body_of, parameters_of, span_of
 from .loops import loops_in
-from .model import Kernel, Parameter, Span
+from .model import Kernel, Parameter
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
@@ -19,7 +20,7 @@ def kernels_in(unit: TranslationUnit) -> Iterator[Kernel]:
     for function in unit.functions():
         if not any(child.kind == kinds.CUDAGLOBAL_ATTR for child in function.get_children()):
             continue
-        body = next((child for child in function.get_children() if child.kind == kinds.COMPOUND_STMT), None)
+        body = body_of(function)
         if body is not None and Path(function.extent.start.file.name) == unit.path:
             yield _kernel(unit, function, body)
 
@@ -41,19 +42,6 @@ def name_of(unit: TranslationUnit, kernel: Kernel) -> int | None:
     return place.offset if inside and not unit.cut_by_macro(str(unit.path), place.offset, end) else None
 
 
-def within(cursor: Any, span: Span, kind: str) -> Any:
-    """The cursor under `cursor` that covers exactly `span` and is of that kind (FOR_STMT)."""
-    place = (span.start, span.end)
-    return next(
-        c for c in cursor.walk_preorder() if c.kind.name == kind and (c.extent.start.offset, c.extent.end.offset) == place
-    )
-
-
-def span_of(cursor: Any) -> Span:
-    start, end = cursor.extent.start, cursor.extent.end
-    return Span(start.offset, end.offset, start.line)
-
-
 def _kernel(unit: TranslationUnit, function: Any, body: Any) -> Kernel:
     kinds = unit.bindings.CursorKind
     is_template = function.kind == kinds.FUNCTION_TEMPLATE
@@ -66,7 +54,7 @@ def _kernel(unit: TranslationUnit, function: Any, body: Any) -> Kernel:
         file=unit.path,
         span=span_of(function),
         body=span_of(body),
-        parameters=tuple(_parameter(child) for child in children if child.kind == kinds.PARM_DECL),
+        parameters=tuple(_parameter(child) for child in parameters_of(function)),
         template=", ".join(template) if is_template else None,
         attributes=tuple(attributes),
         loops=tuple(loops_in(unit, body)),

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import constructs, libclang
-from .model import Loop, Span
+from .cursors import place_of, span_of
+from .model import Loop
 from .stride import stride_of
 from .variables import changes, is_variable, names
 
@@ -32,19 +33,16 @@ def _loop(unit: TranslationUnit, cursor: Any, depth: int, hinted: bool) -> Loop:
     children = list(cursor.get_children())
     body = children[0] if kind == "do" else children[-1]
     counted = _Counted.read(unit, cursor) if kind == "for" else None
-    extent = cursor.extent
-    file = extent.start.file.name
     return Loop(
         kind=kind,
-        span=_span(cursor),
-        body=_span(body),
+        span=span_of(cursor),
+        body=span_of(body),
         depth=depth,
         variable=counted.variable if counted else None,
         step=counted.step if counted else None,
         trip_count=counted.trip_count if counted else None,
         hint=hinted,
-        in_macro=unit.cut_by_macro(file, extent.start.offset, extent.end.offset)
-        or unit.cut_by_macro(file, body.extent.start.offset, body.extent.end.offset),
+        in_macro=unit.is_cut_by_macro(cursor) or unit.is_cut_by_macro(body),
         found=constructs.find(cursor, unit.bindings),
         loads=tuple(_loads(unit, body)),
         children=_inside(unit, body, depth + 1),
@@ -58,26 +56,18 @@ def _inside(unit: TranslationUnit, body: Any, depth: int) -> tuple[Loop, ...]:
     return tuple(loops_in(unit, body, depth, hinted=body.kind.name == "UNEXPOSED_STMT"))
 
 
-def _span(cursor: Any) -> Span:
-    return Span(cursor.extent.start.offset, cursor.extent.end.offset, cursor.extent.start.line)
-
-
 def _loads(unit: TranslationUnit, body: Any) -> Iterator[str]:
     """Subscripts and dereferences that are read, each text once."""
     kinds = unit.bindings.CursorKind
     seen: set[str] = set()
-    written = {id_of(target) for target in _written(unit, body)}
+    written = {place_of(target) for target in _written(unit, body)}
     for cursor in body.walk_preorder():
         is_dereference = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(unit.bindings, cursor) == "*"
-        if (cursor.kind == kinds.ARRAY_SUBSCRIPT_EXPR or is_dereference) and id_of(cursor) not in written:
+        if (cursor.kind == kinds.ARRAY_SUBSCRIPT_EXPR or is_dereference) and place_of(cursor) not in written:
             source = unit.text_of(cursor)
             if source not in seen:
                 seen.add(source)
                 yield source
-
-
-def id_of(cursor: Any) -> tuple[int, int]:
-    return cursor.extent.start.offset, cursor.extent.end.offset
 
 
 def _written(unit: TranslationUnit, body: Any) -> Iterator[Any]:
@@ -104,10 +94,10 @@ class _Counted:
         if len(declared) != 1 or condition.kind != kinds.BINARY_OPERATOR:
             return None
         variable = declared[0]
-        if not is_variable(next(condition.get_children()), variable, kinds) or changes(body, variable, unit.bindings):
+        if not is_variable(next(condition.get_children()), variable) or changes(body, variable, unit.bindings):
             return None
         step = _step(unit, increment, variable)
-        if step is None and not names(increment, variable, kinds):
+        if step is None and not names(increment, variable):
             return None
         return cls(variable.spelling, step, _trip_count(unit, variable, condition, step))
 
@@ -121,7 +111,7 @@ def _step(unit: TranslationUnit, increment: Any, variable: Any) -> int | None:
     operands = list(increment.get_children())
     value = libclang.integer_value(unit.bindings, operands[1])
     sign = {"+=": 1, "-=": -1}.get(libclang.operator(unit.bindings, increment))
-    return sign * value if sign and value is not None and is_variable(operands[0], variable, kinds) else None
+    return sign * value if sign and value is not None and is_variable(operands[0], variable) else None
 
 
 def _trip_count(unit: TranslationUnit, variable: Any, condition: Any, step: int | None) -> int | None:

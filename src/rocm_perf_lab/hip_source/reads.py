@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
+from .cursors import body_of, parameters_of
 from .variables import changes
 
 if TYPE_CHECKING:
@@ -57,8 +58,7 @@ def is_pure(unit: TranslationUnit, expression: Any) -> bool:
 class _Search:
     def __init__(self, unit: TranslationUnit, function: Any):
         self._unit, self._kinds = unit, unit.bindings.CursorKind
-        self._parameters = [c for c in function.get_children() if c.kind == self._kinds.PARM_DECL]
-        self._body = next(c for c in function.get_children() if c.kind == self._kinds.COMPOUND_STMT)
+        self._parameters, self._body = parameters_of(function), body_of(function)
         self._roots: dict[str, Any] = {}
 
     def under(self, cursor: Any, ancestors: tuple[Any, ...]) -> Iterator[Read]:

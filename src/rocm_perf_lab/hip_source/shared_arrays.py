@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
-from .kernels import function_of, span_of
+from .cursors import span_of
+from .kernels import function_of
 from .lanes import LaneValues
 from .model import Kernel, Span
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import SourceError
 from . import libclang, parsing
+from .cursors import place_of
 from .flags import parse_flags, target_of
 from .kernels import kernels_in
 from .model import Kernel
@@ -66,14 +67,17 @@ class TranslationUnit:
         places: dict[str, list[tuple[int, int]]] = {}
         for cursor in self.user_declarations:
             if cursor.kind == self.bindings.CursorKind.MACRO_INSTANTIATION:
-                extent = cursor.extent
-                places.setdefault(extent.start.file.name, []).append((extent.start.offset, extent.end.offset))
+                places.setdefault(cursor.extent.start.file.name, []).append(place_of(cursor))
         return {file: sorted(spans) for file, spans in places.items()}
 
     def cut_by_macro(self, file: str, start: int, end: int) -> bool:
         """Whether [start, end) begins or ends inside a macro's expansion, so that its text cannot be edited."""
         spans = self._expansions.get(file, [])
         return any(self._inside(spans, place) for place in (start, end - 1))
+
+    def is_cut_by_macro(self, cursor: Any) -> bool:
+        """The same of a cursor."""
+        return self.cut_by_macro(cursor.extent.start.file.name, *place_of(cursor))
 
     @staticmethod
     def _inside(spans: list[tuple[int, int]], place: int) -> bool:

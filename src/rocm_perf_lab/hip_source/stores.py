@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
-from .kernels import function_of, span_of
+from .cursors import body_of, parameters_of, span_of
+from .kernels import function_of
 from .loops import KINDS
 from .model import Kernel, Span
 
@@ -41,7 +42,7 @@ def stores_of(unit: TranslationUnit, kernel: Kernel) -> list[Stores]:
     """Of each pointer parameter that may be written behind, in order."""
     function = function_of(unit, kernel)
     search = _Search(unit, function)
-    search.visit(next(c for c in function.get_children() if c.kind.name == "COMPOUND_STMT"), ())
+    search.visit(body_of(function), ())
     return list(search.found.values())
 
 
@@ -49,11 +50,9 @@ class _Search:
     def __init__(self, unit: TranslationUnit, function: Any):
         self._unit, self._kinds = unit, unit.bindings.CursorKind
         self.found: dict[str, Stores] = {}
-        for parameter in function.get_children():
+        for parameter in parameters_of(function):
             canonical = parameter.type.get_canonical()
-            if parameter.kind != self._kinds.PARM_DECL or canonical.kind.name != "POINTER":
-                continue
-            if not canonical.get_pointee().is_const_qualified():
+            if canonical.kind.name == "POINTER" and not canonical.get_pointee().is_const_qualified():
                 self.found[parameter.get_usr()] = Stores(parameter.spelling, parameter.location.line)
 
     def visit(self, cursor: Any, ancestors: tuple[Any, ...]) -> None:
@@ -79,7 +78,7 @@ class _Search:
             stores.obstacle = stores.obstacle or f"a store is part of an expression (line {line})"
         elif subscript.type.get_canonical().kind.name not in _ELEMENTS or subscript.type.is_volatile_qualified():
             stores.obstacle = stores.obstacle or f"its elements are {subscript.type.spelling}"
-        elif self._in_macro(assignment):
+        elif self._unit.is_cut_by_macro(assignment):
             stores.obstacle = stores.obstacle or f"a macro writes a store (line {line})"
         elif self._stays(subscript, climbing[:-2]):
             stores.obstacle = stores.obstacle or f"a loop writes to one place again and again (line {line})"
@@ -90,9 +89,6 @@ class _Search:
     def _is_assignment(self, cursor: Any, place: Any) -> bool:
         is_plain = cursor.kind == self._kinds.BINARY_OPERATOR and libclang.operator(self._unit.bindings, cursor) == "="
         return is_plain and next(cursor.get_children()) == place
-
-    def _in_macro(self, cursor: Any) -> bool:
-        return self._unit.cut_by_macro(str(self._unit.path), cursor.extent.start.offset, cursor.extent.end.offset)
 
     def _stays(self, place: Any, ancestors: list[Any]) -> bool:
         """Whether the innermost loop around it names nothing in the place that it declares or assigns."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
-from .model import Span, Stride
+from .cursors import LEAVES, span_of
+from .model import Stride
 from .variables import changes, escapes, is_variable
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
 
 _INTEGERS = ("int", "unsigned int")
-_LEAVES_EARLY = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
 _OPERATORS = ("+", "-", "*", "/", "%", "<<", ">>")
 
 
@@ -21,7 +21,7 @@ def stride_of(unit: TranslationUnit, loop: Any) -> Stride | None:
     kinds = unit.bindings.CursorKind
     start, condition, increment, body = loop.get_children()
     variable = next(c for c in start.walk_preorder() if c.kind == kinds.VAR_DECL)
-    if any(c.kind.name in _LEAVES_EARLY for c in body.walk_preorder()) or _type(variable) not in _INTEGERS:
+    if any(c.kind.name in LEAVES for c in body.walk_preorder()) or _type(variable) not in _INTEGERS:
         return None
     if increment.kind != kinds.COMPOUND_ASSIGNMENT_OPERATOR or libclang.operator(unit.bindings, increment) != "+=":
         return None
@@ -29,13 +29,11 @@ def stride_of(unit: TranslationUnit, loop: Any) -> Stride | None:
         return None
     (target, step), (left, bound) = increment.get_children(), condition.get_children()
     # Both sides of the comparison must be what they look like: no conversion from signed to unsigned.
-    if not is_variable(target, variable, kinds) or {_type(left), _type(bound)} != {_type(variable)}:
+    if not is_variable(target, variable) or {_type(left), _type(bound)} != {_type(variable)}:
         return None
     if not all(_stays(unit, part, body, variable) for part in (step, bound)) or _type(step) not in _INTEGERS:
         return None
-    extent = increment.extent
-    place = Span(extent.start.offset, extent.end.offset, extent.start.line)
-    return Stride(unit.text_of(bound), unit.text_of(step), place)
+    return Stride(unit.text_of(bound), unit.text_of(step), span_of(increment))
 
 
 def _type(cursor: Any) -> str:

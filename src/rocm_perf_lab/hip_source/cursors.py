@@ -1,0 +1,44 @@
+"""Places and parts of Clang's cursors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .model import Span
+
+LEAVES = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
+"""Kinds of statements after which the block they stand in may not be run to its end."""
+
+
+def place_of(cursor: Any) -> tuple[int, int]:
+    """Bytes [start, end) of its file."""
+    return cursor.extent.start.offset, cursor.extent.end.offset
+
+
+def span_of(cursor: Any) -> Span:
+    return Span(*place_of(cursor), cursor.extent.start.line)
+
+
+def within(cursor: Any, span: Span, kind: str) -> Any:
+    """The cursor under `cursor` that covers exactly `span` and is of that kind (FOR_STMT)."""
+    place = (span.start, span.end)
+    return next(c for c in cursor.walk_preorder() if c.kind.name == kind and place_of(c) == place)
+
+
+def parameters_of(function: Any) -> list[Any]:
+    return [c for c in function.get_children() if c.kind.name == "PARM_DECL"]
+
+
+def body_of(function: Any) -> Any | None:
+    """None of a declaration that is no definition."""
+    return next((c for c in function.get_children() if c.kind.name == "COMPOUND_STMT"), None)
+
+
+def unwrapped(expression: Any) -> Any:
+    """What stands inside parentheses and implicit conversions, which libclang does not name."""
+    while expression.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
+        inner = next(expression.get_children(), None)
+        if inner is None:
+            break
+        expression = inner
+    return expression

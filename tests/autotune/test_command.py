@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -96,7 +98,10 @@ def test_a_killed_search_goes_on(program, tmp_path):
         (["--cmd-template", "./program {a} {text} {none}"], 46, "{none}, which is no parameter"),
         (["--cmd-template", "./program {a}"], 46, "parameter text is in no template"),
         (["--cmd-template", "./program {a} '{text}"], 46, "cannot be split"),
-        (["--cmd-template", "./none {a} {text}", "--budget", "3"], 47, "./none does not exist"),
+        (["--cmd-template", "./none {a} {text}", "--budget", "3"], 66, "./none does not exist"),
+        (["--cmd-template", "./program {a} {text}", "--check", "./none"], 66, "./none does not exist"),
+        (["--cmd-template", "{output} {a} {text}", "--build-template", "no-such-compiler"], 66, "no-such-compiler"),
+        (["--cmd-template", "{output} {a} {text}", "--build-template", "false", "--budget", "1"], 47, "false exited with"),
         (["--cmd-template", "./program {a} {text}", "--budget", "many"], 2, "--budget many"),
         ([], 2, "--cmd-template"),
     ],
@@ -105,3 +110,48 @@ def test_wrong_calls(rocm_perf, program, words, code, said):
     done = rocm_perf(*TUNE, *words)
     last = done.stderr.splitlines()[-1]
     assert done.returncode == code and last.startswith("rocm-perf: error: ") and said in last and done.stdout == ""
+    assert not (program.parent / "ran").exists()
+
+
+HANGS = """#!/bin/sh
+sh -c 'echo $$ > pid.$0.new; mv pid.$0.new pid.$0; exec sleep 600' $1 &
+wait
+"""
+WAYS = [["--cmd-template", "./program {a}"], ["--build-template", "./program {a}", "--cmd-template", "{output}"]]
+
+
+@pytest.fixture
+def hanging(program, tmp_path):
+    (tmp_path / "space.json").write_text(json.dumps({"parameters": {"a": [1, 2, 3]}}))
+    program.write_text(HANGS)
+    return ["autotune", "--space", "space.json", "--measure", "wall", "--no-cache"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_takes_too_long_leaves_no_process(rocm_perf, hanging, way, process_is_gone, tmp_path):
+    done = rocm_perf(*hanging, *way, "--timeout", "0.5", "--budget", "1")
+    assert done.returncode == 47 and "still running after 0.5 s" in done.stderr
+    (pid,) = tmp_path.glob("pid.?")
+    assert process_is_gone(int(pid.read_text()))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_interrupt_ends_all_workers_and_what_they_run(hanging, way, process_is_gone, tmp_path):
+    command = [sys.executable, "-m", "rocm_perf_lab", *hanging, *way, "--workers", "2"]
+    search = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while len(pids := list(tmp_path.glob("pid.?"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    search.send_signal(signal.SIGINT)
+    said = search.communicate(timeout=60)[1]
+    assert search.returncode == 130 and said.splitlines()[-1] == "rocm-perf: interrupted"
+    assert len(pids) == 2 and all(process_is_gone(int(pid.read_text())) for pid in pids)
+
+
+def test_a_cache_that_is_another_database_stays_as_it_is(rocm_perf, program, tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "trace.db")) as database:
+        database.execute("CREATE TABLE rocpd_string (id INTEGER)")
+    before = (tmp_path / "trace.db").read_bytes()
+    done = rocm_perf(*TUNE, "--cmd-template", "./program {a} {text}", "--cache", "trace.db")
+    assert done.returncode == 73 and "trace.db is a database of something else" in done.stderr
+    assert (tmp_path / "trace.db").read_bytes() == before

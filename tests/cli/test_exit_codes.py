@@ -181,3 +181,14 @@ def test_help_lists_every_exit_code(rocm_perf):
 def test_debug_adds_the_traceback_only_as_an_option_of_ours(rocm_perf):
     assert "Traceback" in rocm_perf("profile", "--debug", "./missing").stderr
     assert "Traceback" not in rocm_perf("profile", "./missing", "--debug").stderr
+
+
+def test_closed_streams_and_a_full_disk_behind_the_output(tmp_path):
+    command = f"{sys.executable} -m rocm_perf_lab"
+    shell = functools.partial(subprocess.run, shell=True, cwd=tmp_path, text=True, timeout=120)
+    done = shell(f"{command} analyze --json none.db 2>&-", stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout) == (66, "")  # the error goes nowhere, never into the output
+    done = shell(f"{command} optimize ./app <&-", capture_output=True)
+    assert done.returncode == 2 and "--auto-approve" in done.stderr
+    done = shell(f"{command} counters > /dev/full", stderr=subprocess.PIPE)
+    assert done.returncode == 73 and "No space left" in done.stderr and len(done.stderr.splitlines()) == 1

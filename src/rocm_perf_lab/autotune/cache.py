@@ -25,6 +25,9 @@ class Cache:
         with self._errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(path, check_same_thread=False, timeout=60, isolation_level=None)
+            tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if tables and "outcome" not in tables:
+                raise OutputError(f"{path} is a database of something else", "choose another --cache")
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute(_TABLE)
 
@@ -32,7 +35,10 @@ class Cache:
         with self._lock, self._errors():
             query = "SELECT outcome FROM outcome WHERE experiment = ? AND configuration = ?"
             row = self._database.execute(query, (self._experiment, canonical(values))).fetchone()
-        return Outcome(**json.loads(row[0])) if row else None
+        try:
+            return Outcome(**json.loads(row[0])) if row else None
+        except (ValueError, TypeError) as error:
+            raise OutputError(f"the results cache {self._path} is damaged ({error})", "choose another --cache") from error
 
     def put(self, values: dict[str, object], outcome: Outcome) -> None:
         row = (self._experiment, canonical(values), json.dumps(outcome.as_dict()))

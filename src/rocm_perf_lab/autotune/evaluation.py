@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -13,12 +14,15 @@ from pathlib import Path
 
 from rocm_perf_lab.autotune.outcome import BUILD_FAILED, FAILED, GPU, OK, TIMEOUT, WALL, WRONG_OUTPUT, Outcome, variation
 from rocm_perf_lab.autotune.program import Program, Words
+from rocm_perf_lab.collect.child import stoppable
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.execute import execute
-from rocm_perf_lab.errors import NoKernelsError, ProgramTimeoutError, RocmPerfError
+from rocm_perf_lab.errors import NoKernelsError, OutputError, ProgramTimeoutError, RocmPerfError
 
 UNSTABLE_CV = 0.10
 _MOST_RUNS_FACTOR = 3  # unstable measurements are repeated up to this many times the runs asked for
+_LEAST_BYTES = 1 << 16  # less free space is none: compilers and traces fail
+_MEND = "free some space, or name another folder in TMPDIR"
 _SHOWN = 300  # characters of what a failed step said
 
 Measurement = tuple[float, dict[str, int]]
@@ -83,26 +87,38 @@ class Evaluation:
     def __init__(self, program: Program, timers: list, runs: int, timeout: float | None, scratch: Path):
         self._program, self._timers, self._runs = program, list(timers), runs
         self._timeout, self._scratch = timeout, scratch
-        self._deciding = threading.Lock()
+        self._deciding, self._stopped = threading.Lock(), threading.Event()
 
     def __call__(self, values: dict[str, object], extra: Mapping[str, str] | None = None) -> Outcome:
-        """extra: environment variables, such as which GPU to use."""
-        with tempfile.TemporaryDirectory(dir=self._scratch) as name:
-            folder = Path(name)
-            words = self._program.words(values, folder / "output")
-            environment = os.environ | (extra or {}) | words.environment
-            if words.build and (failed := self._step(words.build, environment, folder, BUILD_FAILED)):
-                return failed
-            try:
-                return self._measured(words, environment, folder)
-            except ProgramTimeoutError as error:
-                return Outcome(TIMEOUT, error.what)
-            except RocmPerfError as error:
-                return Outcome(FAILED, _reason(error, folder / "stderr"))
+        """extra: environment variables, such as which GPU to use. Raises OutputError where no space is left."""
+        try:
+            with stoppable(self._stopped), tempfile.TemporaryDirectory(dir=self._scratch) as name:
+                folder = Path(name)
+                words = self._program.words(values, folder / "output")
+                outcome = self._outcome(words, os.environ | (extra or {}) | words.environment, folder)
+        except OSError as error:
+            raise OutputError(f"cannot write into {self._scratch} ({error.strerror or error})", _MEND) from error
+        if outcome.status != OK and shutil.disk_usage(self._scratch).free < _LEAST_BYTES:
+            raise OutputError(f"no space is left in {self._scratch}", _MEND)  # It says nothing of the configuration.
+        return outcome
+
+    def stop(self) -> None:
+        """Make what is under way in other threads end soon."""
+        self._stopped.set()
 
     def keep(self, measure: str) -> None:
         """Measure as an earlier result did."""
         self._timers = [timer for timer in self._timers if timer.name == measure] or self._timers
+
+    def _outcome(self, words: Words, environment: Mapping[str, str], folder: Path) -> Outcome:
+        if words.build and (failed := self._step(words.build, environment, folder, BUILD_FAILED)):
+            return failed
+        try:
+            return self._measured(words, environment, folder)
+        except ProgramTimeoutError as error:
+            return Outcome(TIMEOUT, error.what)
+        except RocmPerfError as error:
+            return Outcome(FAILED, _reason(error, folder / "stderr"))
 
     def _measured(self, words: Words, environment: Mapping[str, str], folder: Path) -> Outcome:
         stdout = folder / "stdout"
@@ -137,16 +153,12 @@ class Evaluation:
         try:
             command = resolve(words)
             with stdin.open("rb") if stdin else open(os.devnull, "rb") as stream, (folder / "step").open("wb") as log:
-                done = subprocess.run(
-                    command.argv, executable=command.executable, env=dict(environment), stdin=stream, stdout=log,
-                    stderr=subprocess.STDOUT, timeout=self._timeout, start_new_session=True,
-                )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return Outcome(TIMEOUT, f"{words[0]} was still running after {self._timeout:g} s")
-        except (RocmPerfError, OSError) as error:
-            return Outcome(status, getattr(error, "what", None) or f"{words[0]}: {error}")
-        said = _tail(folder / "step")
-        return None if done.returncode == 0 else Outcome(status, f"{words[0]} ended with {done.returncode}: {said}")
+                execute(command, environment, stdin=stream, stdout=log, stderr=subprocess.STDOUT, timeout=self._timeout)
+        except ProgramTimeoutError as error:
+            return Outcome(TIMEOUT, error.what)
+        except RocmPerfError as error:
+            return Outcome(status, _reason(error, folder / "step"))
+        return None
 
 
 def _is_unstable(runs: list[float]) -> bool:

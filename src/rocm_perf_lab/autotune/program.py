@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.autotune.space_file import SpaceFile
 from rocm_perf_lab.autotune.template import DEFINES, OUTPUT, Template, text_of
+from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.errors import SpaceError
 
 
@@ -43,8 +45,15 @@ class Program:
         """Files that words of the templates name: sources, scripts, the program itself where it is given by path."""
         for template in self._templates.values():
             for word in template.words:
-                if Path(word).is_file():
+                if os.path.isfile(word):  # Path.is_file() raises for a word that is too long for a name.
                     yield Path(word)
+
+    def expect_programs(self) -> None:
+        """Raises MissingInputError for a program that cannot be executed; one that the build may make is not looked for."""
+        first = self._templates.get("--build-template")
+        for template in [first] if first else self._templates.values():
+            if "{" not in template.words[0]:
+                resolve([template.words[0], ""])
 
     def words(self, values: dict[str, object], output: Path) -> Words:
         everything = self._file.fixed | values | {OUTPUT: str(output)}

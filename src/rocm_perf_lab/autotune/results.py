@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from rocm_perf_lab.autotune.destinations import write_text
 from rocm_perf_lab.autotune.findings import confidence_of, importance_of
 from rocm_perf_lab.autotune.outcome import BUILD_FAILED, OK, TIMEOUT, WRONG_OUTPUT
 from rocm_perf_lab.autotune.tune import Evaluated, best_of
-from rocm_perf_lab.errors import OutputError
 
 _SHOWN_ROWS = 10
 _INVALIDITY = {OK: "correct", BUILD_FAILED: "compile", TIMEOUT: "timeout", WRONG_OUTPUT: "correctness"}
@@ -172,14 +171,3 @@ def _spread(one: Evaluated) -> str:
 def write_json(path: Path, content: object) -> None:
     """Whole or not at all. Raises OutputError."""
     write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Whole or not at all. Raises OutputError."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, "utf-8")
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise OutputError(f"cannot write {path} ({error.strerror})", "choose another file") from error

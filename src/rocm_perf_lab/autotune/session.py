@@ -67,6 +67,8 @@ def _simulated(request: Request, note: Note) -> Result:
 def _measured(request: Request, note: Note) -> Result:
     plan = request.plan
     space_file, program = plan.program()
+    if not request.scheduler:
+        program.expect_programs()
     with _on_cluster(request, note) if request.scheduler else _here(request, program, note) as (evaluator, place):
         commands = program.texts() | {"fixed": space_file.fixed, "runs": place.runs, "measure": plan.measure}
         with _cache(request, experiment_key(commands, place.description, program.named_files())) as cache:
@@ -100,7 +102,8 @@ def _here(request: Request, program: Program, note: Note) -> Iterator[tuple[_Eva
             is_one_of_several = workers > 1 and not bench.place.is_modelled
             return bench.evaluation(values, {"ROCR_VISIBLE_DEVICES": str(worker)} if is_one_of_several else None)
 
-        yield _Evaluator(evaluate, bench.place.description, workers, keep=bench.evaluation.keep), bench.place
+        here = bench.evaluation
+        yield _Evaluator(evaluate, bench.place.description, workers, keep=here.keep, stop=here.stop), bench.place
 
 
 @contextlib.contextmanager

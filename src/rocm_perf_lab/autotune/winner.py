@@ -11,7 +11,8 @@ from pathlib import Path
 
 from rocm_perf_lab.autotune.program import Program
 from rocm_perf_lab.collect.command import resolve
-from rocm_perf_lab.errors import NothingRanError
+from rocm_perf_lab.collect.execute import execute
+from rocm_perf_lab.errors import NothingRanError, RocmPerfError
 
 
 def best_profile(
@@ -45,11 +46,7 @@ def best_profile(
 
 
 def _build(words: list[str], environment: dict[str, str], timeout: float | None) -> None:
-    command = resolve(words)
-    done = subprocess.run(
-        command.argv, executable=command.executable, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr,
-        timeout=timeout, start_new_session=True,
-    )  # fmt: skip
-    if done.returncode:
-        what = f"{words[0]} ended with {done.returncode} when the best was built again"
-        raise NothingRanError(what, "see what it said above")
+    try:
+        execute(resolve(words), environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=timeout)
+    except RocmPerfError as error:
+        raise NothingRanError(f"{error.what} when the best was built again", "see what it said above") from error

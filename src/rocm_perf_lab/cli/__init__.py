@@ -5,7 +5,9 @@ No module of this package imports numpy, pyarrow, pydantic or rich at its top: `
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 import signal
 import sys
 
@@ -13,8 +15,9 @@ import click
 
 from rocm_perf_lab import __version__
 from rocm_perf_lab.cli import debug
-from rocm_perf_lab.errors import INTERRUPTED, RocmPerfError, UsageError, exit_codes
+from rocm_perf_lab.errors import INTERRUPTED, OutputError, RocmPerfError, UsageError, exit_codes
 
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # trouble of what is written to, wherever it shows
 COMMANDS = {
     "profile": "profile",
     "analyze": "analyze",
@@ -59,6 +62,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line of this process and exit with a documented code."""
+    _open_what_is_closed()
     signal.signal(signal.SIGTERM, _exit_on_signal)
     signal.signal(signal.SIGHUP, _exit_on_signal)
     sys.exit(_run(sys.argv[1:]))
@@ -76,8 +80,17 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         print("rocm-perf: interrupted", file=sys.stderr)
         return INTERRUPTED
+    except OSError as error:
+        if error.errno in _FULL:
+            what = f"{error.filename or 'the output'} cannot be written ({error.strerror})"
+            return _fail(OutputError(what, "free some space, or write elsewhere"))
+        return _fail(_defect(error))
     except Exception as error:
-        return _fail(RocmPerfError(f"{type(error).__name__}: {error}", "this is a defect; --debug shows where"))
+        return _fail(_defect(error))
+
+
+def _defect(error: Exception) -> RocmPerfError:
+    return RocmPerfError(f"{type(error).__name__}: {error}", "this is a defect; --debug shows where")
 
 
 def _usage_error(error: click.UsageError) -> UsageError:
@@ -92,6 +105,18 @@ def _fail(error: RocmPerfError) -> int:
         traceback.print_exc()
     print(f"rocm-perf: error: {error}", file=sys.stderr)
     return error.exit_code
+
+
+def _open_what_is_closed() -> None:
+    """A standard stream that is closed (`2>&-`) becomes /dev/null, lest another file takes its number."""
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.dup2(opened := os.open(os.devnull, os.O_RDWR), descriptor)
+            if opened != descriptor:
+                os.close(opened)
+            setattr(sys, name, open(descriptor, mode, closefd=False))  # noqa: SIM115 - as long as the process
 
 
 def _exit_on_signal(number: int, _frame: object) -> None:

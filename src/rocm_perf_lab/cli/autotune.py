@@ -72,9 +72,14 @@ def command(
         raise UsageError("--profile is for this machine, not for --scheduler", "give --write-config, then profile the best")
     from rocm_perf_lab.autotune import page, results
     from rocm_perf_lab.autotune.bench import Plan
+    from rocm_perf_lab.autotune.destinations import expect_writable, write_text
     from rocm_perf_lab.autotune.session import Request, autotune
     from rocm_perf_lab.autotune.tune import best_of
+    from rocm_perf_lab.collect.run_directory import expect_replaceable
 
+    expect_writable(filter(None, (write_config, write_t4, write_report)), filter(None, (space, simulate, cache)))
+    if profile is not None:
+        expect_replaceable(profile)
     plan = simulate is None and Plan(space, cmd, build, check, device, measure, runs, timeout)
     request = Request(
         strategy=strategy, seed=seed, budget=budget, seed_fraction=seed_fraction, prune_factor=prune_factor, workers=workers,
@@ -86,5 +91,5 @@ def command(
     if write_t4:
         results.write_json(write_t4, results.t4(result))
     if write_report:
-        results.write_text(write_report, page.page(result))
+        write_text(write_report, page.page(result))
     click.echo(json.dumps(results.document(result), indent=2, allow_nan=False) if as_json else "\n".join(results.table(result)))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
 from types import FrameType, TracebackType
 
 _LOOK_SECONDS = 0.5
+_of_thread = threading.local()
 
 
 class DeferredInterrupts:
@@ -49,8 +52,24 @@ class DeferredInterrupts:
         self._previous = {}
 
 
+@contextlib.contextmanager
+def stoppable(stopped: threading.Event) -> Iterator[None]:
+    """Once `stopped` is set, wait() in this thread ends with KeyboardInterrupt: signals reach the main thread alone."""
+    _of_thread.stopped = stopped
+    try:
+        yield
+    finally:
+        del _of_thread.stopped
+
+
+def is_stopped() -> bool:
+    """Whether what this thread does is to end: see stoppable()."""
+    stopped = getattr(_of_thread, "stopped", None)
+    return stopped is not None and stopped.is_set()
+
+
 def wait(process: subprocess.Popen, timeout: float | None = None) -> int:
-    """The exit status. Raises subprocess.TimeoutExpired.
+    """The exit status. Raises subprocess.TimeoutExpired, and KeyboardInterrupt as stoppable() says.
 
     Popen.wait() sleeps on when a signal arrives just before it does: Python runs the handler after the system call. This
     looks up twice a second, and still sees the end at once.
@@ -61,6 +80,8 @@ def wait(process: subprocess.Popen, timeout: float | None = None) -> int:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
         while True:
+            if is_stopped():
+                raise KeyboardInterrupt
             left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic()))
             if poll.poll(left * 1000):
                 return process.wait()

@@ -24,15 +24,16 @@ def execute(
     stdout: IO | int | None,
     stderr: IO | int | None = None,
     timeout: float | None = None,
+    stdin: IO | int | None = None,
 ) -> None:
     """Run to the end, in a session of its own, so that an interrupt can stop the whole process group.
 
-    Input: every run reads the same, so standard input is passed on (from its start) only where it is a regular file.
+    stdin: None for ours: every run reads the same, so it is passed on (from its start) only where it is a regular file.
     Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError or MissingInputError. Whatever ends this function,
     also KeyboardInterrupt, no process of the group is left.
     """
-    with _repeatable_input() as stdin, DeferredInterrupts() as interrupts:
-        process = _spawn(command, environment, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True)
+    with _input(stdin) as stream, DeferredInterrupts() as interrupts:
+        process = _spawn(command, environment, stdin=stream, stdout=stdout, stderr=stderr, start_new_session=True)
         try:
             interrupts.deliver()
             status = wait(process, timeout)
@@ -78,7 +79,10 @@ def _spawn(command: Command, environment: Mapping[str, str], **options) -> subpr
 
 
 @contextlib.contextmanager
-def _repeatable_input() -> Iterator[IO | int]:
+def _input(given: IO | int | None) -> Iterator[IO | int]:
+    if given is not None:
+        yield given
+        return
     if not _is_regular(0):
         yield subprocess.DEVNULL
         return

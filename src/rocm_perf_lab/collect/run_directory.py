@@ -39,7 +39,7 @@ def growing(destination: Path) -> Iterator[Path]:
     destination = destination.resolve()
     with _uninterrupted():
         try:
-            _check_replaceable(destination)
+            expect_replaceable(destination)
             _clear_abandoned(destination)
             partial, lock = _make_partial(destination)
         except OSError as error:
@@ -63,7 +63,7 @@ def _make_partial(destination: Path) -> tuple[Path, int]:
 
 
 def _publish(partial: Path, destination: Path) -> None:
-    _check_replaceable(destination)
+    expect_replaceable(destination)
     partial.chmod(0o777 & ~_umask())
     with _uninterrupted():
         if not destination.exists():
@@ -79,7 +79,9 @@ def _publish(partial: Path, destination: Path) -> None:
         shutil.rmtree(earlier, ignore_errors=True)
 
 
-def _check_replaceable(destination: Path) -> None:
+def expect_replaceable(destination: Path) -> None:
+    """A run can be put there: nothing is, or an earlier run. Raises OutputError."""
+    destination = destination.resolve()
     if not destination.parent.is_dir():
         raise OutputError(f"the folder {destination.parent} does not exist", f"run `mkdir -p {destination.parent}`")
     if not destination.exists():

@@ -7,6 +7,8 @@ from typing import Any
 from . import libclang
 from .cursors import unwrapped
 
+_REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
+
 
 def is_variable(expression: Any, variable: Any) -> bool:
     """Whether the expression is the variable itself, but for parentheses and implicit conversions."""
@@ -36,20 +38,33 @@ def _assigns(cursor: Any, variable: Any, bindings: Any) -> bool:
         assigns = libclang.operator(bindings, cursor) == "="
     else:
         assigns = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(bindings, cursor) in ("++", "--")
-    return assigns and is_variable(next(cursor.get_children()), variable)
+    return assigns and _may_be(next(cursor.get_children()), variable, bindings)
 
 
 def _hands_out(cursor: Any, variable: Any, bindings: Any) -> bool:
     kinds = bindings.CursorKind
     if cursor.kind == kinds.UNARY_OPERATOR:
-        return libclang.operator(bindings, cursor) == "&" and is_variable(next(cursor.get_children()), variable)
+        return libclang.operator(bindings, cursor) == "&" and _may_be(next(cursor.get_children()), variable, bindings)
     if cursor.kind == kinds.CALL_EXPR:  # an argument passed by value is wrapped in a conversion
-        return any(c.kind == kinds.DECL_REF_EXPR and c.referenced == variable for c in cursor.get_children())
+        return any(_may_be(argument, variable, bindings) for argument in cursor.get_children())
     if cursor.kind == kinds.LAMBDA_EXPR:
         return names(cursor, variable)
-    if cursor.kind == kinds.VAR_DECL and cursor.type.kind.name == "LVALUEREFERENCE":
+    if cursor.kind == kinds.VAR_DECL and cursor.type.get_canonical().kind.name in _REFERENCES:
         return any(names(made, variable) and not _is_behind_pointer(made) for made in cursor.get_children())
     return False
+
+
+def _may_be(place: Any, variable: Any, bindings: Any) -> bool:
+    """Whether a place in memory may be the variable: `x`, `(x)`, `(int&)x`, `c ? x : y`, `(n, x)`. A value of it is none."""
+    kinds = bindings.CursorKind
+    if place.kind == kinds.DECL_REF_EXPR:
+        return place.referenced == variable
+    chosen = list(place.get_children())
+    if place.kind == kinds.CONDITIONAL_OPERATOR or libclang.operator(bindings, place) == ",":
+        chosen = chosen[1:]
+    elif place.kind != kinds.PAREN_EXPR and not place.kind.name.endswith("CAST_EXPR"):
+        return False
+    return any(_may_be(one, variable, bindings) for one in chosen)
 
 
 def _is_behind_pointer(expression: Any) -> bool:

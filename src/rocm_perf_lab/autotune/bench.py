@@ -17,7 +17,6 @@ from rocm_perf_lab.errors import UnavailableError
 
 Note = Callable[[str], None]
 AUTO = "auto"
-MEASURES = (AUTO, GPU, WALL)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 OK, BUILD_FAILED, FAILED, TIMEOUT, WRONG_OUTPUT = "ok", "build-failed", "failed", "timeout", "wrong-output"
 LOST = "lost"  # whoever ran it went away, again and again; not kept, since that may not be the configuration's fault
-STATUSES = (OK, BUILD_FAILED, FAILED, TIMEOUT, WRONG_OUTPUT, LOST)
 GPU, WALL = "gpu", "wall"
 
 

@@ -17,7 +17,6 @@ from rocm_perf_lab.collect.topology import write_topology
 from rocm_perf_lab.errors import UnavailableError, UsageError
 
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
-CHOICES = (AUTO, HARDWARE, SOFTWARE_TARGET)
 
 _SOFTWARE_PRODUCT = "mi300x"
 

@@ -36,7 +36,7 @@ class Request:
     """What to profile and how.
 
     words: the program and its arguments, or both in one string. runs: how often to run it, at least once.
-    device: one of collect.device.CHOICES, with device_options for the software device.
+    device: AUTO, HARDWARE or SOFTWARE_TARGET of collect.device, with device_options for the software device.
     destination: the run directory, None for ./<program>.rocm-perf.
     timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
     ceilings: a file with measured ones.

@@ -43,7 +43,7 @@ def _only_the_body(baseline: HipSource, candidate: HipSource, target: Kernel, or
         differences = compare(getattr(baseline, name), getattr(candidate, name))
         changes += differences
         for difference in differences:
-            if complaint := _complaint(difference, target, in_device_pass=name == "device"):
+            if complaint := _complaint(difference, target):
                 return rejected(STEP, complaint, pass_=name, declaration=difference.key, change=difference.kind)
     if complaint := _signature(target, candidate):
         return rejected(STEP, complaint)
@@ -57,7 +57,7 @@ def _only_the_body(baseline: HipSource, candidate: HipSource, target: Kernel, or
     )
 
 
-def _complaint(difference: Difference, target: Kernel, in_device_pass: bool) -> str | None:
+def _complaint(difference: Difference, target: Kernel) -> str | None:
     """Why a difference is not allowed; None where it is."""
     before, after = difference.before, difference.after
     if difference.kind == "body" and before.is_kernel and _is_target(before, target):
@@ -68,9 +68,8 @@ def _complaint(difference: Difference, target: Kernel, in_device_pass: bool) -> 
         if after.is_device_function:
             return None
         return f"{difference.key} was added: only __device__ functions may be"
-    return f"{difference.key} is not part of {target.name}, but its {difference.kind} was changed".replace(
-        "its removed was", "was"
-    )
+    what = "was removed" if difference.kind == "removed" else f"its {difference.kind} was changed"
+    return f"{difference.key} is not part of {target.name}, but {what}"
 
 
 def _is_target(declaration, target: Kernel) -> bool:

@@ -17,7 +17,7 @@ from rocm_perf_lab.optimize.workbench import BenchOptions, Log
 
 from .ask import Asker, Consent
 from .budget import Budget, listed_price, per_million
-from .keys import VARIABLES, Key
+from .keys import Key
 from .loop import LoopOptions, ModelLoop
 from .memory import Memory
 from .outcome import ModelOutcome
@@ -26,7 +26,6 @@ from .redact import Redactor
 from .workbench import HipModelWorkbench, ModelWorkbench, RememberedBench
 
 COMMAND = "llm-optimize"
-PROVIDERS = (*VARIABLES, "command")
 
 
 @dataclass(frozen=True)

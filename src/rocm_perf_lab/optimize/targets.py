@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab.analysis.symbols import is_runtime_kernel
 from rocm_perf_lab.errors import SourceError, UsageError
 from rocm_perf_lab.hip_source import HipSource
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
-
-_RUNTIME = ("__amd_rocclr_", "hip", "hsa_")
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def targets_of(
     seen, everything = [], []
     for analysis in documents.analysis.kernels:
         name = analysis.kernel
-        if name.startswith(_RUNTIME):
+        if is_runtime_kernel(name):
             continue
         seen.append(name)
         everything.append(Target(base_name(name), name, analysis.dispatches, None, None, None, None, ""))

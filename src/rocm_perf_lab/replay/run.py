@@ -49,16 +49,12 @@ class ReplayResult:
 
     @property
     def gpu_ms(self) -> list[float]:
-        """Each iteration's GPU time, modelled or measured as timing_source says."""
+        """Each iteration's GPU time, modelled or measured as the document's timing says."""
         return self.document["timing"]["iterations"]
 
     @property
     def median_ms(self) -> float:
         return self.document["timing"]["median"]
-
-    @property
-    def timing_source(self) -> str:
-        return self.document["timing"]["source"]
 
     @property
     def equal(self) -> bool | None:

@@ -16,6 +16,8 @@ from pathlib import Path
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.errors import MissingInputError, TraceError
 
+_LONGEST = 1e100  # What is larger is no time, and its mean would be infinite.
+
 
 @dataclass(frozen=True)
 class Recording:
@@ -32,12 +34,15 @@ def read_recording(path: Path) -> Recording:
         data = path.read_bytes()
         document = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
     except OSError as error:
+        if isinstance(error, gzip.BadGzipFile):
+            raise TraceError(f"{path} is damaged ({error})", "name a whole Kernel Tuner cache or T4 file") from error
         raise MissingInputError(f"{path} cannot be read ({error.strerror})", "name a Kernel Tuner cache or T4 file") from error
-    except (ValueError, EOFError, zlib.error) as error:
+    except (ValueError, EOFError, zlib.error, RecursionError) as error:
         raise TraceError(f"{path} is not JSON ({error})", "name a whole Kernel Tuner cache or T4 file") from error
     try:
         rows = list(_t4(document) if "results" in document else _t1(document))
-    except (KeyError, TypeError, AttributeError) as error:
+        _expect_configurations(rows)
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise TraceError(f"{path} is neither a Kernel Tuner cache nor a T4 file ({error!r})", "name one of these") from error
     if not any(time is not None for _, time in rows):
         raise TraceError(f"{path} records no time", "name a recording of configurations that ran")
@@ -57,9 +62,21 @@ def _t4(document: dict) -> Iterator[tuple[dict, float | None]]:
         yield result["configuration"], _time(measured.get(result["objectives"][0])) if valid else None
 
 
+def _expect_configurations(rows: list[tuple[dict, float | None]]) -> None:
+    """Each has the same parameters, and values that can be compared. Raises TypeError."""
+    for row, _ in rows:
+        if not isinstance(row, dict) or not row or row.keys() != rows[0][0].keys():
+            raise TypeError("configurations have different parameters, or none")
+        if not all(isinstance(value, str) or _is_number(value) for value in row.values()):
+            raise TypeError(f"{row} has a value that is neither a number nor text")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
+
+
 def _time(value: object) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) and value > 0 else None
+    return float(value) if _is_number(value) and not isinstance(value, bool) and 0 < value < _LONGEST else None
 
 
 def _recording(name: str, rows: list[tuple[dict, float | None]]) -> Recording:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -35,11 +36,18 @@ class Parameter(BaseModel):
             for value in self.values:
                 if not isinstance(value, _TYPES[self.type]) or (isinstance(value, bool) and self.type != "bool"):
                     raise ValueError(f"{value!r} is not of type {self.type}")
+        _expect_words(self.values)
         if len(set(map(json.dumps, self.values))) < len(self.values):
             raise ValueError("a value is listed twice")
         if self.default is not None and self.default not in self.values:
             raise ValueError(f"default {self.default!r} is not among the values")
         return self
+
+
+def _expect_words(values: Iterable[Value]) -> None:
+    for value in values:
+        if isinstance(value, str) and any(character == "\0" or "\ud800" <= character <= "\udfff" for character in value):
+            raise ValueError(f"{value!r} cannot be given to a program")
 
 
 class LaunchDocument(BaseModel):
@@ -65,6 +73,7 @@ class SpaceDocument(BaseModel):
         for name in (*self.parameters, *self.fixed):
             if not (name.isascii() and name.isidentifier()):
                 raise ValueError(f"{name!r} is not a name (letters, digits and _)")
+        _expect_words(self.fixed.values())
         if both := self.parameters.keys() & self.fixed.keys():
             raise ValueError(f"{min(both)} is both a parameter and fixed")
         return self
@@ -84,14 +93,14 @@ class SpaceFile:
 def read_space(path: Path) -> SpaceFile:
     """Raises MissingInputError, SpaceError: for what is no such file, and for a space without a valid configuration."""
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"), object_pairs_hook=_once_each)
         document = SpaceDocument.model_validate(content)
     except OSError as error:
         raise MissingInputError(f"{path} cannot be read ({error.strerror})", "check the path given to --space") from error
     except ValidationError as error:
         raise SpaceError(f"{path}: {_first(error)}", _MEND) from error
-    except ValueError as error:
-        raise SpaceError(f"{path} is not JSON ({error})", _MEND) from error
+    except (ValueError, RecursionError) as error:
+        raise SpaceError(f"{path} cannot be read as JSON ({error})", _MEND) from error
     parameters = _parameters(path, document)
     known = parameters.keys() | document.fixed.keys()
     rules = []
@@ -111,21 +120,32 @@ def read_space(path: Path) -> SpaceFile:
 def _launch(document: SpaceDocument, known: dict[str, None]) -> Launch | None:
     if document.launch is None:
         return None
-    return Launch(**{name: text and Expression(text, known) for name, text in document.launch.model_dump().items()})
+    return Launch(**{name: None if text is None else Expression(text, known) for name, text in document.launch.model_dump().items()})
 
 
 def _parameters(path: Path, document: SpaceDocument) -> dict[str, Parameter]:
-    try:
-        return {
-            name: Parameter(values=given) if isinstance(given, list) else given for name, given in document.parameters.items()
-        }
-    except ValidationError as error:
-        raise SpaceError(f"{path}: {_first(error)}", _MEND) from error
+    found = {}
+    for name, given in document.parameters.items():
+        try:
+            found[name] = Parameter(values=given) if isinstance(given, list) else given
+        except ValidationError as error:
+            raise SpaceError(f"{path}: parameters.{name}: {_first(error)}", _MEND) from error
+    return found
+
+
+def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """JSON's own reader would take the last of several without a word."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} is there twice")
+    return found
 
 
 def _first(error: ValidationError) -> str:
     """The first complaint, of several, that is not about a form that was not meant."""
     complaints = [one for one in error.errors() if one["type"] not in ("list_type", "model_type")] or error.errors()
-    where = ".".join(str(part) for part in complaints[0]["loc"] if part not in ("Parameter", "list[union[bool,int,float,str]]"))
+    # A part in brackets is pydantic's word for one of several forms.
+    where = ".".join(part for part in map(str, complaints[0]["loc"]) if part != "Parameter" and "[" not in part)
     what = "unknown key" if complaints[0]["type"] == "extra_forbidden" else complaints[0]["msg"].removeprefix("Value error, ")
     return f"{where}: {what}" if where else what

@@ -35,10 +35,17 @@ deb822_sources() {
   ' "$1"
 }
 
-# The mirror of the Debian archive that apt uses here, or nothing. $1: apt's folder, default /etc/apt.
+# The folder of apt's configuration.
+apt_folder() {
+  local folder=
+  ! command -v apt-config >/dev/null || eval "$(apt-config shell folder Dir::Etc/d)"
+  printf '%s\n' "${folder:-/etc/apt}"
+}
+
+# The mirror of the Debian archive that apt uses here, or nothing. $1: apt's folder.
 # Third parties also publish "<something>/debian" with a component main, so a host's top-level /debian is preferred.
 debian_mirror() {
-  apt_sources "${1:-/etc/apt}" | resolve_mirror_lists | awk '
+  apt_sources "$1" | resolve_mirror_lists | awk '
     $1 !~ /^https?:\/\// || $1 !~ /debian/ || $1 $2 ~ /security/ || (" " $0 " ") !~ / main / { next }
     $1 ~ /^https?:\/\/[^\/]+\/debian\/?$/ { if (!best) best = $1; next }
     !other { other = $1 }

@@ -85,6 +85,24 @@ def test_signatures_are_skipped_only_on_request_and_aloud(debootstrap) -> None:
     assert "NOT checked" in done.stderr
 
 
+@pytest.mark.skipif(not shutil.which("apt-config"), reason="no apt here")
+def test_a_machine_whose_apt_names_no_mirror_is_told_how_to_name_one(tmp_path: Path) -> None:
+    (tmp_path / "apt").mkdir()
+    (tmp_path / "apt.conf").write_text(f'Dir::Etc "{tmp_path}/apt";\n')
+    done = dev(
+        "run",
+        "true",
+        XDG_CACHE_HOME=str(tmp_path / "cache"),
+        APT_CONFIG=str(tmp_path / "apt.conf"),
+        ROCM_PERF_DEV="root",
+        ROCM_PERF_DEBIAN_MIRROR="",
+    )
+    assert (done.returncode, done.stdout) == (69, ""), done.stderr
+    assert "apt's configuration names no Debian mirror" in done.stderr
+    assert "mend: name one: ROCM_PERF_DEBIAN_MIRROR=URL" in done.stderr
+    assert not (tmp_path / "cache" / "rocm-perf-lab" / "root.partial").exists()
+
+
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="no shellcheck here")
 def test_shellcheck_is_content() -> None:
     scripts = [DEV, REPOSITORY / ".ci" / "run", *sorted((REPOSITORY / "env").glob("*.sh"))]

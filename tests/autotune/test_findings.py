@@ -10,7 +10,8 @@ import pytest
 from rocm_perf_lab.autotune.findings import best_so_far, confidence_of, importance_of
 from rocm_perf_lab.autotune.outcome import FAILED, OK, Outcome
 from rocm_perf_lab.autotune.page import page
-from rocm_perf_lab.autotune.results import Result, document, t4
+from rocm_perf_lab.autotune.results import Result, document
+from rocm_perf_lab.autotune.t4 import t4
 from rocm_perf_lab.autotune.tune import Evaluated
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
 from rocm_perf_lab.errors import OutputError, UsageError
+from rocm_perf_lab.whole_file import replacing
 
 _MEND = "choose another file"
 
@@ -35,7 +35,8 @@ def write_text(path: Path, text: str) -> None:
             with open(stream, "w", encoding="utf-8", errors="replace") as file:
                 file.write(text)
         else:
-            _replace(path.resolve(), text)  # a symbolic link stays one: what it points to is replaced
+            with replacing(path.resolve()) as temporary:  # a symbolic link stays one: what it points to is replaced
+                temporary.write_text(text, "utf-8", "replace")
     except OSError as error:
         raise OutputError(f"cannot write {path} ({error.strerror})", _MEND) from error
 
@@ -48,14 +49,3 @@ def _stream(path: Path) -> int | Path | None:
         if os.path.samestat(path.stat(), os.fstat(descriptor)):
             return os.dup(descriptor)
     return None if path.is_file() else path
-
-
-def _replace(place: Path, text: str) -> None:
-    temporary = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, "utf-8", "replace")
-        os.replace(temporary, place)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise

@@ -8,7 +8,8 @@ from html import escape
 
 from rocm_perf_lab.autotune.findings import best_so_far
 from rocm_perf_lab.autotune.outcome import OK
-from rocm_perf_lab.autotune.results import Result, document, table
+from rocm_perf_lab.autotune.results import Result, document
+from rocm_perf_lab.autotune.table import table
 
 _WIDTH, _HEIGHT, _LEFT, _BELOW = 860, 340, 70, 40
 _ROW = 22

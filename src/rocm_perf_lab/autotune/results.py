@@ -1,20 +1,12 @@
-"""What a search found: as a JSON document, a table, the T4 results format and a file with the winner."""
+"""What a search found, and the JSON document of it."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime, timezone
-from pathlib import Path
 
-from rocm_perf_lab.autotune.destinations import write_text
 from rocm_perf_lab.autotune.findings import confidence_of, importance_of
-from rocm_perf_lab.autotune.outcome import BUILD_FAILED, OK, TIMEOUT, WRONG_OUTPUT
+from rocm_perf_lab.autotune.outcome import OK
 from rocm_perf_lab.autotune.tune import Evaluated, best_of
-
-_SHOWN_ROWS = 10
-_INVALIDITY = {OK: "correct", BUILD_FAILED: "compile", TIMEOUT: "timeout", WRONG_OUTPUT: "correctness"}
 
 
 @dataclass(frozen=True)
@@ -100,74 +92,3 @@ def _row(one: Evaluated) -> dict[str, object]:
         "resources": outcome.resources or None,
         "reused": one.reused,
     }
-
-
-def t4(result: Result) -> dict[str, object]:
-    """The open autotuning results format 1.0.0 (github.com/odgaard/TuningSchema), which Kernel Tuner reads and writes."""
-    now = datetime.now(timezone.utc).isoformat()
-    return {
-        "schema_version": "1.0.0",
-        "metadata": {"timeunit": "milliseconds", "device": result.device},
-        "results": [
-            {
-                "timestamp": now,
-                "configuration": one.values,
-                "times": {"runtimes": one.outcome.runs},
-                "invalidity": _INVALIDITY.get(one.outcome.status, "runtime"),
-                "correctness": int(one.outcome.status == OK),
-                "measurements": [{"name": "time", "value": one.outcome.ms, "unit": "ms"}] if one.outcome.ms else [],
-                "objectives": ["time"],
-            }
-            for one in result.evaluated
-        ],
-    }
-
-
-def table(result: Result) -> list[str]:
-    """Lines for people."""
-    found = document(result)
-    evaluated, best = result.evaluated, best_of(result.evaluated)
-    of = "" if result.total is None else f" of {result.total}"
-    lines = [f"{len(evaluated)}{of} configurations evaluated on {result.device}: {found['reused']} reused, "
-             f"{found['failed']} failed, {found['unstable']} unstable; {result.strategy}, seed {result.seed}"]  # fmt: skip
-    failures = Counter(one.outcome.status for one in evaluated if one.outcome.status != OK)
-    lines += [f"  {count} {status}" for status, count in failures.most_common()]
-    if best is not None:
-        kind = "modelled" if best.outcome.modelled else f"measured, {best.outcome.measure} time"
-        lines.append(f"best: {best.outcome.ms:.4g} ms ({kind}{_spread(best)}): {_words(best.values)}")
-    if found["speedup_over_default"] is not None:
-        lines.append(f"  {found['speedup_over_default']:.2f}x faster than the defaults")
-    if (sure := found["confidence"]) is not None:
-        lines.append(f"  mean of its runs, 95 % interval: {sure['low_ms']:.4g} to {sure['high_ms']:.4g} ms; {_lead(sure)}")
-    if (profile := result.profile) is not None:
-        lines.append(f"  profile: {profile['kernel']} is {profile['bottleneck']}; see {profile['run_directory']}")
-    if (r2 := result.model.get("r2")) is not None:
-        lines.append(f"model: R2 {r2:.2f}, residual {result.model['residual']:.3g}, of predictions for configurations unseen")
-    if warning := result.model.get("warning"):
-        lines.append(f"  {warning}")
-    if found["importance"]:
-        ranked = sorted(found["importance"].items(), key=lambda item: -item[1])
-        lines.append("importance: " + ", ".join(f"{name} {share:.0%}" for name, share in ranked))
-    good = sorted((one for one in evaluated if one.outcome.status == OK), key=lambda one: one.outcome.ms)
-    lines += ["        ms  configuration"] if good else []
-    return lines + [f"{one.outcome.ms:10.4g}  {_words(one.values)}{_spread(one)}" for one in good[:_SHOWN_ROWS]]
-
-
-def _lead(confidence: dict[str, object]) -> str:
-    if confidence["ahead_of_next"] is None:
-        return "no other ran"
-    return "ahead of the next" if confidence["ahead_of_next"] else "not distinguishable from the next"
-
-
-def _words(values: dict[str, object]) -> str:
-    return " ".join(f"{name}={value}" for name, value in values.items())
-
-
-def _spread(one: Evaluated) -> str:
-    cv = one.outcome.cv
-    return "" if not cv else f", CV {cv:.1%}" + (", UNSTABLE" if one.outcome.unstable else "")
-
-
-def write_json(path: Path, content: object) -> None:
-    """Whole or not at all. Raises OutputError."""
-    write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")

@@ -70,10 +70,13 @@ def command(
         raise UsageError("--simulate runs nothing and brings its own space", "leave out --space, the templates and the like")
     if scheduler is not None and profile is not None:
         raise UsageError("--profile is for this machine, not for --scheduler", "give --write-config, then profile the best")
-    from rocm_perf_lab.autotune import page, results
     from rocm_perf_lab.autotune.bench import Plan
     from rocm_perf_lab.autotune.destinations import expect_writable, write_text
+    from rocm_perf_lab.autotune.page import page
+    from rocm_perf_lab.autotune.results import document
     from rocm_perf_lab.autotune.session import Request, autotune
+    from rocm_perf_lab.autotune.t4 import t4
+    from rocm_perf_lab.autotune.table import table
     from rocm_perf_lab.autotune.tune import best_of
     from rocm_perf_lab.collect.run_directory import expect_replaceable
 
@@ -87,9 +90,13 @@ def command(
     )  # fmt: skip
     result = autotune(request, note)
     if write_config:
-        results.write_json(write_config, result.fixed | best_of(result.evaluated).values)
+        write_text(write_config, _as_json(result.fixed | best_of(result.evaluated).values) + "\n")
     if write_t4:
-        results.write_json(write_t4, results.t4(result))
+        write_text(write_t4, _as_json(t4(result)) + "\n")
     if write_report:
-        write_text(write_report, page.page(result))
-    click.echo(json.dumps(results.document(result), indent=2, allow_nan=False) if as_json else "\n".join(results.table(result)))
+        write_text(write_report, page(result))
+    click.echo(_as_json(document(result)) if as_json else "\n".join(table(result)))
+
+
+def _as_json(content: object) -> str:
+    return json.dumps(content, indent=2, allow_nan=False)

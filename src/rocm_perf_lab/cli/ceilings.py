@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import device_option
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import OutputError, UsageError
+from rocm_perf_lab.whole_file import replacing
 
 
 @click.command()
@@ -66,8 +66,7 @@ def _write(folder: Path, files: dict[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            temporary = folder / f".{name}.{os.getpid()}"
-            temporary.write_text(text, "utf-8")
-            os.replace(temporary, folder / name)
+            with replacing(folder / name) as temporary:
+                temporary.write_text(text, "utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {folder} ({error.strerror})", "choose another -o DIR") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.report.schema import Document, Section, SummaryDocument
+from rocm_perf_lab.whole_file import replacing
 
 
 def to_json(document: Section) -> str:
@@ -25,7 +25,8 @@ def write_documents(directory: Path, documents: Documents) -> None:
     """
     write_json(directory, documents.by_name())
     with _output_errors(directory):
-        _replace(Path(directory) / "dispatches.parquet", documents.dispatches.write)
+        with replacing(Path(directory) / "dispatches.parquet") as temporary:
+            documents.dispatches.write(temporary)
 
 
 def write_json(directory: Path, documents: Mapping[str, Document | SummaryDocument]) -> None:
@@ -34,7 +35,8 @@ def write_json(directory: Path, documents: Mapping[str, Document | SummaryDocume
     with _output_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
         for name, document in documents.items():
-            _replace(directory / f"{name}.json", lambda file, of=document: file.write_text(to_json(of), "utf-8"))
+            with replacing(directory / f"{name}.json") as temporary:
+                temporary.write_text(to_json(document), "utf-8")
 
 
 @contextmanager
@@ -43,12 +45,3 @@ def _output_errors(directory: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(f"cannot write {error.filename or directory} ({error.strerror})", "choose another -o DIR") from error
-
-
-def _replace(path: Path, write) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

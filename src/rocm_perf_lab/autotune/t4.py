@@ -1,0 +1,31 @@
+"""Results in the open T4 format, which other tuners read."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from rocm_perf_lab.autotune.outcome import BUILD_FAILED, OK, TIMEOUT, WRONG_OUTPUT
+from rocm_perf_lab.autotune.results import Result
+
+_INVALIDITY = {OK: "correct", BUILD_FAILED: "compile", TIMEOUT: "timeout", WRONG_OUTPUT: "correctness"}
+
+
+def t4(result: Result) -> dict[str, object]:
+    """The open autotuning results format 1.0.0 (github.com/odgaard/TuningSchema), which Kernel Tuner reads and writes."""
+    now = datetime.now(timezone.utc).isoformat()
+    return {
+        "schema_version": "1.0.0",
+        "metadata": {"timeunit": "milliseconds", "device": result.device},
+        "results": [
+            {
+                "timestamp": now,
+                "configuration": one.values,
+                "times": {"runtimes": one.outcome.runs},
+                "invalidity": _INVALIDITY.get(one.outcome.status, "runtime"),
+                "correctness": int(one.outcome.status == OK),
+                "measurements": [{"name": "time", "value": one.outcome.ms, "unit": "ms"}] if one.outcome.ms else [],
+                "objectives": ["time"],
+            }
+            for one in result.evaluated
+        ],
+    }

@@ -55,10 +55,8 @@ def forbidden(code: str) -> str | None:
         return "the fenced C++ block is empty"
     if len(code.encode(errors="replace")) > LONGEST_CODE:
         return f"the fenced C++ block is longer than {LONGEST_CODE // 1024} KiB"
-    if control := next(
-        (c for c in code if ord(c) < 32 and c not in "\t\n\r" or ord(c) == 127 or 0xD800 <= ord(c) < 0xE000), None
-    ):
-        return f"the code has the control character {ord(control):#04x}"
+    if found := _CONTROL.search(code):
+        return f"the code has the control character {ord(found[0]):#04x}"
     if _SPLICE.search(code):
         return "a line of the code ends in a backslash: write it in one line"
     if found := _TRIGRAPH.search(code):

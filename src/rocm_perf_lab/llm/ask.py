@@ -68,36 +68,21 @@ class Asker:
         return Reply(answer["text"], answer["complaint"])
 
     def _sent(self, asked: dict[str, Any], messages: Sequence[Message]) -> dict[str, Any]:
-        try:
-            reserved = self._budget.reserve(messages)
-            try:
-                self._consent(self._provider.place, messages)
-            except BaseException:
-                self._budget.release(reserved)
-                raise
-        except UnsentError as error:
-            self._journal.append("unsent", question=asked, reason=error.reason, detail=error.detail)
-            raise
-        self._journal.append(
-            "request", question=asked, place=self._provider.place, messages=[asdict(message) for message in messages]
-        )
+        """What the journal keeps of the answer."""
         lost: list[float | None] = []
-        answer, complaint = None, ""
         try:
-            answer = self._answer(messages, reserved, lost)
-        except TooLong as error:
-            complaint = error.what
+            reserved = self._allowed(messages)
+            self._journal.append(
+                "request", question=asked, place=self._provider.place, messages=[asdict(message) for message in messages]
+            )
+            answer, complaint = self._answered(messages, reserved, lost)
         except UnsentError as error:
-            self._budget.release(reserved)
             self._journal.append("unsent", question=asked, reason=error.reason, detail=error.detail)
             raise
         except ModelError as error:
-            self._budget.release(reserved)
             told = ModelError(self._redactor.keys(error.what), error.mend)
             self._journal.append("failure", question=asked, what=told.what, mend=told.mend)
             raise told from None
-        if answer is not None and not answer.whole:
-            complaint = "the answer was cut off at the limit of its length: give a shorter one"
         return {
             "question": _digest(messages),
             "text": self._redactor.keys(answer.text) if answer else "",
@@ -109,7 +94,28 @@ class Asker:
             "lost": lost,
         }
 
-    def _answer(self, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> Answer:
+    def _allowed(self, messages: Sequence[Message]) -> float:
+        """The most that it can cost, kept aside. Raises UnsentError where the budget or the user does not allow it."""
+        reserved = self._budget.reserve(messages)
+        try:
+            self._consent(self._provider.place, messages)
+        except BaseException:
+            self._budget.release(reserved)
+            raise
+        return reserved
+
+    def _answered(self, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> tuple[Answer | None, str]:
+        """The answer, and why it cannot be used as it came. reserved: given back where none comes."""
+        try:
+            answer = self._tried(messages, reserved, lost)
+        except TooLong as error:
+            return None, error.what
+        except (UnsentError, ModelError):
+            self._budget.release(reserved)
+            raise
+        return answer, "" if answer.whole else "the answer was cut off at the limit of its length: give a shorter one"
+
+    def _tried(self, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> Answer:
         """lost: gets the cost of each answer that broke off: part of it was made, and may have to be paid for."""
         progress = _Progress(self._note)
 

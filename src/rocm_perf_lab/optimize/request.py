@@ -1,4 +1,4 @@
-"""From what the user asks for to an outcome: find the source, mend what was killed, start or resume a run, loop."""
+"""From what the user asks for to an outcome: find the source, sweep up after killed runs, start or resume a run, loop."""
 
 from __future__ import annotations
 

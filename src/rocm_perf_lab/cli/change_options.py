@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -90,6 +91,7 @@ def gather_bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
         from rocm_perf_lab.optimize.workbench import BenchOptions
 
         checker = _words(check)
+        _expect_expression(kernel)
         bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression)
         return command(bench=bench, **others)
 
@@ -97,7 +99,21 @@ def gather_bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _words(check: str | None) -> tuple[str, ...]:
+    """Looked for now, since it is run only after everything has been built."""
+    from rocm_perf_lab.collect.command import resolve
+
     try:
-        return tuple(shlex.split(check)) if check else ()
+        words = tuple(shlex.split(check)) if check else ()
     except ValueError as error:
         raise UsageError(f"cannot split --check {check!r} into words ({error})", "balance its quotes") from error
+    if words:
+        resolve([words[0], ""])
+    return words
+
+
+def _expect_expression(kernel: str | None) -> None:
+    try:
+        re.compile(kernel or "")
+    except (re.error, OverflowError) as error:
+        what = f"--kernel {kernel!r} is no regular expression ({error})"
+        raise UsageError(what, r"write \ before brackets that the name itself has") from error

@@ -18,7 +18,7 @@ from rocm_perf_lab.cli.change_options import (
     ulps_option,
 )
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, note_late_options
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import CandidateRejectedError
@@ -48,7 +48,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @debug_option
 @click.argument("baseline", type=_FILE)
 @click.argument("candidate", type=_FILE)
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[PROGRAM [ARGS]...]")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[PROGRAM [ARGS]...]", callback=note_late_options)
 @gather_bench_options
 def command(
     baseline: Path,

@@ -127,23 +127,20 @@ def command(
 def _names(transforms: str | None) -> tuple[str, ...]:
     from rocm_perf_lab.optimize.transforms import BY_NAME, DEFAULT
 
-    names = tuple(dict.fromkeys(transforms.split(","))) if transforms is not None else DEFAULT
+    names = tuple(dict.fromkeys(name.strip() for name in transforms.split(","))) if transforms is not None else DEFAULT
     if unknown := [name for name in names if name not in BY_NAME]:
-        raise UsageError(f"--transforms {unknown[0]}: there is no such transformation", f"use one of {', '.join(BY_NAME)}")
+        raise UsageError(f"--transforms {unknown[0]!r}: there is no such transformation", f"use one of {', '.join(BY_NAME)}")
     return names
 
 
 def _history(program: tuple[str, ...], source: Path | None, folder: Path | None, as_json: bool) -> None:
-    from rocm_perf_lab.hip_source.flags import is_source
     from rocm_perf_lab.optimize.request import folder_of
     from rocm_perf_lab.optimize.run_folder import history
+    from rocm_perf_lab.optimize.subject import program_of
 
     if folder is None and not program:
         raise UsageError("no program given", "name it, or the folder of its runs with --output")
-    word = program[0] if program else ""
-    if is_source(word):
-        word = program[1].split()[0] if len(program) > 1 else Path(word).stem
-    place = folder_of(folder, Path(word.split()[0] if word else "").name)
+    place = folder or folder_of(None, program_of(program, source)[0].name)
     entries = history(place)
     if as_json:
         click.echo(json.dumps(entries, indent=2))

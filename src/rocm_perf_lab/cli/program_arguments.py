@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import click
 
+from rocm_perf_lab.cli.progress import note
+
 CONTEXT_SETTINGS = {"allow_interspersed_args": False}
 
-program_argument = click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
+
+
+def note_late_options(context: click.Context, _parameter: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+    """An option of the command among the program's words may be one that was meant to stand before it."""
+    own = {name for option in context.command.params if isinstance(option, click.Option) for name in option.opts}
+    if late := next((word for word in words if word.startswith("--") and word.split("=")[0] in own), None):
+        note(f"{late} stands after the program, so that it is the program's; options of rocm-perf stand before it")
+    return words
+
+
+program_argument = click.argument(
+    "program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...", callback=note_late_options
+)
 device_options_option = click.option(
     "--device-option",
     "device_options",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -39,21 +40,33 @@ def find_subject(words: Sequence[str], source: Path | None, build: str | None) -
     """
     if not words:
         raise UsageError("no program given", "name one, for example `rocm-perf optimize ./app --its-arguments`")
+    program, arguments = program_of(words, source)
     found_by = "--source"
     if source is None and is_source(words[0]):
-        source, words, found_by = Path(words[0]), words[1:] or (f"./{Path(words[0]).stem}",), "the command line"
-    argv = _split(words)
-    program = Path(argv[0])
-    if source is None:
+        source, found_by = Path(words[0]), "the command line"
+    elif source is None:
         source, found_by = _found(program)
     if not source.is_file():
-        raise MissingInputError(f"{source} does not exist", "name the program's source with --source")
-    return Subject(source, _build(build, source, program), program.name, tuple(argv[1:]), found_by)
+        what = f"{source} is not a file" if source.exists() else f"{source} does not exist"
+        raise MissingInputError(what, "name the program's source with --source")
+    return Subject(source, _build(build, source, program), program.name, tuple(arguments), found_by)
+
+
+def program_of(words: Sequence[str], source: Path | None) -> tuple[Path, list[str]]:
+    """The program and its arguments; of SOURCE alone the program of its stem. Raises UsageError."""
+    if source is None and is_source(words[0]):
+        words = words[1:] or (f"./{Path(words[0]).stem}",)
+    program, *arguments = _split(words)
+    if program.startswith("-"):
+        raise UsageError(f"{program} is where the program should be", "put options before the source and the program")
+    return Path(program), arguments
 
 
 def _split(words: Sequence[str]) -> list[str]:
-    if len(words) != 1 or Path(words[0]).exists():
+    if os.path.exists(words[0]) or (len(words) > 1 and not any(map(str.isspace, words[0]))):
         return list(words)
+    if len(words) > 1:
+        raise UsageError(f"{words[1]} follows the program {words[0]!r}", "put options before it, and arguments into its quotes")
     try:
         return shlex.split(words[0]) or [""]
     except ValueError as error:

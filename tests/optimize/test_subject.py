@@ -1,0 +1,67 @@
+"""How words on the command line become a source, a program and its arguments; what is misplaced is said before any build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.optimize.subject import find_subject, program_of
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "it's a.hip").write_text("__global__ void k() {}")
+    (tmp_path / "it's a").touch()
+
+
+@pytest.mark.parametrize(
+    ("words", "program", "arguments"),
+    [
+        (["it's a"], "it's a", []),
+        (["it's a", "1", "b c"], "it's a", ["1", "b c"]),
+        (["it's a.hip"], "it's a", []),
+        (["it's a.hip", "it's a"], "it's a", []),
+        (["it's a.hip", "./other 1 'b c'"], "other", ["1", "b c"]),
+        (["it's a.hip", "./other", "1", "b c"], "other", ["1", "b c"]),
+        (["./other 1"], "other", ["1"]),
+    ],
+)
+def test_words(words, program, arguments):
+    found = program_of(words, None)
+    assert (found[0].name, found[1]) == (program, arguments)
+    if not words[0].startswith("./other"):
+        subject = find_subject(words, None, None)
+        assert subject.source.name == "it's a.hip" and (subject.name, list(subject.arguments)) == (program, arguments)
+
+
+@pytest.mark.parametrize("words", [["it's a.hip", "--kernel", "x"], ["it's a.hip", "./other 1", "--json"], ["./o 1", "2"]])
+def test_options_in_the_wrong_place(words):
+    with pytest.raises(UsageError):
+        program_of(words, None)
+
+
+@pytest.mark.parametrize("command", [["optimize", "-y"], ["prompt"], ["llm-optimize", "-m", "x", "-y"], ["gate", "it's a.hip"]])
+def test_what_is_wrong_is_said_before_anything_is_built(rocm_perf, command):
+    before = sorted(Path().iterdir())
+    done = rocm_perf(*command[:1], "--kernel", "(", *command[1:], "it's a.hip")
+    assert done.returncode == 2 and "--kernel '(' is no regular expression" in done.stderr
+    if command[0] != "prompt":
+        done = rocm_perf(*command[:1], "--check", "./none", *command[1:], "it's a.hip")
+        assert done.returncode == 66 and "./none does not exist" in done.stderr
+    assert sorted(Path().iterdir()) == before
+
+
+def test_the_history_of_a_program_with_spaces(rocm_perf, tmp_path):
+    (tmp_path / "it's a.rocm-perf-optimize" / "run-0001").mkdir(parents=True)
+    (tmp_path / "it's a.rocm-perf-optimize" / "run-0001" / "journal.jsonl").touch()
+    for words in (["it's a", "1"], ["it's a.hip"], ["it's a.hip", "it's a"]):
+        done = rocm_perf("optimize", "--history", *words)
+        assert done.returncode == 0 and "run-0001  began not" in done.stdout, done.stderr
+
+
+def test_an_option_after_the_program_is_noted(rocm_perf):
+    done = rocm_perf("optimize", "-y", "./none", "--json")
+    assert "--json stands after the program" in done.stderr and done.returncode == 66

@@ -63,7 +63,9 @@ def main(folders: list[str]) -> None:
     for folder in folders:
         target, rows = dispatches(Path(folder))
         for name, formula in SOURCES.items():
-            mean = {level: statistics.fmean(formula(target, row)[level] for row in rows) / 2**20 for level in ("HBM", "L2", "L1")}
+            mean = {
+                level: statistics.fmean(formula(target, row)[level] for row in rows) / 2**20 for level in ("HBM", "L2", "L1")
+            }
             print(f"{target:8}{name:18}" + "".join(f"{mean[level]:10.2f}" for level in ("HBM", "L2", "L1")))
 
 

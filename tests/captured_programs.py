@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -22,10 +21,8 @@ _CAPTURES_MADE: dict[tuple, Capture] = {}
 
 
 @pytest.fixture(scope="session")
-def compiled(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def compiled(native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Callable[..., Path]:
     """compiled("library", "-shared", suffix=".so"): that HIP source (a name or a path) with these flags."""
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc: these tests compile HIP programs")
     folder, made = tmp_path_factory.mktemp("compiled"), _PROGRAMS_MADE
 
     def compile_once(source: str | Path, *flags: str, suffix: str = "") -> Path:

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import needs
+
 # Wall time says nothing about a test on a machine that others use, too.
 settings.register_profile("busy machine", deadline=None)
 settings.load_profile("busy machine")
@@ -32,24 +34,22 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def native_dir() -> Path:
-    """The folder of a native build ($ROCM_PERF_LAB_NATIVE_DIR, else build/); skips where nothing is built."""
+    """The folder of a native build ($ROCM_PERF_LAB_NATIVE_DIR, else build/)."""
     folder = Path(os.environ.get("ROCM_PERF_LAB_NATIVE_DIR") or REPOSITORY / "build")
-    if not (folder / "lib" / "librocmperf_device.so").exists():
-        pytest.skip(f"no native build in {folder}")
+    needs.built(folder / "lib" / "librocmperf_device.so")
     return folder
 
 
 @pytest.fixture(scope="session")
+def hipcc() -> str:
+    """For tests that compile HIP programs."""
+    return needs.program("hipcc")
+
+
+@pytest.fixture(scope="session")
 def testbed(native_dir: Path) -> Callable[[str], Path]:
-    """testbed("vcopy") is the compiled program; skips where it is not built."""
-
-    def program(name: str) -> Path:
-        path = native_dir / "testbed" / name
-        if not path.exists():
-            pytest.skip(f"{path} is not built")
-        return path
-
-    return program
+    """testbed("vcopy") is the compiled program."""
+    return lambda name: needs.built(native_dir / "testbed" / name)
 
 
 @pytest.fixture(scope="session")
@@ -104,13 +104,11 @@ def process_is_gone() -> Callable[[int], bool]:
 
 @pytest.fixture(scope="session")
 def compile_c(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """compile_c("name", source, *flags) compiles a C program; skips without a compiler."""
+    """compile_c("name", source, *flags) compiles a C program."""
     folder = tmp_path_factory.mktemp("programs")
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    compiler = needs.program("cc", "gcc", "clang")
 
     def compiled(name: str, source: str, *flags: str) -> Path:
-        if compiler is None:
-            pytest.skip("no C compiler")
         path = folder / name
         subprocess.run([compiler, "-x", "c", "-", "-o", path, *flags], input=source, text=True, check=True)
         return path

@@ -7,27 +7,33 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+import needs
 
 
 def llvm_tool(name: str) -> str:
-    """The path of an LLVM tool beside the HIP compiler; skips where there is none."""
-    for candidate in (name, *(f"{name}-{version}" for version in range(25, 17, -1))):
-        if path := shutil.which(candidate):
-            return path
-    if path := shutil.which(name, path="/opt/rocm/llvm/bin"):
-        return path
-    pytest.skip(f"no {name}")
+    """The path of an LLVM tool of the HIP compiler."""
+    command = [needs.program("hipcc"), "--print-prog-name=clang"]
+    clang = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    return shutil.which(name, path=Path(clang).resolve().parent) or needs.lacking(f"no {name} beside {clang}")
 
 
 def compile_kernels(source: Path, output: Path, *flags: str) -> Path:
     """Compiles a HIP source's device code alone for gfx942, without the bundle around it."""
-    hipcc = shutil.which("hipcc")
-    if hipcc is None:
-        pytest.skip("no hipcc")
+    hipcc = needs.program("hipcc")
     subprocess.run(
-        [hipcc, "--offload-arch=gfx942", "-O3", "--offload-device-only", "--no-gpu-bundle-output", *flags, "-o", output, source],
-        check=True, capture_output=True,
+        [
+            hipcc,
+            "--offload-arch=gfx942",
+            "-O3",
+            "--offload-device-only",
+            "--no-gpu-bundle-output",
+            *flags,
+            "-o",
+            output,
+            source,
+        ],
+        check=True,
+        capture_output=True,
     )
     return output
 

@@ -30,7 +30,9 @@ def test_testbed_passes_alike_on_one_and_two_host_threads(program, testbed, rocm
 def softmax_run(testbed, tmp_path_factory, rocm_perf_in) -> tuple[dict, Path]:
     """The --json output of profiling the softmax testbed, and its run directory."""
     folder = tmp_path_factory.mktemp("softmax")
-    run = rocm_perf_in(folder, "profile", "--json", "-o", folder / "run", testbed("softmax_testbed"), "--rows", ROWS, "--cols", COLUMNS)
+    run = rocm_perf_in(
+        folder, "profile", "--json", "-o", folder / "run", testbed("softmax_testbed"), "--rows", ROWS, "--cols", COLUMNS
+    )
     return json.loads(run.stdout), folder / "run"
 
 

@@ -85,7 +85,9 @@ class RacesFoundError(RocmPerfError):
     meaning = "the program succeeded, but the race check found races (`rocm-perf run --device-option race-check`)"
 
     def __init__(self, program: str, count: int):
-        super().__init__(f"the race check found {count} races in {program}", "see the lines above: each names the two instructions")
+        super().__init__(
+            f"the race check found {count} races in {program}", "see the lines above: each names the two instructions"
+        )
 
 
 class SourceError(RocmPerfError):

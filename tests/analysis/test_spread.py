@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import needs
 import rocpd_database
 from rocm_perf_lab.__main__ import main
 from rocm_perf_lab.analysis import spread
@@ -18,7 +19,7 @@ from rocm_perf_lab.rocpd.origin import origins
 from rocm_perf_lab.rocpd.restrict import WHOLE
 from rocpd_database import Dispatch
 
-distributed = pytest.importorskip("distributed")
+distributed = needs.module("distributed")
 
 
 @pytest.fixture(scope="module")

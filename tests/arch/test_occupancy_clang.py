@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from occupancy_kernels import MODES, Drawn, compile_and_report, draw_kernels, resources, source_of
 from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, OccupancyRules, occupancy
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 
 
 def compiler_waves(rules: OccupancyRules, kernel: KernelResources, drawn: Drawn) -> int:

@@ -6,7 +6,6 @@ stand in, as read in ROCm/clr (hip_platform.cpp, rocdevice.cpp) and checked here
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, replace
 
 import pytest
@@ -57,7 +56,7 @@ def as_hip(rules: OccupancyRules) -> OccupancyRules:
     return replace(rules, lds_granule=1, lds_bytes=64 * 1024)
 
 
-@pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+@pytest.mark.usefixtures("hipcc")
 def test_resident_workgroups_are_what_hip_returns(native_dir, rocm_perf, tmp_path):
     flags, rules = MODES["gfx942"]
     kernels = [drawn for drawn in draw_kernels(rules, 160, "hip")]

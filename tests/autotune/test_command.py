@@ -73,7 +73,7 @@ def test_building_with_defines_and_the_environment(rocm_perf, program, tmp_path)
 
 def test_a_killed_search_goes_on(program, tmp_path):
     (tmp_path / "space.json").write_text(json.dumps({"parameters": {"a": list(range(10, 40))}}))
-    program.write_text(PROGRAM.replace("echo \"result", "sleep 0.05\necho \"result"))
+    program.write_text(PROGRAM.replace('echo "result', 'sleep 0.05\necho "result'))
     command = [sys.executable, "-m", "rocm_perf_lab", *TUNE, "--cmd-template", "./program {a}", "--budget", "20"]
     first = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     ran = tmp_path / "ran"

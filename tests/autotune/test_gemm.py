@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -27,9 +26,7 @@ SPACE = {
 
 
 @pytest.mark.slow
-def test_tuning_resumes_and_finds_what_a_full_sweep_finds(rocm_perf, native_dir, repository, tmp_path):
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc")
+def test_tuning_resumes_and_finds_what_a_full_sweep_finds(rocm_perf, native_dir, repository, tmp_path, hipcc):
     (tmp_path / "space.json").write_text(json.dumps(SPACE))
     source = repository / "testbed" / "gemm.hip"
     common = [

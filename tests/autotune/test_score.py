@@ -73,10 +73,7 @@ def test_other_files_are_refused(tmp_path, content):
 
 @pytest.fixture(scope="module")
 def dedispersion(shared_data):
-    path = shared_data / "autotune" / "dedispersion_W6600.json.gz"
-    if not path.exists():
-        pytest.skip(f"no {path}")
-    return read_recording(path)
+    return read_recording(shared_data / "autotune" / "dedispersion_W6600.json.gz")
 
 
 def test_the_budget_of_a_recorded_space(dedispersion):

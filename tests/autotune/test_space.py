@@ -21,16 +21,20 @@ NAMES = ("a", "b", "c")
 leaves = st.sampled_from([*NAMES, "1", "2", "3", "7"])
 numbers = st.recursive(
     leaves,
-    lambda inner: st.tuples(inner, st.sampled_from("+-*&|^"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})")
-    | st.tuples(inner, st.sampled_from("23")).map(lambda t: f"({t[0]} % {t[1]})")
-    | st.tuples(inner, inner).map(lambda t: f"min({t[0]}, {t[1]})"),
+    lambda inner: (
+        st.tuples(inner, st.sampled_from("+-*&|^"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})")
+        | st.tuples(inner, st.sampled_from("23")).map(lambda t: f"({t[0]} % {t[1]})")
+        | st.tuples(inner, inner).map(lambda t: f"min({t[0]}, {t[1]})")
+    ),
     max_leaves=6,
 )
 comparisons = st.tuples(numbers, st.sampled_from(["<", "<=", "==", "!=", ">"]), numbers, st.sampled_from(["<", ">="]), numbers)
 conditions = st.recursive(
     comparisons.map(" ".join) | st.tuples(numbers, numbers).map(lambda t: f"{t[0]} in ({t[1]}, 2)"),
-    lambda inner: st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})")
-    | inner.map(lambda text: f"(not {text})"),
+    lambda inner: (
+        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})")
+        | inner.map(lambda text: f"(not {text})")
+    ),
     max_leaves=3,
 )
 choices = st.lists(st.integers(-4, 9), min_size=1, max_size=5, unique=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 
 import pytest
@@ -16,10 +15,8 @@ CHOSEN = ("HBM", "L1", "valu_f64", "mfma_bf16", "mfma_xf32")
 
 
 @pytest.fixture(scope="module")
-def measured(native_dir, tmp_path_factory, rocm_perf_in):
+def measured(native_dir, tmp_path_factory, rocm_perf_in, hipcc):
     """The printed document, and the folder of the files."""
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc: the microbenchmarks are compiled")
     folder = tmp_path_factory.mktemp("ceilings")
     only = [argument for name in CHOSEN for argument in ("--only", name)]
     run = rocm_perf_in(folder, "ceilings", "--device", "gfx942", "--json", "-o", folder / "out", *only)
@@ -108,9 +105,7 @@ def test_ceilings_of_another_target_are_refused_before_the_program_runs(rocm_per
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", BENCHMARKS)
-def test_the_microbenchmarks_compile_for_every_target(target, repository, tmp_path):
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc")
+def test_the_microbenchmarks_compile_for_every_target(target, repository, tmp_path, hipcc):
     source = repository / "src/rocm_perf_lab/collect/ceilings.hip"
     command = ["hipcc", "-O3", "-std=c++20", "-Wall", "-Wextra", f"--offload-arch={target}", "-o", tmp_path / "program", source]
     made = subprocess.run(command, capture_output=True, text=True)

@@ -1,5 +1,6 @@
 """Every way in which a profile can fail is one clear line, its own exit code, and no run directory."""
 
+import ctypes
 import functools
 import os
 import signal
@@ -115,10 +116,15 @@ def test_folder_that_is_no_run_is_never_replaced(profile, tmp_path):
     assert (tmp_path / "precious" / "thesis.tex").read_text() == "years of work"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def without_privilege():
+    """In a child: permissions hold for root, too."""
+    drop_from_bounding_set, override_permissions = 24, 1  # prctl(2), capabilities(7)
+    ctypes.CDLL(None).prctl(drop_from_bounding_set, override_permissions)
+
+
 def test_folder_that_may_not_be_written(profile, tmp_path):
     (tmp_path / "locked").mkdir(mode=0o555)
-    assert profile("-o", "locked/run", "true")[0] == 73
+    assert profile("-o", "locked/run", "true", preexec_fn=without_privilege)[0] == 73
 
 
 def test_folder_that_does_not_exist(profile):

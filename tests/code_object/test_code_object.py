@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from disassembly import llvm_tool
 from rocm_perf_lab.code_object import code_objects_in, parse
 from rocm_perf_lab.errors import SourceError
 
@@ -28,9 +28,7 @@ int main() { return 0; }
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory) -> dict[str, Path]:
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc")
+def programs(tmp_path_factory, hipcc) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("programs")
     (folder / "x.hip").write_text(SOURCE)
     built = {}
@@ -52,13 +50,7 @@ def test_every_target_is_found_in_a_program(programs, form):
 
 
 def test_metadata_is_what_llvm_reads(programs, tmp_path):
-    readelf = (
-        shutil.which("llvm-readelf-22")
-        or shutil.which("llvm-readelf")
-        or next(map(str, Path("/usr/lib").glob("llvm-*/bin/llvm-readelf")), None)
-    )
-    if readelf is None:
-        pytest.skip("no llvm-readelf")
+    readelf = llvm_tool("llvm-readelf")
     for target, image in code_objects_in(programs["plain"]):
         path = tmp_path / f"{target}.hsaco"
         path.write_bytes(image)

@@ -18,9 +18,7 @@ def can_bootstrap() -> bool:
 
 
 def dev(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [str(DEV), *arguments], env={**os.environ, **environment}, capture_output=True, text=True, timeout=60
-    )
+    return subprocess.run([str(DEV), *arguments], env={**os.environ, **environment}, capture_output=True, text=True, timeout=60)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import click
 import pytest
 from pydantic import BaseModel
 
+import needs
 from rocm_perf_lab.analysis.bottleneck import CLASSES
 from rocm_perf_lab.analysis.signals import factors, signals
 from rocm_perf_lab.arch.products import tomllib
@@ -149,7 +150,24 @@ def test_options_named_alone_exist(page: Path):
     assert named <= known, named - known
 
 
-@pytest.mark.parametrize("name", ["profile", "analyze", "run", "doctor", "isolate", "replay reserve-check", "replay full-vm", "replay export", "optimize", "prompt", "gate", "mcp", "autotune"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "profile",
+        "analyze",
+        "run",
+        "doctor",
+        "isolate",
+        "replay reserve-check",
+        "replay full-vm",
+        "replay export",
+        "optimize",
+        "prompt",
+        "gate",
+        "mcp",
+        "autotune",
+    ],
+)
 def test_every_option_is_documented(name: str):
     assert set(first_column(GUIDE, f"options of {name}")) == options(name)
 
@@ -252,9 +270,7 @@ def softmax(testbed, tmp_path_factory, rocm_perf_in) -> tuple[str, Path]:
 
 
 def test_instructions_are_those_of_the_device(native_dir):
-    probe = native_dir / "bin" / "rpd_isa_probe"
-    if not probe.exists():
-        pytest.skip(f"{probe} is not built")
+    probe = needs.built(native_dir / "bin" / "rpd_isa_probe")
     listing = subprocess.run([probe, "list"], capture_output=True, text=True, check=True).stdout
     known = [line.split()[0] for line in listing.splitlines()]
     text = DEVICE_MODEL.read_text("utf-8")

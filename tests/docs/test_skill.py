@@ -21,9 +21,7 @@ def test_the_head_names_and_describes_it():
 
 
 @pytest.mark.slow
-def test_its_commands_work_in_their_order(repository, native_dir, tmp_path):
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc")
+def test_its_commands_work_in_their_order(repository, native_dir, tmp_path, hipcc):
     source = (repository / "testbed" / "softmax.hip").read_text()
     (tmp_path / "app.hip").write_text(source.replace('"--rows", 1024', '"--rows", 64').replace('"--cols", 512', '"--cols", 64'))
     shutil.copy(repository / "testbed" / "check.h", tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -19,10 +18,8 @@ COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-co
 
 
 @pytest.fixture(scope="session")
-def program(tmp_path_factory):
+def program(tmp_path_factory, hipcc):
     """The source as read, and captures of both of its dispatches."""
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc")
     folder = tmp_path_factory.mktemp("gate")
     subprocess.run([*COMMAND, PROGRAM, "-o", folder / "program"], check=True)
     captures = [capture([str(folder / "program")], "rows", n, folder, device="gfx942") for n in (0, 1)]
@@ -33,6 +30,8 @@ def program(tmp_path_factory):
 def judge(program):
     """judge(kernel text, ...) -> Verdict on the program with that in place of its kernel; without the measurement."""
     baseline, captures = program
-    options = GateOptions(equivalence=EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, race_seeds=(2,)), measured=False)
+    options = GateOptions(
+        equivalence=EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, race_seeds=(2,)), measured=False
+    )
     with Judge(baseline, "rows", captures, lambda source: code_object(source, "gfx942"), options) as gate:
         yield lambda text: gate.judge(read(PROGRAM, COMMAND, text=text.encode()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,9 +26,7 @@ VARIANTS = {
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory, native_dir):
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc")
+def program(tmp_path_factory, native_dir, hipcc):
     folder = tmp_path_factory.mktemp("application")
 
     def built(name: str) -> Path:

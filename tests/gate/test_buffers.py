@@ -11,7 +11,10 @@ from rocm_perf_lab.gate.buffers import parameter_types
     "demangled, types",
     [
         ("k(float const*, float*, int)", ["float const*", "float*", "int"]),
-        ("void reduce<float, (int)4>(float const*, std::pair<int, long>*, int)", ["float const*", "std::pair<int, long>*", "int"]),
+        (
+            "void reduce<float, (int)4>(float const*, std::pair<int, long>*, int)",
+            ["float const*", "std::pair<int, long>*", "int"],
+        ),
         ("void (anonymous namespace)::k<int>(int*, void (*)(int, float))", ["int*", "void (*)(int, float)"]),
         ("k()", []),
         ("plain_c_name", []),

@@ -22,9 +22,7 @@ OTHER = replace(BASELINE, name="other", descriptor="other.kd")
 CHANGED = replace(BASELINE, code=b"candidate")
 
 
-def verdict(
-    candidate: KernelMetadata, waves=(32, 32), target="amdgcn-amd-amdhsa--gfx942", others=(OTHER,), limits=DEFAULTS
-):
+def verdict(candidate: KernelMetadata, waves=(32, 32), target="amdgcn-amd-amdhsa--gfx942", others=(OTHER,), limits=DEFAULTS):
     before = CodeObject("amdgcn-amd-amdhsa--gfx942", {"k": BASELINE, "other": OTHER})
     after = CodeObject(target, {kernel.name: kernel for kernel in (candidate, *others)})
     return check_code_object(before, after, "k", workgroup_threads=256, waves=waves, limits=limits.resources)

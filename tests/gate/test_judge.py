@@ -143,7 +143,9 @@ def test_captured_answers_are_no_answers(judge, program):
         sums = np.frombuffer(one.memory(out, 4 * count, after=True), "<f4")
         found = np.frombuffer(one.memory(first, 4 * count, after=True), "<i4")
         texts = ", ".join(f"{float(x).hex()}f" for x in sums), ", ".join(map(str, found))
-        tables.append(f"  constexpr float sums{number}[] = {{{texts[0]}}};\n  constexpr int found{number}[] = {{{texts[1]}}};\n")
+        tables.append(
+            f"  constexpr float sums{number}[] = {{{texts[0]}}};\n  constexpr int found{number}[] = {{{texts[1]}}};\n"
+        )
     answers = "  out[row] = count == 50 ? sums0[row] : sums1[row];\n  first[row] = count == 50 ? found0[row] : found1[row];\n"
     verdict = judge(changed((LOOP, "".join(tables)), (END, answers), ("  float sum = 0;\n  int found = -1;\n", "")))
     (step,) = [step for step in verdict.steps if step.outcome is Outcome.REJECTED]

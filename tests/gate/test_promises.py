@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.compile import code_object
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 PROGRAM = Path(__file__).with_name("overlap.hip")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
 SOURCE = PROGRAM.read_text()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from rocm_perf_lab.gate.source_check import check_source
 from rocm_perf_lab.gate.verdict import Outcome
 from rocm_perf_lab.hip_source import read
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 
 # Without HIP's headers a source is read in a tenth of a second; the attributes are those that HIP's macros stand for.
 BASELINE = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import textwrap
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import Edit, apply_edits, fingerprint, read
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 
 COMMAND = ["hipcc", "-O3", "-std=c++20", "--offload-arch=gfx942", "x.hip", "-o", "x"]
 # Each loop says what is expected of it: its kind, its trip count where it is known, and the constructs found in it.

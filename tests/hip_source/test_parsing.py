@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import fingerprint, parsing, read
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942")
 PROGRAM = (Path(__file__).parents[1] / "optimize" / "program.hip").read_text()
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.hip_source.uses import pieces_of
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 
 COMMAND = ["hipcc", "-O2", "-nogpuinc", "-std=c++20", "--offload-arch=gfx942", "x.hip", "-o", "x"]
 SOURCE = r"""

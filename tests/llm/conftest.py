@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -20,9 +19,7 @@ def no_proxy():
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch) -> Run:
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc")
+def run(tmp_path: Path, monkeypatch, hipcc: str) -> Run:
     # A replay reads the same texts again: Clang's view of them is kept for all tests.
     monkeypatch.setattr("rocm_perf_lab.llm.replay.read", lambda _path, _command, _folder, text: World().read(text))
     return Run(tmp_path)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -69,7 +67,7 @@ PIECES = [
 INCLUDE = '#include "canary.h"\n'
 
 
-@pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+@pytest.mark.usefixtures("hipcc")
 @settings(max_examples=80)
 @given(st.lists(st.sampled_from([*PIECES, INCLUDE, "%:include <canary.h>", "#define X", "\n\n"]), max_size=14).map("".join))
 @example(INCLUDE)
@@ -103,7 +101,7 @@ def directives(text: str, standard: str) -> list[str]:
     return [cursor.spelling for cursor in here if cursor.kind in kinds]
 
 
-@pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+@pytest.mark.usefixtures("hipcc")
 def test_clang_sees_the_directives_that_the_property_is_about():
     for text in (INCLUDE, '/*\n// */ %:include "canary.h"\n', '#inc\\ \nlude "canary.h"\n', "\u00a0#define X\n"):
         assert directives(text, "gnu++20") and forbidden(text)

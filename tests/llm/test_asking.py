@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import needs
 from killed_runs import killed_before
 from model_run import LDS, PROGRAM, TILED, Run, fenced
 from rocm_perf_lab.cli.consent import Consent
@@ -127,7 +128,7 @@ def test_costs_add_up_and_what_is_unknown_stays_so():
 
 
 def test_hosted_prices_are_listed_and_others_are_not():
-    pytest.importorskip("genai_prices")
+    needs.module("genai_prices")
     price = listed_price("openai", HOSTED, "gpt-4o")
     assert price(1_000_000, 0) > 0 and price(0, 1_000_000) > price(1_000_000, 0)
     assert listed_price("openai", HOSTED, "no such model") is None

@@ -28,7 +28,7 @@ from rocm_perf_lab.optimize.subject import find_subject
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.workbench import Survey
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hipcc")]
 GATE = Path(__file__).parents[1] / "gate"
 PROGRAM = GATE / "program.hip"
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")

@@ -17,7 +17,7 @@ from rocm_perf_lab.cli import cli
 from rocm_perf_lab.errors import RocmPerfError, UnavailableError
 from rocm_perf_lab.llm.request import Model, provider_of
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
 ENVIRONMENT_CANARY, FILE_CANARY = "environment-canary-4711", "file_canary_0815"
 # Rejected by the gate's replays: it takes what lies there for its own earlier result.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -38,7 +37,7 @@ def test_a_compiler_that_does_not_end_is_a_complaint(tmp_path):
     assert complaint(source, "gfx942", Limits(seconds=1.0)).startswith("it did not end within ")
 
 
-@pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+@pytest.mark.usefixtures("hipcc")
 def test_of_a_compilers_words_only_those_about_the_source_stay(tmp_path):
     """Files that the user's own source includes are quoted in errors, too."""
     outside, folder = tmp_path / "outside", tmp_path / "project"

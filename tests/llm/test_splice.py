@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from model_run import COMMAND, LDS, PROGRAM
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.llm.splice import contract_breach, splice
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 HEAD = """\
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-anyio = pytest.importorskip("anyio")
-pytest.importorskip("mcp")
+import needs
+
+anyio, _ = needs.module("anyio"), needs.module("mcp")
 
 from mcp import Client, StdioServerParameters, stdio_client  # noqa: E402
 from rocm_perf_lab.cli.json_fields import JSON_FIELDS  # noqa: E402
@@ -54,9 +54,7 @@ def client(folder: Path) -> Client:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, native_dir) -> Path:
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc")
+def folder(tmp_path_factory, native_dir, hipcc) -> Path:
     folder = tmp_path_factory.mktemp("mcp")
     text = PROGRAM.read_text().replace("int main() {", "int main(int, char**) {")
     (folder / "program.hip").write_text(text)

@@ -12,7 +12,7 @@ from rocm_perf_lab.hip_source.edits import unified_diff
 
 PROGRAM = Path(__file__).with_name("program.hip")
 BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 
 
 @pytest.fixture(scope="module")

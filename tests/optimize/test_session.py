@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from rocm_perf_lab.optimize.session import LoopOptions, Session
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.workbench import Survey
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 PROGRAM = Path(__file__).with_name("program.hip")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942")
 ORIGINAL = PROGRAM.read_bytes()

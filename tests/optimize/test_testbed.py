@@ -14,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
+import needs
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 EVENTS = {
     "backup", "begin", "build", "build repeats", "profile", "application baseline", "gate", "capture", "proposal", "verdict",
     "answer", "accepted", "end",
@@ -77,8 +79,7 @@ def test_a_program_gains_by_bit_identical_unrolling(name, arguments, options, fo
     assert source.read_bytes() == original
     patched = folder / "patched"
     shutil.copytree(folder, patched, ignore=shutil.ignore_patterns("*.rocm-perf-optimize", "*.optimized.*"))
-    if shutil.which("patch") is None:
-        pytest.skip("no patch to apply the patch with")
+    needs.program("patch")
     subprocess.run(["patch", "-p1", "-i", found["written"][1]], cwd=patched, check=True, stdout=subprocess.DEVNULL)
     assert (patched / source.name).read_bytes() == Path(found["written"][0]).read_bytes() != original
     subprocess.run(["hipcc", "-O3", "--offload-arch=gfx942", source.name, "-o", name], cwd=patched, check=True)

@@ -7,13 +7,13 @@ import subprocess
 
 import pytest
 
+import needs
 from rocm_perf_lab.isolate import Capture
 
 
 @pytest.fixture(scope="module")
 def reproducer(captured, features, rocm_perf_in, tmp_path_factory):
-    if shutil.which("c++") is None:
-        pytest.skip("no C++ compiler")
+    needs.program("c++")
     case: Capture = captured(features, "through_variables", 0, "variables", zstd_level=3)
     folder = tmp_path_factory.mktemp("export")
     done = rocm_perf_in(folder, "replay", "export", case.path, "-o", "case")

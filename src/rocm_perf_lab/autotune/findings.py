@@ -81,5 +81,3 @@ def _codes(values: list[object]) -> np.ndarray:
     """Positions among the sorted values that occur; text after numbers."""
     order = {value: at for at, value in enumerate(sorted(set(values), key=lambda value: (isinstance(value, str), value)))}
     return np.array([order[value] for value in values], float)
-
-

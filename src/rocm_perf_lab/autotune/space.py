@@ -54,9 +54,7 @@ class Space:
 
     def named(self, configuration: Configuration) -> dict[str, object]:
         """The values by name, without the fixed ones."""
-        return {
-            name: choices[at] for name, choices, at in zip(self.names, self.values, configuration, strict=True)
-        }
+        return {name: choices[at] for name, choices, at in zip(self.names, self.values, configuration, strict=True)}
 
     def position(self, values: Mapping[str, object]) -> Configuration:
         """The configuration of which named() gives `values`."""

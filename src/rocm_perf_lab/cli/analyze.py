@@ -76,8 +76,10 @@ class _Speedup(click.ParamType):
     "--what-if", "speedups", type=_Speedup(), multiple=True, metavar="REGEX=FACTOR",
     help="How long the GPU's span would be if the kernels that match were FACTOR times faster. Repeatable.",
 )  # fmt: skip
-@click.option("--thread-trace", type=click.Path(path_type=Path), metavar="DIR",
-              help="The folder with rocprofv3's thread trace of one of the kernels, from another run of the program.")  # fmt: skip
+@click.option(
+    "--thread-trace", type=click.Path(path_type=Path), metavar="DIR",
+    help="The folder with rocprofv3's thread trace of one of the kernels, from another run of the program.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",
               help="The run directory to write.  [default: ./<first trace>.rocm-perf]")  # fmt: skip

@@ -64,7 +64,9 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
 @click.option(
     "--poison", type=click.IntRange(0, 255), metavar="BYTE", help="Overwrite what the captured kernel changed with BYTE first."
 )
-@click.option("--overlay", type=click.Path(path_type=Path), metavar="FILE", help="Put other inputs over the captured memory first.")
+@click.option(
+    "--overlay", type=click.Path(path_type=Path), metavar="FILE", help="Put other inputs over the captured memory first."
+)
 @click.option(
     "--timeout", type=click.IntRange(min=1), default=600, show_default=True, metavar="SECONDS", help="For one dispatch."
 )

@@ -41,9 +41,7 @@ class RegressionLimits:
             except ValueError:
                 value = -1.0
             if name.strip() not in names or not 0 <= value < float("inf"):
-                raise UsageError(
-                    f"{part!r} is not a limit", f"write NAME=FRACTION with one of {', '.join(names)}"
-                )
+                raise UsageError(f"{part!r} is not a limit", f"write NAME=FRACTION with one of {', '.join(names)}")
             limits = replace(limits, **{name.strip(): value})
         return limits
 

@@ -99,8 +99,7 @@ class _Account:
             return None
         total = counters["SQ_WAVE_CYCLES"][0]
         cycles, waits, turns = (
-            (after - before) / total if total else 0.0
-            for before, after in (counters.get(name, (0, 0)) for name in _CYCLES)
+            (after - before) / total if total else 0.0 for before, after in (counters.get(name, (0, 0)) for name in _CYCLES)
         )
         return cls(cycles, waits, turns, cycles - waits - turns) if abs(cycles) >= _NOTICED else None
 

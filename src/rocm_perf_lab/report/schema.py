@@ -344,9 +344,7 @@ class HeadroomSection(Section):
     fraction: float | None = Field(description="of the kernel's time that it could lose: 1 - ceiling / time")
     kernel_speedup: float | None = Field(description="present time / ceiling")
     program_speedup: float | None = Field(description="of the GPU span, if the kernel reached its ceiling (Amdahl)")
-    priority: float | None = Field(
-        description="fraction x critical path fraction: what of the span is to be won at most"
-    )
+    priority: float | None = Field(description="fraction x critical path fraction: what of the span is to be won at most")
     assumption: str
 
 

@@ -18,7 +18,7 @@ def as_rocprofv3_writes_it(path: Path, *, counters: list[str], pmc: bool, hip: b
     execute = connection.execute
     extdata = '{"output_path":"","kernel_rename":false,"group_by_queue":false,"rocpd_output":true}'
     execute(f'UPDATE "{tables["info_process"]}" SET extdata = ?', (extdata,))
-    execute(f'UPDATE "{tables["event"]}" SET extdata = \'{{}}\'')
+    execute(f"UPDATE \"{tables['event']}\" SET extdata = '{{}}'")
     if pmc or not hip:
         execute(f'DELETE FROM "{tables["arg"]}"')
         execute(f'DELETE FROM "{tables["region"]}"')

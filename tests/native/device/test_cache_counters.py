@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sqlite3
 import subprocess
 from collections import Counter
@@ -17,10 +16,8 @@ XCDS, CUS = 8, 38
 
 
 @pytest.fixture(scope="module")
-def dispatches(native_dir, repository, tmp_path_factory, rocm_perf_in) -> dict[str, list[dict[str, float]]]:
+def dispatches(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) -> dict[str, list[dict[str, float]]]:
     """Kernel name -> counters of its dispatches in order; "in" and "out" -> the addresses of the buffers."""
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc")
     folder = tmp_path_factory.mktemp("caches")
     source = repository / "tests" / "programs" / "caches.hip"
     subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", folder / "caches", source], check=True, capture_output=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -53,9 +52,7 @@ def environment(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory):
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc: this test compiles a HIP program")
+def compiled(tmp_path_factory: pytest.TempPathFactory, hipcc: str):
     folder = tmp_path_factory.mktemp("hip")
 
     def build(name: str) -> Path:

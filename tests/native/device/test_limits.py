@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import shutil
 import sqlite3
 import subprocess
 
@@ -16,9 +15,7 @@ CLOCK = 2.1  # GHz; MI300X data sheet, as are the peaks below
 
 
 @pytest.fixture(scope="module")
-def program(native_dir, repository, tmp_path_factory):
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc")
+def program(native_dir, repository, tmp_path_factory, hipcc):
     built = tmp_path_factory.mktemp("limits") / "limits"
     source = repository / "tests" / "programs" / "limits.hip"
     subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", built, source], check=True, capture_output=True)
@@ -47,10 +44,10 @@ def profiled(program, folder, rocm_perf_in) -> dict[str, tuple[int, float]]:
 
 # Kernel, what it does in all, the device's peak of that in a cycle, and the least share of the peak that is plausible.
 PEAKS = [
-    ("peak_fma", CUS * 512 * 256 * 16 * 2, CUS * 128, 0.75),             # FP32 operations; packed ones would do twice as many
-    ("peak_mfma", CUS * 8 * 128 * 4 * 2 * 32 * 32 * 8, CUS * 2048, 0.75),          # FP16 operations: 1307 TFLOP/s
-    ("peak_lds", CUS * 16 * 256 * 64 * 16, CUS * 128, 0.7),              # bytes; 128 a cycle and CU
-    ("peak_stream_read", 256 << 20, 5300 / CLOCK, 0.6),                  # bytes; HBM 5300 GB/s
+    ("peak_fma", CUS * 512 * 256 * 16 * 2, CUS * 128, 0.75),  # FP32 operations; packed ones would do twice as many
+    ("peak_mfma", CUS * 8 * 128 * 4 * 2 * 32 * 32 * 8, CUS * 2048, 0.75),  # FP16 operations: 1307 TFLOP/s
+    ("peak_lds", CUS * 16 * 256 * 64 * 16, CUS * 128, 0.7),  # bytes; 128 a cycle and CU
+    ("peak_stream_read", 256 << 20, 5300 / CLOCK, 0.6),  # bytes; HBM 5300 GB/s
     ("peak_stream_copy", 2 * (256 << 20), 5300 / CLOCK, 0.6),
 ]
 
@@ -69,11 +66,11 @@ def test_a_limit_is_approached_and_not_passed(kernel, work, peak, least, run):
 
 # Family, its members in order, and by how much each step may at most and must at least multiply the time.
 CURVES = [
-    ("waves<{}>", (1, 2, 4, 8), 0.95, 1.15),             # resident together: the same latencies, once
-    ("in_flight<{}>", (1, 2, 4, 8, 16), 0.4, 0.75),      # each step halves what is waited for
-    ("strided<{}>", (1, 4, 8, 16, 32), 1.0, 2.5),        # each step doubles the lines, up to one a lane
-    ("ways<{}>", (1, 2, 4, 8), 1.7, 2.2),                # one after the other
-    ("banks<{}>", (1, 2, 4, 8, 16, 32), 1.0, 2.1),       # as many passes as lanes on a bank
+    ("waves<{}>", (1, 2, 4, 8), 0.95, 1.15),  # resident together: the same latencies, once
+    ("in_flight<{}>", (1, 2, 4, 8, 16), 0.4, 0.75),  # each step halves what is waited for
+    ("strided<{}>", (1, 4, 8, 16, 32), 1.0, 2.5),  # each step doubles the lines, up to one a lane
+    ("ways<{}>", (1, 2, 4, 8), 1.7, 2.2),  # one after the other
+    ("banks<{}>", (1, 2, 4, 8, 16, 32), 1.0, 2.1),  # as many passes as lanes on a bank
 ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -16,10 +15,8 @@ else:
 
 
 @pytest.fixture(scope="module")
-def durations(native_dir, repository, tmp_path_factory, rocm_perf_in) -> dict[str, int]:
+def durations(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) -> dict[str, int]:
     """Kernel name -> modelled ns of its last dispatch beyond the launch overhead, which is the same for all."""
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc")
     folder = tmp_path_factory.mktemp("ranking")
     program = folder / "ranking"
     source = repository / "tests" / "programs" / "ranking.hip"
@@ -37,11 +34,11 @@ def durations(native_dir, repository, tmp_path_factory, rocm_perf_in) -> dict[st
 
 # (better, worse, at least this many times faster). Where the factor follows from the work it is stated:
 RANKING = [
-    ("loads_unrolled", "loads_one_by_one", 3.0),        # eight loads share a latency
-    ("copy_contiguous", "copy_strided", 2.0),           # a line for each float instead of for 32
-    ("branch_uniform", "branch_divergent", 1.5),        # both sides, one after the other
-    ("products_matrix", "products_vector", 4.0),        # 2048 against 256 operations a cycle and CU
-    ("lds_conflict_free", "lds_conflicts", 2.0),        # 64 passes instead of 2
+    ("loads_unrolled", "loads_one_by_one", 3.0),  # eight loads share a latency
+    ("copy_contiguous", "copy_strided", 2.0),  # a line for each float instead of for 32
+    ("branch_uniform", "branch_divergent", 1.5),  # both sides, one after the other
+    ("products_matrix", "products_vector", 4.0),  # 2048 against 256 operations a cycle and CU
+    ("lds_conflict_free", "lds_conflicts", 2.0),  # 64 passes instead of 2
 ]
 
 

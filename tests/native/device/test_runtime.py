@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -37,9 +36,7 @@ def scenarios(native_dir: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def ends_badly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc: this test compiles a HIP program")
+def ends_badly(tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> Path:
     program = tmp_path_factory.mktemp("hip") / "ends_badly"
     source = PROGRAMS / "ends_badly.hip"
     subprocess.run(["hipcc", "--offload-arch=gfx942", "-O3", "-o", program, source], check=True, capture_output=True)

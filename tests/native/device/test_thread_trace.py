@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import shutil
 import subprocess
 from collections import Counter
 from dataclasses import dataclass
@@ -42,10 +41,8 @@ class Run:
 
 
 @pytest.fixture(scope="module")
-def traced(native_dir, repository, tmp_path_factory, rocm_perf_in):
+def traced(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc):
     """traced("softmax_naive") is the Run of that kernel, compiled with -g."""
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc: this test compiles HIP programs")
     folder = tmp_path_factory.mktemp("traced")
     runs: dict[str, Run] = {}
 

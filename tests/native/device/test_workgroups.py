@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -12,9 +11,7 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def compiled(repository: Path, native_dir: Path, tmp_path_factory: pytest.TempPathFactory):
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc: this test compiles a HIP program")
+def compiled(repository: Path, native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: str):
     folder = tmp_path_factory.mktemp("workgroups")
 
     def build(level: str = "-O3") -> Path:

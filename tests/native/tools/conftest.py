@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import subprocess
 import time
@@ -24,10 +23,8 @@ def writer(native_dir: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def device(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> devices.Device:
+def device(native_dir: Path, tmp_path_factory: pytest.TempPathFactory, hipcc: str) -> devices.Device:
     """The GPU, or the software device where there is none."""
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc: these tests compile HIP programs")
     return devices.select(devices.AUTO, tmp_path_factory.mktemp("device"))
 
 
@@ -66,7 +63,9 @@ def traced(device: devices.Device, native_dir: Path) -> Callable[..., Run]:
     """
     library = native_dir / "lib" / "librocmperf_tracer.so"
 
-    def run(database: Path, *command: object, preload: bool = True, seconds: float = 60, kill_after: float | None = None) -> Run:
+    def run(
+        database: Path, *command: object, preload: bool = True, seconds: float = 60, kill_after: float | None = None
+    ) -> Run:
         environment = device.environment(os.environ, (library,)) | {"ROCM_PERF_TRACE": str(database)}
         if preload:
             environment["LD_PRELOAD"] = str(library)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from disassembly import llvm_tool
 from rocm_perf_lab.rocpd.reader import read_trace
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -95,9 +95,7 @@ def test_our_own_reader_reads_it(kernels):
 
 def notes_of(source: Path, target: str, folder: Path) -> dict[str, dict[str, int]]:
     """The integer metadata of each kernel in a code object, by descriptor name, as llvm-readelf prints it."""
-    readelf = shutil.which("llvm-readelf") or shutil.which("llvm-readelf", path=_llvm_folder())
-    if readelf is None:
-        pytest.skip("no llvm-readelf")
+    readelf = llvm_tool("llvm-readelf")
     code_object = folder / "kernels.hsaco"
     command = ["hipcc", f"--offload-arch={target}", "-O3", "--offload-device-only", "--no-gpu-bundle-output"]
     subprocess.run([*command, "-o", code_object, source], check=True, capture_output=True)
@@ -107,11 +105,6 @@ def notes_of(source: Path, target: str, folder: Path) -> dict[str, dict[str, int
         fields = dict(re.findall(r"(?m)^(?: {4})?\.(\w+):\s+(\d+)$", block))
         kernels[re.search(r"\.symbol:\s+(\S+)", block)[1]] = {name: int(value) for name, value in fields.items()}
     return kernels
-
-
-def _llvm_folder() -> str:
-    clang = subprocess.run(["hipcc", "--print-prog-name=clang"], capture_output=True, text=True).stdout.strip()
-    return str(Path(clang).resolve().parent)
 
 
 def align(value: int, granule: int) -> int:
@@ -194,9 +187,11 @@ def test_order_is_that_of_queues_events_and_waits(traced, compile_hip, tmp_path)
     assert ancestors(run) == {
         10: set(), 20: {10}, 30: set(), 40: {10, 20}, 50: {10, 20, 30}, 60: {10, 20, 30, 40, 50},
     }  # fmt: skip
-    kinds = dict(run.query("""SELECT k.grid_size_x, group_concat(DISTINCT json_extract(edge.value, '$[1]'))
+    kinds = dict(
+        run.query("""SELECT k.grid_size_x, group_concat(DISTINCT json_extract(edge.value, '$[1]'))
                               FROM rocpd_kernel_dispatch k JOIN rocpd_event e ON e.id = k.event_id,
-                              json_each(e.extdata, '$.depends_on') edge GROUP BY 1"""))
+                              json_each(e.extdata, '$.depends_on') edge GROUP BY 1""")
+    )
     assert kinds[20] == kinds[40] == "queue"
     assert set(kinds[50].split(",")) == {"queue", "signal"}
 

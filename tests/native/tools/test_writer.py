@@ -185,7 +185,7 @@ def test_dependencies_are_the_transitive_reduction_of_every_reason_to_wait(progr
 
 
 def test_any_text_survives(writer, tmp_path):
-    name, command = "it's; DROP TABLE rocpd_string; -- \"quoted\" ☃.kd", "./app 'a' \"b\" \\ ; é"
+    name, command = 'it\'s; DROP TABLE rocpd_string; -- "quoted" ☃.kd', "./app 'a' \"b\" \\ ; é"
     spool = Spool().prologue(kernel=name, command=command)
     spool.dispatch(1, 1, 42, True, 0)
     spool.end(DISPATCH_END, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, batch
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 COMMAND = ["hipcc", "-O3", "-nogpuinc", "-nogpulib", "--offload-arch=gfx942", "-DKERNEL=__attribute__((global))"]
 # Each iteration writes down its index: the trace is what must stay the same.
 SOURCE = """\

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -28,9 +27,7 @@ OPTIONS = GateOptions(equivalence=EquivalenceOptions(level="program", device="gf
 
 
 @pytest.fixture(scope="module")
-def program(native_dir, tmp_path_factory):
-    if shutil.which("hipcc") is None:
-        pytest.skip("no hipcc")
+def program(native_dir, tmp_path_factory, hipcc):
     folder = tmp_path_factory.mktemp("gains")
     subprocess.run([*COMMAND, PROGRAM, "-o", folder / "gains"], check=True)
     return folder / "gains"

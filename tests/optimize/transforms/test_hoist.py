@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from loop_kernels import PARAMETERS, Writer
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, hoist
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 
 # Statements of a loop's body over i, with the loads that are to be hoisted from it; `far` is a place that faults while n < 5.
 STAYS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from rocm_perf_lab.gate.promises import Promises
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, launch_bounds
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 HEAD = """\
 #define __global__ __attribute__((global))
 struct dim3 { unsigned x, y, z; constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {} };

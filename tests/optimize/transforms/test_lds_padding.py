@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 
 import pytest
 
@@ -12,7 +11,7 @@ from loop_kernels import PARAMETERS, Writer
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, lds_padding
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 
 # words of the reason -> (declaration, use) with {a} the array; None is no multidimensional array, which has no answer
 REFUSED = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, unroll
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 COMMAND = ["hipcc", "-O3", "-nogpuinc", "-nogpulib", "--offload-arch=gfx942"]
 SOURCE = """\
 #define __global__ __attribute__((global))

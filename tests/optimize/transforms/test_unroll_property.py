@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from loop_kernels import generate
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, unroll
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 FACTORS = (2, 3, 4, 8)  # all loops of a program take the same
 
 
@@ -54,7 +53,18 @@ def test_a_change_of_fused_operations_is_rejected(tmp_path, native_dir, rocm_per
     """Kernel k5 of seed 3 is one whose unrolled form fuses other products with hipcc's default contraction."""
     (tmp_path / "program.hip").write_text(generate(3, 6).text)
     options = ["--device", "gfx942", "--build", "hipcc -O2 -nogpuinc SOURCE -o BINARY", "--kernel", r"^k5\(", "--factors", "8"]
-    words = ["optimize", *options, "--transforms", "unroll", "--max-iters", "1", "--auto-approve", "--json", "program.hip", "./program"]
+    words = [
+        "optimize",
+        *options,
+        "--transforms",
+        "unroll",
+        "--max-iters",
+        "1",
+        "--auto-approve",
+        "--json",
+        "program.hip",
+        "./program",
+    ]
     outcome = json.loads(rocm_perf_in(tmp_path, *words).stdout)
     rejections = [step for one in outcome["proposals"] for step in one["verdict"]["steps"] if step["outcome"] == "rejected"]
     assert not outcome["accepted"] and [step["step"] for step in rejections] == ["equivalence"], rejections

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from loop_kernels import PARAMETERS, Writer
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, vector
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 
 # What stands between two neighbours' loads and keeps them apart, with another start for the index behind it.
 APART = ["at += 4;", "if (f == 1234.5f) return;", "{ int* place = &at; *place ^= 1; }", "moved(at);"]

@@ -10,14 +10,15 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import needs
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[3]
 if str(HERE) not in sys.path:
     sys.path.insert(0, str(HERE))
-
-np = pytest.importorskip("numpy")
 
 from wave import Batch, scalar64  # noqa: E402
 
@@ -28,18 +29,12 @@ from pseudocode import Library  # noqa: E402
 @pytest.fixture(scope="session")
 def probe() -> Path:
     folder = Path(os.environ.get("ROCM_PERF_LAB_NATIVE_DIR") or REPOSITORY / "build")
-    path = folder / "bin" / "rpd_isa_probe"
-    if not path.exists():
-        pytest.skip(f"{path} is not built")
-    return path
+    return needs.built(folder / "bin" / "rpd_isa_probe")
 
 
 @pytest.fixture(scope="session")
 def assembler() -> Assembler:
-    clang = find_clang()
-    if clang is None:
-        pytest.skip("no clang that assembles for gfx942")
-    return Assembler(clang)
+    return Assembler(find_clang() or needs.lacking("no clang that assembles for gfx942"))
 
 
 @pytest.fixture

@@ -1,0 +1,39 @@
+"""What tests need of the machine, in one place: without it a test skips, or fails where `./dev test` has prepared it all."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+from pathlib import Path
+from types import ModuleType
+from typing import NoReturn
+
+import pytest
+
+ALL_IS_THERE = "ROCM_PERF_TESTS_NEED_ALL"  # set by ./dev test, so that what it lost does not pass for a skip
+
+
+def lacking(what: str) -> NoReturn:
+    """End the test, or the module that is being collected."""
+    if os.environ.get(ALL_IS_THERE):
+        pytest.fail(f"{what}, although ./dev test prepares it")
+    pytest.skip(what, allow_module_level=True)
+
+
+def program(*names: str) -> str:
+    """The path of the first of these programs that there is."""
+    return next(filter(None, map(shutil.which, names))) if any(map(shutil.which, names)) else lacking(f"no {names[0]}")
+
+
+def built(path: Path) -> Path:
+    """`path`, which the native build makes."""
+    return path if path.exists() else lacking(f"{path} is not built")
+
+
+def module(name: str) -> ModuleType:
+    """The Python package, of those in the extra `dev`."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        lacking(f"no Python package {name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -135,7 +136,10 @@ def test_options_in_command_lines_exist(page: Path):
     """In `rocm-perf profile --json ./app --its-own` the words up to the program are ours."""
     for line in code(page.read_text("utf-8")):
         for words in re.findall(r"\brocm-perf ([^\n]+)", line):
-            first, *rest = words.split()
+            try:
+                first, *rest = shlex.split(words)  # the words of a quoted command are not ours
+            except ValueError:  # the line is continued, or a sentence with an apostrophe
+                first, *rest = words.split()
             name = name_of([first, *rest])
             ours = itertools.takewhile(lambda word: not word.startswith(("./", "PROGRAM", ">")), rest if name else [first])
             for word in ours:

@@ -1,4 +1,4 @@
-"""Step 5: the whole program, built with the candidate, ends as before, prints what it printed, and regresses in nothing.
+"""Step 6: the whole program, built with the candidate, ends as before, prints what it printed, and regresses in nothing.
 
 Both programs run at the same path with the same words, so that a program which prints its own name prints the same one.
 """

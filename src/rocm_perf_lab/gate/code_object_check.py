@@ -1,4 +1,4 @@
-"""Step 2: the candidate's code object can stand in for the baseline's: same arguments and contract, resources in limits."""
+"""Step 3: the candidate's code object can stand in for the baseline's: same arguments and contract, resources in limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 3: on captured and on other inputs, the candidate leaves the memory that the baseline leaves, byte for byte."""
+"""Step 4: on captured and on other inputs, the candidate leaves the memory that the baseline leaves, byte for byte."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rocm_perf_lab.replay import Case, CaseOutcome, ReplayResult, replay, replay
 from .buffers import Buffer, arguments_of
 from .outputs import Outputs, difference
 from .perturbation import perturbations
-from .verdict import Outcome, StepVerdict, passed, rejected
+from .verdict import StepVerdict, passed, rejected, skipped
 
 STEP = "equivalence"
 POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
@@ -85,7 +85,7 @@ class Equivalence:
         options = self._options
         evidence: dict = {"level": options.level, "seed": options.seed, "ulps": options.ulps, "captures": []}
         if options.level == "program":
-            return StepVerdict(STEP, Outcome.SKIPPED, "not replayed, as asked for: the program's output decides", evidence)
+            return skipped(STEP, "not replayed, as asked for: the program's output decides", **evidence)
         for index in range(len(self._captures)):
             reference = self._reference(index)
             found: dict[str, str] = {}

@@ -23,7 +23,7 @@ from .equivalence import Equivalence, EquivalenceOptions
 from .measurement import MeasurementOptions, check_measurement
 from .promises import NONE, Promises, broken_in_capture
 from .source_check import check_source
-from .verdict import Outcome, StepVerdict, Verdict, rejected
+from .verdict import Outcome, StepVerdict, Verdict, passed, rejected, skipped
 
 BUILD = "build"
 STEPS = (source_check.STEP, BUILD, code_object_check.STEP, equivalence.STEP, measurement.STEP, application.STEP)
@@ -91,7 +91,7 @@ class Judge:
             steps: list[StepVerdict] = []
             for name, step in zip(STEPS, self._steps(candidate, image, promises), strict=True):
                 if any(verdict.outcome is Outcome.REJECTED for verdict in steps):
-                    steps.append(StepVerdict(name, Outcome.SKIPPED, "an earlier step rejected the candidate"))
+                    steps.append(skipped(name))
                 else:
                     steps.append(step())
         return Verdict(tuple(steps))
@@ -126,7 +126,7 @@ class Judge:
             image.write_bytes(self._build(candidate))
         except RocmPerfError as error:
             return rejected(BUILD, error.what)
-        return StepVerdict(BUILD, Outcome.PASSED, "it compiles within the limits")
+        return passed(BUILD, "it compiles within the limits")
 
     def _code_object(self, image: Path, promises: Promises) -> StepVerdict:
         try:
@@ -150,7 +150,7 @@ class Judge:
     def _measured(self, image: Path) -> StepVerdict:
         options = self._options
         if not options.measured:
-            return StepVerdict(measurement.STEP, Outcome.SKIPPED, "not asked for")
+            return skipped(measurement.STEP, "not asked for")
         replayed = options.equivalence.level != "program"
         changed = [
             self._equivalence.outputs_of(i).changed_bytes if replayed and (i == 0 or options.equivalence.level == "full") else 0
@@ -160,7 +160,7 @@ class Judge:
 
     def _application(self, candidate: HipSource) -> StepVerdict:
         if self._whole_program is None:
-            return StepVerdict(application.STEP, Outcome.SKIPPED, "not asked for")
+            return skipped(application.STEP, "not asked for")
         try:
             return self._whole_program(candidate)
         except SourceError as error:

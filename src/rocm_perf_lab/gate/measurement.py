@@ -1,4 +1,4 @@
-"""Step 4: the candidate is faster, surely, on every capture together, and not faster than it can be."""
+"""Step 5: the candidate is faster, surely, on every capture together, and not faster than it can be."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 
 from rocm_perf_lab.errors import UsageError
 
+from .application import ApplicationOptions
 from .code_object_check import ResourceLimits
 
 
@@ -17,11 +18,11 @@ class RegressionLimits:
     dram: growth of bytes beyond L2, where the program is no faster.
     """
 
-    runtime: float = 0.05
-    vgpr: float = 0.20
-    occupancy: float = 0.15
-    lds: float = 0.30
-    dram: float = 0.10
+    runtime: float = ApplicationOptions.runtime
+    vgpr: float = ResourceLimits.vgprs
+    occupancy: float = ResourceLimits.occupancy
+    lds: float = ResourceLimits.lds
+    dram: float = ApplicationOptions.dram_bytes
 
     @property
     def resources(self) -> ResourceLimits:

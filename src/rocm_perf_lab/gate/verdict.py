@@ -46,5 +46,9 @@ def passed(step: str, reason: str, **evidence: Any) -> StepVerdict:
     return StepVerdict(step, Outcome.PASSED, reason, evidence)
 
 
+def skipped(step: str, reason: str = "an earlier step rejected the candidate", **evidence: Any) -> StepVerdict:
+    return StepVerdict(step, Outcome.SKIPPED, reason, evidence)
+
+
 def rejected(step: str, reason: str, **evidence: Any) -> StepVerdict:
     return StepVerdict(step, Outcome.REJECTED, reason, evidence)

@@ -10,19 +10,18 @@ from rocm_perf_lab.hip_source import Edit, HipSource, apply_edits
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.outcome import Judged
 from rocm_perf_lab.optimize.run import Run
-from rocm_perf_lab.optimize.session import CANNOT_JUDGE
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.transforms import Proposal
-from rocm_perf_lab.optimize.workbench import Gate
+from rocm_perf_lab.optimize.workbench import CANNOT_JUDGE, Gate
 
 from .answer import Unusable, code_of
 from .ask import Asker, Reply
 from .contract import SYSTEM
 from .feedback import feedback, figures_of, rejection
 from .providers import Message
+from .remembered import RememberedBench
 from .splice import contract_breach, splice
-from .workbench import RememberedBench
 
 MOST_REPAIRS = 2
 

@@ -11,16 +11,16 @@ from rocm_perf_lab.hip_source import HipSource, apply_edits
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.outcome import Judged
 from rocm_perf_lab.optimize.run import Run
-from rocm_perf_lab.optimize.session import CANNOT_JUDGE, in_words
 from rocm_perf_lab.optimize.targets import Target
-from rocm_perf_lab.optimize.workbench import Survey
+from rocm_perf_lab.optimize.workbench import CANNOT_JUDGE, Survey
 
 from .ask import Asker, UnsentError
 from .budget import Budget
 from .candidate import Attempt, CandidateChain
 from .course import Course, Stop
 from .outcome import ModelOutcome
-from .workbench import RememberedBench, SharedGate
+from .remembered import RememberedBench
+from .shared_gate import SharedGate
 
 
 @dataclass(frozen=True)
@@ -149,5 +149,5 @@ class ModelLoop:
 
 def _in_words(attempt: Attempt) -> str:
     if attempt.judged is not None:
-        return in_words(attempt.judged)
+        return attempt.judged.in_words
     return f"not used ({attempt.step}: {attempt.reason})"

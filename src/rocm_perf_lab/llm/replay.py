@@ -26,8 +26,8 @@ from .loop import LoopOptions, ModelLoop
 from .memory import Memory
 from .outcome import ModelOutcome
 from .redact import Redactor
+from .remembered import RememberedBench
 from .request import COMMAND
-from .workbench import RememberedBench
 
 _TOLD = ("verdict", "answer", "failure", "unsent")  # with all that a memory holds: what the world said
 _DECIDED = ("proposal", "attempt", "accepted", "left alone", "stop", "end")

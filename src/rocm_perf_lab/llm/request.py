@@ -23,7 +23,8 @@ from .memory import Memory
 from .outcome import ModelOutcome
 from .providers import Provider
 from .redact import Redactor
-from .workbench import HipModelWorkbench, ModelWorkbench, RememberedBench
+from .remembered import RememberedBench
+from .workbench import HipModelWorkbench, ModelWorkbench
 
 COMMAND = "llm-optimize"
 

@@ -12,16 +12,17 @@ from typing import Any
 from rocm_perf_lab.errors import MissingInputError, SourceError
 from rocm_perf_lab.gate import source_check
 from rocm_perf_lab.gate.judge import STEPS
-from rocm_perf_lab.gate.verdict import Outcome, StepVerdict, Verdict, rejected
+from rocm_perf_lab.gate.verdict import Outcome, StepVerdict, Verdict, rejected, skipped
 from rocm_perf_lab.hip_source import HipSource, read
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.hip_source.fingerprint import compare
 
 from . import run_folder
+from .hip_workbench import HipWorkbench
 from .journal import Journal
 from .source_file import digest
 from .subject import Subject, find_subject
-from .workbench import BenchOptions, HipWorkbench
+from .workbench import BenchOptions
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,7 @@ def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Ca
         baseline, candidate = (read(subject.source, command, subject.build.folder, text) for text in texts)
         kernel, step = _by_source(baseline, candidate)
         if step.outcome is Outcome.REJECTED:  # needs no run of the program to be known
-            skipped = (StepVerdict(name, Outcome.SKIPPED, "an earlier step rejected the candidate") for name in STEPS[1:])
-            return about | Verdict((step, *skipped)).document(), kernel
+            return about | Verdict((step, *map(skipped, STEPS[1:]))).document(), kernel
         # A pattern also keeps the kernel from being left alone because it could gain little.
         pattern = request.bench.pattern or rf"\b{re.escape(kernel)}\b"
         options = replace(request.bench, pattern=pattern)

@@ -40,6 +40,11 @@ class Judged:
         return next((f"{step['step']}: {step['reason']}" for step in steps if step["outcome"] == "rejected"), "")
 
     @property
+    def in_words(self) -> str:
+        """Of one that was judged."""
+        return f"accepted, {1 - self.ratio:.1%} of the kernel's time saved" if self.accepted else f"rejected ({self.rejection})"
+
+    @property
     def ratio(self) -> float:
         """candidate / baseline of the kernel's time, as the gate measured it."""
         return self.step("measurement")["evidence"]["ratio"]

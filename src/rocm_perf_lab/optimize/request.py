@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import run_folder
+from .hip_workbench import HipWorkbench
 from .journal import Journal
 from .outcome import Outcome
 from .run import Approve
 from .session import COMMAND, LoopOptions, Session
 from .subject import Subject, find_subject
-from .workbench import BenchOptions, HipWorkbench
+from .workbench import BenchOptions
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.errors import CaptureError, NoCaptureError, PlacementError, ReplayFailedError
 from rocm_perf_lab.hip_source import HipSource, apply_edits
 
 from .journal import Journal
@@ -17,12 +16,10 @@ from .ranking import ranked
 from .run import Approve, Run
 from .targets import Target
 from .transforms import BY_NAME, DEFAULT, Proposal, Refusal
-from .workbench import Survey, Workbench
+from .workbench import CANNOT_JUDGE, Survey, Workbench
 
 COMMAND = "optimize"
 _MOST_KERNELS = 3  # tried in one iteration
-CANNOT_JUDGE = (NoCaptureError, CaptureError, PlacementError, ReplayFailedError)
-"""Errors of the baseline's captures and replays: the kernel is left alone, the run goes on."""
 
 
 @dataclass(frozen=True)
@@ -111,14 +108,8 @@ class Session:
                     judged.append(self._run.judged(source, target, proposal, gate))
                 except CANNOT_JUDGE as error:
                     return judged, f"it cannot be judged: {error.what}"
-                self._note(f"  {proposal.description}: {in_words(judged[-1])}")
+                self._note(f"  {proposal.description}: {judged[-1].in_words}")
         return judged, ""
-
-
-def in_words(judged: Judged) -> str:
-    if judged.accepted:
-        return f"accepted, {1 - judged.ratio:.1%} of the kernel's time saved"
-    return f"rejected ({judged.rejection})"
 
 
 def _why_nothing(judged: Sequence[Judged], refusals: Sequence[Refusal], dry_run: bool) -> str:

@@ -10,10 +10,11 @@ from pathlib import Path
 from rocm_perf_lab.errors import MissingInputError, SourceError, TraceError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize import run_folder
+from rocm_perf_lab.optimize.hip_workbench import HipWorkbench
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.subject import Subject, find_subject
 from rocm_perf_lab.optimize.targets import Target, targets_of
-from rocm_perf_lab.optimize.workbench import BenchOptions, HipWorkbench
+from rocm_perf_lab.optimize.workbench import BenchOptions
 from rocm_perf_lab.report.documents import Reports
 
 from .context import Context, build_context

@@ -1,0 +1,39 @@
+"""One gate for several threads."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.optimize.workbench import Gate
+
+
+class SharedGate:
+    """A gate for several threads, which the first one opens. alone: only one at a time is let in.
+
+    Measurements on a GPU must not meet; the software device's times are the same however busy the machine is.
+    """
+
+    def __init__(self, opened: Callable[[], AbstractContextManager[Gate]], alone: bool):
+        self._opened, self._alone = opened, alone
+        self._stack, self._lock = contextlib.ExitStack(), threading.Lock()
+        self._gate: Gate | None = None
+
+    def __enter__(self) -> SharedGate:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def judge(self, candidate: HipSource, promises: Promises = NONE) -> dict[str, Any]:
+        with self._lock:
+            if self._gate is None:
+                self._gate = self._stack.enter_context(self._opened())
+            if self._alone:
+                return self._gate.judge(candidate, promises)
+        return self._gate.judge(candidate, promises)

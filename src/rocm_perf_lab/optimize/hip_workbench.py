@@ -1,0 +1,208 @@
+"""The real workbench: builds with the user's compiler, profiles on a device, captures, and has the gate judge."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.verdict import Verdict
+from rocm_perf_lab.hip_source import HipSource, read
+
+from . import compile as builds
+from . import confined
+from .confined import Ended, Limits
+from .source_file import digest
+from .subject import Subject
+from .targets import Target, spread_dispatches, targets_of
+from .workbench import BenchOptions, Log, Survey
+
+_CAPTURES = "captures-"
+_LOG_BYTES = 4000  # of a compiler's output that the journal keeps
+_SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # of ECMAScript's regular expressions, which the isolate library uses
+
+
+class HipWorkbench:
+    """folder: the run directory, for programs, profiles and the gate's runs."""
+
+    def __init__(self, subject: Subject, folder: Path, options: BenchOptions, log: Log, note: Callable[[str], None]):
+        self._subject, self._folder, self._options, self._log, self._note = subject, folder, options, log, note
+        self._limits = Limits()
+        self._profiles = 0
+        self._application = None
+        self._compared: bytes | None = None  # the source whose program candidates' programs are held against
+        self._programs: dict[bytes, Path] = {}
+        self._building = threading.Lock()
+        with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
+            self._target = devices.select(options.device, Path(scratch)).target
+
+    def read(self, text: bytes) -> HipSource:
+        build, source = self._subject.build, self._subject.source
+        return read(source, build.filled(source.resolve(), Path(self._subject.name)), build.folder, text)
+
+    def survey(self, source: HipSource) -> Survey:
+        """Build and profile. Errors: those of building and of collect.session.profile()."""
+        from rocm_perf_lab.collect.session import Request, profile
+
+        self._profiles += 1
+        self._note(f"building {source.path}" if self._profiles == 1 else "profiling what was accepted")
+        self._check_that_builds_repeat(source)
+        request = Request(
+            [str(self._program(source)), *self._subject.arguments],
+            runs=1,
+            device=self._options.device,
+            destination=self._folder / f"profile-{self._profiles}",
+            timeout=self._options.timeout,
+        )
+        documents, _ = profile(request, subprocess.DEVNULL, self._note)
+        targets, left = targets_of(documents, source, self._options.pattern, self._options.min_improvement)
+        found = documents.profile
+        return Survey(
+            found.runtime_ms,
+            found.timing,
+            found.timing_parameters,
+            found.gpu.product,
+            targets,
+            left,
+            documents,
+            documents.dag.dominant_symbol,
+            documents.dag.fraction,
+        )
+
+    @contextlib.contextmanager
+    def gate(self, source: HipSource, target: Target):
+        """Captures of some of the kernel's dispatches, and the judge of candidates on them.
+
+        Errors: those of isolate.capture(), of the Judge and of the baseline's own runs.
+        """
+        from rocm_perf_lab.gate.equivalence import EquivalenceOptions
+        from rocm_perf_lab.gate.judge import GateOptions, Judge
+        from rocm_perf_lab.gate.measurement import MeasurementOptions
+
+        options, program = self._options, self._program(source)
+        self._hold_against(source, program)
+        gate = GateOptions(
+            resources=options.limits.resources,
+            equivalence=EquivalenceOptions(level=options.equivalence, ulps=options.ulps, device=options.device),
+            measurement=MeasurementOptions(min_improvement=options.min_improvement, device=options.device),
+        )
+        self._log(
+            "gate",
+            kernel=target.demangled,
+            level=gate.equivalence.level,
+            seed=gate.equivalence.seed,
+            race_seeds=list(gate.equivalence.race_seeds),
+            measurement_seed=gate.measurement.seed,
+            max_regression=options.limits.document(),
+        )
+        with contextlib.ExitStack() as stack:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_CAPTURES, dir=self._folder)))
+            judges = []
+            for one in (target, *target.siblings):
+                captures = self._captures(program, one, folder / str(len(judges)))
+                # Of other instantiations only the results count: whether they gain is seen in the program's time.
+                this, last = (replace(gate, measured=False), None) if judges else (gate, self._whole_program)
+                judges.append(stack.enter_context(Judge(source, one.kernel, captures, self._code_object, this, last)))
+            yield _AllInstances(judges, target)
+
+    def _hold_against(self, source: HipSource, program: Path) -> None:
+        """Whole candidates are compared with this one: the original, later what was accepted last."""
+        from rocm_perf_lab.gate.application import Application, ApplicationOptions
+
+        options = self._options
+        if self._application is None:
+            self._note("running the unchanged program twice" if self._profiles < 2 else "running what was accepted twice")
+            within = functools.partial(confined.within, limits=confined.GPU_PROGRAM)
+            limits = ApplicationOptions(
+                runtime=options.limits.runtime,
+                dram_bytes=options.limits.dram,
+                check=options.check,
+                timeout=options.timeout,
+                device=options.device,
+                within=within,
+            )
+            self._application = Application(program, self._subject.arguments, self._folder / "application", limits)
+        elif source.text != self._compared:
+            self._application.take_as_baseline(program)
+        else:
+            return
+        self._compared = source.text
+        self._log(
+            "application baseline",
+            source=digest(source.text),
+            runtimes_ms=self._application.runtimes_ms,
+            stdout_repeats=self._application.reproducible,
+        )
+
+    def _captures(self, program: Path, target: Target, folder: Path) -> list:
+        from rocm_perf_lab.isolate import capture
+
+        pattern = f"^{_SPECIAL.sub(lambda found: chr(92) + found[0], target.demangled)}$"
+        numbers = spread_dispatches(target.dispatches, 1 if self._options.equivalence == "sampled" else 3)
+        self._note(f"capturing {len(numbers)} of {target.dispatches} dispatches of {target.kernel}")
+        captures = []
+        for number in numbers:
+            place = folder / str(number)
+            place.mkdir(parents=True)
+            command = [str(program), *self._subject.arguments]
+            made = capture(command, pattern, number, place, device=self._options.device, timeout=self._options.timeout)
+            self._log("capture", kernel=target.demangled, dispatch=number, gpu_time_ns=made.gpu_time_ns)
+            captures.append(made)
+        return captures
+
+    def _whole_program(self, candidate: HipSource):
+        return self._application.check(self._program(candidate))
+
+    def _program(self, source: HipSource) -> Path:
+        """The whole program; each source's is built once."""
+        with self._building:
+            if source.text not in self._programs:
+                path = self._folder / "programs" / str(len(self._programs)) / self._subject.name
+                builds.program(source, self._subject.build, path, self._target, self._limits, self._built)
+                self._programs[source.text] = path
+            return self._programs[source.text]
+
+    def _code_object(self, source: HipSource) -> bytes:
+        return builds.code_object(source, self._target, self._limits, self._built)
+
+    def _check_that_builds_repeat(self, source: HipSource) -> None:
+        same = self._code_object(source) == self._code_object(source)
+        self._log("build repeats", same=same)
+        if not same:
+            self._note("building twice gives two different code objects: the compiler is not deterministic here")
+
+    def _built(self, command: Sequence[str], ended: Ended) -> None:
+        log = ended.stderr.decode(errors="replace")[-_LOG_BYTES:]
+        self._log("build", command=list(command), status=ended.status, seconds=round(ended.seconds, 3), log=log)
+
+    def clear(self) -> None:
+        """Remove programs, the gate's runs, and captures that a kill left; profiles stay."""
+        for path in (self._folder / "programs", self._folder / "application", *self._folder.glob(f"{_CAPTURES}*")):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+class _AllInstances:
+    """The gate for a kernel and its siblings: the target's verdict, or that of the first sibling that is no longer the same."""
+
+    def __init__(self, judges: Sequence[Any], target: Target):
+        self._judges, self._target = judges, target
+
+    def judge(self, candidate: HipSource, promises: Promises = NONE) -> dict[str, Any]:
+        verdict = self._judges[0].judge(candidate, promises)
+        for judge, sibling in zip(self._judges[1:] if verdict.accepted else (), self._target.siblings, strict=False):
+            other = judge.judge(candidate, promises)
+            if rejection := other.rejection:
+                return Verdict(
+                    (*verdict.steps, replace(rejection, reason=f"of {sibling.demangled}: {rejection.reason}"))
+                ).document()
+        return verdict.document()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+
+from rocm_perf_lab.hip_source import Edit, HipSource, apply_edits
 
 # With hipcc's default, contraction across statements, the compiler chooses anew after a change which product to fuse: the
 # gate, not the transformation, finds those that differ (test_a_change_of_fused_operations_is_rejected).
@@ -17,8 +20,14 @@ def results(folder: Path, name: str, text: bytes, rocm_perf_in) -> list[str]:
     return rocm_perf_in(folder, "run", "--device", "gfx942", f"./{name}").stdout.splitlines()
 
 
-def same_results(folder: Path, before: bytes, after: bytes, kernels: int, rocm_perf_in) -> None:
-    """Each kernel prints three lines, none like another: an input or a kernel without effect would show nothing."""
-    expected = results(folder, "baseline", before, rocm_perf_in)
+def same_results(folder: Path, source: HipSource, edits: Sequence[Edit], kernels: int, rocm_perf_in) -> bytes:
+    """Each kernel prints three lines, none like another: an input or a kernel without effect would show nothing.
+
+    Returns the changed source.
+    """
+    changed = apply_edits(source.text, edits)
+    assert changed != source.text
+    expected = results(folder, "baseline", source.text, rocm_perf_in)
     assert len(expected) == 3 * kernels and len(set(expected)) == len(expected)
-    assert results(folder, "candidate", after, rocm_perf_in) == expected
+    assert results(folder, "candidate", changed, rocm_perf_in) == expected
+    return changed

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+Expected = TypeVar("Expected")
 PARAMETERS = "const float* in, const int* index, float* out, int* count, int n, int m"
 _MASK = 255  # buffers hold 256 numbers
 _HEAD = """\
@@ -63,7 +66,18 @@ def generate(seed: int, kernels: int) -> Program:
     for number in range(kernels):
         writer.kernel(f"k{number}")
     writer.main(kernels)
-    return Program("\n".join(writer.lines) + "\n", writer.kernels)
+    return Program(writer.text, writer.kernels)
+
+
+def written(
+    seed: int, kernels: int, kernel: Callable[[Writer, str], Expected], *head: str
+) -> tuple[bytes, dict[str, Expected]]:
+    """A program of so many kernels, each of which `kernel` writes, and by name what that says of each. head: lines above."""
+    writer = Writer(random.Random(seed))
+    writer.lines += head
+    expected = {name: kernel(writer, name) for name in (f"k{number}" for number in range(kernels))}
+    writer.main(kernels)
+    return writer.text.encode(), expected
 
 
 class Writer:
@@ -73,6 +87,10 @@ class Writer:
         self.chance, self.lines = chance, _HEAD.splitlines()
         self.kernels: dict[str, list[ExpectedLoop]] = {}
         self._names = 0
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines) + "\n"
 
     def say(self, depth: int, text: str) -> None:
         self.lines.append("  " * depth + text)

@@ -2,67 +2,40 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 
+from killed_runs import killed_before
 from rocm_perf_lab.errors import OutputError, SourceError
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.source_file import SourceFile, digest, sweep
 
 ORIGINAL, ACCEPTED, SECOND = b"original\n", b"accepted, longer\n" * 400, b"second candidate"
 
-# Kills itself before the Nth call of what makes changes durable: os.fsync, os.replace, os.fchmod and every append's write.
-CHILD = textwrap.dedent("""
-    import os, signal, sys
-    from pathlib import Path
-    folder, deadline = Path(sys.argv[1]), int(sys.argv[2])
-    calls = 0
-    def counted(function):
-        def call(*arguments, **options):
-            global calls
-            calls += 1
-            if calls == deadline:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return function(*arguments, **options)
-        return call
-    for name in ("fsync", "replace", "fchmod", "open"):
-        setattr(os, name, counted(getattr(os, name)))
-    from rocm_perf_lab.optimize.journal import Journal
-    from rocm_perf_lab.optimize.source_file import SourceFile
-    from tests_contents import ORIGINAL, ACCEPTED, SECOND
-    journal = Journal(folder / "run")
-    source = SourceFile(folder / "x.hip", folder / "run", journal)
-    source.save()
-    source.put(ACCEPTED, "faster")
-    source.put(SECOND, "faster still")
-    print(calls)
-""")
 
-
-def steps(folder: Path, deadline: int) -> subprocess.CompletedProcess[str]:
+def changed_twice(folder: Path, deadline: int) -> int:
+    """killed_before(), of every call that makes changes durable."""
     folder.mkdir()
     (folder / "x.hip").write_bytes(ORIGINAL)
     (folder / "x.hip").chmod(0o640)
-    contents = f"ORIGINAL, ACCEPTED, SECOND = {(ORIGINAL, ACCEPTED, SECOND)!r}"
-    (folder / "tests_contents.py").write_text(contents)
-    (folder / "child.py").write_text(CHILD)
-    return subprocess.run(
-        [sys.executable, folder / "child.py", folder, str(deadline)], capture_output=True, text=True, timeout=60
-    )
+
+    def change() -> None:
+        source = SourceFile(folder / "x.hip", folder / "run", Journal(folder / "run"))
+        source.save()
+        source.put(ACCEPTED, "faster")
+        source.put(SECOND, "faster still")
+
+    return killed_before(deadline, change, ("fsync", "replace", "fchmod", "open"))
 
 
 def test_a_kill_at_any_step_leaves_a_whole_known_source(tmp_path):
-    whole = steps(tmp_path / "whole", 0)
-    assert (tmp_path / "whole" / "x.hip").read_bytes() == SECOND, whole.stderr
-    count = int(whole.stdout)
+    count = changed_twice(tmp_path / "whole", 0)
+    assert (tmp_path / "whole" / "x.hip").read_bytes() == SECOND
     assert count >= 15
     for deadline in range(1, count + 1):
         folder = tmp_path / str(deadline)
-        assert steps(folder, deadline).returncode == -9
+        assert changed_twice(folder, deadline) == -9
         path = folder / "x.hip"
         journal = Journal(folder / "run")
         announced = {digest(text): text for text in (ORIGINAL, ACCEPTED, SECOND)}

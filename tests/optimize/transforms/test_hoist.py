@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import re
 from pathlib import Path
 
 import pytest
 
 from kernel_results import COMMAND, same_results
-from loop_kernels import PARAMETERS, Writer
-from rocm_perf_lab.hip_source import apply_edits, read
+from loop_kernels import PARAMETERS, Writer, written
+from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, hoist
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -98,11 +97,8 @@ def kernel(writer: Writer, name: str) -> list[tuple[int, list[str] | str]]:
 
 def check(seed: int, kernels: int, folder: Path, rocm_perf_in) -> int:
     """Returns how many loads were hoisted."""
-    writer = Writer(random.Random(seed))
-    writer.say(0, "__device__ int step() { return __builtin_amdgcn_workitem_id_x() & 3; }")
-    expected = {f"k{number}": kernel(writer, f"k{number}") for number in range(kernels)}
-    writer.main(kernels)
-    text = "\n".join(writer.lines).encode() + b"\n"
+    step = "__device__ int step() { return __builtin_amdgcn_workitem_id_x() & 3; }"
+    text, expected = written(seed, kernels, kernel, step)
     source, edits, count = read(folder / "baseline.hip", COMMAND, text=text), [], 0
     for name, loops in expected.items():
         answers = {answer.line: answer for answer in hoist.propose(source, source.kernel(name), ())}
@@ -117,7 +113,7 @@ def check(seed: int, kernels: int, folder: Path, rocm_perf_in) -> int:
                 assert set(answer.parameters["loads"].split(", ")) == set(wanted), (seed, name, wanted, answer)
                 edits += answer.edits
                 count += len(wanted)
-    same_results(folder, text, apply_edits(text, edits), kernels, rocm_perf_in)
+    same_results(folder, source, edits, kernels, rocm_perf_in)
     return count
 
 

@@ -7,11 +7,17 @@ import random
 import pytest
 
 from kernel_results import COMMAND, same_results
-from loop_kernels import PARAMETERS, Writer
-from rocm_perf_lab.hip_source import apply_edits, read
+from loop_kernels import PARAMETERS, Writer, written
+from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, lds_padding
 
 pytestmark = pytest.mark.usefixtures("hipcc")
+HEAD = (
+    "constexpr int kTwo = 2;",
+    "using Rows = float[8][16];",
+    "#define WIDE [16]",
+    "__device__ void touched(float& x) { x += 1; }",
+)
 
 # words of the reason -> (declaration, use) with {a} the array; None is no multidimensional array, which has no answer
 REFUSED = {
@@ -66,13 +72,8 @@ def kernel(writer: Writer, name: str) -> dict[str, str | None]:
 
 
 def check(seed: int, kernels: int, folder, rocm_perf_in) -> None:
-    writer = Writer(random.Random(seed))
-    writer.lines += ["constexpr int kTwo = 2;", "using Rows = float[8][16];", "#define WIDE [16]"]
-    writer.lines += ["__device__ void touched(float& x) { x += 1; }"]
-    expected = {f"k{number}": kernel(writer, f"k{number}") for number in range(kernels)}
-    writer.main(kernels)
-    text = "\n".join(writer.lines).encode() + b"\n"
-    source, edits = read(folder / "baseline.hip", COMMAND, text=text), []
+    text, expected = written(seed, kernels, kernel, *HEAD)
+    source, edits, chance = read(folder / "baseline.hip", COMMAND, text=text), [], random.Random(seed)
     for name, arrays in expected.items():
         found: dict[str, list] = {}
         for answer in lds_padding.propose(source, source.kernel(name), ()):
@@ -83,13 +84,11 @@ def check(seed: int, kernels: int, folder, rocm_perf_in) -> None:
         for array, words in arrays.items():
             if words is None:
                 assert all(isinstance(answer, Proposal) for answer in found[array]), (seed, name, found[array])
-                edits += writer.chance.choice(found[array]).edits
+                edits += chance.choice(found[array]).edits
             else:
                 (answer,) = found[array]
                 assert isinstance(answer, Refusal) and words in answer.reason, (seed, name, words, answer)
-    candidate = apply_edits(text, edits)
-    assert candidate != text
-    same_results(folder, text, candidate, kernels, rocm_perf_in)
+    same_results(folder, source, edits, kernels, rocm_perf_in)
 
 
 def test_padded_arrays_give_the_same_bits_and_others_stay(tmp_path, native_dir, rocm_perf_in):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kernel_results import COMMAND, same_results
-from loop_kernels import PARAMETERS, Writer
-from rocm_perf_lab.hip_source import apply_edits, read
+from loop_kernels import PARAMETERS, Writer, written
+from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, nontemporal
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -33,33 +33,31 @@ BODIES = {
 }
 
 
-def program() -> tuple[str, list[int | str]]:
-    writer = Writer(None)
-    writer.say(0, "#define STORE(p, i, x) p[i] = x")
-    for number, body in enumerate(BODIES):
-        writer.say(0, f"__global__ void k{number}({PARAMETERS}) {{")
-        writer.say(1, "const int lane = __builtin_amdgcn_workitem_id_x();")
-        writer.say(1, f"{body} index += 0;")
-        writer.say(1, f"count[0] = n * 100 + m + {number};")
-        writer.say(0, "}")
-    writer.main(len(BODIES))
-    return "\n".join(writer.lines) + "\n", list(BODIES.values())
+def kernel(writer: Writer, name: str) -> int | str:
+    number = int(name.removeprefix("k"))
+    body, wanted = list(BODIES.items())[number]
+    writer.say(0, f"__global__ void {name}({PARAMETERS}) {{")
+    writer.say(1, "const int lane = __builtin_amdgcn_workitem_id_x();")
+    writer.say(1, f"{body} index += 0;")
+    writer.say(1, f"count[0] = n * 100 + m + {number};")
+    writer.say(0, "}")
+    return wanted
 
 
 def test_streams_get_the_hint_and_keep_their_bits(tmp_path, native_dir, rocm_perf_in):
-    text, expected = program()
-    source, edits = read(tmp_path / "baseline.hip", COMMAND, text=text.encode()), []
-    for number, wanted in enumerate(expected):
-        answers = list(nontemporal.propose(source, source.kernel(f"k{number}"), ()))
+    text, expected = written(0, len(BODIES), kernel, "#define STORE(p, i, x) p[i] = x")
+    source, edits = read(tmp_path / "baseline.hip", COMMAND, text=text), []
+    for name, wanted in expected.items():
+        answers = list(nontemporal.propose(source, source.kernel(name), ()))
         answer = next(a for a in answers if "out" in (a.parameters["parameter"] if isinstance(a, Proposal) else a.reason[:4]))
         if isinstance(wanted, int):
-            assert isinstance(answer, Proposal) and answer.parameters["stores"] == wanted, (number, answer)
+            assert isinstance(answer, Proposal) and answer.parameters["stores"] == wanted, (name, answer)
             edits += answer.edits
         else:
-            assert isinstance(answer, Refusal) and wanted in answer.reason, (number, answer)
-    candidate = apply_edits(source.text, edits)
-    same_results(tmp_path, source.text, candidate, len(expected), rocm_perf_in)
-    assert hinted(tmp_path, candidate) >= sum(w for w in expected if isinstance(w, int)) > hinted(tmp_path, source.text) == 0
+            assert isinstance(answer, Refusal) and wanted in answer.reason, (name, answer)
+    candidate = same_results(tmp_path, source, edits, len(BODIES), rocm_perf_in)
+    stores = sum(wanted for wanted in expected.values() if isinstance(wanted, int))
+    assert hinted(tmp_path, candidate) >= stores > hinted(tmp_path, source.text) == 0
 
 
 def hinted(folder: Path, text: bytes) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from kernel_results import COMMAND, same_results
 from loop_kernels import generate
-from rocm_perf_lab.hip_source import apply_edits, read
+from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, unroll
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -33,9 +33,7 @@ def check(seed: int, kernels: int, folder: Path, rocm_perf_in) -> int:
             else:  # fewer iterations than the factor
                 assert answer is None, (seed, name, loop, answer)
         assert not answers, (seed, name, answers)
-    candidate = apply_edits(source.text, edits)
-    assert edits and candidate != source.text
-    same_results(folder, source.text, candidate, kernels, rocm_perf_in)
+    same_results(folder, source, edits, kernels, rocm_perf_in)
     return len(edits)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
 
 from kernel_results import COMMAND, same_results
-from loop_kernels import PARAMETERS, Writer
-from rocm_perf_lab.hip_source import apply_edits, read
+from loop_kernels import PARAMETERS, Writer, written
+from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal, vector
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -81,11 +80,7 @@ def taken(length: int, size: int) -> int:
 
 def check(seed: int, kernels: int, folder: Path, rocm_perf_in) -> int:
     """Returns how many elements are loaded in vectors."""
-    writer = Writer(random.Random(seed))
-    writer.say(0, "__device__ void moved(int& at) { at += 3; }")
-    expected = {f"k{number}": kernel(writer, f"k{number}") for number in range(kernels)}
-    writer.main(kernels)
-    text = "\n".join(writer.lines).encode() + b"\n"
+    text, expected = written(seed, kernels, kernel, "__device__ void moved(int& at) { at += 3; }")
     source, edits, count = read(folder / "baseline.hip", COMMAND, text=text), [], 0
     for name, wanted in expected.items():
         answers = list(vector.propose(source, source.kernel(name), ()))
@@ -94,7 +89,7 @@ def check(seed: int, kernels: int, folder: Path, rocm_perf_in) -> int:
         assert proposals or isinstance(answers[0], Refusal)
         edits += [edit for proposal in proposals for edit in proposal.edits]
         count += sum(wanted)
-    same_results(folder, text, apply_edits(text, edits), kernels, rocm_perf_in)
+    same_results(folder, source, edits, kernels, rocm_perf_in)
     return count
 
 

@@ -23,6 +23,7 @@ from rocm_perf_lab.analysis.bottleneck import CLASSES
 from rocm_perf_lab.analysis.signals import factors, signals
 from rocm_perf_lab.arch.products import tomllib
 from rocm_perf_lab.cli import COMMANDS, cli
+from rocm_perf_lab.cli.json_fields import JSON_FIELDS
 from rocm_perf_lab.errors import exit_codes
 from rocm_perf_lab.report import schema
 
@@ -154,24 +155,11 @@ def test_options_named_alone_exist(page: Path):
     assert named <= known, named - known
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "profile",
-        "analyze",
-        "run",
-        "doctor",
-        "isolate",
-        "replay reserve-check",
-        "replay full-vm",
-        "replay export",
-        "optimize",
-        "prompt",
-        "gate",
-        "mcp",
-        "autotune",
-    ],
-)
+def commands_with_options() -> list[str]:
+    return [name for name in every_command() if any(isinstance(one, click.Option) for one in command(name).params)]
+
+
+@pytest.mark.parametrize("name", commands_with_options())
 def test_every_option_is_documented(name: str):
     assert set(first_column(GUIDE, f"options of {name}")) == options(name)
 
@@ -197,6 +185,14 @@ def test_fields_of_each_section(name: str):
     head = schema.Document if MODELS[name] is not schema.Document else schema.Section
     inherited = set(head.model_fields) if issubclass(MODELS[name], head) else {"reasons"}
     assert set(first_column(GUIDE, f"fields of {name}")) == set(MODELS[name].model_fields) - inherited
+
+
+@pytest.mark.parametrize("name", ["isolate", "optimize", "prompt", "llm-optimize", "gate", "autotune", "doctor"])
+def test_fields_of_what_a_command_prints(name: str):
+    """The command's section names every field, but those that `llm-optimize` has of `optimize`."""
+    section = re.search(rf"(?ms)^### {name}\n(.*?)(?=^###? )", GUIDE.read_text("utf-8"))[1]
+    inherited = set(JSON_FIELDS["optimize"]) if name == "llm-optimize" else set()
+    assert set(JSON_FIELDS[name]) - inherited <= set(spans(section))
 
 
 def inner_model(annotation: object) -> type[BaseModel] | None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import needs
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEV = REPOSITORY / "dev"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -101,8 +103,8 @@ def test_a_machine_whose_apt_names_no_mirror_is_told_how_to_name_one(tmp_path: P
     assert not (tmp_path / "cache" / "rocm-perf-lab" / "root.partial").exists()
 
 
-@pytest.mark.skipif(not shutil.which("shellcheck"), reason="no shellcheck here")
 def test_shellcheck_is_content() -> None:
+    shellcheck = needs.program("shellcheck")
     scripts = [DEV, REPOSITORY / ".ci" / "run", *sorted((REPOSITORY / "env").glob("*.sh"))]
-    done = subprocess.run(["shellcheck", "-x", *scripts], cwd=REPOSITORY, capture_output=True, text=True)
+    done = subprocess.run([shellcheck, "-x", *scripts], cwd=REPOSITORY, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

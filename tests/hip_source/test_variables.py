@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from rocm_perf_lab.hip_source.cursors import body_of
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.variables import changes, escapes
 
-pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="no hipcc")
+pytestmark = pytest.mark.usefixtures("hipcc")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "-nogpulib", "-std=c++20", "--offload-arch=gfx942", "x.hip", "-o", "x")
 HEAD = """\
 #define __global__ __attribute__((global))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rocm_perf_lab.cli.program_arguments import device_option
+from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,8 +74,11 @@ timeout_option = click.option(
 )
 
 
-def gather_bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Below the options of a command: it gets what they say of choosing, building and judging as `bench`, BenchOptions."""
+def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds what every command takes that asks the gate, or tells its rules.
+
+    The command gets it as `bench`, BenchOptions, with what its own --kernel, --check and --ulps say.
+    """
 
     @functools.wraps(command)
     def gathered(
@@ -95,6 +100,8 @@ def gather_bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
         bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression)
         return command(bench=bench, **others)
 
+    for option in (device_option, timeout_option, regression_option, equivalence_option, min_improvement_option):
+        gathered = option(gathered)
     return gathered
 
 

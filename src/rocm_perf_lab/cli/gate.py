@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rocm_perf_lab.cli.change_options import (
+    bench_options,
     build_option,
     check_option,
-    equivalence_option,
-    gather_bench_options,
-    min_improvement_option,
-    timeout_option,
     ulps_option,
 )
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, note_late_options
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, note_late_options
 from rocm_perf_lab.cli.progress import note
-from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import CandidateRejectedError
 
 if TYPE_CHECKING:
@@ -34,22 +30,17 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--kernel", "-k", metavar="REGEX", help="Judge the kernel whose demangled name has this.  [default: the changed one]"
 )
-@min_improvement_option
-@equivalence_option
 @ulps_option
 @check_option
 @click.option("--describe", metavar="TEXT", help="What was changed and why; kept for `rocm-perf prompt` to tell.")
 @click.option("--runs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Where to keep that.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@timeout_option
-@regression_option
-@device_option
+@bench_options
 @debug_option
 @click.argument("baseline", type=_FILE)
 @click.argument("candidate", type=_FILE)
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[PROGRAM [ARGS]...]", callback=note_late_options)
-@gather_bench_options
 def command(
     baseline: Path,
     candidate: Path,

@@ -11,23 +11,19 @@ from typing import TYPE_CHECKING
 import click
 
 from rocm_perf_lab.cli.change_options import (
+    bench_options,
     build_option,
     check_option,
-    equivalence_option,
-    gather_bench_options,
     in_place_option,
-    min_improvement_option,
     resume_option,
     runs_folder_option,
     source_option,
-    timeout_option,
     ulps_option,
 )
 from rocm_perf_lab.cli.consent import Consent, ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, program_argument
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, program_argument
 from rocm_perf_lab.cli.progress import note
-from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import UnusableAnswersError, UsageError
 
 if TYPE_CHECKING:
@@ -77,8 +73,6 @@ class _Prices(click.ParamType):
 @click.option("--candidates", type=click.IntRange(1, 64), default=1, show_default=True, help="To ask for in a round.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True,
               help="Candidates to ask for, build and judge at a time.")  # fmt: skip
-@min_improvement_option
-@equivalence_option
 @check_option
 @ulps_option
 @click.option("--full-source", is_flag=True, help="Ask with the whole source file instead of the kernel and what it uses.")
@@ -90,12 +84,9 @@ class _Prices(click.ParamType):
               help="Go through a run again from its journal: nothing is sent, built or written.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @runs_folder_option
-@timeout_option
-@regression_option
-@device_option
+@bench_options
 @debug_option
 @program_argument
-@gather_bench_options
 def command(
     program: tuple[str, ...],
     source: Path | None,

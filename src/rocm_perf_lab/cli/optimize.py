@@ -10,22 +10,18 @@ from typing import TYPE_CHECKING
 import click
 
 from rocm_perf_lab.cli.change_options import (
+    bench_options,
     build_option,
     check_option,
-    equivalence_option,
-    gather_bench_options,
     in_place_option,
-    min_improvement_option,
     resume_option,
     runs_folder_option,
     source_option,
-    timeout_option,
 )
 from rocm_perf_lab.cli.consent import ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, program_argument
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, program_argument
 from rocm_perf_lab.cli.progress import note
-from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
 
 if TYPE_CHECKING:
@@ -59,11 +55,9 @@ class _Factors(click.ParamType):
 )
 @click.option("--transforms", metavar="NAMES", help="Which transformations to propose, separated by commas.  [default: all]")
 @click.option("--factors", type=_Factors(), default="2,4,8", show_default=True, help="Unroll factors to propose, 2 to 8.")
-@min_improvement_option
 @click.option(
     "--max-iters", type=click.IntRange(min=1), default=3, show_default=True, help="How many changes to accept at most."
 )
-@equivalence_option
 @check_option
 @click.option("--auto-approve", "-y", is_flag=True, help="Keep what the gate accepts without asking.")
 @click.option("--dry-run", is_flag=True, help="Show what would be proposed; judge and write nothing.")
@@ -72,12 +66,9 @@ class _Factors(click.ParamType):
 @click.option("--history", is_flag=True, help="List the runs on this program and what came of them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @runs_folder_option
-@timeout_option
-@regression_option
-@device_option
+@bench_options
 @debug_option
 @program_argument
-@gather_bench_options
 def command(
     program: tuple[str, ...],
     source: Path | None,

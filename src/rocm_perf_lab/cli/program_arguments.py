@@ -9,7 +9,6 @@ from rocm_perf_lab.cli.progress import note
 CONTEXT_SETTINGS = {"allow_interspersed_args": False}
 
 
-
 def note_late_options(context: click.Context, _parameter: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
     """An option of the command among the program's words may be one that was meant to stand before it."""
     own = {name for option in context.command.params if isinstance(option, click.Option) for name in option.opts}

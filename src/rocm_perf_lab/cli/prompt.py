@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from rocm_perf_lab.cli.change_options import (
+    bench_options,
     build_option,
-    equivalence_option,
-    gather_bench_options,
-    min_improvement_option,
     source_option,
-    timeout_option,
     ulps_option,
 )
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, program_argument
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, program_argument
 from rocm_perf_lab.cli.progress import note
-from rocm_perf_lab.cli.regression_option import regression_option
 
 if TYPE_CHECKING:
     from rocm_perf_lab.optimize.workbench import BenchOptions
@@ -40,16 +36,11 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
               help="Where earlier proposals are journalled.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
 @click.option("--full-source", is_flag=True, help="The whole source file instead of the kernel and what it uses.")
 @click.option("--compact", is_flag=True, help="The verdict, the hottest lines, the kernel and the rules alone.")
-@min_improvement_option
-@equivalence_option
 @ulps_option
-@regression_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the pieces, and the text.")
-@timeout_option
-@device_option
+@bench_options
 @debug_option
 @program_argument
-@gather_bench_options
 def command(
     program: tuple[str, ...],
     source: Path | None,

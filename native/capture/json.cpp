@@ -100,10 +100,6 @@ Packet packet_from(const json& object) {
   return packet;
 }
 
-}  // namespace
-
-namespace {
-
 // [LLVM AMDGPUUsage, "Kernel Descriptor"]. Null where the bytes are not known.
 json descriptor_fields(const std::string& hexadecimal) {
   constexpr size_t kBytes = 64;

@@ -120,7 +120,9 @@ def read_space(path: Path) -> SpaceFile:
 def _launch(document: SpaceDocument, known: dict[str, None]) -> Launch | None:
     if document.launch is None:
         return None
-    return Launch(**{name: None if text is None else Expression(text, known) for name, text in document.launch.model_dump().items()})
+    return Launch(
+        **{name: None if text is None else Expression(text, known) for name, text in document.launch.model_dump().items()}
+    )
 
 
 def _parameters(path: Path, document: SpaceDocument) -> dict[str, Parameter]:

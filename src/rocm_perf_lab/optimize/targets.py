@@ -13,6 +13,7 @@ from rocm_perf_lab.hip_source import HipSource
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
+    from rocm_perf_lab.report.schema import KernelAnalysis
 
 
 @dataclass(frozen=True)
@@ -64,50 +65,53 @@ def targets_of(
 
     Errors: UsageError where the pattern fits no kernel of the program.
     """
+    kernels = [one for one in documents.analysis.kernels if not is_runtime_kernel(one.kernel)]
+    share = {symbol.kernel: symbol.fraction for symbol in documents.dag.symbols}
     targets: list[Target] = []
     left: list[LeftAlone] = []
-    share = {symbol.kernel: symbol.fraction for symbol in documents.dag.symbols}
-    seen, everything = [], []
-    for analysis in documents.analysis.kernels:
-        name = analysis.kernel
-        if is_runtime_kernel(name):
+    for analysis in kernels:
+        if pattern is not None and not re.search(pattern, analysis.kernel):
             continue
-        seen.append(name)
-        everything.append(Target(base_name(name), name, analysis.dispatches, None, None, None, None, ""))
-        if pattern is not None and not re.search(pattern, name):
-            continue
-        try:
-            kernel = source.kernel(base_name(name)).name
-        except SourceError:
-            left.append(LeftAlone(name, f"it is not written in {source.path.name}"))
-            continue
-        target = Target(
-            kernel,
-            name,
-            analysis.dispatches,
-            analysis.time_ms,
-            share.get(name, analysis.critical_path_score),
-            analysis.headroom.fraction,
-            analysis.headroom.priority,
-            analysis.bottleneck.name,
-            _waits(analysis, source),
-        )
-        if pattern is None and (most := _most(target)) is not None and most < min_improvement:
-            left.append(LeftAlone(name, f"the program could gain {most:.2%} from it at most, less than {min_improvement:.1%}"))
+        target = _target(analysis, source, share)
+        if target is None:
+            left.append(LeftAlone(analysis.kernel, f"it is not written in {source.path.name}"))
+        elif pattern is None and (most := _most(target)) is not None and most < min_improvement:
+            reason = f"the program could gain {most:.2%} from it at most, less than {min_improvement:.1%}"
+            left.append(LeftAlone(analysis.kernel, reason))
         else:
-            targets.append(target)
+            targets.append(replace(target, siblings=_siblings(target, kernels)))
     if pattern is not None and not targets and not left:
-        raise UsageError(f"--kernel {pattern} fits no kernel of the program", f"it has {', '.join(seen) or 'none'}")
-    targets = [replace(target, siblings=_siblings(target, everything)) for target in targets]
+        names = ", ".join(one.kernel for one in kernels) or "none"
+        raise UsageError(f"--kernel {pattern} fits no kernel of the program", f"it has {names}")
     return sorted(targets, key=lambda target: -(target.priority or target.share or 0.0)), left
 
 
-def _siblings(target: Target, everything: Sequence[Target]) -> tuple[Target, ...]:
+def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, float | None]) -> Target | None:
+    """None where the source does not have the kernel."""
+    try:
+        kernel = source.kernel(base_name(analysis.kernel)).name
+    except SourceError:
+        return None
+    return Target(
+        kernel=kernel,
+        demangled=analysis.kernel,
+        dispatches=analysis.dispatches,
+        time_ms=analysis.time_ms,
+        share=share.get(analysis.kernel, analysis.critical_path_score),
+        headroom=analysis.headroom.fraction,
+        priority=analysis.headroom.priority,
+        bottleneck=analysis.bottleneck.name,
+        waited_cycles=_waits(analysis, source),
+    )
+
+
+def _siblings(target: Target, kernels: Sequence[KernelAnalysis]) -> tuple[Target, ...]:
+    """Only what runs is known of them: nobody asks what they could gain."""
     base = base_name(target.demangled)
     return tuple(
-        replace(other, kernel=target.kernel)
-        for other in everything
-        if other.kernel == base and other.demangled != target.demangled
+        Target(target.kernel, other.kernel, other.dispatches, None, None, None, None, "")
+        for other in kernels
+        if base_name(other.kernel) == base and other.kernel != target.demangled
     )
 
 
@@ -122,7 +126,7 @@ def _most(target: Target) -> float | None:
     return target.share if target.priority is None else target.priority
 
 
-def _waits(analysis, source: HipSource) -> dict[int, int]:
+def _waits(analysis: KernelAnalysis, source: HipSource) -> dict[int, int]:
     trace = analysis.thread_trace
     lines: dict[int, int] = {}
     for line in trace.hot_lines if trace else ():

@@ -7,7 +7,6 @@ import shutil
 import struct
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 
 CANDIDATES = ("/opt/rocm/llvm/bin/clang", "clang", "amdclang", "clang-22", "clang-21", "clang-20", "clang-19")
 ALIGNMENT = 8
@@ -94,11 +93,3 @@ def code_of(elf: bytes) -> Code:
     found = sections(elf)
     entries = found[".entries"]
     return Code(found[".text"], list(struct.unpack(f"<{len(entries) // 4}I", entries)))
-
-
-def compile_device(clang: str, source: str, folder: Path, *flags: str) -> str:
-    """Assembly that clang makes of OpenCL-like C++ source for gfx942."""
-    path = folder / "source.cl"
-    path.write_text(source)
-    command = [clang, "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx942", "-nogpulib", "-O3", "-S", "-o", "-", *flags, str(path)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -67,18 +67,6 @@ def scalar64(states: np.ndarray, register: int) -> np.ndarray:
     )
 
 
-def vector64(states: np.ndarray, register: int) -> np.ndarray:
-    return states["vgpr"][..., register, :].astype(np.uint64) | states["vgpr"][..., register + 1, :].astype(
-        np.uint64
-    ) << np.uint64(32)
-
-
-def set_vector64(states: np.ndarray, register: int, value) -> None:
-    value = np.asarray(value, np.uint64)
-    states["vgpr"][..., register, :] = value & np.uint64(0xFFFFFFFF)
-    states["vgpr"][..., register + 1, :] = value >> np.uint64(32)
-
-
 def lanes_of(mask: int) -> np.ndarray:
     """[64] booleans."""
     return (np.uint64(mask) >> np.arange(LANES, dtype=np.uint64) & np.uint64(1)).astype(bool)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import threading
 import time
 
 import pytest
 
 from model_run import KEY, LDS, fenced
+from rocm_perf_lab.collect.child import stoppable
 from rocm_perf_lab.errors import ModelError, UsageError
 from rocm_perf_lab.llm.keys import take_keys
 from rocm_perf_lab.llm.providers import Message
 from rocm_perf_lab.llm.providers.command import Command
 from rocm_perf_lab.llm.providers.protocol import TooLong
-from rocm_perf_lab.llm.request import Model
+from rocm_perf_lab.llm.request import Model, provider_of
 
 QUESTION = [Message("system", "rules"), Message("user", "make it fast")]
 
@@ -71,6 +73,32 @@ def test_nothing_of_it_is_left(tmp_path):
     while (left := sleepers()) and time.monotonic() < deadline:
         time.sleep(0.05)  # it has been killed, and is on its way
     assert not left
+
+
+def test_an_interrupt_ends_it_in_every_thread(tmp_path):
+    stopped, ends = threading.Event(), []
+    slow = python(f"import time; open({str(tmp_path / 'began')!r}, 'w'); time.sleep(600)", 600)
+
+    def candidate():
+        with stoppable(stopped), pytest.raises(KeyboardInterrupt):
+            ask(slow)
+        ends.append(time.monotonic())
+
+    threads = [threading.Thread(target=candidate) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    while not (tmp_path / "began").exists():
+        time.sleep(0.01)
+    stopped.set()
+    for thread in threads:
+        thread.join(30)
+    assert len(ends) == 2
+
+
+@pytest.mark.parametrize("model", ["no-such-agent --fast", "./tests", "", "'"])
+def test_a_program_that_is_not_there_is_known_at_once(model):
+    with pytest.raises((ModelError, UsageError)):
+        provider_of(Model("command", model), {})
 
 
 def sleepers() -> list[str]:

@@ -54,7 +54,7 @@ class DeferredInterrupts:
 
 @contextlib.contextmanager
 def stoppable(stopped: threading.Event) -> Iterator[None]:
-    """Once `stopped` is set, wait() in this thread ends with KeyboardInterrupt: signals reach the main thread alone."""
+    """Once `stopped` is set, wait() in this thread ends as on Ctrl-C: signals reach the main thread alone."""
     _of_thread.stopped = stopped
     try:
         yield
@@ -62,10 +62,11 @@ def stoppable(stopped: threading.Event) -> Iterator[None]:
         del _of_thread.stopped
 
 
-def is_stopped() -> bool:
-    """Whether what this thread does is to end: see stoppable()."""
+def expect_more() -> None:
+    """Raises KeyboardInterrupt if what this thread does is to end: see stoppable()."""
     stopped = getattr(_of_thread, "stopped", None)
-    return stopped is not None and stopped.is_set()
+    if stopped is not None and stopped.is_set():
+        raise KeyboardInterrupt
 
 
 def wait(process: subprocess.Popen, timeout: float | None = None) -> int:
@@ -80,8 +81,7 @@ def wait(process: subprocess.Popen, timeout: float | None = None) -> int:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
         while True:
-            if is_stopped():
-                raise KeyboardInterrupt
+            expect_more()
             left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic()))
             if poll.poll(left * 1000):
                 return process.wait()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from rocm_perf_lab.collect.child import stoppable
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.hip_source import HipSource, apply_edits
 from rocm_perf_lab.optimize.journal import Journal
@@ -128,8 +130,19 @@ class ModelLoop:
                 if end[1] is not None:
                     return
             return
-        with ThreadPoolExecutor(self._options.workers) as pool:
-            yield from pool.map(candidate, numbers)
+        stopped, pool = threading.Event(), ThreadPoolExecutor(self._options.workers)
+
+        def until_stopped(number: int) -> tuple:
+            with stoppable(stopped):
+                return candidate(number)
+
+        try:
+            yield from pool.map(until_stopped, numbers)
+        except BaseException:
+            stopped.set()  # an interrupt reaches this thread alone
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _one(self, chain: CandidateChain, number: int, which: int, context: str) -> tuple[list[Attempt], Exception | None]:
         """The candidate's answers, and what ended it before its time: the others' shall not be lost with it."""

@@ -81,14 +81,15 @@ def llm_optimize(
     folder = folder_of(request.folder, subject.name).absolute()
     run_folder.sweep_after_kills(folder)
     directory = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)
-    note(f"source: {subject.source} (by {subject.found_by}); journal: {directory}; model: {provider.place}")
-    journal = Journal(directory)
-    redactor = Redactor(subject.source.parent, keys.values(), environment, _already_told(subject))
-    log = _redacted_log(journal, redactor, subject)
-    world = HipModelWorkbench(subject, directory, request.bench, log, note, runs=folder, full_source=request.full_source)
-    outcome = loop_on(subject, request, journal, world, provider, budget, redactor, approve, consent, note).optimize()
-    world.clear()
-    return outcome
+    with run_folder.held(directory):
+        note(f"source: {subject.source} (by {subject.found_by}); journal: {directory}; model: {provider.place}")
+        journal = Journal(directory)
+        redactor = Redactor(subject.source.parent, keys.values(), environment, _already_told(subject))
+        log = _redacted_log(journal, redactor, subject)
+        world = HipModelWorkbench(subject, directory, request.bench, log, note, runs=folder, full_source=request.full_source)
+        outcome = loop_on(subject, request, journal, world, provider, budget, redactor, approve, consent, note).optimize()
+        world.clear()
+        return outcome
 
 
 def loop_on(
@@ -123,7 +124,9 @@ def provider_of(model: Model, keys: Mapping[str, Key]) -> Provider:
     if model.provider == "command":
         if model.base_url is not None:
             raise UsageError("--base-url has no meaning for --provider command", "leave it out")
-        return Command(model.name, model.timeout)
+        command = Command(model.name, model.timeout)
+        command.expect_program()
+        return command
     http.required_sdk(model.provider)
     key = keys.get(model.provider)
     kind, hosted = {

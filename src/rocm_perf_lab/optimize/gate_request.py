@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.errors import MissingInputError, SourceError
+from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError
 from rocm_perf_lab.gate import source_check
 from rocm_perf_lab.gate.judge import STEPS
 from rocm_perf_lab.gate.verdict import Outcome, StepVerdict, Verdict, rejected, skipped
@@ -45,10 +46,20 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> dict[str, Any]:
     candidate is a verdict."""
     texts = [_content(path) for path in (request.baseline, request.candidate)]
     subject = find_subject((str(request.baseline), *request.words), None, request.build)
+    runs = (request.runs or Path(subject.name + run_folder.SUFFIX)).absolute()
+    if request.description is not None:
+        _expect_writable(runs)
     verdict, kernel = _judged(request, subject, texts, note)
     if request.description is not None:
-        _keep(request.runs or Path(subject.name + run_folder.SUFFIX), request, kernel, texts, verdict)
+        _keep(runs, request, kernel, texts, verdict)
     return verdict
+
+
+def _expect_writable(folder: Path) -> None:
+    """Now, since a verdict takes a while."""
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not os.access(there, os.W_OK):
+        raise OutputError(f"{folder} cannot be written", "name another folder with --runs")
 
 
 def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Callable[[str], None]) -> tuple[dict, str]:
@@ -58,7 +69,7 @@ def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Ca
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         command = subject.build.filled(subject.source.resolve(), Path(subject.name))
         baseline, candidate = (read(subject.source, command, subject.build.folder, text) for text in texts)
-        kernel, step = _by_source(baseline, candidate)
+        kernel, step = _by_source(baseline, candidate, request.candidate)
         if step.outcome is Outcome.REJECTED:  # needs no run of the program to be known
             return about | Verdict((step, *map(skipped, STEPS[1:]))).document(), kernel
         # A pattern also keeps the kernel from being left alone because it could gain little.
@@ -77,7 +88,7 @@ def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Ca
 
 
 def _keep(folder: Path, request: GateRequest, kernel: str, texts: list[bytes], verdict: dict[str, Any]) -> None:
-    journal = Journal(folder.absolute() / run_folder.BY_HAND)
+    journal = Journal(folder / run_folder.BY_HAND)
     baseline, candidate = map(digest, texts)
     diff = unified_diff(*texts, request.baseline.name)
     journal.append("proposal", candidate=candidate, description=request.description, kernel=kernel, diff=diff)
@@ -92,8 +103,10 @@ def _content(path: Path) -> bytes:
         raise MissingInputError(f"{path}: {error.strerror}", "name an existing source file") from error
 
 
-def _by_source(baseline: HipSource, candidate: HipSource) -> tuple[str, StepVerdict]:
-    """The kernel whose body differs (the first, if there are several), and the verdict of the gate's first step on it."""
+def _by_source(baseline: HipSource, candidate: HipSource, path: Path) -> tuple[str, StepVerdict]:
+    """path: the candidate's own, which is read in the baseline's place.
+
+    The kernel whose body differs (the first, if there are several), and the verdict of the gate's first step on it."""
     names = [kernel.name for kernel in baseline.kernels]
     if not names:
         raise SourceError(f"{baseline.path} has no kernel", "name the source that has the program's kernels")
@@ -102,4 +115,4 @@ def _by_source(baseline: HipSource, candidate: HipSource) -> tuple[str, StepVerd
         changed = next((name for name in names if name.rsplit("::", 1)[-1] in bodies), names[0])
         return changed, source_check.check_source(baseline, candidate, changed)
     except SourceError as error:
-        return names[0], rejected(source_check.STEP, f"it cannot be read: {error.what}")
+        return names[0], rejected(source_check.STEP, f"it cannot be read: {error.what.replace(f'{candidate.path}:', f'{path}:')}")

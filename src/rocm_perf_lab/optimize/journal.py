@@ -16,17 +16,30 @@ from rocm_perf_lab.errors import OutputError
 FILE = "journal.jsonl"
 
 
-class Journal:
-    """The journal of one run directory. entries: every whole line so far, in order."""
+class Entries:
+    """The journal of one run directory, read. entries: every whole line so far, in order."""
 
     def __init__(self, directory: Path):
         self.path = directory / FILE
-        self.entries, whole = read(self.path)
+        self.entries, self._whole = read(self.path)
+
+    def last(self, event: str) -> dict[str, Any] | None:
+        return next((entry for entry in reversed(self.entries) if entry["event"] == event), None)
+
+    def of(self, event: str) -> list[dict[str, Any]]:
+        return [entry for entry in self.entries if entry["event"] == event]
+
+
+class Journal(Entries):
+    """To be written by one process at a time (run_folder.held): what a kill cut short is cut off."""
+
+    def __init__(self, directory: Path):
+        super().__init__(directory)
         self._lock = threading.Lock()
         try:
             directory.mkdir(parents=True, exist_ok=True)
             self._file = open(self.path, "ab")  # noqa: SIM115 - open as long as the run
-            self._file.truncate(whole)
+            self._file.truncate(self._whole)
         except OSError as error:
             raise OutputError(f"cannot write {self.path} ({error.strerror})", "choose another run directory") from error
 
@@ -44,12 +57,6 @@ class Journal:
             self.entries.append(entry)
         return entry
 
-    def last(self, event: str) -> dict[str, Any] | None:
-        return next((entry for entry in reversed(self.entries) if entry["event"] == event), None)
-
-    def of(self, event: str) -> list[dict[str, Any]]:
-        return [entry for entry in self.entries if entry["event"] == event]
-
 
 def read(path: Path) -> tuple[list[dict[str, Any]], int]:
     """The entries and how many bytes hold them; a journal that another process writes may be read so.
@@ -60,11 +67,16 @@ def read(path: Path) -> tuple[list[dict[str, Any]], int]:
         data = path.read_bytes()
     except FileNotFoundError:
         return [], 0
+    except OSError as error:
+        raise OutputError(f"cannot read {path} ({error.strerror})", "move it away and start anew") from error
     entries, position = [], 0
     while (end := data.find(b"\n", position)) >= 0:
         try:
-            entries.append(json.loads(data[position:end]))
-        except ValueError as error:
+            entry = json.loads(data[position:end])
+            if not isinstance(entry, dict) or not isinstance(entry.get("event"), str):
+                raise ValueError("no event")
+            entries.append(entry)
+        except (ValueError, RecursionError) as error:
             raise OutputError(f"{path} is damaged at byte {position}", "move it away and start anew") from error
         position = end + 1
     return entries, position

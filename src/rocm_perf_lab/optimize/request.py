@@ -40,14 +40,15 @@ def optimize(request: Request, approve: Approve, note: Callable[[str], None]) ->
     folder = folder_of(request.folder, subject.name).absolute()
     run_folder.sweep_after_kills(folder)
     run = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)
-    note(f"source: {subject.source} (by {subject.found_by}); journal: {run}")
-    journal = Journal(run)
-    bench = HipWorkbench(subject, run, request.bench, journal.append, note)
-    session = Session(subject.source, subject.found_by, run, journal, bench, request.loop, approve, note)
-    try:
-        return session.optimize()
-    except KeyboardInterrupt:
-        note(f"interrupted: the source is whole, and --resume goes on with {run}")
-        raise
-    finally:
-        bench.clear()
+    with run_folder.held(run):
+        note(f"source: {subject.source} (by {subject.found_by}); journal: {run}")
+        journal = Journal(run)
+        bench = HipWorkbench(subject, run, request.bench, journal.append, note)
+        session = Session(subject.source, subject.found_by, run, journal, bench, request.loop, approve, note)
+        try:
+            return session.optimize()
+        except KeyboardInterrupt:
+            note(f"interrupted: the source is whole, and --resume goes on with {run}")
+            raise
+        finally:
+            bench.clear()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.errors import MissingInputError, OutputError
 
-from .journal import FILE, Journal
+from .journal import FILE, Entries
 from .source_file import sweep
 
 SUFFIX = ".rocm-perf-optimize"
@@ -28,13 +32,31 @@ def journals_in(folder: Path) -> list[Path]:
 
 def new_run(folder: Path) -> Path:
     """Make the next run's directory. Errors: OutputError."""
-    taken = [int(path.name.removeprefix("run-")) for path in folder.glob("run-*") if path.name[4:].isdigit()]
-    run = folder / f"run-{max(taken, default=0) + 1:04}"
+    while True:
+        taken = [int(path.name.removeprefix("run-")) for path in folder.glob("run-*") if path.name[4:].isdigit()]
+        run = folder / f"run-{max(taken, default=0) + 1:04}"
+        try:
+            run.mkdir(parents=True)
+            return run
+        except FileExistsError:
+            if not run.exists():  # `folder` is no folder; else another process was faster
+                raise OutputError(f"cannot make {run} ({folder} is a file)", "choose another folder with --output") from None
+        except OSError as error:
+            raise OutputError(f"cannot make {run} ({error.strerror})", "choose another folder with --output") from error
+
+
+@contextlib.contextmanager
+def held(run: Path) -> Iterator[None]:
+    """Nobody else goes on with the run meanwhile; a process that is killed lets go of it. Errors: OutputError."""
+    descriptor = os.open(run, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        run.mkdir(parents=True)
-    except OSError as error:
-        raise OutputError(f"cannot make {run} ({error.strerror})", "choose another folder with --output") from error
-    return run
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise OutputError(f"{run} is under way in another process", "wait for its end, or start without --resume") from error
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def unfinished(folder: Path, command: str) -> Path:
@@ -45,7 +67,7 @@ def unfinished(folder: Path, command: str) -> Path:
     runs = runs_in(folder)
     if not runs:
         raise MissingInputError(f"{folder} has no run to resume", "start one without --resume")
-    journal = Journal(runs[-1])
+    journal = Entries(runs[-1])
     if journal.last("end") is not None:
         raise MissingInputError(f"{runs[-1]} has ended: nothing is left to resume", "start another without --resume")
     began = (journal.last("begin") or {}).get("command", command)
@@ -57,7 +79,7 @@ def unfinished(folder: Path, command: str) -> Path:
 def sweep_after_kills(folder: Path) -> None:
     """Remove the temporary files that killed runs left beside sources and results; those are whole at any moment."""
     for run in runs_in(folder):
-        journal = Journal(run)
+        journal = Entries(run)
         backup = journal.last("backup")
         if backup is None or journal.last("end") is not None:
             continue
@@ -75,7 +97,7 @@ def history(folder: Path) -> list[dict[str, Any]]:
     """One entry a run: when it began, on what, and how it ended."""
     entries = []
     for run in runs_in(folder):
-        journal = Journal(run)
+        journal = Entries(run)
         begin, end = journal.last("begin") or {}, journal.last("end")
         proposals = journal.of("verdict")
         entries.append(

@@ -13,8 +13,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rocm_perf_lab.collect.child import DeferredInterrupts, wait
-from rocm_perf_lab.errors import ModelError, UsageError
+from rocm_perf_lab.collect.child import DeferredInterrupts, expect_more, wait
+from rocm_perf_lab.collect.command import resolve
+from rocm_perf_lab.errors import MissingInputError, ModelError, UsageError
 
 from .protocol import Answer, Collected, Message, Progress
 
@@ -31,6 +32,13 @@ class Command:
     @property
     def place(self) -> str:
         return f"the program `{self.model}`"
+
+    def expect_program(self) -> None:
+        """Raises ModelError where there is none: before anything is built. UsageError for words that cannot be split."""
+        try:
+            resolve([*self._words()[:1], ""])
+        except MissingInputError as error:
+            raise ModelError(f"{self.place} cannot be run: {error.what}", error.mend) from error
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
         with tempfile.TemporaryFile() as prompt, tempfile.TemporaryFile() as complaints, DeferredInterrupts() as interrupts:
@@ -52,11 +60,14 @@ class Command:
                 raise ModelError(f"{self.place} ended with status {status}{_last_words(complaints)}", "make it succeed first")
             return Answer(text, self.model)
 
-    def _started(self, prompt, complaints) -> subprocess.Popen:
+    def _words(self) -> list[str]:
         try:
-            words = shlex.split(self.model)
+            return shlex.split(self.model)
         except ValueError as error:
             raise UsageError(f"cannot split --model {self.model!r} into words ({error})", "balance its quotes") from error
+
+    def _started(self, prompt, complaints) -> subprocess.Popen:
+        words = self._words()
         try:
             return subprocess.Popen(words, stdin=prompt, stdout=subprocess.PIPE, stderr=complaints, start_new_session=True)
         except (OSError, IndexError) as error:
@@ -68,6 +79,7 @@ class Command:
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             while (left := deadline - time.monotonic()) > 0:
+                expect_more()
                 if not selector.select(min(left, _LOOK_SECONDS)):
                     continue
                 chunk = os.read(process.stdout.fileno(), _CHUNK)

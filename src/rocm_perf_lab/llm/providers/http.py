@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
+from rocm_perf_lab.collect.child import expect_more
 from rocm_perf_lab.errors import ModelError, UnavailableError, UsageError
 
 from ..keys import VARIABLES, Key
@@ -88,6 +89,7 @@ class _Watch:
     def _checked(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         total = line = 0
         for chunk in chunks:
+            expect_more()
             total += len(chunk)
             line = len(chunk) - chunk.rfind(b"\n") - 1 if b"\n" in chunk else line + len(chunk)
             if total > MOST_BYTES or line > LONGEST_LINE:

@@ -1,0 +1,60 @@
+"""Runs of several processes at once: each has a folder of its own, and none goes on with another's that is under way."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from rocm_perf_lab.errors import OutputError
+from rocm_perf_lab.optimize import run_folder
+from rocm_perf_lab.optimize.journal import FILE
+
+HOLD = """
+import pathlib, sys, time
+from rocm_perf_lab.optimize.run_folder import held
+with held(pathlib.Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_runs_that_begin_at_once_have_folders_of_their_own(tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        runs = list(pool.map(lambda _: run_folder.new_run(tmp_path / "runs"), range(64)))
+    assert sorted(run.name for run in runs) == [f"run-{number:04}" for number in range(1, 65)]
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError):
+        run_folder.new_run(tmp_path / "file")
+
+
+def test_a_run_under_way_is_not_resumed_until_its_process_is_gone(rocm_perf, tmp_path):
+    run = tmp_path / "app.rocm-perf-optimize" / "run-0001"
+    run.mkdir(parents=True)
+    text = json.dumps({"event": "begin", "number": 0}) + "\n" + '{"event": "ver'
+    (run / FILE).write_text(text)
+    (tmp_path / "app.hip").write_text("__global__ void k() {}")
+    other = subprocess.Popen([sys.executable, "-c", HOLD, run], stdout=subprocess.PIPE)
+    try:
+        other.stdout.readline()
+        done = rocm_perf("optimize", "-y", "--resume", "app.hip")
+        assert done.returncode == 73 and "under way in another process" in done.stderr
+        assert rocm_perf("optimize", "--history", "app.hip").returncode == 0
+        assert (run / FILE).read_text() == text  # what the other has half written is left to it
+    finally:
+        other.kill()
+        other.wait()
+    with run_folder.held(run):
+        pass
+
+
+@pytest.mark.parametrize("line", ["1", "[]", "{}", '{"event": 1}', "[" * 100_000, "{"])
+def test_damaged_journals_are_named(rocm_perf, tmp_path, line):
+    run = tmp_path / "app.rocm-perf-optimize" / "run-0001"
+    run.mkdir(parents=True)
+    (run / FILE).write_text(line + "\n")
+    done = rocm_perf("optimize", "--history", "app.hip")
+    assert done.returncode == 73 and f"{FILE} is damaged at byte 0" in done.stderr

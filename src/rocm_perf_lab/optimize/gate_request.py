@@ -115,4 +115,5 @@ def _by_source(baseline: HipSource, candidate: HipSource, path: Path) -> tuple[s
         changed = next((name for name in names if name.rsplit("::", 1)[-1] in bodies), names[0])
         return changed, source_check.check_source(baseline, candidate, changed)
     except SourceError as error:
-        return names[0], rejected(source_check.STEP, f"it cannot be read: {error.what.replace(f'{candidate.path}:', f'{path}:')}")
+        what = error.what.replace(f"{candidate.path}:", f"{path}:")
+        return names[0], rejected(source_check.STEP, f"it cannot be read: {what}")

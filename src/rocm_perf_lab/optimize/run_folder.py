@@ -53,7 +53,7 @@ def held(run: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise OutputError(f"{run} is under way in another process", "wait for its end, or start without --resume") from error
+            raise OutputError(f"{run} is under way in another process", "wait, or start without --resume") from error
         yield
     finally:
         os.close(descriptor)

@@ -42,6 +42,11 @@ class Verdict:
         return {"accepted": self.accepted, "steps": [asdict(step) | {"outcome": step.outcome.value} for step in self.steps]}
 
 
+def rejecting_step(document: dict[str, Any]) -> dict[str, Any] | None:
+    """Of a Verdict.document(): the step that rejected; None where none did."""
+    return next((step for step in document["steps"] if step["outcome"] == Outcome.REJECTED), None)
+
+
 def passed(step: str, reason: str, **evidence: Any) -> StepVerdict:
     return StepVerdict(step, Outcome.PASSED, reason, evidence)
 

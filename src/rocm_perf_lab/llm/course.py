@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.workbench import Survey
-from rocm_perf_lab.prompt.importance import DOMINANT
+from rocm_perf_lab.report.dag import DOMINATES
 
 MOST_FAILURES = 2  # rounds without a kept change, of one kernel
 _MOST_KERNELS = 3  # in turn, where none dominates
@@ -53,7 +53,7 @@ class Course:
         return self.failures[target.demangled] >= MOST_FAILURES
 
     def _wanted(self, survey: Survey) -> list[Target] | Stop:
-        if self.chosen or survey.fraction is None or survey.fraction < DOMINANT:
+        if self.chosen or survey.fraction is None or survey.fraction < DOMINATES:
             if survey.targets:
                 return list(survey.targets[:_MOST_KERNELS])
             return Stop("no headroom", _left(survey) or "the program has no kernel of this source")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rocm_perf_lab.gate.verdict import rejecting_step
 from rocm_perf_lab.prompt.markdown import fenced
 
 _LONGEST_REASON = 1500  # characters
@@ -48,5 +49,5 @@ def figures_of(verdict: dict[str, Any]) -> dict[str, list[int]]:
 
 def rejection(verdict: dict[str, Any]) -> tuple[str, str]:
     """(step, reason) of the step that rejected."""
-    step = next(step for step in verdict["steps"] if step["outcome"] == "rejected")
+    step = rejecting_step(verdict)
     return step["step"], step["reason"]

@@ -14,6 +14,7 @@ from rocm_perf_lab.code_object import code_objects_in
 from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
+from rocm_perf_lab.whole_file import replacing
 
 from .confined import Ended, Limits, run
 
@@ -108,9 +109,8 @@ def program(
         if not made.exists():
             raise SourceError(f"building {source.path} made no program at {made}", "let --build write to BINARY")
         output.parent.mkdir(parents=True, exist_ok=True)
-        partial = output.with_name(f".{output.name}.partial")
-        shutil.copy2(made, partial)
-        os.replace(partial, output)
+        with replacing(output) as partial:
+            shutil.copy2(made, partial)
 
 
 def _device_only(source: HipSource, target: str, scratch: str) -> list[str]:

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab.gate.verdict import rejecting_step
+
 from .counters_moved import explanation, moved
 from .targets import LeftAlone
 from .transforms import Proposal, Refusal
@@ -36,8 +38,8 @@ class Judged:
     @property
     def rejection(self) -> str:
         """'step: reason' of the step that rejected; empty where none did."""
-        steps = (self.verdict or {"steps": []})["steps"]
-        return next((f"{step['step']}: {step['reason']}" for step in steps if step["outcome"] == "rejected"), "")
+        step = rejecting_step(self.verdict) if self.verdict else None
+        return f"{step['step']}: {step['reason']}" if step else ""
 
     @property
     def in_words(self) -> str:

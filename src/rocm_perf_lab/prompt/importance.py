@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report import words
+from rocm_perf_lab.report.dag import DOMINATES
 from rocm_perf_lab.report.schema import DurationsSection
 
 from .markdown import span
 
 if TYPE_CHECKING:
     from .context import Context
-
-DOMINANT = 0.7  # of the critical path: from there on no other kernel matters much
 
 
 def why_this_kernel(context: Context) -> list[str]:
@@ -35,7 +34,7 @@ def why_this_kernel(context: Context) -> list[str]:
         shift = dag.dominance_shift
         then = f": then {span(shift.then)} does" if shift.then else ""
         lines.append(f"- Made {words.times(shift.factor)} faster it would no longer dominate{then}.")
-    if dag.fraction is not None and dag.fraction < DOMINANT and dag.next_in_line:
+    if dag.fraction is not None and dag.fraction < DOMINATES and dag.next_in_line:
         lines.append(f"- No kernel dominates. Next in line: {', '.join(map(span, dag.next_in_line))}.")
     lines += [f"- {note}." for note in dag.notes]
     if target.siblings:

@@ -15,10 +15,10 @@ from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.subject import Subject, find_subject
 from rocm_perf_lab.optimize.targets import Target, targets_of
 from rocm_perf_lab.optimize.workbench import BenchOptions
+from rocm_perf_lab.report.dag import DOMINATES
 from rocm_perf_lab.report.documents import Reports
 
 from .context import Context, build_context
-from .importance import DOMINANT
 from .rules import AnswerRules
 from .tried import tried_in
 
@@ -91,6 +91,6 @@ def in_turn(reports: Reports, source: HipSource, pattern: str | None = None) -> 
     if not targets:
         reasons = "; ".join(f"{one.kernel}: {one.reason}" for one in left) or "the program has no kernel of its own"
         raise SourceError(f"{source.path} has none of the program's kernels ({reasons})", "name their source with --source")
-    if (reports.dag.fraction or 0.0) >= DOMINANT:
+    if (reports.dag.fraction or 0.0) >= DOMINATES:
         targets.sort(key=lambda target: target.demangled != reports.dag.dominant_symbol)
     return targets

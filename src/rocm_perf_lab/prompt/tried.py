@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab.gate.verdict import rejecting_step
 from rocm_perf_lab.optimize.journal import read
 from rocm_perf_lab.optimize.run_folder import journals_in
 from rocm_perf_lab.optimize.targets import base_name
@@ -69,10 +70,9 @@ def _of_run(entries: list[dict[str, Any]], kernel: str, digest: str):
 
 
 def _outcome(verdict: dict[str, Any], kept: bool | None) -> tuple[str, str]:
-    steps = {step["step"]: step for step in verdict["steps"]}
-    if not verdict["accepted"]:
-        rejection = next(step for step in verdict["steps"] if step["outcome"] == "rejected")
+    if (rejection := rejecting_step(verdict)) is not None:
         return REJECTED, f"{rejection['step']}: {rejection['reason']}"
+    steps = {step["step"]: step for step in verdict["steps"]}
     ratio = steps.get("measurement", {}).get("evidence", {}).get("ratio")
     gained = "its gain was not measured" if ratio is None else f"{1 - ratio:.1%} of the kernel's time saved"
     return (DECLINED if kept is False else ACCEPTED), gained

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.errors import ModelError, UsageError
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.request import folder_of
@@ -17,7 +17,7 @@ from rocm_perf_lab.optimize.workbench import BenchOptions, Log
 
 from .ask import Asker, Consent
 from .budget import Budget, listed_price, per_million
-from .keys import Key
+from .keys import VARIABLES, Key
 from .loop import LoopOptions, ModelLoop
 from .memory import Memory
 from .outcome import ModelOutcome
@@ -135,7 +135,7 @@ def provider_of(model: Model, keys: Mapping[str, Key]) -> Provider:
     }[model.provider]
     place = http.endpoint(model.base_url, hosted)
     if key is None and place == hosted:
-        http.required(None, model.provider)
+        raise ModelError(f"there is no key for {model.provider}", f"set {VARIABLES[model.provider]} in the environment")
     return kind(model.name, place, key, model.temperature, model.max_tokens, model.timeout)
 
 

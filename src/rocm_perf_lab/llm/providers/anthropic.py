@@ -14,9 +14,10 @@ class Anthropic(http.HttpModel):
     def _asked(self, messages: Sequence[Message], text: Collected, body: dict[str, float]) -> Answer:
         import anthropic
 
-        key = http.required(self.key, "anthropic")
         with http.conversation(anthropic, self.place, self.timeout) as client:
-            api = anthropic.Anthropic(api_key=key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout)
+            api = anthropic.Anthropic(
+                api_key=self.api_key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout
+            )
             stream = api.messages.create(
                 model=self.model,
                 system="\n\n".join(message.text for message in messages if message.role == "system"),

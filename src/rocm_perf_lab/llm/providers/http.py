@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from rocm_perf_lab.collect.child import expect_more
 from rocm_perf_lab.errors import ModelError, UnavailableError, UsageError
 
-from ..keys import VARIABLES, Key
+from ..keys import Key
 from .protocol import LONGEST_LINE, MOST_BYTES, Answer, Collected, Message, Progress, TooLong, Transient
 
 _LONGEST_MESSAGE = 300  # characters of what a server says
@@ -45,12 +45,6 @@ def endpoint(base_url: str | None, default: str) -> str:
     if parts.username or parts.password or parts.query:
         raise UsageError("--base-url holds a user name, password or query", "give a key in the environment only")
     return place
-
-
-def required(key: Key | None, provider: str) -> str:
-    if key is None:
-        raise ModelError(f"there is no key for {provider}", f"set {VARIABLES[provider]} in the environment")
-    return key.value
 
 
 @contextlib.contextmanager
@@ -113,6 +107,11 @@ class HttpModel(abc.ABC):
     temperature: float
     max_tokens: int
     timeout: float
+
+    @property
+    def api_key(self) -> str:
+        """The SDKs want one, also for a server that does not."""
+        return self.key.value if self.key else "none"
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
         try:

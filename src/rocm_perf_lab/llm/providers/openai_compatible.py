@@ -14,11 +14,12 @@ class OpenAICompatible(http.HttpModel):
     def _asked(self, messages: Sequence[Message], text: Collected, body: dict[str, float]) -> Answer:
         import openai
 
-        key = self.key.value if self.key else (http.required(None, "openai") if self.place == HOSTED else "none")
         # Servers of one's own may not know the name that the hosted one has moved on to.
         limit = "max_completion_tokens" if self.place == HOSTED else "max_tokens"
         with http.conversation(openai, self.place, self.timeout) as client:
-            api = openai.OpenAI(api_key=key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout)
+            api = openai.OpenAI(
+                api_key=self.api_key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout
+            )
             stream = api.chat.completions.create(
                 model=self.model,
                 messages=[{"role": one.role, "content": one.text} for one in messages],

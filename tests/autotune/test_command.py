@@ -103,6 +103,7 @@ def test_a_killed_search_goes_on(program, tmp_path):
         (["--cmd-template", "{output} {a} {text}", "--build-template", "no-such-compiler"], 66, "no-such-compiler"),
         (["--cmd-template", "{output} {a} {text}", "--build-template", "false", "--budget", "1"], 47, "false exited with"),
         (["--cmd-template", "./program {a} {text}", "--budget", "many"], 2, "--budget many"),
+        (["--cmd-template", "./program {a} {text}", "--budget", "0.000001s"], 47, "--budget 0.000001s; raise it"),
         ([], 2, "--cmd-template"),
     ],
 )

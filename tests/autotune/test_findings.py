@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from html.parser import HTMLParser
 
 import pytest
@@ -92,7 +93,16 @@ def test_the_page_shows_every_configuration_and_loads_nothing(evaluated):
 
 def test_what_is_modelled_says_so():
     assert "Time (modelled)" in page(result([ran([1.0], True, a=1)]))
-    assert "Time (measured)" in page(result([ran([1.0], a=1)]))
+    assert "Time (measured, gpu time)" in page(result([ran([1.0], a=1)]))
+
+
+@pytest.mark.parametrize(("modelled", "kind"), [(True, "recorded, modelled"), (False, "recorded")])
+def test_a_recording_of_modelled_times_stays_one(rocm_perf, tmp_path, modelled, kind):
+    (tmp_path / "t4.json").write_text(json.dumps(t4(result([ran([1.0], modelled, a=1), ran([2.0], modelled, a=2)]))))
+    done = rocm_perf("autotune", "--simulate", "t4.json", "--write-t4", "again.json", "--write-report", "page.html")
+    assert f"best: 1 ms ({kind}): a=1" in done.stdout and f"Time ({kind})" in (tmp_path / "page.html").read_text()
+    again = json.loads(rocm_perf("autotune", "--simulate", "again.json", "--json").stdout)
+    assert again["best"]["modelled"] is modelled and again["best"]["measure"] == "recorded"
 
 
 def test_everything_that_is_null_has_a_reason():

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 OK, BUILD_FAILED, FAILED, TIMEOUT, WRONG_OUTPUT = "ok", "build-failed", "failed", "timeout", "wrong-output"
 LOST = "lost"  # whoever ran it went away, again and again; not kept, since that may not be the configuration's fault
-GPU, WALL = "gpu", "wall"
+GPU, WALL, RECORDED = "gpu", "wall", "recorded"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """ms: the median of `runs`, None of a configuration that failed. measure: GPU or WALL, None of one that failed.
+    """ms: the median of `runs`, None of a configuration that failed. measure: GPU, WALL or RECORDED, None of one that failed.
 
     resources: what the profiler saw of the kernel that took longest (vgprs, lds_bytes, workgroup_size); never used to prune.
     """
@@ -29,6 +29,13 @@ class Outcome:
     @property
     def ms(self) -> float | None:
         return statistics.median(self.runs) if self.status == OK else None
+
+    @property
+    def kind(self) -> str:
+        """In words, what the times are: "modelled", "recorded", "measured, gpu time"."""
+        if self.measure == RECORDED:
+            return "recorded, modelled" if self.modelled else RECORDED
+        return "modelled" if self.modelled else f"measured, {self.measure} time"
 
     @property
     def cv(self) -> float | None:

@@ -10,6 +10,7 @@ from rocm_perf_lab.autotune.findings import best_so_far
 from rocm_perf_lab.autotune.outcome import OK
 from rocm_perf_lab.autotune.results import Result, document
 from rocm_perf_lab.autotune.table import table
+from rocm_perf_lab.autotune.tune import best_of
 
 _WIDTH, _HEIGHT, _LEFT, _BELOW = 860, 340, 70, 40
 _ROW = 22
@@ -23,8 +24,8 @@ svg{display:block;margin:1em 0}pre{background:#f4f4f4;padding:1em;overflow:auto}
 def page(result: Result) -> str:
     """The whole file."""
     found = document(result)
-    best = found["best"] or {}
-    kind = "modelled" if best.get("modelled") else "measured"
+    best = best_of(result.evaluated)
+    kind = best.outcome.kind if best else "measured"
     sections = [
         f"<h1>Tuning on {escape(result.device)}</h1>",
         f"<pre>{escape(chr(10).join(table(result)))}</pre>",

@@ -17,15 +17,17 @@ from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.errors import MissingInputError, TraceError
 
 _LONGEST = 1e100  # What is larger is no time, and its mean would be infinite.
+MODELLED, MEASURED = "modelled", "measured"  # what metadata.timing of our own T4 files says
 
 
 @dataclass(frozen=True)
 class Recording:
-    """times: by configuration, None of one that failed; in the unit of the file."""
+    """times: by configuration, None of one that failed; in the unit of the file. is_modelled: whether it says so of them."""
 
     name: str
     space: Space
     times: dict[Configuration, float | None]
+    is_modelled: bool = False
 
 
 def read_recording(path: Path) -> Recording:
@@ -46,7 +48,8 @@ def read_recording(path: Path) -> Recording:
         raise TraceError(f"{path} is neither a Kernel Tuner cache nor a T4 file ({error!r})", "name one of these") from error
     if not any(time is not None for _, time in rows):
         raise TraceError(f"{path} records no time", "name a recording of configurations that ran")
-    return _recording(path.name, rows)
+    metadata = document.get("metadata")
+    return _recording(path.name, rows, isinstance(metadata, dict) and metadata.get("timing") == MODELLED)
 
 
 def _t1(document: dict) -> Iterator[tuple[dict, float | None]]:
@@ -79,9 +82,9 @@ def _time(value: object) -> float | None:
     return float(value) if _is_number(value) and not isinstance(value, bool) and 0 < value < _LONGEST else None
 
 
-def _recording(name: str, rows: list[tuple[dict, float | None]]) -> Recording:
+def _recording(name: str, rows: list[tuple[dict, float | None]], is_modelled: bool) -> Recording:
     names = list(rows[0][0])
     values = {one: sorted({row[one] for row, _ in rows}, key=lambda value: (isinstance(value, str), value)) for one in names}
     at = {one: {value: number for number, value in enumerate(choices)} for one, choices in values.items()}
     times = {tuple(at[one][row[one]] for one in names): time for row, time in rows}
-    return Recording(name, Space(values, members=times), times)
+    return Recording(name, Space(values, members=times), times, is_modelled)

@@ -13,7 +13,7 @@ from rocm_perf_lab.autotune.budget import parse_budget
 from rocm_perf_lab.autotune.cache import Cache, experiment_key
 from rocm_perf_lab.autotune.cluster import cluster_of
 from rocm_perf_lab.autotune.launch import known_before
-from rocm_perf_lab.autotune.outcome import FAILED, OK, Outcome
+from rocm_perf_lab.autotune.outcome import FAILED, OK, RECORDED, Outcome
 from rocm_perf_lab.autotune.program import Program
 from rocm_perf_lab.autotune.recorded import read_recording
 from rocm_perf_lab.autotune.results import Result
@@ -47,8 +47,10 @@ class Request:
 def autotune(request: Request, note: Note) -> Result:
     """Raises SpaceError, NothingRanError and what selecting a device raises."""
     result = _simulated(request, note) if request.simulate else _measured(request, note)
-    if not any(one.outcome.status == OK for one in result.evaluated):
-        first = next((one.outcome.reason for one in result.evaluated), None) or "nothing was evaluated within --budget"
+    if not result.evaluated:
+        raise NothingRanError(f"no configuration was evaluated within --budget {request.budget}", "raise it")
+    if best_of(result.evaluated) is None:
+        first = result.evaluated[0].outcome.reason
         raise NothingRanError(f"none of {len(result.evaluated)} configurations ran: {first}", "make one run by hand first")
     return result
 
@@ -58,7 +60,9 @@ def _simulated(request: Request, note: Note) -> Result:
 
     def look_up(values: dict[str, object], _worker: int) -> Outcome:
         time = recording.times[recording.space.position(values)]
-        return Outcome(FAILED, "failed in the recording") if time is None else Outcome(OK, None, [time], "recorded")
+        if time is None:
+            return Outcome(FAILED, "failed in the recording")
+        return Outcome(OK, None, [time], RECORDED, modelled=recording.is_modelled)
 
     here = _Evaluator(look_up, f"recording {recording.name}")
     return _search(request, recording.space, here, None, note)

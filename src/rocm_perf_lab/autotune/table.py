@@ -20,8 +20,7 @@ def table(result: Result) -> list[str]:
     failures = Counter(one.outcome.status for one in evaluated if one.outcome.status != OK)
     lines += [f"  {count} {status}" for status, count in failures.most_common()]
     if best is not None:
-        kind = "modelled" if best.outcome.modelled else f"measured, {best.outcome.measure} time"
-        lines.append(f"best: {best.outcome.ms:.4g} ms ({kind}{_spread(best)}): {_words(best.values)}")
+        lines.append(f"best: {best.outcome.ms:.4g} ms ({best.outcome.kind}{_spread(best)}): {_words(best.values)}")
     if found["speedup_over_default"] is not None:
         lines.append(f"  {found['speedup_over_default']:.2f}x faster than the defaults")
     if (sure := found["confidence"]) is not None:

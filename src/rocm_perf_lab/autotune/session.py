@@ -133,18 +133,7 @@ def _search(
     most = min(evaluations or MOST_LISTED, space.product if total is None else total)
     options = Options(most, request.seed_fraction, request.prune_factor, occupancy)
     strategy = create(request.strategy, space, request.seed, options)
-    best: list[float] = []
-
-    def heard(one: Evaluated, number: int) -> None:
-        ms = one.outcome.ms
-        if one.outcome.measure:
-            evaluator.keep(one.outcome.measure)
-        if request.simulate is None or (ms is not None and (not best or ms < best[0])):
-            what = one.outcome.reason if ms is None else f"{ms:.4g} ms"
-            note(f"{number} of at most {most}: {' '.join(f'{k}={v}' for k, v in one.values.items())}: {what}")
-        if ms is not None:
-            best[:] = [min([ms, *best])]
-
+    heard = _Listener(evaluator, most, note, only_better=request.simulate is not None)
     search = Search(
         space, strategy, evaluator.evaluate, cache, most, seconds, evaluator.workers, evaluator.asynchronous, heard,
         evaluator.stop,
@@ -156,10 +145,33 @@ def _search(
             note("what was measured so far is kept: the same command goes on from there")
         raise
     fixed, defaults = (space_file.fixed, space_file.defaults) if space_file else ({}, None)
-    unlaunchable = None
-    if space_file and total is not None and space_file.space.product <= _COUNTED:
-        unlaunchable = len(space_file.space.listed) - total
     return Result(
         request.strategy, request.seed, most, evaluator.device, total, evaluated, strategy.model(), fixed, defaults,
-        unlaunchable,
+        _unlaunchable(space_file, total),
     )  # fmt: skip
+
+
+class _Listener:
+    """Hears of every result: the first says how all are measured, and each is told, or only_better: what beats all before."""
+
+    def __init__(self, evaluator: _Evaluator, most: int, note: Note, only_better: bool):
+        self._evaluator, self._most, self._note, self._only_better = evaluator, most, note, only_better
+        self._best: float | None = None
+
+    def __call__(self, one: Evaluated, number: int) -> None:
+        ms = one.outcome.ms
+        is_better = ms is not None and (self._best is None or ms < self._best)
+        if one.outcome.measure:
+            self._evaluator.keep(one.outcome.measure)
+        if is_better or not self._only_better:
+            what = one.outcome.reason if ms is None else f"{ms:.4g} ms"
+            self._note(f"{number} of at most {self._most}: {' '.join(f'{k}={v}' for k, v in one.values.items())}: {what}")
+        if is_better:
+            self._best = ms
+
+
+def _unlaunchable(space_file: SpaceFile | None, total: int | None) -> int | None:
+    """How many fulfil the constraints but cannot be launched; None where they were not counted."""
+    if space_file is None or total is None or space_file.space.product > _COUNTED:
+        return None
+    return len(space_file.space.listed) - total

@@ -257,6 +257,16 @@ def test_timing_parameters():
     assert sorted(first_column(DEVICE_MODEL, "parameters")) == sorted(parameters)
 
 
+def test_events_of_the_journal():
+    written = "\n".join(
+        path.read_text("utf-8")
+        for part in ("optimize", "llm")
+        for path in (REPOSITORY / "src/rocm_perf_lab" / part).glob("*.py")
+    )
+    events = set(re.findall(r'(?:\bappend|_log|\brecall)\(\s*"([a-z ]+)"', written))
+    assert {"begin", "gate", "survey"} < events <= set(spans(GUIDE.read_text("utf-8")))
+
+
 # ---- what the device says ----
 
 

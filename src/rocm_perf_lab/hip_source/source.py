@@ -76,8 +76,9 @@ class TranslationUnit:
         return any(self._inside(spans, place) for place in (start, end - 1))
 
     def is_cut_by_macro(self, cursor: Any) -> bool:
-        """The same of a cursor."""
-        return self.cut_by_macro(cursor.extent.start.file.name, *place_of(cursor))
+        """The same of a cursor; one that stands nowhere cannot be edited either."""
+        file = cursor.extent.start.file
+        return file is None or self.cut_by_macro(file.name, *place_of(cursor))
 
     @staticmethod
     def _inside(spans: list[tuple[int, int]], place: int) -> bool:

@@ -16,7 +16,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.errors import exit_codes
+from rocm_perf_lab.errors import MissingInputError, ProgramTimeoutError, UsageError, exit_codes
 
 from . import child
 from .tools import FOLDER, TIME_LIMIT, Tool, tools
@@ -41,12 +41,12 @@ class Commands:
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool, arguments = self._tools.get(params.name), params.arguments or {}
         if tool is None:
-            return _failed(2, f"there is no tool {params.name}; there are {', '.join(self._tools)}")
+            return _failed(UsageError.exit_code, f"there is no tool {params.name}; there are {', '.join(self._tools)}")
         if complaint := _complaint(tool, arguments):
-            return _failed(2, complaint)
+            return _failed(UsageError.exit_code, complaint)
         place = self._folder / arguments.get(FOLDER, ".")
         if not place.is_dir():
-            return _failed(66, f"{place} is no folder")
+            return _failed(MissingInputError.exit_code, f"{place} is no folder")
         limit = arguments.get(TIME_LIMIT)
         with anyio.CancelScope() as call:
             self._calls.add(call)
@@ -57,8 +57,10 @@ class Commands:
             finally:
                 self._calls.discard(call)
         if call.cancelled_caught:
-            return _failed(143, "the server was told to end")
-        return _failed(33, f"it was still running after {limit:g} s and was stopped; raise {TIME_LIMIT}")
+            return _failed(128 + signal.SIGTERM, "the server was told to end")
+        return _failed(
+            ProgramTimeoutError.exit_code, f"it was still running after {limit:g} s and was stopped; raise {TIME_LIMIT}"
+        )
 
     async def stop(self) -> None:
         """End all calls; returns when no command runs any more."""

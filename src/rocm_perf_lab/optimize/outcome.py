@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,18 @@ class Judged:
     def accepted(self) -> bool:
         return self.verdict is not None and self.verdict["accepted"]
 
+    @property
+    def steps(self) -> Sequence[dict[str, Any]]:
+        """Of the verdict's document, in their order."""
+        return self.verdict["steps"] if self.verdict else ()
+
     def step(self, name: str) -> dict[str, Any]:
-        return next(step for step in (self.verdict or {"steps": []})["steps"] if step["step"] == name)
+        return next(step for step in self.steps if step["step"] == name)
 
     @property
     def symbol(self) -> str | None:
         """The mangled name of the kernel, by which the evidence of the whole program tells kernels apart."""
-        steps = (self.verdict or {"steps": []})["steps"]
-        return next((step["evidence"]["symbol"] for step in steps if "symbol" in step.get("evidence", {})), None)
+        return next((step["evidence"]["symbol"] for step in self.steps if "symbol" in step.get("evidence", {})), None)
 
     @property
     def rejection(self) -> str:

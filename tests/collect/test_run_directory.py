@@ -4,11 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+import types
 
 import pytest
 
 from rocm_perf_lab.collect.run_directory import growing
-from rocm_perf_lab.errors import OutputError
+from rocm_perf_lab.errors import OutputError, ProgramKilledError
 
 
 def write_run(destination, text):
@@ -29,6 +30,15 @@ def test_appears_complete_and_replaces_an_earlier_run(tmp_path):
             assert not destination.exists() or (destination / "profile.json").read_text() != text
         assert names(tmp_path) == ["app.rocm-perf"]
         assert names(destination) == sorted([".rocpd_profile", "profile.json", text])
+
+
+@pytest.mark.parametrize(("free", "error"), [(0, OutputError), (1 << 30, ProgramKilledError)])
+def test_a_program_that_dies_of_a_full_disk_is_not_blamed(tmp_path, monkeypatch, free, error):
+    """Its trace is mapped into it: where there is no room for a page, the program is killed."""
+    monkeypatch.setattr("shutil.disk_usage", lambda _: types.SimpleNamespace(free=free))
+    with pytest.raises(error), growing(tmp_path / "app.rocm-perf"):
+        raise ProgramKilledError("app", signal.SIGBUS)
+    assert names(tmp_path) == []
 
 
 def test_failure_keeps_the_earlier_run(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,23 @@ def test_a_full_disk_leaves_the_source_as_it_was(source, monkeypatch):
         source.put(ACCEPTED, "faster")
     assert source.path.read_bytes() == ORIGINAL and len(source._journal.entries) == entries
     assert digest(ORIGINAL) == source._journal.last("backup")["digest"]
+
+
+FILL = """
+import pathlib, resource, sys
+from rocm_perf_lab.errors import OutputError
+from rocm_perf_lab.optimize.journal import Journal
+journal = Journal(pathlib.Path(sys.argv[1]))
+journal.append("one")
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    journal.append("two", text="x" * 1000)
+except OutputError:
+    print("refused")
+"""
+
+
+def test_a_line_that_does_not_fit_is_refused_once_and_in_order(tmp_path):
+    done = subprocess.run([sys.executable, "-c", FILL, tmp_path], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "refused\n", "")  # also when the process ends
+    assert [entry["event"] for entry in Journal(tmp_path).entries] == ["one"]

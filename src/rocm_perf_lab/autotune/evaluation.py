@@ -96,10 +96,11 @@ class Evaluation:
                 folder = Path(name)
                 words = self._program.words(values, folder / "output")
                 outcome = self._outcome(words, os.environ | (extra or {}) | words.environment, folder)
+                is_full = outcome.status != OK and shutil.disk_usage(folder).free < _LEAST_BYTES
         except OSError as error:
             raise OutputError(f"cannot write into {self._scratch} ({error.strerror or error})", _MEND) from error
-        if outcome.status != OK and shutil.disk_usage(self._scratch).free < _LEAST_BYTES:
-            raise OutputError(f"no space is left in {self._scratch}", _MEND)  # It says nothing of the configuration.
+        if is_full:  # A failure then says nothing of the configuration.
+            raise OutputError(f"no space is left in {self._scratch}", _MEND)
         return outcome
 
     def stop(self) -> None:

@@ -17,10 +17,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from rocm_perf_lab.errors import OutputError
+from rocm_perf_lab.errors import OutputError, ProgramFailedError, ProgramKilledError
 
 TRACE_FOLDER = ".rocpd_profile"
 _REMOVE_SECONDS = 5.0
+_LEAST_BYTES = 1 << 16  # less free space is none
 _SIGNATURES = ("profile.json", "summary.json")  # One of these makes a directory an earlier run, which may be replaced.
 
 # Other operating system errors while a run directory grows are defects of this program, not of its surroundings.
@@ -124,6 +125,11 @@ def _output_errors(destination: Path) -> Iterator[None]:
         if error.errno not in _OUTPUT_TROUBLE:
             raise
         raise _cannot_write(destination, error) from error
+    except (ProgramFailedError, ProgramKilledError) as error:
+        if shutil.disk_usage(destination.parent).free >= _LEAST_BYTES:
+            raise
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # so that its trace, mapped into it, ended the program
+        raise _cannot_write(destination, full) from error
 
 
 def _cannot_write(destination: Path, error: OSError) -> OutputError:

@@ -38,7 +38,8 @@ class Journal(Entries):
         self._lock = threading.Lock()
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.path, "ab")  # noqa: SIM115 - open as long as the run
+            # Unbuffered: what could not be written must not be tried again, without anybody to hear of it, at exit.
+            self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - open as long as the run
             self._file.truncate(self._whole)
         except OSError as error:
             raise OutputError(f"cannot write {self.path} ({error.strerror})", "choose another run directory") from error
@@ -49,8 +50,8 @@ class Journal(Entries):
             entry = {"number": len(self.entries), "event": event} | fields
             line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode() + b"\n"
             try:
-                self._file.write(line)
-                self._file.flush()
+                while line:
+                    line = line[self._file.write(line) :]
                 os.fsync(self._file.fileno())
             except OSError as error:
                 raise OutputError(f"cannot write {self.path} ({error.strerror})", "free some space and use --resume") from error

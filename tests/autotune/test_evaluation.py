@@ -1,0 +1,36 @@
+"""What is no fault of a configuration is no result of it either."""
+
+from __future__ import annotations
+
+import json
+import types
+
+import pytest
+
+from rocm_perf_lab.autotune.evaluation import Evaluation, WallTimer
+from rocm_perf_lab.autotune.outcome import BUILD_FAILED, OK
+from rocm_perf_lab.autotune.program import Program
+from rocm_perf_lab.autotune.space_file import read_space
+from rocm_perf_lab.errors import OutputError
+
+
+@pytest.fixture
+def evaluation(tmp_path):
+    (tmp_path / "space.json").write_text(json.dumps({"parameters": {"status": [0, 1]}}))
+    program = Program(read_space(tmp_path / "space.json"), "true", "sh -c 'exit {status}'")
+    (tmp_path / "scratch").mkdir()
+    return Evaluation(program, [WallTimer()], 1, 60, tmp_path / "scratch")
+
+
+def test_a_full_disk_ends_the_search_and_not_the_configuration(evaluation, monkeypatch):
+    assert evaluation({"status": 1}).status == BUILD_FAILED
+    monkeypatch.setattr("shutil.disk_usage", lambda _: types.SimpleNamespace(free=0))
+    assert evaluation({"status": 0}).status == OK
+    with pytest.raises(OutputError, match="no space is left"):
+        evaluation({"status": 1})
+
+
+def test_a_scratch_folder_that_went_away_is_named(evaluation, tmp_path):
+    (tmp_path / "scratch").rmdir()
+    with pytest.raises(OutputError, match="scratch"):
+        evaluation({"status": 0})

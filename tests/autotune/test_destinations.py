@@ -10,6 +10,8 @@ import threading
 
 import pytest
 
+from privilege import without_privilege
+
 TUNE = ("autotune", "--space", "space.json", "--measure", "wall", "--runs", "1", "--cmd-template", "touch ran {a}")
 
 
@@ -57,3 +59,14 @@ def test_pipes_links_and_redirected_output_stay_what_they_are(tune, tmp_path):
     assert (tmp_path / "link").is_symlink() and json.loads((tmp_path / "target").read_text())["results"]
     said = (tmp_path / "out").read_text()
     assert said.startswith("<!doctype html>") and "1 of 1 configurations evaluated" in said.split("</html>")[-1]
+
+
+def test_what_permissions_forbid_is_known_before_anything_runs(tune, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o555)
+    (tmp_path / "secret").touch(mode=0o100)
+    for words in (["--write-config", "locked/x"], ["--profile", "locked/run"], ["--cache", "locked/x"]):
+        done = tune(*words, preexec_fn=without_privilege)
+        assert done.returncode == 73 and "locked" in done.stderr and len(done.stderr.splitlines()) == 1
+    done = tune("--check", "grep -f secret", preexec_fn=without_privilege)
+    assert done.returncode == 66 and "secret cannot be read (Permission denied)" in done.stderr
+    assert not (tmp_path / "ran").exists()

@@ -1,6 +1,5 @@
 """Every way in which a profile can fail is one clear line, its own exit code, and no run directory."""
 
-import ctypes
 import functools
 import os
 import signal
@@ -10,6 +9,7 @@ import time
 
 import pytest
 
+from privilege import without_privilege
 from rocm_perf_lab.errors import exit_codes
 
 
@@ -114,12 +114,6 @@ def test_folder_that_is_no_run_is_never_replaced(profile, tmp_path):
     code, line = profile("-o", "precious", "true")
     assert code == 73 and "precious" in line
     assert (tmp_path / "precious" / "thesis.tex").read_text() == "years of work"
-
-
-def without_privilege():
-    """In a child: permissions hold for root, too."""
-    drop_from_bounding_set, override_permissions = 24, 1  # prctl(2), capabilities(7)
-    ctypes.CDLL(None).prctl(drop_from_bounding_set, override_permissions)
 
 
 def test_folder_that_may_not_be_written(profile, tmp_path):

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from privilege import without_privilege
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.journal import FILE
@@ -58,3 +59,13 @@ def test_damaged_journals_are_named(rocm_perf, tmp_path, line):
     (run / FILE).write_text(line + "\n")
     done = rocm_perf("optimize", "--history", "app.hip")
     assert done.returncode == 73 and f"{FILE} is damaged at byte 0" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["optimize"], ["llm-optimize", "--provider", "command", "-m", "true"]])
+def test_a_folder_that_takes_no_result_is_known_before_anything_is_built(rocm_perf, tmp_path, command):
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "app.hip").write_text("__global__ void k() {}")
+    (tmp_path / "theirs").chmod(0o555)
+    done = rocm_perf(*command, "-y", "theirs/app.hip", preexec_fn=without_privilege)
+    assert done.returncode == 73 and "theirs cannot be written" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["theirs"]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rocm_perf_lab.autotune.outcome import Outcome
-from rocm_perf_lab.errors import OutputError
+from rocm_perf_lab.errors import MissingInputError, OutputError
 
 _TABLE = """CREATE TABLE IF NOT EXISTS outcome (
     experiment TEXT NOT NULL, configuration TEXT NOT NULL, outcome TEXT NOT NULL, PRIMARY KEY (experiment, configuration))"""
@@ -61,10 +61,17 @@ def canonical(values: dict[str, object]) -> str:
 
 
 def experiment_key(commands: dict[str, object], device: str, files: Iterable[Path]) -> str:
-    """Changes with the commands, the device, and the content of the files that they name: program, sources, scripts."""
+    """Changes with the commands, the device, and the content of the files that they name: program, sources, scripts.
+
+    Raises MissingInputError for one that cannot be read.
+    """
     digest = hashlib.sha256(json.dumps([commands, device], sort_keys=True).encode())
     for path in sorted(set(files)):
-        with path.open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest() if hasattr(hashlib, "file_digest")
-                          else hashlib.sha256(stream.read()).digest())  # fmt: skip
+        try:
+            with path.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest() if hasattr(hashlib, "file_digest")
+                              else hashlib.sha256(stream.read()).digest())  # fmt: skip
+        except OSError as error:
+            mend = "make it readable: results are kept by the content of what the templates name"
+            raise MissingInputError(f"{path} cannot be read ({error.strerror})", mend) from error
     return digest.hexdigest()

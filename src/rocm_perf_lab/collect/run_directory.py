@@ -85,6 +85,8 @@ def expect_replaceable(destination: Path) -> None:
     destination = destination.resolve()
     if not destination.parent.is_dir():
         raise OutputError(f"the folder {destination.parent} does not exist", f"run `mkdir -p {destination.parent}`")
+    if not os.access(destination.parent, os.W_OK | os.X_OK):
+        raise _cannot_write(destination, OSError(errno.EACCES, os.strerror(errno.EACCES)))
     if not destination.exists():
         return
     if Path.cwd().is_relative_to(destination):

@@ -78,6 +78,7 @@ def llm_optimize(
     subject = find_subject(request.words, request.source, request.build)
     provider = provider_of(request.model, keys)
     budget = budget_of(request.model, provider)
+    run_folder.expect_place_for_results(subject.source)
     folder = folder_of(request.folder, subject.name).absolute()
     run_folder.sweep_after_kills(folder)
     directory = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)

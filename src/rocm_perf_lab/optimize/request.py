@@ -37,6 +37,8 @@ def folder_of(folder: Path | None, name: str) -> Path:
 def optimize(request: Request, approve: Approve, note: Callable[[str], None]) -> Outcome:
     """Errors: those of finding, building and profiling the program; a candidate's failures are verdicts."""
     subject: Subject = find_subject(request.words, request.source, request.build)
+    if not request.loop.dry_run:
+        run_folder.expect_place_for_results(subject.source)
     folder = folder_of(request.folder, subject.name).absolute()
     run_folder.sweep_after_kills(folder)
     run = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)

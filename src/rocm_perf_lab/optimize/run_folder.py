@@ -93,6 +93,13 @@ def results_of(source: Path) -> tuple[Path, Path]:
     return source.with_name(f"{source.stem}.optimized{source.suffix}"), source.with_name(f"{source.stem}.optimized.patch")
 
 
+def expect_place_for_results(source: Path) -> None:
+    """Files can be made beside the source, which also --in-place needs. Known before hours of work. Errors: OutputError."""
+    folder = source.resolve().parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(f"{folder} cannot be written", f"copy {source.name} to a folder of yours, where the result will be")
+
+
 def history(folder: Path) -> list[dict[str, Any]]:
     """One entry a run: when it began, on what, and how it ended."""
     entries = []

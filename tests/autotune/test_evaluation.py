@@ -22,6 +22,13 @@ def evaluation(tmp_path):
     return Evaluation(program, [WallTimer()], 1, 60, tmp_path / "scratch")
 
 
+def test_of_all_that_a_build_says_the_end_is_kept(evaluation, tmp_path):
+    build = "sh -c 'yes é | head -c 40000002; echo the reason; exit 1{status}'"
+    program = Program(read_space(tmp_path / "space.json"), "true", build)
+    outcome = Evaluation(program, [WallTimer()], 1, 60, tmp_path / "scratch")({"status": 1})
+    assert outcome.status == BUILD_FAILED and outcome.reason.endswith("é é the reason") and len(outcome.reason) < 400
+
+
 def test_a_full_disk_ends_the_search_and_not_the_configuration(evaluation, monkeypatch):
     assert evaluation({"status": 1}).status == BUILD_FAILED
     monkeypatch.setattr("shutil.disk_usage", lambda _: types.SimpleNamespace(free=0))

@@ -172,4 +172,9 @@ def _reason(error: RocmPerfError, stderr: Path) -> str:
 
 
 def _tail(path: Path) -> str:
-    return " ".join(path.read_text("utf-8", "replace").split())[-_SHOWN:] if path.exists() else ""
+    """Of a text that may be of any length."""
+    if not path.exists():
+        return ""
+    with path.open("rb") as stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - 4 * _SHOWN))  # a character has at most four bytes
+        return " ".join(stream.read().decode("utf-8", "replace").split())[-_SHOWN:]

@@ -73,3 +73,14 @@ def test_errors_name_the_thing(tmp_path, rocm_perf, arguments, code, told):
     shutil.copy(PROGRAM, tmp_path)
     ran = rocm_perf("gate", *arguments)
     assert ran.returncode == code and told in ran.stderr.splitlines()[-1] and not ran.stdout
+
+
+def test_a_program_that_fails_is_called_as_the_user_calls_it(tmp_path, rocm_perf, native_dir):
+    """What was built and run is gone by then: its path would be of no use."""
+    failing = PROGRAM.read_text().rstrip().removesuffix("}") + "return 7; }\n"
+    (tmp_path / "app.hip").write_text(failing)
+    (tmp_path / "candidate.hip").write_text(failing.replace("sums[row] = sum;", "sums[row] = sum + 0.0f;"))
+    ran = rocm_perf("gate", "--device", "gfx942", "--build", BUILD, "app.hip", "candidate.hip")
+    assert ran.returncode == 31 and not ran.stdout
+    last = ran.stderr.splitlines()[-1]
+    assert "./app exited with status 7" in last and "`rocm-perf run ./app`" in last and "/programs/" not in last

@@ -164,8 +164,11 @@ class Application:
         """What the user's check says against an output; None where it accepts."""
         try:
             ended = subprocess.run(self._options.check, input=stdout, capture_output=True, timeout=self._options.timeout)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise UsageError(f"--check {self._options.check[0]} cannot be run ({error})", "name a program that ends") from error
+        except subprocess.TimeoutExpired as error:
+            what = f"--check {self._options.check[0]} was still running after {error.timeout:g} s and was stopped"
+            raise UsageError(what, "raise --timeout, or name a program that ends") from error
+        except OSError as error:
+            raise UsageError(f"--check {self._options.check[0]} cannot be run ({error})", "name a program") from error
         if ended.returncode == 0:
             return None
         words = (ended.stderr or ended.stdout).decode(errors="replace").strip().splitlines()

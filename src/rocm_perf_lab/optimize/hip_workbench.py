@@ -9,12 +9,13 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
@@ -30,6 +31,16 @@ from .workbench import BenchOptions, Log, Survey
 _CAPTURES = "captures-"
 _LOG_BYTES = 4000  # of a compiler's output that the journal keeps
 _SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # of ECMAScript's regular expressions, which the isolate library uses
+
+
+@contextlib.contextmanager
+def _called(program: str, name: str) -> Iterator[None]:
+    """An error says the name that the user knows: our own program is gone by the time that he reads it."""
+    try:
+        yield
+    except RocmPerfError as error:
+        error.what, error.mend = error.what.replace(program, name), error.mend.replace(program, name)
+        raise
 
 
 class HipWorkbench:
@@ -57,14 +68,16 @@ class HipWorkbench:
         self._profiles += 1
         self._note(f"building {source.path}" if self._profiles == 1 else "profiling what was accepted")
         self._check_that_builds_repeat(source)
+        program = str(self._program(source))
         request = Request(
-            [str(self._program(source)), *self._subject.arguments],
+            [program, *self._subject.arguments],
             runs=1,
             device=self._options.device,
             destination=self._folder / f"profile-{self._profiles}",
             timeout=self._options.timeout,
         )
-        documents, _ = profile(request, subprocess.DEVNULL, self._note)
+        with _called(program, f"./{self._subject.name}"):
+            documents, _ = profile(request, subprocess.DEVNULL, self._note)
         targets, left = targets_of(documents, source, self._options.pattern, self._options.min_improvement)
         found = documents.profile
         return Survey(

@@ -41,3 +41,12 @@ def test_a_scratch_folder_that_went_away_is_named(evaluation, tmp_path):
     (tmp_path / "scratch").rmdir()
     with pytest.raises(OutputError, match="scratch"):
         evaluation({"status": 0})
+
+
+def test_builds_are_for_the_gpu_that_is_there_unless_they_say_otherwise(evaluation, tmp_path, monkeypatch):
+    build = "sh -c 'test $HCC_AMDGPU_TARGET = gfx942 -a {status} = 0'"
+    program = Program(read_space(tmp_path / "space.json"), "true", build)
+    here = Evaluation(program, [WallTimer()], 1, 60, tmp_path / "scratch", "gfx942")
+    assert here({"status": 0}).status == OK
+    monkeypatch.setenv("HCC_AMDGPU_TARGET", "gfx90a")
+    assert here({"status": 0}).status == BUILD_FAILED

@@ -61,7 +61,8 @@ def bench_of(plan: Plan, program: Program, note: Note) -> Iterator[Bench]:
         scratch = Path(name)
         timers, description, target, is_modelled = _timers(plan, scratch, note)
         runs = plan.runs or (1 if is_modelled else 3)
-        yield Bench(Place(description, target, is_modelled, runs), Evaluation(program, timers, runs, plan.timeout, scratch))
+        evaluation = Evaluation(program, timers, runs, plan.timeout, scratch, target)
+        yield Bench(Place(description, target, is_modelled, runs), evaluation)
 
 
 def _timers(plan: Plan, scratch: Path, note: Note) -> tuple[list, str, str | None, bool]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.autotune.outcome import BUILD_FAILED, FAILED, GPU, OK, TIMEOUT, WALL, WRONG_OUTPUT, Outcome, variation
-from rocm_perf_lab.autotune.program import Program, Words
+from rocm_perf_lab.autotune.program import Program, Words, for_target
 from rocm_perf_lab.collect.child import stoppable
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.execute import execute
@@ -81,12 +81,15 @@ class WallTimer:
 class Evaluation:
     """Of configurations of one program. runs: how often each is measured. timeout: seconds for each step.
 
+    target: the LLVM target that builds are for, None of no GPU.
     timers: tried in this order; the first that can measure a configuration measures all, so that times are comparable.
     """
 
-    def __init__(self, program: Program, timers: list, runs: int, timeout: float | None, scratch: Path):
+    def __init__(
+        self, program: Program, timers: list, runs: int, timeout: float | None, scratch: Path, target: str | None = None
+    ):
         self._program, self._timers, self._runs = program, list(timers), runs
-        self._timeout, self._scratch = timeout, scratch
+        self._timeout, self._scratch, self._target = timeout, scratch, target
         self._deciding, self._stopped = threading.Lock(), threading.Event()
 
     def __call__(self, values: dict[str, object], extra: Mapping[str, str] | None = None) -> Outcome:
@@ -112,7 +115,9 @@ class Evaluation:
         self._timers = [timer for timer in self._timers if timer.name == measure] or self._timers
 
     def _outcome(self, words: Words, environment: Mapping[str, str], folder: Path) -> Outcome:
-        if words.build and (failed := self._step(words.build, environment, folder, BUILD_FAILED)):
+        if words.build and (
+            failed := self._step(words.build, for_target(self._target) | environment, folder, BUILD_FAILED)
+        ):
             return failed
         try:
             return self._measured(words, environment, folder)

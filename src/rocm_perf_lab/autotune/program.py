@@ -23,6 +23,11 @@ class Words:
     environment: dict[str, str]
 
 
+def for_target(target: str | None) -> dict[str, str]:
+    """What hipcc reads in a build where the template names no GPU: else it would build for another than the one there."""
+    return {"HCC_AMDGPU_TARGET": target} if target else {}
+
+
 class Program:
     """Raises SpaceError where templates and space do not fit: a field that nothing fills, a parameter that goes nowhere."""
 

@@ -81,7 +81,7 @@ def _measured(request: Request, note: Note) -> Result:
     best = best_of(result.evaluated)
     if request.profile is None or best is None:
         return result
-    found = best_profile(program, best.values, plan.device, plan.timeout, request.profile, note)
+    found = best_profile(program, best.values, plan.device, place.target, plan.timeout, request.profile, note)
     return dataclasses.replace(result, profile=found)
 
 

@@ -9,14 +9,14 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from rocm_perf_lab.autotune.program import Program
+from rocm_perf_lab.autotune.program import Program, for_target
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.execute import execute
 from rocm_perf_lab.errors import NothingRanError, RocmPerfError
 
 
 def best_profile(
-    program: Program, values: dict[str, object], device: str, timeout: float | None, destination: Path,
+    program: Program, values: dict[str, object], device: str, target: str | None, timeout: float | None, destination: Path,
     note: Callable[[str], None],
 ) -> dict[str, object]:  # fmt: skip
     """{run_directory, runtime_ms, cv, timing, kernel, bottleneck}; the run directory is complete or absent.
@@ -28,7 +28,7 @@ def best_profile(
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         words = program.words(values, Path(scratch) / "output")
         if words.build:
-            _build(words.build, os.environ | words.environment, timeout)
+            _build(words.build, for_target(target) | os.environ | words.environment, timeout)
         command = words.command
         if words.environment:  # the profile's own record then says it, too
             command = ["env", *(f"{name}={value}" for name, value in words.environment.items()), *command]

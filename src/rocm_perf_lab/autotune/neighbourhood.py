@@ -29,6 +29,7 @@ class Pool:
         self._extend(rows)
 
     def add(self, configurations: Iterable[Configuration]) -> None:
+        """Of those that it has already, nothing changes."""
         new = [row for row in dict.fromkeys(configurations) if row not in self.at]
         if new:
             self._extend(np.array(new, np.int16))
@@ -59,5 +60,5 @@ class Pool:
         self.at.update((row, first + number) for number, row in enumerate(map(tuple, rows.tolist())))
         self._unasked = np.append(self._unasked, np.ones(len(rows), bool))
         self._compared = self.rows[:, self._varying]
-        self.points = self._compared / (np.array(self._space.sizes)[self._varying] - 1.0)
+        self.points = (self._compared / (np.array(self._space.sizes)[self._varying] - 1.0)).astype(np.float32)
         self._near: dict[int, tuple[np.ndarray, np.ndarray]] = {}

@@ -1,12 +1,17 @@
 """Sequential and guided by a model: a Gaussian process on the logarithm of time, fitted again as results come.
 
-What runs next promises the greatest expected improvement among the neighbourhoods of the best and a random part of the rest.
-Part of a batch is drawn from the model instead (Thompson's sampling), and sometimes one is drawn blindly: expected improvement
-alone stays in a local optimum that the model is sure of. Batches grow with what is known: early results change the model most,
-and a fit costs more the more there are.
+What runs next is the most promising by expected improvement, of a shortlist from the whole space and of the neighbourhoods of
+the best. Half of a batch are neighbours of the best: a model that is sure of nothing better would leave it before it is at its
+foot. Part is drawn from the model instead (Thompson's sampling), and sometimes one is drawn blindly: expected improvement alone
+stays in a local optimum that the model is sure of. For one batch in three the model is a smooth one: what the results make
+likely sees details near them, and may miss the trend that leads elsewhere. Batches grow with what is known: early results
+change the model most, and a fit costs more the more there are.
 """
 
 from __future__ import annotations
+
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +22,17 @@ from rocm_perf_lab.autotune.strategies import Strategy
 
 _START = 12
 _BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 16
+_BESIDE = 0.5  # part of a batch that are neighbours of the best, the fastest by the model first
+_SMOOTH = 1 / 3  # part of the batches for which the model is a smooth one
 _DRAWN = 0.25  # part of a batch that is drawn from the model
 _BLIND = 0.1  # part of a batch that is drawn without regard to the model
 _MOST_FITTED = 150  # half of them the best, the others drawn from the rest
 _STEPS, _PATIENCE = 3, 1.05  # of the walk over the model's lengths: after how many times the results of the last
 _BEST, _FAR = 3, 200  # the best, whose neighbours are candidates, and how many two steps away are drawn from
-_RANDOM = 75  # candidates drawn from all, for each place in a batch: the more there are, the fewer local optima keep the search
-_FLOOR = 0.1  # added to how far above the best: so far below the median's excess, differences do not count
+_RANDOM = 50  # candidates drawn from all
+_SHORTLIST, _CLOSER = 200, 1000  # how many, of how many that the model thinks fastest
+_STALE = 1.15  # the shortlist is made anew at this many times the results
+_FLOOR = (0.02, 0.2)  # added to how far above the best: so far below the median's excess, differences do not count
 _LEAST_TIME = 1e-9  # a time of 0 has no logarithm
 
 
@@ -31,23 +40,33 @@ class Search(Strategy):
     _pool: Pool | None = None
     _process: GaussianProcess | None = None
     _walked = 0  # results at the last walk
+    _noted = 0  # how many of `asked` the pool knows of
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        self._shortlists: dict[bool, np.ndarray] = {}  # of the smooth model and of the other
+        self._listed = {True: 0, False: 0}  # results when they were made
 
     def ask(self) -> list[Configuration]:
         if self._pool is None and sum(time is not None for time in self.times.values()) < 2:
             return self.promising(_START)  # also where all fail: then there is nothing to learn from
-        self._pool = self._pool or Pool(self.space, self.generator)
-        self._pool.add(self.asked)
-        self._pool.without(self.asked)
+        self._note_asked()
         configurations, values = list(self.times), self._values()
         order = np.argsort(values, kind="stable")
         best = [configurations[at] for at in order[:_BEST]]
         self._pool.add_neighbours(best)
-        count = min(_LARGEST_BATCH, max(_BATCH, int(_GROWTH * len(self.times))))
-        candidates = self._candidates([self._pool.at[row] for row in best], _RANDOM * count)
-        if not len(candidates):
+        rest = self._pool.unasked()
+        if not len(rest):
             return []
-        self._fit(configurations, values, order)
-        return [tuple(row) for row in self._pool.rows[self._chosen(candidates, count, values.min())].tolist()]
+        smooth = self.generator.random() < _SMOOTH
+        self._fit(configurations, values, order, smooth)
+        if len(values) >= _STALE * self._listed[smooth]:
+            self._listed[smooth], self._shortlists[smooth] = len(values), self._most_promising(rest, values.min())
+        near = [self._pool.near(self._pool.at[row]) for row in best]
+        count = min(_LARGEST_BATCH, max(_BATCH, int(_GROWTH * len(values))))
+        candidates = self._candidates(near, self._shortlists[smooth], rest)
+        chosen = self._chosen(candidates, self._pool.unasked(near[0][0]), count, values.min())
+        return [tuple(row) for row in self._pool.rows[chosen].tolist()]
 
     def model(self) -> dict[str, object]:
         """R2 and residual of the logarithms of excess time, each predicted without itself."""
@@ -58,45 +77,64 @@ class Search(Strategy):
         r2 = 1 - float(np.mean(errors**2)) / spread if spread > 0 else None
         return {"r2": r2, "residual": float(np.sqrt(np.mean(errors**2)))}
 
+    def _note_asked(self) -> None:
+        self._pool = self._pool or Pool(self.space, self.generator)
+        new = list(islice(self.asked, self._noted, None))
+        self._pool.add(new)
+        self._pool.without(new)
+        self._noted = len(self.asked)
+
     def _values(self) -> np.ndarray:
         """What the model is of: logarithms of how far above the best. What failed counts as slow as the slowest.
 
-        The logarithm of a logarithm's excess: a program's times span factors, and what matters is order among the best.
+        The logarithm of a logarithm's excess: a program's times span factors, and what matters is order among the best. How
+        much it matters is another each time, since one floor for all would suit some spaces only.
         """
-        worst = max(time for time in self.times.values() if time is not None)
-        times = np.array([worst if time is None else time for time in self.times.values()])
-        logarithms = np.log(np.maximum(times, _LEAST_TIME))
+        times = np.array(list(self.times.values()), float)  # None becomes NaN
+        logarithms = np.log(np.maximum(np.where(np.isnan(times), np.nanmax(times), times), _LEAST_TIME))
         excess = logarithms - logarithms.min()
-        return np.log(excess + _FLOOR * (float(np.median(excess)) or 1.0))
+        floor = np.exp(self.generator.uniform(*np.log(_FLOOR)))
+        return np.log(excess + floor * (float(np.median(excess)) or 1.0))
 
-    def _candidates(self, best: list[int], everywhere: int) -> np.ndarray:
-        """Positions in the pool, ascending. everywhere: how many are drawn from all."""
-        pool, rest = self._pool, self._pool.unasked()
-        if len(rest) <= everywhere:
-            return rest
-        near = [pool.near(position) for position in best]
-        far = pool.unasked(np.concatenate([two for _, two in near]))
-        drawn = [self.generator.choice(some, most) for some, most in ((far, _FAR), (rest, everywhere)) if len(some)]
-        return pool.unasked(np.unique(np.concatenate([*(one for one, _ in near), *drawn])))
+    def _most_promising(self, rest: np.ndarray, best: float) -> np.ndarray:
+        """Of all candidates. How sure it is costs most to predict, so first comes a selection without: what is far from all
+        results is alike uncertain.
+        """
+        if len(rest) > _CLOSER:
+            rest = rest[np.argpartition(self._process.means(self._pool.points[rest]), _CLOSER)[:_CLOSER]]
+        gain = _expected_improvement(*self._process.predict(self._pool.points[rest]), best)
+        return rest[np.argsort(-gain, kind="stable")[:_SHORTLIST]]
 
-    def _fit(self, configurations: list[Configuration], values: np.ndarray, order: np.ndarray) -> None:
+    def _candidates(self, near: list[tuple[np.ndarray, np.ndarray]], shortlist: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        """Positions in the pool, ascending."""
+        far = self._pool.unasked(np.concatenate([two for _, two in near]))
+        drawn = [self.generator.choice(some, most) for some, most in ((far, _FAR), (rest, _RANDOM)) if len(some)]
+        return self._pool.unasked(np.unique(np.concatenate([shortlist, *(one for one, _ in near), *drawn])))
+
+    def _fit(self, configurations: list[Configuration], values: np.ndarray, order: np.ndarray, smooth: bool) -> None:
         chosen = order
         if len(order) > _MOST_FITTED:
             half = _MOST_FITTED // 2
             chosen = np.append(order[:half], self.generator.choice(order[half:], _MOST_FITTED - half, replace=False))
         points, self._fitted = self._pool.points[[self._pool.at[configurations[at]] for at in chosen]], values[chosen]
         self._process = self._process or GaussianProcess(points.shape[1], self.generator)
+        if smooth:
+            self._process.fit_smooth(points, self._fitted)
+            return
         walks = len(order) >= _PATIENCE * self._walked
         self._walked = len(order) if walks else self._walked
         self._process.fit(points, self._fitted, _STEPS if walks else 0)
 
-    def _chosen(self, candidates: np.ndarray, count: int, best: float) -> np.ndarray:
+    def _chosen(self, candidates: np.ndarray, beside: np.ndarray, count: int, best: float) -> np.ndarray:
+        """Positions. beside: those among the candidates that are neighbours of the best."""
         mean, spread = self._process.predict(self._pool.points[candidates])
         count = min(len(candidates), count)
-        drawn, blind = (int(part * count + self.generator.random()) for part in (_DRAWN, _BLIND))
+        neighbours, drawn, blind = (int(part * count + self.generator.random()) for part in (_BESIDE, _DRAWN, _BLIND))
         order = np.argsort(-_expected_improvement(mean, spread, best), kind="stable")
-        chosen = order[: count - drawn].tolist()
-        for _ in range(drawn):
+        chosen = order[: max(0, count - neighbours - drawn)].tolist()
+        beside = np.setdiff1d(np.searchsorted(candidates, beside), chosen)
+        chosen += beside[np.argsort(mean[beside], kind="stable")[: min(neighbours, count)]].tolist()
+        while len(chosen) < count:
             draw = mean + spread * self.generator.standard_normal(len(mean))
             draw[chosen] = np.inf
             chosen.append(int(draw.argmin()))

@@ -115,9 +115,7 @@ class Evaluation:
         self._timers = [timer for timer in self._timers if timer.name == measure] or self._timers
 
     def _outcome(self, words: Words, environment: Mapping[str, str], folder: Path) -> Outcome:
-        if words.build and (
-            failed := self._step(words.build, for_target(self._target) | environment, folder, BUILD_FAILED)
-        ):
+        if words.build and (failed := self._step(words.build, for_target(self._target) | environment, folder, BUILD_FAILED)):
             return failed
         try:
             return self._measured(words, environment, folder)

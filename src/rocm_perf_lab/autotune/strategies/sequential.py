@@ -10,10 +10,13 @@ change the model most, and a fit costs more the more there are.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from functools import cache
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from rocm_perf_lab.autotune.gaussian_process import GaussianProcess
 from rocm_perf_lab.autotune.neighbourhood import Pool
@@ -48,6 +51,10 @@ class Search(Strategy):
         self._listed = {True: 0, False: 0}  # results when they were made
 
     def ask(self) -> list[Configuration]:
+        with _one_thread():
+            return self._next()
+
+    def _next(self) -> list[Configuration]:
         if self._pool is None and sum(time is not None for time in self.times.values()) < 2:
             return self.promising(_START)  # also where all fail: then there is nothing to learn from
         self._note_asked()
@@ -141,6 +148,16 @@ class Search(Strategy):
         if blind := min(blind, len(candidates) - count):
             chosen[-blind:] = self.generator.choice(np.setdiff1d(order, chosen), blind, replace=False).tolist()
         return candidates[chosen]
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _one_thread() -> AbstractContextManager:
+    """More threads wait for each other longer than they compute on matrices of this size, and take what programs need."""
+    return _libraries().limit(limits=1)
 
 
 def _expected_improvement(mean: np.ndarray, spread: np.ndarray, best: float) -> np.ndarray:

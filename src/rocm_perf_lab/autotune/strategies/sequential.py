@@ -34,7 +34,7 @@ _STEPS, _PATIENCE = 3, 1.05  # of the walk over the model's lengths: after how m
 _BEST, _FAR = 3, 200  # the best, whose neighbours are candidates, and how many two steps away are drawn from
 _RANDOM = 50  # candidates drawn from all
 _SHORTLIST, _CLOSER = 200, 1000  # how many, of how many that the model thinks fastest
-_STALE = 1.15  # the shortlist is made anew at this many times the results
+_STALE = 1.1  # the shortlist is made anew at this many times the results
 _FLOOR = (0.02, 0.2)  # added to how far above the best: so far below the median's excess, differences do not count
 _LEAST_TIME = 1e-9  # a time of 0 has no logarithm
 

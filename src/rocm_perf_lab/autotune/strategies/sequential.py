@@ -23,7 +23,7 @@ from rocm_perf_lab.autotune.neighbourhood import Pool
 from rocm_perf_lab.autotune.space import Configuration
 from rocm_perf_lab.autotune.strategies import Strategy
 
-_START = 12
+_START, _ENDS, _ENDS_OF = 8, 4, 64  # the first; how many of them are those nearest to the ends of lists, of how many
 _BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 16
 _BESIDE = 0.5  # part of a batch that are neighbours of the best, the fastest by the model first
 _SMOOTH = 1 / 3  # part of the batches for which the model is a smooth one
@@ -56,7 +56,7 @@ class Search(Strategy):
 
     def _next(self) -> list[Configuration]:
         if self._pool is None and sum(time is not None for time in self.times.values()) < 2:
-            return self.promising(_START)  # also where all fail: then there is nothing to learn from
+            return self._first()  # also where all fail: then there is nothing to learn from
         self._note_asked()
         configurations, values = list(self.times), self._values()
         order = np.argsort(values, kind="stable")
@@ -83,6 +83,18 @@ class Search(Strategy):
         spread = float(np.var(self._fitted))
         r2 = 1 - float(np.mean(errors**2)) / spread if spread > 0 else None
         return {"r2": r2, "residual": float(np.sqrt(np.mean(errors**2)))}
+
+    def _first(self) -> list[Configuration]:
+        """Half of them at the ends of the lists of values: optima often are, and a trend shows best between ends."""
+        ends: list[Configuration] = []
+        if not self.asked:
+            drawn = self.space.sample(self.generator, _ENDS_OF, self.asked.keys())
+            ends = sorted(drawn, key=self._off_ends)[:_ENDS]
+        return [*ends, *(row for row in self.promising(_START) if row not in ends)][:_START]
+
+    def _off_ends(self, row: Configuration) -> int:
+        """How many of the values are neither the first nor the last of theirs."""
+        return sum(0 < place < size - 1 for place, size in zip(row, self.space.sizes, strict=True))
 
     def _note_asked(self) -> None:
         self._pool = self._pool or Pool(self.space, self.generator)

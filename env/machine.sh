@@ -127,11 +127,11 @@ pip_local_paths() {
 
 # --- ROCm ----------------------------------------------------------------------------------------------------------
 
-# Folders that a ROCm could be installed in, and the one of the distribution.
+# Folders that a ROCm could be installed in, beside the distribution's own places.
+rocm_folders() { printf '%s\n' "${ROCM_PATH:-}" /opt/rocm /opt/rocm-*; }
+
 rocr_libraries() {
-  local folder
-  for folder in "${ROCM_PATH:-}" /opt/rocm /opt/rocm-*; do printf '%s\n' "$folder/lib/libhsa-runtime64.so.1"; done |
-    existing -f
+  rocm_folders | sed 's|$|/lib/libhsa-runtime64.so.1|' | existing -f
   PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | sed -n 's/.*libhsa-runtime64\.so\.1 .*=> //p'
 }
 

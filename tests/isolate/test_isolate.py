@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import needs
 from rocm_perf_lab.errors import CaptureError, NoCaptureError, ProgramFailedError
 from rocm_perf_lab.isolate import Capture, capture, newest
 
@@ -116,7 +117,7 @@ def test_a_full_disk_costs_the_capture_only(isolate, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=80k", "none", disk], capture_output=True).returncode != 0:
-        pytest.skip("mounting a small disk needs root")
+        needs.lacking("no right to mount a small disk")
     try:
         done = isolate("accumulate", "--kernel", "accumulate", "--output", disk)
         assert done.returncode == 37 and done.stdout.startswith("accumulate "), done.stderr

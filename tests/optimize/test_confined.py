@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import needs
 from rocm_perf_lab.optimize.confined import Limits, run
 
 SMALL = Limits(seconds=20, memory_bytes=256 << 20, file_bytes=1 << 20)
@@ -60,7 +61,7 @@ def test_a_hang_ends_with_all_its_children(tmp_path):
 
 def test_no_network_where_the_system_allows_to_say_so(tmp_path):
     if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
-        pytest.skip("this system allows no network namespace")
+        needs.lacking("no right to make a network namespace")
     ended = python(
         tmp_path, "import os; print(sorted(os.listdir('/sys/class/net')) and open('/proc/net/dev').read().count(':'))"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -69,7 +70,8 @@ def build(command: Sequence[str], folder: Path, source: Path, limits: Limits, lo
         log(command, ended)
     if ended.succeeded:
         return ended
-    raise SourceError(f"{source} does not compile: {first_error(ended)}", "see the build log in the journal")
+    mend = f"correct what the compiler names; it was run as `{shlex.join(command)}`"
+    raise SourceError(f"{source} does not compile: {first_error(ended)}", mend)
 
 
 def first_error(ended: Ended) -> str:

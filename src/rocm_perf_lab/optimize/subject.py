@@ -39,7 +39,7 @@ def find_subject(words: Sequence[str], source: Path | None, build: str | None) -
     Errors: UsageError, MissingInputError, NoSourceError where no source, or more than one, could be the program's.
     """
     if not words:
-        raise UsageError("no program given", "name one, for example `rocm-perf optimize ./app --its-arguments`")
+        raise UsageError("no program given", "name one after the options, for example `./app --its-arguments`")
     program, arguments = program_of(words, source)
     found_by = "--source"
     if source is None and is_source(words[0]):

@@ -20,7 +20,7 @@ from scipy.linalg.lapack import dpotrf, dtrtrs, strtrs  # a tenth of a fit's tim
 _LENGTHS, _NOISES = (0.05, 20.0), (1e-5, 0.1)  # of coordinates within 0..1; of the process's variance
 _TYPICAL_LENGTH, _SPREAD_OF_LENGTHS = 1.0, 1.0  # the prior: of logarithms, a standard deviation
 _START_NOISE, _LARGEST_NOISE = 1e-3, 1.0
-_LONG, _SMOOTH_NOISE = 2.0, 0.01
+_SMOOTH_NOISE = 0.01
 _STEP_LENGTH, _STEP_NOISE = 0.5, 1.0  # standard deviations of a step of the walk, in logarithms
 _LEAST_VARIANCE = 1e-6  # what rounding of single precision leaves of nothing
 _ROOT_5 = 5**0.5
@@ -55,11 +55,11 @@ class GaussianProcess:
         self._fit, self._lengths, self._noise = fit, fit.lengths, fit.noise
 
     def fit_smooth(self, points: np.ndarray, values: np.ndarray) -> None:
-        """With long lengths, whatever the results say of them; the walk stays where it is.
+        """With the typical length for all dimensions, whatever the results say; the walk stays where it is.
 
         Where neighbours differ at random, likely lengths are so short that no trend is seen beyond what has run.
         """
-        self._fit = self._start(self._take(points, values), np.full(points.shape[1], _LONG), _SMOOTH_NOISE)
+        self._fit = self._start(self._take(points, values), np.full(points.shape[1], _TYPICAL_LENGTH), _SMOOTH_NOISE)
 
     def predict(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(means, standard deviations) of single observations."""

@@ -1,11 +1,15 @@
 """Sequential and guided by a model: a Gaussian process on the logarithm of time, fitted again as results come.
 
 What runs next is the most promising by expected improvement, of a shortlist from the whole space and of the neighbourhoods of
-the best. Half of a batch are neighbours of the best: a model that is sure of nothing better would leave it before it is at its
-foot. Part is drawn from the model instead (Thompson's sampling), and sometimes one is drawn blindly: expected improvement alone
-stays in a local optimum that the model is sure of. For one batch in three the model is a smooth one: what the results make
-likely sees details near them, and may miss the trend that leads elsewhere. Batches grow with what is known: early results
-change the model most, and a fit costs more the more there are.
+the best. Part is drawn from the model instead (Thompson's sampling), and sometimes one is drawn blindly: expected improvement
+alone stays in a local optimum that the model is sure of. Batches do one of two things:
+
+- Two in three look for details: most of the batch are neighbours of the best, as long as it has some, since a model that is
+  sure of nothing better would leave it before it is at its foot.
+- One in three looks elsewhere, by a smooth model and without neighbours: what the results make likely sees details near them,
+  and may miss the trend that leads away.
+
+Batches grow with what is known: early results change the model most, and a fit costs more the more there are.
 """
 
 from __future__ import annotations
@@ -24,12 +28,12 @@ from rocm_perf_lab.autotune.space import Configuration
 from rocm_perf_lab.autotune.strategies import Strategy
 
 _START, _ENDS, _ENDS_OF = 8, 4, 64  # the first; how many of them are those nearest to the ends of lists, of how many
-_BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 16
-_BESIDE = 0.5  # part of a batch that are neighbours of the best, the fastest by the model first
+_BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 64
 _SMOOTH = 1 / 3  # part of the batches for which the model is a smooth one
+_BESIDE = 0.7  # part of the other batches that are neighbours of the best, the fastest by the model first
 _DRAWN = 0.25  # part of a batch that is drawn from the model
 _BLIND = 0.1  # part of a batch that is drawn without regard to the model
-_MOST_FITTED = 150  # half of them the best, the others drawn from the rest
+_MOST_FITTED, _MOST_SMOOTH = 150, 250  # of the two models; half of them the best, the others drawn from the rest
 _STEPS, _PATIENCE = 3, 1.05  # of the walk over the model's lengths: after how many times the results of the last
 _BEST, _FAR = 3, 200  # the best, whose neighbours are candidates, and how many two steps away are drawn from
 _RANDOM = 50  # candidates drawn from all
@@ -72,7 +76,8 @@ class Search(Strategy):
         near = [self._pool.near(self._pool.at[row]) for row in best]
         count = min(_LARGEST_BATCH, max(_BATCH, int(_GROWTH * len(values))))
         candidates = self._candidates(near, self._shortlists[smooth], rest)
-        chosen = self._chosen(candidates, self._pool.unasked(near[0][0]), count, values.min())
+        beside = self._pool.unasked(near[0][0][:0] if smooth else near[0][0])
+        chosen = self._chosen(candidates, beside, count, values.min())
         return [tuple(row) for row in self._pool.rows[chosen].tolist()]
 
     def model(self) -> dict[str, object]:
@@ -132,9 +137,9 @@ class Search(Strategy):
 
     def _fit(self, configurations: list[Configuration], values: np.ndarray, order: np.ndarray, smooth: bool) -> None:
         chosen = order
-        if len(order) > _MOST_FITTED:
-            half = _MOST_FITTED // 2
-            chosen = np.append(order[:half], self.generator.choice(order[half:], _MOST_FITTED - half, replace=False))
+        most = _MOST_SMOOTH if smooth else _MOST_FITTED
+        if len(order) > most:
+            chosen = np.append(order[: most // 2], self.generator.choice(order[most // 2 :], most - most // 2, replace=False))
         points, self._fitted = self._pool.points[[self._pool.at[configurations[at]] for at in chosen]], values[chosen]
         self._process = self._process or GaussianProcess(points.shape[1], self.generator)
         if smooth:
@@ -145,10 +150,11 @@ class Search(Strategy):
         self._process.fit(points, self._fitted, _STEPS if walks else 0)
 
     def _chosen(self, candidates: np.ndarray, beside: np.ndarray, count: int, best: float) -> np.ndarray:
-        """Positions. beside: those among the candidates that are neighbours of the best."""
+        """Positions. beside: those among the candidates of which a part of _BESIDE is taken first, as far as there are any."""
         mean, spread = self._process.predict(self._pool.points[candidates])
         count = min(len(candidates), count)
         neighbours, drawn, blind = (int(part * count + self.generator.random()) for part in (_BESIDE, _DRAWN, _BLIND))
+        neighbours = min(neighbours, len(beside))
         order = np.argsort(-_expected_improvement(mean, spread, best), kind="stable")
         chosen = order[: max(0, count - neighbours - drawn)].tolist()
         beside = np.setdiff1d(np.searchsorted(candidates, beside), chosen)

@@ -55,10 +55,7 @@ def testbed(native_dir: Path) -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Recordings of real hardware ($RPL_SHARED/data, else ../shared/data); skips where there are none."""
-    folder = Path(os.environ.get("RPL_SHARED") or REPOSITORY.parent / "shared") / "data"
-    if not folder.is_dir():
-        pytest.skip(f"no recordings in {folder}")
-    return folder
+    return needs.shared("data")
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import pytest
 
+REPOSITORY = Path(__file__).resolve().parents[1]
 ALL_IS_THERE = "ROCM_PERF_TESTS_NEED_ALL"  # set by ./dev test, so that what it lost does not pass for a skip
 
 
@@ -19,6 +20,15 @@ def lacking(what: str) -> NoReturn:
     if os.environ.get(ALL_IS_THERE):
         pytest.fail(f"{what}, although ./dev test prepares it")
     pytest.skip(what, allow_module_level=True)
+
+
+def shared(*parts: str) -> Path:
+    """A path below $RPL_SHARED, else ../shared: what the product does without. Where the variable says it is, it has to be."""
+    named = os.environ.get("RPL_SHARED")
+    path = Path(named or REPOSITORY.parent / "shared").joinpath(*parts)
+    if path.exists():
+        return path
+    (pytest.fail if named else pytest.skip)(f"no {path}")
 
 
 def program(*names: str) -> str:

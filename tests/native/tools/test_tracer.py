@@ -112,20 +112,22 @@ def align(value: int, granule: int) -> int:
 
 
 def test_kernel_resources_equal_the_compilers(kernels, device, tmp_path):
-    if not device.target.startswith(("gfx90a", "gfx94")):
-        pytest.skip("the expectation below is that of a unified register file")
+    # What becomes of register counts is written down below for a unified register file only.
+    unified = device.target.startswith(("gfx90a", "gfx94"))
+    known = slice(None) if unified else slice(4)
     notes = notes_of(PROGRAMS / "kernels.hip", device.target, tmp_path)
     assert len(notes) == 5
     expected = set()
     for symbol, note in notes.items():
         # vgpr_count counts both kinds, and the accumulation registers start at a multiple of four.
-        arch = align(note["vgpr_count"] - note["agpr_count"], 4)
-        expected.add((symbol, note["kernarg_segment_size"], note["group_segment_fixed_size"],
-                      note["private_segment_fixed_size"], align(note["sgpr_count"], 16), arch,
-                      align(note["vgpr_count"], 8) - arch))  # fmt: skip
+        arch = align(note["vgpr_count"] - note.get("agpr_count", 0), 4)
+        sizes = (note["kernarg_segment_size"], note["group_segment_fixed_size"], note["private_segment_fixed_size"])
+        registers = (align(note["sgpr_count"], 16), arch, align(note["vgpr_count"], 8) - arch)
+        expected.add((symbol, *sizes, *registers)[known])
     ours = {row for row in kernels.query(RESOURCES) if not row[0].startswith("__amd_rocclr_")}
-    assert ours == expected
-    assert any(row[3] > 0 for row in ours) and any(row[6] > 8 for row in ours), "scratch or AGPRs are not tried"
+    assert {row[known] for row in ours} == expected
+    assert any(row[3] > 0 for row in ours), "scratch is not tried"
+    assert not unified or any(row[6] > 8 for row in ours), "AGPRs are not tried"
 
 
 def test_what_was_launched_is_what_is_recorded(kernels):
@@ -156,11 +158,9 @@ def test_copies_have_direction_size_and_time(kernels):
 
 
 def test_the_software_device_adds_its_counters(kernels, device):
-    if device.is_hardware:
-        pytest.skip("on a GPU rocprofv3 counts")
     waves = kernels.query("""SELECT grid_size / 64, value FROM counters_collection WHERE counter_name = 'SQ_WAVES'
                              AND kernel_name NOT LIKE '\\_\\_amd%' ESCAPE '\\' ORDER BY dispatch_id""")
-    assert len(waves) == 4
+    assert len(waves) == (0 if device.is_hardware else 4)  # on a GPU rocprofv3 counts
     assert all(expected == counted for expected, counted in waves)
 
 

@@ -46,9 +46,7 @@ def random(request: pytest.FixtureRequest) -> np.random.Generator:
 @pytest.fixture(scope="session")
 def library() -> Library:
     """AMD's pseudo-code ($RPL_SHARED/isa, else ../shared/isa); skips where it is absent."""
-    path = Path(os.environ.get("RPL_SHARED") or REPOSITORY.parent / "shared") / "isa" / "cdna_pseudocode.json"
-    if not path.exists():
-        pytest.skip(f"no {path}")
+    path = needs.shared("isa", "cdna_pseudocode.json")
     definitions: dict[str, str] = {}
     for family in json.loads(path.read_text()).values():
         for name, text in family.items():

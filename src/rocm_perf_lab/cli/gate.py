@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +20,7 @@ from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import CandidateRejectedError
 
 if TYPE_CHECKING:
+    from rocm_perf_lab.optimize.gate_request import Judgement
     from rocm_perf_lab.optimize.workbench import BenchOptions
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -35,6 +36,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--describe", metavar="TEXT", help="What was changed and why; kept for `rocm-perf prompt` to tell.")
 @click.option("--runs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Where to keep that.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
+@click.option(
+    "--output", "-o", type=_FILE, metavar="FILE", help="Where to write the source as it was judged, if it is accepted."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @bench_options
 @debug_option
@@ -48,6 +52,7 @@ def command(
     build: str | None,
     describe: str | None,
     runs: Path | None,
+    output: Path | None,
     as_json: bool,
     bench: BenchOptions,
 ) -> int:
@@ -58,16 +63,17 @@ def command(
     """
     from rocm_perf_lab.optimize.gate_request import GateRequest, judge
 
-    verdict = judge(GateRequest(baseline, candidate, program, build, bench, describe, runs), note)
+    judgement = judge(GateRequest(baseline, candidate, program, build, bench, describe, runs, output), note)
     if as_json:
-        click.echo(json.dumps(verdict, indent=2, allow_nan=False))
+        click.echo(json.dumps(judgement.document(), indent=2, allow_nan=False))
     else:
-        _describe(verdict)
-    return 0 if verdict["accepted"] else CandidateRejectedError.exit_code
+        _describe(judgement)
+    return 0 if judgement.verdict.accepted else CandidateRejectedError.exit_code
 
 
-def _describe(verdict: dict[str, Any]) -> None:
-    for step in verdict["steps"]:
-        click.echo(f"{step['step']:<12} {step['outcome']}: {step['reason']}")
-    modelled = "; its times are modelled: of the software device's timing model, not of a GPU"
-    click.echo(("Accepted" if verdict["accepted"] else "Rejected") + (modelled if verdict["timing"] == "modelled" else ""))
+def _describe(judgement: Judgement) -> None:
+    for step in judgement.verdict.steps:
+        click.echo(f"{step.step:<12} {step.outcome.value}: {step.reason}")
+    modelled = judgement.survey is not None and judgement.survey.timing == "modelled"
+    how = "; its times are modelled: of the software device's timing model, not of a GPU" if modelled else ""
+    click.echo(("Accepted" if judgement.verdict.accepted else "Rejected") + how)

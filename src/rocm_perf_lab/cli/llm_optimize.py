@@ -141,7 +141,7 @@ def command(
         in_place=in_place,
         full_source=full_source,
         bench=bench,
-        loop=LoopOptions(max_iters, candidates, workers, chosen=bench.pattern is not None),
+        loop=LoopOptions(max_iters, candidates, workers, chosen=bench.pattern is not None, ulps=bench.ulps),
     )
     consent = Consent(auto_approve, dry_run)
     approve = keep_always if auto_approve else ask_whether_to_keep

@@ -20,9 +20,9 @@ from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.tracer import BuiltinTracer
 from rocm_perf_lab.errors import NoKernelsError, ProgramFailedError, ProgramKilledError, ProgramTimeoutError, UsageError
 
-from .verdict import StepVerdict, passed, rejected
+from .verdict import APPLICATION, StepVerdict, passed, rejected
 
-STEP = "application"
+STEP = APPLICATION
 
 _NOTICED = 1e-3  # smaller relative changes of a counter are not noted
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 60.0  # a candidate may take so many times the baseline's wall time

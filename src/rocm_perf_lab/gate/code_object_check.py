@@ -1,19 +1,35 @@
-"""Step 3: the candidate's code object can stand in for the baseline's: same arguments and contract, resources in limits."""
+"""Step 3: the candidate's machine code can stand in for the baseline's, and differs from it in the target kernel alone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata
+from rocm_perf_lab.code_object.pieces import pieces_of
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.hip_source import Kernel
+from rocm_perf_lab.hip_source.demangle import demangled, qualified_name
 
-from .verdict import StepVerdict, passed, rejected
+from .machine_code import compare_device, compare_host
+from .observing import new_observations, reached
+from .verdict import CODE_OBJECT, StepVerdict, passed, rejected
 
-STEP = "code object"
+STEP = CODE_OBJECT
+
+
+@dataclass(frozen=True)
+class Image:
+    """What was made of one source. device: the code object, linked with --emit-relocs; code: its metadata. host: the object."""
+
+    code: CodeObject
+    device: bytes
+    host: bytes
 
 
 @dataclass(frozen=True)
 class ResourceLimits:
-    """Largest growth over the baseline, as fractions; scratch bytes and spills may never grow."""
+    """Largest growth over the baseline, as fractions, that needs no gain in time to outweigh it. See concern_of()."""
 
     vgprs: float = 0.20
     occupancy: float = 0.15  # largest loss
@@ -21,50 +37,63 @@ class ResourceLimits:
 
 
 def check_code_object(
-    baseline: CodeObject,
-    candidate: CodeObject,
+    baseline: Image,
+    candidate: Image,
+    kernel: Kernel,
     symbol: str,
+    *,
     workgroup_threads: int,
     waves: tuple[int, int],
     limits: ResourceLimits = ResourceLimits(),
     promised_threads: int | None = None,
-) -> StepVerdict:
-    """symbol: the kernel's. workgroup_threads: of the captured launch. waves: resident waves per CU, before and after.
-    promised_threads: the largest workgroup that the candidate has to take, where it declared a bound that holds."""
-    before, after = baseline.kernels[symbol], candidate.kernels.get(symbol)
+    may_be_the_same: bool = False,
+) -> tuple[StepVerdict, str | None]:
+    """The verdict, and what the candidate's time has to outweigh, None where there is nothing.
+
+    kernel, symbol: the target and its instantiation that was captured. workgroup_threads: of the captured launch. waves:
+    resident waves per CU, before and after. promised_threads: the largest workgroup that the candidate has to take, where it
+    declared a bound that holds. may_be_the_same: whether machine code equal to the baseline's will do.
+    """
+    before, after = baseline.code.kernels[symbol], candidate.code.kernels.get(symbol)
     if after is None:
-        return rejected(STEP, f"the candidate has no kernel {symbol}")
-    for complaint in (
-        _targets(baseline, candidate),
-        _other_kernels(baseline, candidate, symbol),
-        _contract(before, after, max(workgroup_threads, promised_threads or before.max_workgroup_size)),
-        _resources(before, after, waves, limits),
-    ):
-        if complaint:
-            return rejected(STEP, complaint, **_figures(before, after, waves))
-    return passed(
-        STEP,
-        "same arguments and LDS contract; registers, scratch and occupancy within limits",
-        **_figures(before, after, waves),
-    )
+        return rejected(STEP, f"the candidate has no kernel {symbol}"), None
+    figures = _figures(before, after, waves) | {"symbol": symbol}
+    largest = max(workgroup_threads, promised_threads or before.max_workgroup_size)
+    try:
+        complaint = (
+            _targets(baseline.code, candidate.code)
+            or contract_breach(before, after, largest)
+            or ("no workgroup of it fits on a compute unit" if waves[1] == 0 else None)
+            or _nothing_gained(baseline, candidate, symbol, may_be_the_same)
+            or _other_metadata(baseline.code, candidate.code, kernel, symbol)
+            or compare_host(baseline.host, candidate.host)
+            or _observes(baseline, candidate, symbol)
+        )
+        same = compare_device(baseline.device, candidate.device, instances(baseline.code, kernel, symbol))
+    except SourceError as error:
+        return rejected(STEP, error.what, **figures), None
+    if complaint or same.complaint:
+        return rejected(STEP, complaint or same.complaint, **figures), None
+    figures |= {"other_symbols_the_same": same.same, "added_functions": same.added, "removed_functions": same.removed}
+    concern = concern_of(before, after, waves, limits)
+    reason = "same arguments and LDS contract; all other machine code, the host's as well, is the baseline's"
+    outweigh = f"; its time has to outweigh that {concern}" if concern else ""
+    return passed(STEP, reason + outweigh, concern=concern, **figures), concern
 
 
-def _targets(baseline: CodeObject, candidate: CodeObject) -> str | None:
-    if baseline.target != candidate.target:
-        return f"it is built for {candidate.target}, the baseline for {baseline.target}"
-    return None
+def instances(code: CodeObject, kernel: Kernel, symbol: str) -> Collection[str]:
+    """The kernels that are made of the target: of a template all its instantiations."""
+    if kernel.template is None:
+        return (symbol,)
+    name = qualified_name(demangled(symbol))
+    # A kernel that is no template has no return type in its symbol.
+    return [one for one in code.kernels if qualified_name(demangled(one)) == name and demangled(one).startswith("void ")]
 
 
-def _other_kernels(baseline: CodeObject, candidate: CodeObject, symbol: str) -> str | None:
-    if baseline.kernels.keys() != candidate.kernels.keys():
-        names = sorted(baseline.kernels.keys() ^ candidate.kernels.keys())
-        return f"kernels were added or removed: {', '.join(names)}"
-    return None
-
-
-def _contract(before: KernelMetadata, after: KernelMetadata, largest_workgroup: int) -> str | None:
+def contract_breach(before: KernelMetadata, after: KernelMetadata, largest_workgroup: int) -> str | None:
+    """Why a launch that was made for `before` does not fit `after`; None where it does."""
     if before.kernarg_layout != after.kernarg_layout or before.kernarg_bytes != after.kernarg_bytes:
-        return "its arguments are laid out otherwise"
+        return _other_arguments(before, after)
     if before.wave_size != after.wave_size:
         return f"its waves have {after.wave_size} lanes, the baseline's {before.wave_size}"
     if before.required_workgroup_size != after.required_workgroup_size:
@@ -74,13 +103,12 @@ def _contract(before: KernelMetadata, after: KernelMetadata, largest_workgroup: 
     return None
 
 
-def _resources(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, int], limits: ResourceLimits) -> str | None:
+def concern_of(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, int], limits: ResourceLimits) -> str | None:
+    """What speaks against the candidate as long as its time does not speak for it; None where nothing does."""
     if after.scratch_bytes > before.scratch_bytes or (after.dynamic_stack and not before.dynamic_stack):
         return f"it needs {after.scratch_bytes} bytes of scratch a lane, the baseline {before.scratch_bytes}"
     if after.vgpr_spills > before.vgpr_spills or after.sgpr_spills > before.sgpr_spills:
         return f"it spills {after.vgpr_spills} VGPRs and {after.sgpr_spills} SGPRs"
-    if waves[1] == 0:
-        return "no workgroup of it fits on a compute unit"
     # More registers that cost no wave cost nothing: only together with lost occupancy do they count.
     if waves[1] < waves[0] * (1 - limits.occupancy):
         return f"occupancy falls from {waves[0]} to {waves[1]} waves a CU, beyond the limit of {limits.occupancy:.0%}"
@@ -89,6 +117,46 @@ def _resources(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, 
     if after.lds_bytes > before.lds_bytes * (1 + limits.lds) and waves[1] < waves[0]:
         return f"it takes {after.lds_bytes} bytes of LDS, the baseline {before.lds_bytes}, beyond the limit of {limits.lds:.0%}"
     return None
+
+
+def _targets(baseline: CodeObject, candidate: CodeObject) -> str | None:
+    if baseline.target != candidate.target:
+        return f"it is built for {candidate.target}, the baseline for {baseline.target}"
+    return None
+
+
+def _other_arguments(before: KernelMetadata, after: KernelMetadata) -> str:
+    new = [a.value_kind for a in after.arguments if a.hidden and a.value_kind not in {b.value_kind for b in before.arguments}]
+    if new:
+        return f"its arguments are laid out otherwise: it reads {', '.join(new)}, which the captured launches do not carry"
+    return "its arguments are laid out otherwise"
+
+
+def _nothing_gained(baseline: Image, candidate: Image, symbol: str, may_be_the_same: bool) -> str | None:
+    if may_be_the_same:
+        return None
+    one, other = ([(p.content, p.references) for p in reached(pieces_of(i.device), symbol)] for i in (baseline, candidate))
+    return "the compiler makes the same machine code of it: nothing can be gained" if one == other else None
+
+
+def _other_metadata(baseline: CodeObject, candidate: CodeObject, kernel: Kernel, symbol: str) -> str | None:
+    """By what the runtime launches the other kernels; their code is compared apart."""
+    if baseline.kernels.keys() != candidate.kernels.keys():
+        names = sorted(baseline.kernels.keys() ^ candidate.kernels.keys())
+        return f"kernels were added or removed: {', '.join(names)}"
+    own = instances(baseline, kernel, symbol)
+    one, other = ({name: replace(k, code=b"") for name, k in code.kernels.items()} for code in (baseline, candidate))
+    changed = [name for name in one if name not in own and one[name] != other[name]]
+    return f"the kernel {demangled(changed[0])} is described otherwise: it is not part of {kernel.name}" if changed else None
+
+
+def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
+    """A kernel that can tell runs apart could be right, or quick, in those that are looked at."""
+    found = new_observations(pieces_of(baseline.device), pieces_of(candidate.device), symbol, candidate.code.target)
+    if not found:
+        return None
+    what, how = next(iter(found.items()))
+    return f"it uses {what} ({how}), which the baseline does not: it could tell the runs that are judged from others"
 
 
 def _figures(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, int]) -> dict[str, list[int]]:

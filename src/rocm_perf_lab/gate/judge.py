@@ -6,9 +6,11 @@ A step is only taken when those before it passed: what does not compile to the s
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from rocm_perf_lab.arch.family import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
@@ -18,18 +20,30 @@ from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.isolate import Capture
 
 from . import application, code_object_check, equivalence, measurement, source_check
-from .code_object_check import ResourceLimits, check_code_object
+from .code_object_check import Image, ResourceLimits, check_code_object
 from .equivalence import Equivalence, EquivalenceOptions
 from .measurement import MeasurementOptions, check_measurement
 from .promises import NONE, Promises, broken_in_capture
-from .source_check import check_source
-from .verdict import Outcome, StepVerdict, Verdict, passed, rejected, skipped
+from .reader import Reader
+from .source_check import Taken, check_source, with_promises
+from .verdict import StepVerdict, Verdict, passed, rejected, skipped
 
 BUILD = "build"
 STEPS = (source_check.STEP, BUILD, code_object_check.STEP, equivalence.STEP, measurement.STEP, application.STEP)
 
-Build = Callable[[HipSource], bytes]
-"""Makes the code object of a source. Raises RocmPerfError with what the compiler said."""
+
+class Builder(Protocol):
+    """Compiles sources as the program's own build does. Errors: RocmPerfError with what the compiler said."""
+
+    def device(self, source: HipSource) -> bytes:
+        """The code object, linked with --emit-relocs."""
+
+    def host(self, source: HipSource) -> bytes:
+        """The host's relocatable object, without the device's code."""
+
+    def names(self, source: HipSource) -> Collection[str]:
+        """Identifiers that stand before parentheses or angle brackets in headers of the system, as the source includes them."""
+
 
 WholeProgram = Callable[[HipSource], StepVerdict]
 """Builds the whole program with a candidate and holds it against the baseline's: Application.check, with the caller's build."""
@@ -48,8 +62,8 @@ class GateOptions:
 class Judge:
     """baseline: the source the captures' program was built from. kernel: the target's name in it. captures: its dispatches.
 
-    build: makes code objects; it is the caller's, who knows flags and limits. whole_program: the last step; None leaves it out.
-    Use as a context manager.
+    builder: makes code objects; it is the caller's, who knows flags and limits. reader: of the baseline's candidates; the
+    caller's as well. whole_program: the last step; None leaves it out. Use as a context manager.
     Errors: SourceError where source and captures do not belong together.
     """
 
@@ -58,14 +72,15 @@ class Judge:
         baseline: HipSource,
         kernel: str,
         captures: Sequence[Capture],
-        build: Build,
+        builder: Builder,
+        reader: Reader,
         options: GateOptions = GateOptions(),
         whole_program: WholeProgram | None = None,
     ):
         if not captures or len({capture.symbol for capture in captures}) != 1:
             raise SourceError("the gate needs captures of one kernel", "capture it with `rocm-perf isolate`")
-        self._baseline, self._captures, self._build, self._options = baseline, captures, build, options
-        self._whole_program = whole_program
+        self._baseline, self._captures, self._builder, self._reader = baseline, captures, builder, reader
+        self._options, self._whole_program = options, whole_program
         self._kernel = baseline.kernel(kernel)
         self._symbol = captures[0].symbol
         self._code: CodeObject = parse(captures[0].code_object.read_bytes())
@@ -73,6 +88,8 @@ class Judge:
         if self._kernel.symbol not in (None, self._symbol):
             raise SourceError(f"the captures are of {captures[0].kernel}, not of {kernel}", "capture the kernel to be judged")
         self._equivalence = Equivalence(captures, self._kernel, self._metadata, options.equivalence)
+        self._of_baseline: dict[str, bytes] = {}
+        self._building = threading.Lock()
 
     def __enter__(self) -> Judge:
         self._equivalence.__enter__()
@@ -81,73 +98,88 @@ class Judge:
     def __exit__(self, *details: object) -> None:
         self._equivalence.__exit__(*details)
 
-    def judge(self, candidate: HipSource, promises: Promises = NONE) -> Verdict:
-        """All verdicts, those after a rejection skipped. promises: what it may declare, and must keep; see gate.promises.
+    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+        """All verdicts, those after a rejection skipped. promises: what it rests on beyond its head; see gate.promises.
 
         Errors: those of the baseline, or of the machine, alone.
         """
+        taken = self._taken(candidate, promises)
+        steps = [taken.verdict]
+        if taken.spliced is None:
+            return Verdict((*steps, *map(skipped, STEPS[1:])))
+        source = HipSource(self._baseline.path, self._baseline.command, self._baseline.folder, taken.spliced.judged)
         with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as folder:
-            image = Path(folder, "candidate.hsaco")
-            steps: list[StepVerdict] = []
-            for name, step in zip(STEPS, self._steps(candidate, image, promises), strict=True):
-                if any(verdict.outcome is Outcome.REJECTED for verdict in steps):
-                    steps.append(skipped(name))
-                else:
-                    steps.append(step())
-        return Verdict(tuple(steps))
+            judged = _Judged(source, taken.promises, Path(folder, "candidate.hsaco"))
+            for name, step in zip(STEPS[1:], self._steps(judged), strict=True):
+                refused = any(verdict.outcome.value == "rejected" for verdict in steps)
+                steps.append(skipped(name) if refused else step())
+        return Verdict(tuple(steps), taken.spliced.adopted)
 
-    def _steps(self, candidate: HipSource, image: Path, promises: Promises) -> tuple[Callable[[], StepVerdict], ...]:
+    def _steps(self, judged: _Judged) -> tuple[Callable[[], StepVerdict], ...]:
         return (
-            lambda: self._source(candidate, promises),
-            lambda: self._built(candidate, image),
-            lambda: self._code_object(image, promises),
-            lambda: self._equivalence.check(image),
-            lambda: self._measured(image),
-            lambda: self._application(candidate),
+            lambda: self._built(judged),
+            lambda: self._code_object(judged),
+            lambda: self._equivalence.check(judged.image),
+            lambda: self._measured(judged),
+            lambda: self._application(judged.source),
         )
 
-    def _source(self, candidate: HipSource, promises: Promises) -> StepVerdict:
-        try:
-            verdict = check_source(self._baseline, candidate, self._kernel.name, promises)
-        except SourceError as error:
-            return rejected(source_check.STEP, f"it cannot be read: {error.what}")
-        if promises == NONE or verdict.outcome is Outcome.REJECTED:
-            return verdict
-        for capture in self._captures:
-            if complaint := broken_in_capture(capture, self._kernel, self._metadata, promises):
-                return rejected(source_check.STEP, f"it promises {promises}, but {complaint}")
+    def _taken(self, candidate: bytes, promises: Promises) -> Taken:
+        change = self._reader.change(candidate, self._kernel.identity)
+        taken = check_source(self._baseline, self._kernel, change, promises, lambda: self._builder.names(self._baseline))
+        if taken.spliced is None:
+            return taken
+        for capture in self._captures if taken.promises != NONE else ():
+            if complaint := broken_in_capture(capture, self._kernel, self._metadata, taken.promises):
+                return Taken(rejected(source_check.STEP, f"it promises {taken.promises}, but {complaint}"))
         shown = [capture.dispatch["origin"]["dispatch_index"] for capture in self._captures]
-        dispatches = ", ".join(map(str, shown))
-        reason = f"{verdict.reason} (shown for the source's launches and the captured dispatches alone: {dispatches})"
-        return replace(verdict, reason=reason, evidence=verdict.evidence | {"promises": str(promises), "shown_for": shown})
+        return Taken(with_promises(taken.verdict, taken.promises, shown), taken.spliced, taken.promises)
 
-    def _built(self, candidate: HipSource, image: Path) -> StepVerdict:
+    def _built(self, judged: _Judged) -> StepVerdict:
         try:
-            image.write_bytes(self._build(candidate))
+            judged.device = self._builder.device(judged.source)
+            judged.image.write_bytes(judged.device)
+            judged.host = self._builder.host(judged.source)
         except RocmPerfError as error:
             return rejected(BUILD, error.what)
         return passed(BUILD, "it compiles within the limits")
 
-    def _code_object(self, image: Path, promises: Promises) -> StepVerdict:
-        try:
-            candidate = parse(image.read_bytes())
-        except SourceError as error:
-            return rejected(code_object_check.STEP, error.what)
+    def _baselines(self, part: str) -> bytes:
+        """Made as the candidates' are, once."""
+        with self._building:
+            if part not in self._of_baseline:
+                self._of_baseline[part] = getattr(self._builder, part)(self._baseline)
+            return self._of_baseline[part]
+
+    def _code_object(self, judged: _Judged) -> StepVerdict:
         packet = self._captures[0].dispatch["packet"]
         threads = packet["workgroup"][0] * packet["workgroup"][1] * packet["workgroup"][2]
-        after = candidate.kernels.get(self._symbol)
-        if self._options.measured and after is not None and after.code == self._metadata.code:
-            return rejected(code_object_check.STEP, "the compiler makes the same machine code of it: nothing can be gained")
+        try:
+            images = [
+                Image(parse(device), device, host)
+                for device, host in (
+                    (self._baselines("device"), self._baselines("host")),
+                    (judged.device, judged.host),
+                )
+            ]
+        except SourceError as error:
+            return rejected(code_object_check.STEP, error.what)
         dynamic = packet["group_segment_size"] - self._metadata.lds_bytes
-        waves = tuple(
-            _resident_waves(self._captures[0].target, kernel, threads, dynamic)
-            for kernel in (self._metadata, after or self._metadata)
+        kernels = [image.code.kernels.get(self._symbol) for image in images]
+        waves = [_resident_waves(self._captures[0].target, one or self._metadata, threads, dynamic) for one in kernels]
+        verdict, judged.concern = check_code_object(
+            *images,
+            self._kernel,
+            self._symbol,
+            workgroup_threads=threads,
+            waves=(waves[0], waves[1]),
+            limits=self._options.resources,
+            promised_threads=judged.promises.threads,
+            may_be_the_same=not self._options.measured,
         )
-        limits = self._options.resources
-        verdict = check_code_object(self._code, candidate, self._symbol, threads, waves, limits, promises.threads)
-        return replace(verdict, evidence=verdict.evidence | {"symbol": self._symbol})
+        return verdict
 
-    def _measured(self, image: Path) -> StepVerdict:
+    def _measured(self, judged: _Judged) -> StepVerdict:
         options = self._options
         if not options.measured:
             return skipped(measurement.STEP, "not asked for")
@@ -156,7 +188,7 @@ class Judge:
             self._equivalence.outputs_of(i).changed_bytes if replayed and (i == 0 or options.equivalence.level == "full") else 0
             for i in range(len(self._captures))
         ]
-        return check_measurement(self._captures, image, changed, options.measurement)
+        return check_measurement(self._captures, judged.image, changed, options.measurement, judged.concern)
 
     def _application(self, candidate: HipSource) -> StepVerdict:
         if self._whole_program is None:
@@ -165,6 +197,18 @@ class Judge:
             return self._whole_program(candidate)
         except SourceError as error:
             return rejected(application.STEP, f"the program cannot be built with it: {error.what}")
+
+
+@dataclass
+class _Judged:
+    """One candidate on its way. image: the file of its code object. concern: what only its time can outweigh."""
+
+    source: HipSource
+    promises: Promises
+    image: Path
+    device: bytes = b""
+    host: bytes = b""
+    concern: str | None = None
 
 
 def _resident_waves(target: str, kernel: KernelMetadata, threads: int, dynamic_lds: int) -> int:

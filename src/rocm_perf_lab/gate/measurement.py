@@ -14,9 +14,11 @@ from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import ReplayResult, replay
 
 from .statistics import Ratio, ratio_of_medians
-from .verdict import StepVerdict, passed, rejected
+from .verdict import MEASUREMENT, StepVerdict, passed, rejected
 
-STEP = "measurement"
+STEP = MEASUREMENT
+OUTWEIGHS = 0.10
+"""The part of a kernel's time that a candidate has to save for its scratch, spills or lost occupancy not to count."""
 _STORE_BYTES_PER_CLOCK = 64  # of one CU's vector memory path; AMD CDNA 3 ISA guide, "Memory hierarchy"
 
 
@@ -42,8 +44,10 @@ def check_measurement(
     candidate: Path,
     changed_bytes: Sequence[int],
     options: MeasurementOptions = MeasurementOptions(),
+    concern: str | None = None,
 ) -> StepVerdict:
-    """candidate: its code object. changed_bytes: what the kernel writes in each capture, for the least time it can take."""
+    """candidate: its code object. changed_bytes: what the kernel writes in each capture, for the least time it can take.
+    concern: what its gain has to outweigh, None for nothing; see code_object_check.concern_of()."""
     times: dict[str, list[float]] = {"baseline": [], "candidate": []}
     modelled = all(capture.dispatch["origin"]["timing"] == "modelled" for capture in captures)
     rounds, iterations = (2, 1) if modelled else (options.rounds, options.iterations)
@@ -72,6 +76,9 @@ def check_measurement(
     change = f"{in_words(ratio)}, {source}"
     if ratio.sure_improvement < options.min_improvement:
         return rejected(STEP, f"{change}: less than the {options.min_improvement:.1%} asked for", least_ms=least, **evidence)
+    if concern is not None and ratio.sure_improvement < OUTWEIGHS:
+        reason = f"{change}, and {concern}: that needs {OUTWEIGHS:.0%} of the time saved to outweigh it"
+        return rejected(STEP, reason, least_ms=least, **evidence)
     return passed(STEP, change, least_ms=least, **evidence)
 
 

@@ -2,8 +2,8 @@
 
 A changed body is judged by what it leaves in memory. `__restrict__`, launch bounds, and loads that are moved because nobody
 writes there, rest on what callers do: code that relies on a promise that does not hold may be right by luck. So a promise
-must be declared with the candidate, and is shown to hold for every captured dispatch and for the launches in the source.
-Without declared promises nothing of the kind is allowed.
+is read from the candidate's head, or declared with it, and is shown to hold for every captured dispatch and for the launches
+in the source.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import permutations
 import numpy as np
 
 from rocm_perf_lab.code_object import KernelMetadata
-from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, apply_edits
+from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
 from rocm_perf_lab.hip_source.launches import launches_of
 from rocm_perf_lab.isolate import Capture
@@ -56,31 +56,14 @@ def bound(source: HipSource, threads: int) -> str:
     return f"__attribute__((amdgpu_flat_work_group_size(1, {threads})))"
 
 
-def without(candidate: HipSource, kernel: str, promises: Promises) -> HipSource | str:
-    """The candidate's source with what declares the promises taken out of the kernel's head, or why that is not possible.
-
-    What is left has to pass the source check as any candidate has, so that a promise can hide nothing else.
-    """
-    target = candidate.kernel(kernel)
-    edits = []
-    for name in promises.restrict:
-        parameter = next((p for p in target.parameters if p.name == name and p.restrict), None)
-        if parameter is None:
-            return f"{name} is promised to be {RESTRICT} and is not"
-        edits.append(_removal(candidate.text, parameter.span.start, parameter.span.end, RESTRICT))
-    if promises.threads is not None:
-        edits.append(_removal(candidate.text, target.span.start, target.body.start, bound(candidate, promises.threads)))
-    if None in edits:
-        return "what declares its promises does not stand once in the kernel's head"
-    return HipSource(candidate.path, candidate.command, candidate.folder, apply_edits(candidate.text, edits))
-
-
-def _removal(text: bytes, start: int, end: int, declared: str) -> Edit | None:
-    word = declared.encode()
-    place = text.find(word, start, end)
-    if place < 0 or text.count(word, start, end) != 1:
-        return None
-    return Edit(place, place + len(word), "")
+def joined(one: Promises, other: Promises) -> Promises:
+    """All that either promises; the smaller bound."""
+    bounds = [p.threads for p in (one, other) if p.threads is not None]
+    return Promises(
+        tuple(dict.fromkeys((*one.restrict, *other.restrict))),
+        tuple(dict.fromkeys((*one.unwritten, *other.unwritten))),
+        min(bounds, default=None),
+    )
 
 
 def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str | None:

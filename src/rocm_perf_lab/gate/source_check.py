@@ -1,81 +1,66 @@
-"""Step 1: the candidate's source is the baseline's but for the target kernel's body and device functions it adds.
-
-Compared by meaning (hip_source.fingerprint) in the device pass and in the host pass, so that neither a macro nor a
-conditional that only one pass sees can move the change elsewhere.
-"""
+"""Step 1: of the candidate only the target kernel's body, its promises and new device functions are taken. See change.py."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 
 from rocm_perf_lab.hip_source import HipSource, Kernel
-from rocm_perf_lab.hip_source.fingerprint import Difference, compare
+from rocm_perf_lab.hip_source.tokens import texts, tokens_of
 
-from .promises import NONE, Promises, broken_in_source, without
+from .change import Change, Spliced, splice, unused_name
+from .promises import NONE, Promises, broken_in_source, joined
 from .verdict import Outcome, StepVerdict, passed, rejected
 
 STEP = "source"
 
+Words = Callable[[], Collection[str]]
+"""Names that the baseline's program uses, in headers as well."""
 
-def check_source(baseline: HipSource, candidate: HipSource, kernel: str, promises: Promises = NONE) -> StepVerdict:
-    """kernel: its name in the baseline. promises: what the candidate declares in the kernel's head beyond the baseline.
 
-    Errors: SourceError where the candidate does not compile.
-    """
-    target = baseline.kernel(kernel)
-    if promises == NONE:
-        return _only_the_body(baseline, candidate, target, or_nothing=False)
-    plain = without(candidate, target.name, promises)
-    if isinstance(plain, str):
-        return rejected(STEP, plain)
-    if complaint := broken_in_source(baseline, target.name, promises):
-        return rejected(STEP, f"it promises {promises}, but {complaint}")
-    verdict = _only_the_body(baseline, plain, target, or_nothing=True)
-    return (
-        replace(verdict, reason=f"{verdict.reason}; it promises {promises}") if verdict.outcome is Outcome.PASSED else verdict
+@dataclass(frozen=True)
+class Taken:
+    """verdict: of the step. spliced: the source to judge, promises: what it rests on; None where the step rejected."""
+
+    verdict: StepVerdict
+    spliced: Spliced | None = None
+    promises: Promises = NONE
+
+
+def check_source(baseline: HipSource, kernel: Kernel, change: Change | str, declared: Promises, words: Words) -> Taken:
+    """change: what may be taken from the candidate, or why nothing may. declared: promises that the proposer makes beyond
+    those in the head."""
+    if isinstance(change, str):
+        return Taken(rejected(STEP, change))
+    promises = joined(change.promises, declared)
+    if promises != NONE and (complaint := broken_in_source(baseline, kernel.identity, promises)):
+        return Taken(rejected(STEP, f"it promises {promises}, but {complaint}"))
+    if _same(baseline, kernel, change):
+        return Taken(rejected(STEP, "the candidate's source says the same as the baseline's: nothing was changed"))
+    if used := sorted(set(change.names) & set(words() if change.names else ())):
+        return Taken(rejected(STEP, f"{used[0]} was added, but a header calls something of that name: name it otherwise"))
+    known = set(texts(tokens_of(baseline.device))) if change.functions else set()
+    spliced = splice(baseline.text, kernel, change, unused_name(kernel, known))
+    return Taken(
+        passed(STEP, _in_words(kernel, change, promises), kernel=kernel.name, added=list(change.names)), spliced, promises
     )
 
 
-def _only_the_body(baseline: HipSource, candidate: HipSource, target: Kernel, or_nothing: bool) -> StepVerdict:
-    """or_nothing: whether a candidate that means the same will do."""
-    changes = []
-    for name in ("device", "host"):
-        differences = compare(getattr(baseline, name), getattr(candidate, name))
-        changes += differences
-        for difference in differences:
-            if complaint := _complaint(difference, target):
-                return rejected(STEP, complaint, pass_=name, declaration=difference.key, change=difference.kind)
-    if complaint := _signature(target, candidate):
-        return rejected(STEP, complaint)
-    if not changes:
-        if or_nothing:
-            return passed(STEP, f"the body of {target.name} is the same")
-        return rejected(STEP, "the candidate's source means the same as the baseline's: nothing was changed")
-    added = sorted({change.key for change in changes if change.kind == "added"})
-    return passed(
-        STEP, f"only the body of {target.name} differs" + (", and device functions were added" if added else ""), added=added
-    )
+def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int]) -> StepVerdict:
+    """A step that passed, with what its promises were shown for."""
+    if promises == NONE or verdict.outcome is not Outcome.PASSED:
+        return verdict
+    shown = ", ".join(map(str, dispatches))
+    reason = f"{verdict.reason} (shown for the source's launches and the captured dispatches alone: {shown})"
+    return replace(verdict, reason=reason, evidence={**verdict.evidence, "promises": str(promises), "shown_for": dispatches})
 
 
-def _complaint(difference: Difference, target: Kernel) -> str | None:
-    """Why a difference is not allowed; None where it is."""
-    before, after = difference.before, difference.after
-    if difference.kind == "body" and before.is_kernel and _is_target(before, target):
-        return f"{target.name} keeps a variable from one launch to the next" if after.holds_state else None
-    if difference.kind == "added":
-        if after.holds_state:
-            return f"{difference.key} is a new variable that outlives a launch"
-        if after.is_device_function:
-            return None
-        return f"{difference.key} was added: only __device__ functions may be"
-    what = "was removed" if difference.kind == "removed" else f"its {difference.kind} was changed"
-    return f"{difference.key} is not part of {target.name}, but {what}"
+def _same(baseline: HipSource, kernel: Kernel, change: Change) -> bool:
+    text = baseline.text
+    return change.promises == NONE and text[kernel.body.start : kernel.body.end].split() == change.body.split()
 
 
-def _is_target(declaration, target: Kernel) -> bool:
-    return declaration.name == target.name.rsplit("::", 1)[-1]
-
-
-def _signature(target: Kernel, candidate: HipSource) -> str | None:
-    same = [kernel for kernel in candidate.kernels if kernel.signature == target.signature]
-    return None if same else f"{target.name} has another signature, or other attributes"
+def _in_words(kernel: Kernel, change: Change, promises: Promises) -> str:
+    added = f", and {', '.join(change.names)} {'was' if len(change.names) == 1 else 'were'} added" if change.names else ""
+    promised = f"; it promises {promises}" if promises != NONE else ""
+    return f"only the body of {kernel.name} is taken{added}{promised}"

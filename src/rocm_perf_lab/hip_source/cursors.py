@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from .model import Span
+
+if TYPE_CHECKING:
+    from .source import TranslationUnit
 
 LEAVES = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
 """Kinds of statements after which the block they stand in may not be run to its end."""
@@ -42,3 +46,16 @@ def unwrapped(expression: Any) -> Any:
             break
         expression = inner
     return expression
+
+
+def flat(unit: TranslationUnit) -> Iterator[Any]:
+    """Declarations with namespaces opened, so that a kernel in a namespace stands for itself."""
+    kinds = unit.bindings.CursorKind
+    skipped = {kinds.MACRO_INSTANTIATION}
+    stack = list(reversed(unit.user_declarations))
+    while stack:
+        cursor = stack.pop()
+        if cursor.kind in (kinds.NAMESPACE, kinds.LINKAGE_SPEC):
+            stack.extend(reversed(list(cursor.get_children())))
+        elif cursor.kind not in skipped:
+            yield cursor

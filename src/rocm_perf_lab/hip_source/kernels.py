@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,8 @@ from .model import Kernel, Parameter
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
+
+_PLACE_IN_USR = re.compile(r"@\d+(?=@)")
 
 
 def kernels_in(unit: TranslationUnit) -> Iterator[Kernel]:
@@ -48,10 +52,15 @@ def _kernel(unit: TranslationUnit, function: Any, body: Any) -> Kernel:
     children = list(function.get_children())
     attributes = dict.fromkeys(unit.text_of(child) for child in children if child.kind.is_attribute())
     template = [unit.text_of(c) for c in children if c.kind.name.startswith("TEMPLATE_")]
+    linkage = _linkage(unit, function)
     return Kernel(
+        identity=identity_of(function),
         name=_qualified_name(function, kinds),
         symbol=None if is_template else function.mangled_name,
         file=unit.path,
+        declaration=function.extent.start.offset if linkage is None or linkage.braces else linkage.start,
+        c_linkage=linkage is not None and linkage.braces,
+        in_class=function.semantic_parent.kind not in (kinds.TRANSLATION_UNIT, kinds.NAMESPACE),
         span=span_of(function),
         body=span_of(body),
         parameters=tuple(_parameter(child) for child in parameters_of(function)),
@@ -59,6 +68,29 @@ def _kernel(unit: TranslationUnit, function: Any, body: Any) -> Kernel:
         attributes=tuple(attributes),
         loops=tuple(loops_in(unit, body)),
     )
+
+
+@dataclass(frozen=True)
+class _Linkage:
+    """The `extern "C"` around a function. start: where it begins."""
+
+    start: int
+    braces: bool
+
+
+def _linkage(unit: TranslationUnit, function: Any) -> _Linkage | None:
+    scope = function.lexical_parent
+    while scope is not None and scope.kind.name not in ("LINKAGE_SPEC", "UNEXPOSED_DECL", "TRANSLATION_UNIT"):
+        scope = scope.lexical_parent
+    if scope is None or scope.kind.name == "TRANSLATION_UNIT":
+        return None
+    start = scope.extent.start.offset
+    return _Linkage(start, b"{" in unit.text[start : function.extent.start.offset])
+
+
+def identity_of(function: Any) -> str:
+    """Its USR, without the offset in the file by which Clang tells what has no name from others."""
+    return _PLACE_IN_USR.sub("", function.get_usr())
 
 
 def _qualified_name(function: Any, kinds: Any) -> str:

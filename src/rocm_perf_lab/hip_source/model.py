@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from .demangle import demangled
+
 
 class Construct(str, Enum):
     """What may stand in a loop and forbid changing the order or number of its iterations' instructions."""
@@ -109,13 +111,19 @@ class Parameter:
 class Kernel:
     """A `__global__` function with a body.
 
-    name: qualified. symbol: mangled, None for templates (their instantiations have one each).
+    identity: Clang's USR, which tells overloads, scopes and template heads apart. name: qualified. symbol: mangled, None for
+    templates (their instantiations have one each). declaration: where it begins, `extern "C"` included; span begins behind
+    that. c_linkage: it stands between the braces of an `extern "C"`. in_class: it is a static member.
     template: the text of `template <...>`, None otherwise. attributes: text of each, `__launch_bounds__(256)` among them.
     """
 
+    identity: str
     name: str
     symbol: str | None
     file: Path
+    declaration: int
+    c_linkage: bool
+    in_class: bool
     span: Span
     body: Span
     parameters: tuple[Parameter, ...]
@@ -123,12 +131,16 @@ class Kernel:
     attributes: tuple[str, ...]
     loops: tuple[Loop, ...]
 
+    @property
+    def last_name(self) -> str:
+        return self.name.rsplit("::", 1)[-1]
+
+    @property
+    def demangled(self) -> str | None:
+        """As a trace shows it; None for templates."""
+        return demangled(self.symbol) if self.symbol is not None else None
+
     def all_loops(self):
         """Every loop, outermost first, in source order."""
         for loop in self.loops:
             yield from loop.walk()
-
-    @property
-    def signature(self) -> tuple:
-        """What callers and the gate rely on."""
-        return (self.name, self.template, tuple(p.canonical for p in self.parameters), self.attributes)

@@ -56,6 +56,12 @@ class TranslationUnit:
                 place = diagnostic.location
                 yield f"{place.file}:{place.line}" if place.file else str(self.path), diagnostic.spelling
 
+    def raw_tokens(self, start: int, end: int) -> Iterator[Any]:
+        """Clang's tokens of bytes [start, end) of its own file, comments included, before any preprocessing."""
+        file = self.bindings.File.from_name(self._unit, str(self.path))
+        ends = (self.bindings.SourceLocation.from_offset(self._unit, file, place) for place in (start, end))
+        return self._unit.get_tokens(extent=self.bindings.SourceRange.from_locations(*ends))
+
     def has_system_macro(self, name: str) -> bool:
         """Whether a header of the system defines it, and the user's files do not."""
         kind = self.bindings.CursorKind.MACRO_DEFINITION
@@ -131,12 +137,18 @@ class HipSource:
         return tuple(kernels_in(self.device))
 
     def kernel(self, name: str) -> Kernel:
-        """The kernel of that name or mangled name; the last part of a qualified name does. Errors: SourceError."""
-        found = [k for k in self.kernels if name in (k.name, k.symbol, k.name.rsplit("::", 1)[-1])]
-        if len(found) != 1:
-            there = ", ".join(k.name for k in self.kernels) or "none"
-            raise SourceError(f"{self.path} has {len(found)} kernels named {name}", f"choose one of: {there}")
-        return found[0]
+        """The kernel with that identity, mangled or demangled name, qualified name, or last part of that.
+
+        The first of these by which there is exactly one decides. Errors: SourceError.
+        """
+        ways = (lambda k: k.identity, lambda k: k.symbol, lambda k: k.demangled, lambda k: k.name, lambda k: k.last_name)
+        groups = [[k for k in self.kernels if way(k) == name] for way in ways]
+        found = next((group[0] for group in groups if len(group) == 1), None)
+        if found is None:
+            there = ", ".join(k.demangled or k.name for k in self.kernels) or "none"
+            count = max(map(len, groups))
+            raise SourceError(f"{self.path} has {count} kernels named {name}", f"choose one of: {there}")
+        return found
 
     def _parse(self, *pass_flags: str) -> TranslationUnit:
         bindings = libclang.cindex(self.command[0])

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SourceError
+from .cursors import flat
 from .edits import line_start
-from .fingerprint import flat
 from .model import Kernel
 from .source import TranslationUnit
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import Edit, HipSource, apply_edits
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.outcome import Judged
@@ -18,15 +17,15 @@ from rocm_perf_lab.optimize.workbench import CANNOT_JUDGE, Gate
 from .answer import Unusable, code_of
 from .ask import Asker, Reply
 from .contract import SYSTEM
-from .feedback import feedback, figures_of, rejection
+from .feedback import feedback
 from .providers import Message
 from .remembered import RememberedBench
-from .splice import contract_breach, splice
+from .splice import splice
 
 MOST_REPAIRS = 2
 
-ANSWER, COMPILE, CONTRACT = "answer", "compile", "contract"
-"""Steps before the gate's: the answer's form, the compiler, and what may stand in the kernel's place."""
+ANSWER, COMPILE = "answer", "compile"
+"""Steps before the gate's: the answer's form, and the compiler."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Attempt:
 
 
 class CandidateChain:
-    """What all candidates of a round share. gate: opens it when the first candidate gets so far."""
+    """What all candidates of a round share. gate: opens it when the first candidate gets so far. ulps: its tolerance."""
 
     def __init__(
         self,
@@ -58,7 +57,9 @@ class CandidateChain:
         source: HipSource,
         target: Target,
         gate: Callable[[], Gate],
+        ulps: int,
     ):
+        self._ulps = ulps
         self._run, self._bench, self._asker, self._journal = run, bench, asker, journal
         self._source, self._target, self._gate = source, target, gate
         self._kernel = source.kernel(target.kernel)
@@ -81,8 +82,9 @@ class CandidateChain:
             if not attempt.step or not reply.text:
                 return
             messages += [Message("assistant", reply.text)]
-            figures = figures_of(attempt.judged.verdict) if attempt.judged is not None else {}
-            messages += [Message("user", feedback(attempt.step, attempt.reason, attempt.compiler, figures))]
+            figures = attempt.judged.verdict.resources if attempt.judged is not None else {}
+            words = feedback(attempt.step, attempt.reason, attempt.compiler, figures, self._ulps)
+            messages += [Message("user", words)]
 
     def _examined(self, reply: Reply, attempt: Attempt) -> Attempt:
         if reply.complaint:
@@ -90,18 +92,11 @@ class CandidateChain:
         code = code_of(reply.text)
         if isinstance(code, Unusable):
             return replace(attempt, step=ANSWER, reason=code.reason)
-        edit = splice(self._source, self._kernel, code)
+        edit = splice(self._kernel, code)
         changed = self._bench.read(apply_edits(self._source.text, [edit]))
-        # The compiler comes first: it runs within limits, while Clang's library would read hostile code in this process.
         if words := self._bench.complaint(changed):
             reason = f"it does not compile: {_first_error(words)}"
             return replace(attempt, step=COMPILE, reason=reason, compiler=words)
-        try:
-            breach = contract_breach(self._source, self._kernel, changed, edit)
-        except SourceError as error:
-            breach = f"it cannot be read: {self._bench.redacted(error.what)}"
-        if breach:
-            return replace(attempt, step=CONTRACT, reason=breach)
         return self._judged(edit, attempt)
 
     def _judged(self, edit: Edit, attempt: Attempt) -> Attempt:
@@ -118,7 +113,8 @@ class CandidateChain:
         except CANNOT_JUDGE as error:
             self._bench.remember_obstacle(self._source, self._target, error)
             raise
-        step, reason = ("", "") if judged.accepted else rejection(judged.verdict)
+        rejection = judged.verdict.rejection
+        step, reason = (rejection.step, rejection.reason) if rejection is not None else ("", "")
         return replace(attempt, step=step, reason=reason, judged=judged)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.collect.child import stoppable
 from rocm_perf_lab.errors import RocmPerfError
-from rocm_perf_lab.hip_source import HipSource, apply_edits
+from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.outcome import Judged
 from rocm_perf_lab.optimize.run import Run
@@ -29,13 +29,14 @@ from .shared_gate import SharedGate
 class LoopOptions:
     """max_iterations: rounds of candidates for one kernel. candidates: of a round. workers: how many at a time.
 
-    chosen: whether the user named the kernels.
+    chosen: whether the user named the kernels. ulps: the gate's tolerance, as models are told of it.
     """
 
     max_iterations: int = 3
     candidates: int = 1
     workers: int = 1
     chosen: bool = False
+    ulps: int = 0
 
 
 class ModelLoop:
@@ -99,7 +100,7 @@ class ModelLoop:
         error = next((error for error in errors if not isinstance(error, CANNOT_JUDGE)), None)
         best = self._run.best(accepted)
         if best is not None:
-            changed = self._bench.read(apply_edits(source.text, best.proposal.edits))
+            changed = self._bench.read(best.text)
             self._run.accept(number, target, best, changed)
             self._course.kept(target)
             return changed, error
@@ -114,7 +115,8 @@ class ModelLoop:
         context = self._bench.context(source, target, self._course.rounds[target.demangled])
         alone = survey.timing == "measured"
         with SharedGate(lambda: self._bench.gate(source, target), alone) as gate:
-            chain = CandidateChain(self._run, self._bench, self._asker, self._journal, source, target, lambda: gate)
+            shared = (self._run, self._bench, self._asker, self._journal, source, target)
+            chain = CandidateChain(*shared, lambda: gate, self._options.ulps)
             ends = list(self._mapped(lambda which: self._one(chain, number, which, context)))
         attempts = [attempt for attempts, _ in ends for attempt in attempts]
         self.outcome.attempts += attempts

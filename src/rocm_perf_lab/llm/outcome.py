@@ -8,10 +8,10 @@ from typing import Any
 from rocm_perf_lab.optimize.outcome import Outcome
 
 from .budget import Budget
-from .candidate import ANSWER, COMPILE, CONTRACT, Attempt
+from .candidate import ANSWER, COMPILE, Attempt
 from .course import Stop
 
-BEFORE_THE_GATE = (ANSWER, COMPILE, CONTRACT)
+BEFORE_THE_GATE = (ANSWER, COMPILE)
 
 
 @dataclass

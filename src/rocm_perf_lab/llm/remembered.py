@@ -9,6 +9,7 @@ from typing import Any
 
 from rocm_perf_lab.errors import CaptureError, JournalDiffersError, RocmPerfError
 from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import LeftAlone, Target
@@ -83,8 +84,10 @@ class _RedactedGate:
     def __init__(self, gate: Gate, redactor: Redactor):
         self._gate, self._redactor = gate, redactor
 
-    def judge(self, candidate: HipSource, promises: Promises = NONE) -> dict[str, Any]:
-        return self._redactor.document(self._gate.judge(candidate, promises))
+    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+        verdict = self._gate.judge(candidate, promises)
+        shown = Verdict.from_document(self._redactor.document(replace(verdict, adopted=None).document()))
+        return replace(shown, adopted=verdict.adopted)
 
 
 def _as_json(survey: Survey) -> dict[str, Any]:

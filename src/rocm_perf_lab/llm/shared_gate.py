@@ -6,10 +6,9 @@ import contextlib
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
 
 from rocm_perf_lab.gate.promises import NONE, Promises
-from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.optimize.workbench import Gate
 
 
@@ -30,7 +29,7 @@ class SharedGate:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def judge(self, candidate: HipSource, promises: Promises = NONE) -> dict[str, Any]:
+    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
         with self._lock:
             if self._gate is None:
                 self._gate = self._stack.enter_context(self._opened())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,17 +30,60 @@ Log = Callable[[Sequence[str], Ended], None]
 """Is told of every build: its command, and how it ended."""
 
 
-def code_object(source: HipSource, target: str, limits: Limits = Limits(), log: Log | None = None) -> bytes:
-    """The device image of the source for one target, by the source's own command. Raises SourceError, UnavailableError."""
-    with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
-        here, output = Path(scratch, source.path.name), Path(scratch, "image.hsaco")
-        here.write_bytes(source.text)
-        command = _device_only(source, target, scratch) + [str(here), "-o", str(output)]
-        build(command, source.folder, source.path, limits, log)
-        images = [image for name, image in code_objects_in(output) if not name or name.split(":")[0] == target.split(":")[0]]
+class SourceBuilder:
+    """gate.judge.Builder by the sources' own commands, for one target. log: is told of every build."""
+
+    def __init__(self, target: str, limits: Limits = Limits(), log: Log | None = None):
+        self._target, self._limits, self._log = target, limits, log
+        self._names: dict[bytes, frozenset[str]] = {}
+
+    def device(self, source: HipSource) -> bytes:
+        """The device image; its relocations are kept, so that images can be compared. Raises SourceError, UnavailableError."""
+        made = self._made(source, ["--offload-device-only", "-Xoffload-linker", "--emit-relocs"])
+        images = [image for name, image in made if not name or name.split(":")[0] == self._target.split(":")[0]]
         if not images:
+            target = self._target
             raise SourceError(f"{source.path} was built without code for {target}", f"add --offload-arch={target} to --build")
         return images[0]
+
+    def host(self, source: HipSource) -> bytes:
+        """The host's relocatable object. Raises SourceError, UnavailableError."""
+        with self._output(source, ["--offload-host-only", "-c"]) as output:
+            return output.read_bytes()
+
+    def names(self, source: HipSource) -> frozenset[str]:
+        """What is called, or looks so, in headers of the system. Raises SourceError, UnavailableError."""
+        if source.text not in self._names:
+            found: set[str] = set()
+            for which in ("--offload-device-only", "--offload-host-only"):
+                with self._output(source, [which, "-E"]) as output:
+                    found |= _called_in_system_headers(output.read_text(errors="replace"))
+            self._names[source.text] = frozenset(found)
+        return self._names[source.text]
+
+    def _made(self, source: HipSource, options: Sequence[str]) -> list[tuple[str, bytes]]:
+        with self._output(source, options) as output:
+            return code_objects_in(output)
+
+    @contextlib.contextmanager
+    def _output(self, source: HipSource, options: Sequence[str]) -> Iterator[Path]:
+        """What the source's command makes with these options of one pass."""
+        with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
+            here, output = Path(scratch, source.path.name), Path(scratch, "output")
+            here.write_bytes(source.text)
+            command = [*_compile_only(source, self._target, scratch), *options, str(here), "-o", str(output)]
+            build(command, source.folder, source.path, self._limits, self._log)
+            yield output
+
+
+def _called_in_system_headers(preprocessed: str) -> set[str]:
+    """Line markers of system headers have the flag 3 (GCC's manual, "Preprocessor Output")."""
+    found: set[str] = set()
+    for part in re.split(r"^(?=# \d+ \")", preprocessed, flags=re.MULTILINE):
+        marker, _, text = part.partition("\n")
+        if " 3" in marker.rpartition('"')[2]:
+            found.update(re.findall(r"\b([A-Za-z_]\w*)\s*[(<]", text))
+    return found
 
 
 def complaint(source: HipSource, target: str, limits: Limits = Limits()) -> str | None:
@@ -49,7 +94,7 @@ def complaint(source: HipSource, target: str, limits: Limits = Limits()) -> str 
     with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
         here = Path(scratch, source.path.name)
         here.write_bytes(source.text)
-        command = _device_only(source, target, scratch) + ["-fsyntax-only", str(here)]
+        command = [*_compile_only(source, target, scratch), "--offload-device-only", "-fsyntax-only", str(here)]
         ends: list[Ended] = []
         try:
             build(command, source.folder, source.path, limits, lambda _command, ended: ends.append(ended))
@@ -115,10 +160,10 @@ def program(
             shutil.copy2(made, partial)
 
 
-def _device_only(source: HipSource, target: str, scratch: str) -> list[str]:
-    """The source's own command for its device code alone, without files."""
+def _compile_only(source: HipSource, target: str, scratch: str) -> list[str]:
+    """The source's own command for one pass of its compilation, without files."""
     arch = [] if target_of(source.command) else [f"--offload-arch={target}"]
-    return [*_without_output(source), *arch, "--offload-device-only", *_as_if_in_place(source.path, scratch)]
+    return [*_without_output(source), *arch, *_as_if_in_place(source.path, scratch)]
 
 
 def _as_if_in_place(source: Path, scratch: str) -> list[str]:

@@ -10,27 +10,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError
+from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, UsageError
 from rocm_perf_lab.gate import source_check
 from rocm_perf_lab.gate.judge import STEPS
-from rocm_perf_lab.gate.verdict import Outcome, StepVerdict, Verdict, rejected, skipped
-from rocm_perf_lab.hip_source import HipSource, read
+from rocm_perf_lab.gate.reader import Reader
+from rocm_perf_lab.gate.verdict import Verdict, rejected, skipped
+from rocm_perf_lab.hip_source import HipSource, Kernel, read
 from rocm_perf_lab.hip_source.edits import unified_diff
-from rocm_perf_lab.hip_source.fingerprint import compare
 
 from . import run_folder
 from .hip_workbench import HipWorkbench
 from .journal import Journal
-from .source_file import digest
+from .source_file import digest, write_whole
 from .subject import Subject, find_subject
-from .workbench import BenchOptions
+from .workbench import BenchOptions, Survey
 
 
 @dataclass(frozen=True)
 class GateRequest:
     """baseline: the source of the program. candidate: what would take its place. words: the program and its arguments.
     bench.pattern: of the kernel to judge, None for the one whose body differs. description: of the change, to be kept with
-    the verdict where prompts find it, None to keep nothing; runs: the folder for that, None for the program's own."""
+    the verdict where prompts find it, None to keep nothing; runs: the folder for that, None for the program's own.
+    output: where to write the source as it was judged if it is accepted, None for nowhere."""
 
     baseline: Path
     candidate: Path
@@ -39,20 +40,46 @@ class GateRequest:
     bench: BenchOptions = field(default_factory=BenchOptions)
     description: str | None = None
     runs: Path | None = None
+    output: Path | None = None
 
 
-def judge(request: GateRequest, note: Callable[[str], None]) -> dict[str, Any]:
-    """The verdict's document and what it is of. Errors: those of the baseline and of the machine; what is wrong with the
-    candidate is a verdict."""
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict and what it is of. kernel: in the trace where it ran, else in the source; survey: None where none was made."""
+
+    request: GateRequest
+    verdict: Verdict
+    kernel: str
+    survey: Survey | None = None
+
+    def document(self) -> dict[str, Any]:
+        """For --json."""
+        request, survey, ran = self.request, self.survey, self.survey is not None
+        return {
+            "baseline": str(request.baseline),
+            "candidate": str(request.candidate),
+            "kernel": self.kernel if ran else None,
+            "device": survey.device if ran else None,
+            "timing": survey.timing if ran else None,
+            "timing_parameters": survey.timing_parameters if ran else None,
+            "equivalence": request.bench.equivalence,
+            "ulps": request.bench.ulps,
+        } | self.verdict.document()
+
+
+def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
+    """Errors: those of the baseline and of the machine; what is wrong with the candidate is a verdict."""
     texts = [_content(path) for path in (request.baseline, request.candidate)]
     subject = find_subject((str(request.baseline), *request.words), None, request.build)
     runs = (request.runs or Path(subject.name + run_folder.SUFFIX)).absolute()
     if request.description is not None:
         _expect_writable(runs)
-    verdict, kernel = _judged(request, subject, texts, note)
+    judgement = _judged(request, subject, texts, note)
     if request.description is not None:
-        _keep(runs, request, kernel, texts, verdict)
-    return verdict
+        _keep(runs, request, judgement, texts)
+    if request.output is not None and judgement.verdict.accepted:
+        write_whole(request.output, judgement.verdict.adopted)
+    return judgement
 
 
 def _expect_writable(folder: Path) -> None:
@@ -62,38 +89,37 @@ def _expect_writable(folder: Path) -> None:
         raise OutputError(f"{folder} cannot be written", "name another folder with --runs")
 
 
-def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Callable[[str], None]) -> tuple[dict, str]:
-    """The document, and the kernel's name: in the trace where it ran, else in the source."""
-    about = {"baseline": str(request.baseline), "candidate": str(request.candidate), "kernel": None, "device": None}
-    about |= {"timing": None, "timing_parameters": None, "equivalence": request.bench.equivalence, "ulps": request.bench.ulps}
+def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Callable[[str], None]) -> Judgement:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         command = subject.build.filled(subject.source.resolve(), Path(subject.name))
-        baseline, candidate = (read(subject.source, command, subject.build.folder, text) for text in texts)
-        kernel, step = _by_source(baseline, candidate, request.candidate)
-        if step.outcome is Outcome.REJECTED:  # needs no run of the program to be known
-            return about | Verdict((step, *map(skipped, STEPS[1:]))).document(), kernel
+        baseline = read(subject.source, command, subject.build.folder, texts[0])
+        kernel, complaint = _by_source(baseline, texts[1], request.bench.pattern)
+        if complaint:  # needs no run of the program to be known
+            step = rejected(source_check.STEP, complaint)
+            return Judgement(request, Verdict((step, *map(skipped, STEPS[1:]))), kernel.name)
         # A pattern also keeps the kernel from being left alone because it could gain little.
-        pattern = request.bench.pattern or rf"\b{re.escape(kernel)}\b"
-        options = replace(request.bench, pattern=pattern)
-        bench = HipWorkbench(subject, Path(scratch), options, lambda _event, **_fields: None, note)
+        pattern = request.bench.pattern or (f"^{re.escape(kernel.demangled)}$" if kernel.demangled else _instances(kernel))
+        bench = HipWorkbench(
+            subject, Path(scratch), replace(request.bench, pattern=pattern), lambda _event, **_fields: None, note
+        )
         survey = bench.survey(baseline)
-        if not survey.targets:
-            raise SourceError(f"{kernel} is not among the kernels that the program launches", "give arguments that launch it")
-        target = next((one for one in survey.targets if one.kernel == kernel), survey.targets[0])
+        target = next((one for one in survey.targets if baseline.kernel(one.kernel).identity == kernel.identity), None)
+        if target is None:
+            raise SourceError(
+                f"{kernel.name} is not among the kernels that the program launches", "give arguments that launch it"
+            )
         note(f"judging {request.candidate} as {target.demangled}")
         with bench.gate(baseline, target) as gate:
-            verdict = gate.judge(candidate)
-    times = {"timing": survey.timing, "timing_parameters": survey.timing_parameters}
-    return about | {"kernel": target.demangled, "device": survey.device} | times | verdict, target.demangled
+            verdict = gate.judge(texts[1])
+    return Judgement(request, verdict, target.demangled, survey)
 
 
-def _keep(folder: Path, request: GateRequest, kernel: str, texts: list[bytes], verdict: dict[str, Any]) -> None:
+def _keep(folder: Path, request: GateRequest, judgement: Judgement, texts: list[bytes]) -> None:
     journal = Journal(folder / run_folder.BY_HAND)
     baseline, candidate = map(digest, texts)
     diff = unified_diff(*texts, request.baseline.name)
-    journal.append("proposal", candidate=candidate, description=request.description, kernel=kernel, diff=diff)
-    kept = {name: verdict[name] for name in ("accepted", "steps")}
-    journal.append("verdict", baseline=baseline, candidate=candidate, verdict=kept)
+    journal.append("proposal", candidate=candidate, description=request.description, kernel=judgement.kernel, diff=diff)
+    journal.append("verdict", baseline=baseline, candidate=candidate, verdict=judgement.verdict.document())
 
 
 def _content(path: Path) -> bytes:
@@ -103,17 +129,21 @@ def _content(path: Path) -> bytes:
         raise MissingInputError(f"{path}: {error.strerror}", "name an existing source file") from error
 
 
-def _by_source(baseline: HipSource, candidate: HipSource, path: Path) -> tuple[str, StepVerdict]:
-    """path: the candidate's own, which is read in the baseline's place.
+def _by_source(baseline: HipSource, candidate: bytes, pattern: str | None) -> tuple[Kernel, str]:
+    """The kernel that the candidate changes, of those that the pattern fits, and why nothing of it can be taken, or ""."""
+    kernels = [k for k in baseline.kernels if pattern is None or re.search(pattern, k.demangled or k.name)]
+    if not kernels:
+        there = ", ".join(k.demangled or k.name for k in baseline.kernels)
+        if pattern is None:
+            raise SourceError(f"{baseline.path} has no kernel", "name the source that has the program's kernels")
+        raise UsageError(f"--kernel {pattern} fits no kernel of {baseline.path}", f"it has {there or 'none'}")
+    with Reader(baseline) as reader:
+        change = reader.change(candidate, kernels[0].identity if len(kernels) == 1 else None)
+    if isinstance(change, str):
+        return kernels[0], change
+    kernel = baseline.kernel(change.kernel)
+    return kernel, "" if kernel in kernels else f"it changes {kernel.name}, which --kernel does not name"
 
-    The kernel whose body differs (the first, if there are several), and the verdict of the gate's first step on it."""
-    names = [kernel.name for kernel in baseline.kernels]
-    if not names:
-        raise SourceError(f"{baseline.path} has no kernel", "name the source that has the program's kernels")
-    try:
-        bodies = {one.before.name for one in compare(baseline.device, candidate.device) if one.kind == "body"}
-        changed = next((name for name in names if name.rsplit("::", 1)[-1] in bodies), names[0])
-        return changed, source_check.check_source(baseline, candidate, changed)
-    except SourceError as error:
-        what = error.what.replace(f"{candidate.path}:", f"{path}:")
-        return names[0], rejected(source_check.STEP, f"it cannot be read: {what}")
+
+def _instances(kernel: Kernel) -> str:
+    return rf"(^|[\s:]){re.escape(kernel.last_name)}<"

@@ -56,6 +56,7 @@ class HipWorkbench:
         self._building = threading.Lock()
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
             self._target = devices.select(options.device, Path(scratch)).target
+        self._builder = builds.SourceBuilder(self._target, self._limits, self._built)
 
     def read(self, text: bytes) -> HipSource:
         build, source = self._subject.build, self._subject.source
@@ -101,6 +102,7 @@ class HipWorkbench:
         from rocm_perf_lab.gate.equivalence import EquivalenceOptions
         from rocm_perf_lab.gate.judge import GateOptions, Judge
         from rocm_perf_lab.gate.measurement import MeasurementOptions
+        from rocm_perf_lab.gate.reader import Reader
 
         options, program = self._options, self._program(source)
         self._hold_against(source, program)
@@ -120,12 +122,13 @@ class HipWorkbench:
         )
         with contextlib.ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_CAPTURES, dir=self._folder)))
+            reader = stack.enter_context(Reader(source))
             judges = []
             for one in (target, *target.siblings):
                 captures = self._captures(program, one, folder / str(len(judges)))
                 # Of other instantiations only the results count: whether they gain is seen in the program's time.
                 this, last = (replace(gate, measured=False), None) if judges else (gate, self._whole_program)
-                judges.append(stack.enter_context(Judge(source, one.kernel, captures, self._code_object, this, last)))
+                judges.append(stack.enter_context(Judge(source, one.kernel, captures, self._builder, reader, this, last)))
             yield _AllInstances(judges, target)
 
     def _hold_against(self, source: HipSource, program: Path) -> None:
@@ -185,11 +188,8 @@ class HipWorkbench:
                 self._programs[source.text] = path
             return self._programs[source.text]
 
-    def _code_object(self, source: HipSource) -> bytes:
-        return builds.code_object(source, self._target, self._limits, self._built)
-
     def _check_that_builds_repeat(self, source: HipSource) -> None:
-        same = self._code_object(source) == self._code_object(source)
+        same = self._builder.device(source) == self._builder.device(source)
         self._log("build repeats", same=same)
         if not same:
             self._note("building twice gives two different code objects: the compiler is not deterministic here")
@@ -210,12 +210,11 @@ class _AllInstances:
     def __init__(self, judges: Sequence[Any], target: Target):
         self._judges, self._target = judges, target
 
-    def judge(self, candidate: HipSource, promises: Promises = NONE) -> dict[str, Any]:
+    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
         verdict = self._judges[0].judge(candidate, promises)
         for judge, sibling in zip(self._judges[1:] if verdict.accepted else (), self._target.siblings, strict=False):
             other = judge.judge(candidate, promises)
             if rejection := other.rejection:
-                return Verdict(
-                    (*verdict.steps, replace(rejection, reason=f"of {sibling.demangled}: {rejection.reason}"))
-                ).document()
-        return verdict.document()
+                of_it = replace(rejection, reason=f"of {sibling.demangled}: {rejection.reason}")
+                return replace(verdict, steps=(*verdict.steps, of_it))
+        return verdict

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.gate.verdict import rejecting_step
+from rocm_perf_lab.gate.verdict import Verdict
 
 from .counters_moved import explanation, moved
 from .targets import LeftAlone
@@ -16,35 +15,24 @@ from .transforms import Proposal, Refusal
 
 @dataclass(frozen=True)
 class Judged:
-    """A proposal with its verdict's document; None where it was not judged (--dry-run)."""
+    """A proposal with its verdict; None where it was not judged (--dry-run). text: the source that it makes, and after an
+    acceptance the source as the gate judged it."""
 
     proposal: Proposal
     digest: str
     diff: str
-    verdict: dict[str, Any] | None
+    text: bytes
+    verdict: Verdict | None
 
     @property
     def accepted(self) -> bool:
-        return self.verdict is not None and self.verdict["accepted"]
-
-    @property
-    def steps(self) -> Sequence[dict[str, Any]]:
-        """Of the verdict's document, in their order."""
-        return self.verdict["steps"] if self.verdict else ()
-
-    def step(self, name: str) -> dict[str, Any]:
-        return next(step for step in self.steps if step["step"] == name)
-
-    @property
-    def symbol(self) -> str | None:
-        """The mangled name of the kernel, by which the evidence of the whole program tells kernels apart."""
-        return next((step["evidence"]["symbol"] for step in self.steps if "symbol" in step.get("evidence", {})), None)
+        return self.verdict is not None and self.verdict.accepted
 
     @property
     def rejection(self) -> str:
         """'step: reason' of the step that rejected; empty where none did."""
-        step = rejecting_step(self.verdict) if self.verdict else None
-        return f"{step['step']}: {step['reason']}" if step else ""
+        step = self.verdict.rejection if self.verdict else None
+        return f"{step.step}: {step.reason}" if step else ""
 
     @property
     def in_words(self) -> str:
@@ -53,13 +41,13 @@ class Judged:
 
     @property
     def ratio(self) -> float:
-        """candidate / baseline of the kernel's time, as the gate measured it."""
-        return self.step("measurement")["evidence"]["ratio"]
+        """candidate / baseline of the kernel's time, as the gate measured it; of one that was accepted."""
+        return self.verdict.ratio
 
     @property
     def runtime_ms(self) -> tuple[float, float]:
-        """(baseline, candidate) of the whole program's time on the GPU."""
-        return tuple(self.step("application")["evidence"]["runtime_ms"])
+        """(baseline, candidate) of the whole program's time on the GPU; of one that was accepted."""
+        return self.verdict.runtime_ms
 
 
 @dataclass(frozen=True)
@@ -154,5 +142,5 @@ def _judged(one: Judged) -> dict[str, Any]:
         "description": proposal.description,
         "parameters": proposal.parameters,
         "diff": one.diff,
-        "verdict": one.verdict,
+        "verdict": one.verdict.document() if one.verdict else None,
     }

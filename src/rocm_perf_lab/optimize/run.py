@@ -7,10 +7,12 @@ rest follows from the verdicts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError, TraceError
+from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, apply_edits
 from rocm_perf_lab.hip_source.edits import unified_diff
 
@@ -48,7 +50,8 @@ class Run:
         self._journal, self._directory = journal, directory
         self._file = SourceFile(source, directory, journal)
         self.outcome = Outcome(source, found_by, directory)
-        self._known = {(e["baseline"], e["candidate"]): e["verdict"] for e in journal.of("verdict")}
+        verdicts = journal.of("verdict")
+        self._known = {(e["baseline"], e["candidate"]): Verdict.from_document(e["verdict"]) for e in verdicts}
         self._answers = {e["candidate"]: e["kept"] for e in journal.of("answer")}
 
     def original(self) -> bytes:
@@ -95,22 +98,23 @@ class Run:
             )
             raise TraceError(f"times of {self._directory} are {before}, now they are {now}", "start anew, without --resume")
 
-    def candidate(self, source: HipSource, proposal: Proposal) -> tuple[Judged, bytes]:
-        """The proposal as a change of the source, not judged yet, and the text that it makes."""
+    def candidate(self, source: HipSource, proposal: Proposal) -> Judged:
+        """The proposal as a change of the source, not judged yet."""
         text = apply_edits(source.text, proposal.edits)
-        return Judged(proposal, digest(text), unified_diff(source.text, text, source.path.name), None), text
+        return Judged(proposal, digest(text), unified_diff(source.text, text, source.path.name), text, None)
 
     def judged(self, source: HipSource, target: Target, proposal: Proposal, gate: Callable[[], Gate]) -> Judged:
         """With the gate's verdict, or the journal's where it has one. gate: opens it where it is needed."""
-        one, text = self.candidate(source, proposal)
+        one = self.candidate(source, proposal)
         self._journal.append(
             "proposal", candidate=one.digest, description=proposal.description, kernel=target.demangled, diff=one.diff
         )
         key = (digest(source.text), one.digest)
         if key not in self._known:
-            self._known[key] = gate().judge(self._bench.read(text), proposal.promises)
-            self._journal.append("verdict", baseline=key[0], candidate=key[1], verdict=self._known[key])
-        return Judged(proposal, one.digest, one.diff, self._known[key])
+            self._known[key] = gate().judge(one.text, proposal.promises)
+            self._journal.append("verdict", baseline=key[0], candidate=key[1], verdict=self._known[key].document())
+        verdict = self._known[key]
+        return replace(one, verdict=verdict, text=one.text if verdict.adopted is None else verdict.adopted)
 
     def best(self, judged: Sequence[Judged]) -> Judged | None:
         """The fastest that the gate accepts and the user keeps."""
@@ -127,9 +131,8 @@ class Run:
         kept = self._directory / f"accepted-{number}{source.path.suffix}"
         write_whole(kept, source.text)
         before, after = judged.runtime_ms
-        evidence = judged.step("application")["evidence"]
-        if "timing" in evidence:
-            self._check_parameters(evidence["timing"], evidence["timing_parameters"])
+        if (timing := judged.verdict.program_timing) is not None:
+            self._check_parameters(*timing)
         self._journal.append(
             "accepted",
             iteration=number,
@@ -141,7 +144,8 @@ class Run:
         )
         if not self.outcome.iterations:
             self.outcome.baseline_ms = before
-        self.outcome.iterations.append(Iteration(number, target.demangled, judged, after, *_counters(judged)))
+        moved, unmoved = judged.verdict.counters
+        self.outcome.iterations.append(Iteration(number, target.demangled, judged, after, dict(moved), tuple(unmoved)))
 
     def leave(self, target: Target, reason: str) -> None:
         if any(one.kernel == target.demangled for one in self.outcome.iterations):
@@ -176,9 +180,3 @@ class Run:
             written=[str(path) for path in outcome.written],
         )
         return outcome
-
-
-def _counters(judged: Judged) -> tuple[dict[str, list[float]], tuple[str, ...]]:
-    """Of the changed kernel: those that moved, and the names of the others."""
-    symbol, evidence = judged.symbol, judged.step("application")["evidence"]
-    return evidence.get("counters", {}).get(symbol, {}), tuple(evidence.get("unmoved_counters", {}).get(symbol, ()))

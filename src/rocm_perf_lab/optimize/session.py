@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.hip_source import HipSource, apply_edits
+from rocm_perf_lab.hip_source import HipSource
 
 from .journal import Journal
 from .outcome import Judged, Outcome
@@ -79,7 +79,7 @@ class Session:
             judged, obstacle = self._judged(source, target, proposals)
             self._outcome.judged += judged
             if best := self._run.best(judged):
-                return target, best, self._bench.read(apply_edits(source.text, best.proposal.edits))
+                return target, best, self._bench.read(best.text)
             self._exhausted.add(target.demangled)
             self._outcome.refused += [refusal for refusal in refusals if refusal not in self._outcome.refused]
             self._run.leave(target, obstacle or _why_nothing(judged, refusals, self._options.dry_run))
@@ -99,7 +99,7 @@ class Session:
     def _judged(self, source: HipSource, target: Target, proposals: Sequence[Proposal]) -> tuple[list[Judged], str]:
         """Each with its verdict, and what kept the rest from being judged."""
         if self._options.dry_run:
-            return [self._run.candidate(source, proposal)[0] for proposal in proposals], ""
+            return [self._run.candidate(source, proposal) for proposal in proposals], ""
         judged: list[Judged] = []
         with contextlib.ExitStack() as stack:
             gate = functools.cache(lambda: stack.enter_context(self._bench.gate(source, target)))

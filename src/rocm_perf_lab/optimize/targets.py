@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.analysis.symbols import is_runtime_kernel
-from rocm_perf_lab.errors import SourceError, UsageError
-from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source.demangle import qualified_name
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
@@ -74,12 +75,17 @@ def targets_of(
             continue
         target = _target(analysis, source, share)
         if target is None:
-            left.append(LeftAlone(analysis.kernel, f"it is not written in {source.path.name}"))
+            left.append(
+                LeftAlone(
+                    analysis.kernel, f"it is not written in {source.path.name}, or as one of several templates of its name"
+                )
+            )
         elif pattern is None and (most := _most(target)) is not None and most < min_improvement:
             reason = f"the program could gain {most:.2%} from it at most, less than {min_improvement:.1%}"
             left.append(LeftAlone(analysis.kernel, reason))
         else:
-            targets.append(replace(target, siblings=_siblings(target, kernels)))
+            made = source.kernel(target.kernel).template is not None
+            targets.append(replace(target, siblings=_siblings(target, kernels) if made else ()))
     if pattern is not None and not targets and not left:
         names = ", ".join(one.kernel for one in kernels) or "none"
         raise UsageError(f"--kernel {pattern} fits no kernel of the program", f"it has {names}")
@@ -88,12 +94,12 @@ def targets_of(
 
 def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, float | None]) -> Target | None:
     """None where the source does not have the kernel."""
-    try:
-        kernel = source.kernel(base_name(analysis.kernel)).name
-    except SourceError:
+    kernel = _kernel(analysis.kernel, source)
+    if kernel is None:
         return None
+    overloaded = [other.name for other in source.kernels].count(kernel.name) > 1
     return Target(
-        kernel=kernel,
+        kernel=(kernel.demangled or kernel.identity) if overloaded else kernel.name,
         demangled=analysis.kernel,
         dispatches=analysis.dispatches,
         time_ms=analysis.time_ms,
@@ -105,21 +111,24 @@ def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, flo
     )
 
 
+def _kernel(demangled: str, source: HipSource) -> Kernel | None:
+    """Of that name in a trace: by its whole signature, or an instantiation by the template's name."""
+    whole = next((kernel for kernel in source.kernels if kernel.demangled == demangled), None)
+    name = qualified_name(demangled)
+    if whole is not None:
+        return whole
+    templates = [k for k in source.kernels if k.template is not None and qualified_name(k.name) == name]
+    return templates[0] if len(templates) == 1 else None  # which of several made it is not known
+
+
 def _siblings(target: Target, kernels: Sequence[KernelAnalysis]) -> tuple[Target, ...]:
     """Only what runs is known of them: nobody asks what they could gain."""
-    base = base_name(target.demangled)
+    base = qualified_name(target.demangled)
     return tuple(
         Target(target.kernel, other.kernel, other.dispatches, None, None, None, None, "")
         for other in kernels
-        if base_name(other.kernel) == base and other.kernel != target.demangled
+        if qualified_name(other.kernel) == base and other.kernel != target.demangled
     )
-
-
-def base_name(demangled: str) -> str:
-    """'void scale<float>(float*, int)' -> 'scale'; namespaces stay."""
-    text = demangled.replace("(anonymous namespace)::", "")
-    text = re.split(r"[<(]", text, maxsplit=1)[0].strip()
-    return text.rsplit(" ", 1)[-1]
 
 
 def _most(target: Target) -> float | None:

@@ -11,6 +11,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import CaptureError, NoCaptureError, PlacementError, ReplayFailedError
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.regression import DEFAULTS, RegressionLimits
+from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource
 
 from .targets import LeftAlone, Target
@@ -44,8 +45,8 @@ class Survey:
 
 
 class Gate(Protocol):
-    def judge(self, candidate: HipSource, promises: Promises = NONE) -> dict[str, Any]:
-        """The verdict's document (gate.verdict.Verdict.document). promises: see gate.promises."""
+    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+        """candidate: the whole source. promises: see gate.promises."""
 
 
 class Workbench(Protocol):

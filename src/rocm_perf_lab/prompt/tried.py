@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab.gate.verdict import rejecting_step
+from rocm_perf_lab.gate.verdict import Verdict
+from rocm_perf_lab.hip_source.demangle import qualified_name
 from rocm_perf_lab.optimize.journal import read
 from rocm_perf_lab.optimize.run_folder import journals_in
-from rocm_perf_lab.optimize.targets import base_name
 
 ACCEPTED, DECLINED, REJECTED = "accepted", "accepted by the gate, declined by the user", "rejected"
 
@@ -46,16 +46,16 @@ def tried_in(folder: Path, kernel: str, digest: str) -> list[Tried]:
 
 
 def _of_run(entries: list[dict[str, Any]], kernel: str, digest: str):
-    name = base_name(kernel)  # a change of a template is one of all that are made of it
+    name = qualified_name(kernel)  # a change of a template is one of all that are made of it
     proposals: dict[str, dict[str, Any]] = {}
     answers = {entry["candidate"]: entry["kept"] for entry in entries if entry["event"] == "answer"}
     for entry in entries:
         if entry["event"] == "proposal":
             proposals[entry["candidate"]] = entry
         elif entry["event"] == "verdict" and (proposal := proposals.get(entry["candidate"])):
-            if base_name(proposal["kernel"]) != name:
+            if qualified_name(proposal["kernel"]) != name:
                 continue
-            outcome, reason = _outcome(entry["verdict"], answers.get(entry["candidate"]))
+            outcome, reason = _outcome(Verdict.from_document(entry["verdict"]), answers.get(entry["candidate"]))
             yield (
                 (entry["baseline"], entry["candidate"]),
                 Tried(
@@ -69,10 +69,8 @@ def _of_run(entries: list[dict[str, Any]], kernel: str, digest: str):
             )
 
 
-def _outcome(verdict: dict[str, Any], kept: bool | None) -> tuple[str, str]:
-    if (rejection := rejecting_step(verdict)) is not None:
-        return REJECTED, f"{rejection['step']}: {rejection['reason']}"
-    steps = {step["step"]: step for step in verdict["steps"]}
-    ratio = steps.get("measurement", {}).get("evidence", {}).get("ratio")
-    gained = "its gain was not measured" if ratio is None else f"{1 - ratio:.1%} of the kernel's time saved"
+def _outcome(verdict: Verdict, kept: bool | None) -> tuple[str, str]:
+    if (rejection := verdict.rejection) is not None:
+        return REJECTED, f"{rejection.step}: {rejection.reason}"
+    gained = "its gain was not measured" if verdict.ratio is None else f"{1 - verdict.ratio:.1%} of the kernel's time saved"
     return (DECLINED if kept is False else ACCEPTED), gained

@@ -1,0 +1,177 @@
+"""What an ELF file holds, symbol by symbol, so that two builds can be compared without the places that a linker chose.
+
+A linked code object must keep its relocations (`--emit-relocs`): they say which bytes are distances that move with the layout,
+and what these refer to. Source: LLVM's AMDGPUUsage.rst, "Relocation Records".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import SourceError
+
+_FUNCTION, _OBJECT = "STT_FUNC", "STT_OBJECT"
+_WIDTHS = {1: 4, 2: 4, 3: 8, 4: 4, 5: 8, 6: 4, 7: 4, 8: 4, 9: 4, 10: 4, 11: 4}  # R_AMDGPU_* -> bytes that it patches
+_GOT = (7, 8, 9)
+# The high half of a distance is counted from the end of the low half's place: +4 and +12 behind s_getpc_b64.
+_BEFORE = {10: 4, 11: 12, 4: 4}
+_UNIQUE = "__hip_cuid_"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one symbol names. content: its bytes, with those that a relocation patches as zeros; None of what has no bytes.
+
+    references: (offset in it, what it refers to) of each relocation. writable: whether it lies in memory that can change.
+    """
+
+    name: str
+    kind: str
+    size: int
+    content: bytes | None
+    references: tuple[tuple[int, str], ...]
+    writable: bool
+
+    @property
+    def is_function(self) -> bool:
+        return self.kind == _FUNCTION
+
+
+def pieces_of(image: bytes) -> dict[str, Piece]:
+    """Functions, kernel descriptors and variables of a linked code object, by symbol. Errors: SourceError."""
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        return _Layout(ELFFile(io.BytesIO(image))).pieces()
+    except Exception as error:  # the ELF reader meets damage with exceptions of every kind
+        raise SourceError(
+            f"code object without readable symbols ({type(error).__name__}: {error})", "build it again"
+        ) from error
+
+
+def host_sections(image: bytes) -> Mapping[str, tuple]:
+    """Of a relocatable host object: what is loaded of it, by section, as (bytes, relocations); symbols under "symbols".
+
+    Debug information, and what names the compiler alone, is left out. Errors: SourceError.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        return _loaded(ELFFile(io.BytesIO(image)))
+    except Exception as error:
+        raise SourceError(
+            f"host object without readable sections ({type(error).__name__}: {error})", "build it again"
+        ) from error
+
+
+class _Layout:
+    def __init__(self, elf: Any):
+        self._elf = elf
+        self._sections = list(elf.iter_sections())
+        symbols = elf.get_section_by_name(".symtab")
+        self._all = list(symbols.iter_symbols())
+        self._symbols = [s for s in self._all if s["st_info"]["type"] in (_FUNCTION, _OBJECT) and s["st_size"] > 0]
+        self._symbols = [s for s in self._symbols if isinstance(s["st_shndx"], int) and not s.name.startswith(_UNIQUE)]
+        self._places = sorted((s["st_value"], s["st_size"], number) for number, s in enumerate(self._symbols))
+        self._patches = self._relocations()
+
+    def pieces(self) -> dict[str, Piece]:
+        found: dict[str, Piece] = {}
+        for symbol in self._symbols:
+            name, number = symbol.name, 1
+            while name in found:
+                number += 1
+                name = f"{symbol.name} #{number}"
+            found[name] = self._piece(symbol, name)
+        return found
+
+    def _piece(self, symbol: Any, name: str) -> Piece:
+        section = self._sections[symbol["st_shndx"]]
+        start, size = symbol["st_value"], symbol["st_size"]
+        content, references = self._content(section, start, size)
+        writable = bool(section["sh_flags"] & 1) and section.name != ".data.rel.ro"
+        return Piece(name, symbol["st_info"]["type"], size, content, references, writable)
+
+    def _content(self, section: Any, start: int, size: int) -> tuple[bytes | None, tuple[tuple[int, str], ...]]:
+        if section["sh_type"] == "SHT_NOBITS":
+            return None, ()
+        first = start - section["sh_addr"]
+        content, references = bytearray(section.data()[first : first + size]), []
+        for place, kind, target in self._patches_in(start, start + size):
+            content[place - start : place - start + _WIDTHS[kind]] = bytes(_WIDTHS[kind])
+            references.append((place - start, f"{kind} {target}"))
+        return bytes(content), tuple(references)
+
+    def _patches_in(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+        for place, kind, symbol, addend in self._patches[bisect_right(self._patches, (start - 1, 1 << 32)) :]:
+            if place >= end:
+                return
+            yield place, kind, self._target(kind, symbol, addend)
+
+    def _relocations(self) -> list[tuple[int, int, int, int]]:
+        """(place, kind, symbol's number, addend) of all that are not for the loader, which moves whole segments."""
+        found = []
+        for section in self._sections:
+            if section["sh_type"] == "SHT_RELA" and not section["sh_flags"] & 2:
+                for entry in section.iter_relocations():
+                    found.append((entry["r_offset"], entry["r_info_type"], entry["r_info_sym"], entry["r_addend"]))
+        return sorted(found)
+
+    def _target(self, kind: int, number: int, addend: int) -> str:
+        symbol = self._all[number]
+        shift = addend - _BEFORE.get(kind, 0)
+        if kind in _GOT or not isinstance(symbol["st_shndx"], int):
+            return f"{symbol.name}{addend:+d}"
+        address = symbol["st_value"] + shift
+        owner = self._at(address)
+        if owner is None:
+            return f"{symbol.name}{shift:+d}"
+        offset = address - owner["st_value"]
+        local = owner["st_info"]["bind"] == "STB_LOCAL" and owner["st_info"]["type"] == _OBJECT
+        return f"{self._content_name(owner) if local else owner.name}{offset:+d}"
+
+    def _at(self, address: int) -> Any | None:
+        index = bisect_right(self._places, (address, 1 << 62, 0)) - 1
+        if index < 0:
+            return None
+        start, size, number = self._places[index]
+        return self._symbols[number] if start <= address <= start + size else None
+
+    def _content_name(self, symbol: Any) -> str:
+        """Constants without a name of their own are numbered as they come: what tells them is what they hold."""
+        section = self._sections[symbol["st_shndx"]]
+        if section["sh_type"] == "SHT_NOBITS" or section["sh_flags"] & 1:
+            return symbol.name
+        first = symbol["st_value"] - section["sh_addr"]
+        return "constant " + hashlib.sha256(section.data()[first : first + symbol["st_size"]]).hexdigest()[:16]
+
+
+_NOT_LOADED = (".comment", ".llvm_addrsig", ".note.GNU-stack", ".symtab", ".strtab", ".shstrtab")
+
+
+def _loaded(elf: Any) -> dict[str, tuple]:
+    names = [symbol.name for symbol in elf.get_section_by_name(".symtab").iter_symbols()]
+    found: dict[str, tuple] = {}
+    for section in elf.iter_sections():
+        base = section.name.removeprefix(".rela")
+        if not section.name or base.startswith((".debug", *_NOT_LOADED)):
+            continue
+        if section["sh_type"] == "SHT_RELA":
+            content = tuple(
+                (r["r_offset"], r["r_info_type"], names[r["r_info_sym"]], r["r_addend"]) for r in section.iter_relocations()
+            )
+        else:
+            content = (section["sh_type"], section["sh_flags"], section["sh_size"], section.data())
+        key, number = section.name, 1
+        while key in found:
+            number += 1
+            key = f"{section.name} #{number}"
+        found[key] = content
+    symbols = elf.get_section_by_name(".symtab").iter_symbols()
+    found["symbols"] = tuple((s.name, s["st_value"], s["st_size"], str(s["st_info"]), str(s["st_shndx"])) for s in symbols)
+    return found

@@ -1,0 +1,85 @@
+"""The proof that a candidate changes one kernel alone: all other machine code, of device and host, is the baseline's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from rocm_perf_lab.code_object.pieces import Piece, host_sections, pieces_of
+
+_DESCRIPTOR = ".kd"
+
+
+@dataclass(frozen=True)
+class DeviceCode:
+    """complaint: what else the candidate changes, None where it changes nothing else.
+
+    same: how many functions, descriptors and variables are the same; added, removed: functions that the target alone uses.
+    """
+
+    complaint: str | None
+    same: int
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) -> DeviceCode:
+    """baseline, candidate: code objects linked with --emit-relocs. targets: symbols of the kernels that may differ.
+
+    What is in one of them alone has to be a function or a constant: nothing that is in both refers to it, so the target alone
+    uses it. Errors: SourceError.
+    """
+    before, after = pieces_of(baseline), pieces_of(candidate)
+    own = {name for target in targets for name in (target, target + _DESCRIPTOR)}
+    kept = [name for name in before if name in after and name not in own and not _numbered(name)]
+    for name in kept:
+        if difference := _difference(before[name], after[name]):
+            return DeviceCode(f"{_what(before[name])} {name} has other {difference}: it is not part of the kernel", 0)
+    added = [piece for name, piece in after.items() if name not in before and name not in own]
+    removed = [piece for name, piece in before.items() if name not in after and name not in own]
+    for piece in (*added, *removed):
+        if complaint := _not_the_targets(piece, "added" if piece in added else "removed"):
+            return DeviceCode(complaint, 0)
+    return DeviceCode(None, len(kept), _functions(added), _functions(removed))
+
+
+def compare_host(baseline: bytes, candidate: bytes) -> str | None:
+    """How the host's code differs; None where it does not. Both: objects of --offload-host-only. Errors: SourceError."""
+    before, after = host_sections(baseline), host_sections(candidate)
+    if before == after:
+        return None
+    differing = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    return f"the host's object code differs in {', '.join(differing[:4])}" + (", ..." if len(differing) > 4 else "")
+
+
+def _numbered(name: str) -> bool:
+    """Constants without a name of their own, which are compared by those who refer to them."""
+    return name.startswith(".L")
+
+
+def _difference(before: Piece, after: Piece) -> str | None:
+    if (before.kind, before.size, before.writable) != (after.kind, after.size, after.writable):
+        return "size or kind"
+    if before.content != after.content:
+        return "bytes"
+    return None if before.references == after.references else "references"
+
+
+def _not_the_targets(piece: Piece, how: str) -> str | None:
+    if piece.is_function or (piece.name.startswith(".L") and not piece.writable):
+        return None
+    if piece.writable:
+        return f"the variable {piece.name} was {how}, which outlives a launch"
+    if piece.name.endswith(_DESCRIPTOR):
+        return f"the kernel {piece.name.removesuffix(_DESCRIPTOR)} was {how}"
+    return None
+
+
+def _functions(pieces: Collection[Piece]) -> tuple[str, ...]:
+    return tuple(sorted(piece.name for piece in pieces if piece.is_function))
+
+
+def _what(piece: Piece) -> str:
+    if piece.is_function:
+        return "the function"
+    return "the descriptor" if piece.name.endswith(_DESCRIPTOR) else "the variable"

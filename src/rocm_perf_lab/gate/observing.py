@@ -1,0 +1,61 @@
+"""What a kernel can tell one run from another by: clocks, its dispatch packet, hardware registers. See new_observations()."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from rocm_perf_lab.code_object.disassembly import instructions
+from rocm_perf_lab.code_object.pieces import Piece
+
+# Of the kernel descriptor's kernel_code_properties, bytes 56 and 57 (AMDGPUUsage.rst, "Kernel Descriptor").
+_PROPERTIES = 56
+_SET_UP = {1: "its dispatch packet", 2: "its queue", 4: "its dispatch's number"}
+_MNEMONICS = (
+    (re.compile(r"s_mem(real)?time\b|s_get_shader_cycles|s_sendmsg_rtn"), "a clock"),
+    (re.compile(r"s_(getreg|setreg(_imm32)?)_b32\b(?!.*\bHW_REG_MODE\b)"), "a hardware register"),
+    (re.compile(r".*\bttmp\d*"), "the trap handler's registers"),
+    (
+        re.compile(r"s_(sendmsg|sendmsghalt|sethalt|trap|setkill|ttracedata|incperflevel|decperflevel|rfe|cbranch_cdb)"),
+        "the host",
+    ),
+    (re.compile(r"ds_gws_"), "global wave synchronisation"),
+    (re.compile(r"$"), "bytes that are no instruction"),
+)
+
+
+def new_observations(before: Mapping[str, Piece], after: Mapping[str, Piece], kernel: str, target: str) -> dict[str, str]:
+    """What the candidate's kernel uses of the kind and the baseline's does not -> the instruction or field by which.
+
+    before, after: pieces of the code objects. target: as the code object's metadata names it.
+    """
+    known = dict(_observed(before, kernel, target))
+    return {what: how for what, how in _observed(after, kernel, target) if what not in known}
+
+
+def reached(pieces: Mapping[str, Piece], kernel: str) -> list[Piece]:
+    """The kernel and the functions that it calls, directly or not."""
+    found, todo = {}, [kernel]
+    while todo:
+        name = todo.pop()
+        piece = pieces.get(name)
+        if piece is None or name in found or not piece.is_function:
+            continue
+        found[name] = piece
+        todo += [_named(reference) for _, reference in piece.references]
+    return list(found.values())
+
+
+def _named(reference: str) -> str:
+    """Of "10 _Z1ff+0"."""
+    return re.sub(r"[+-]\d+$", "", reference.split(" ", 1)[1])
+
+
+def _observed(pieces: Mapping[str, Piece], kernel: str, target: str) -> Iterator[tuple[str, str]]:
+    descriptor = pieces.get(f"{kernel}.kd")
+    if descriptor is not None and descriptor.content is not None:
+        properties = int.from_bytes(descriptor.content[_PROPERTIES : _PROPERTIES + 2], "little")
+        yield from ((what, "its descriptor") for bit, what in _SET_UP.items() if properties >> bit & 1)
+    for piece in reached(pieces, kernel):
+        for text in instructions(piece.content or b"", target):
+            yield from ((what, f"`{text}`") for pattern, what in _MNEMONICS if pattern.match(text))

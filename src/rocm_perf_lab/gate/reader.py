@@ -1,0 +1,125 @@
+"""The judge's end of the process that reads candidates; what comes from there is a change or a refusal, never an accident."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rocm_perf_lab.collect.child import expect_more
+from rocm_perf_lab.errors import SourceError, UnavailableError
+from rocm_perf_lab.hip_source import HipSource
+
+from .change import Change
+from .promises import Promises
+
+_SECONDS_TO_START = 120
+_LOOK_SECONDS = 0.5
+
+Within = Callable[[Sequence[str]], Sequence[str]]
+"""Makes of a command one that runs it in the cage."""
+
+
+class Reader:
+    """Reads candidates of one baseline. within: puts the process into the cage. seconds: for one candidate.
+
+    Use as a context manager. Several threads may ask; they are answered one after the other.
+    """
+
+    def __init__(self, baseline: HipSource, within: Within = tuple, seconds: int = 30):
+        self._baseline, self._within, self._seconds = baseline, within, seconds
+        self._process: subprocess.Popen[bytes] | None = None
+        self._asking = threading.Lock()
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def change(self, candidate: bytes, kernel: str | None = None) -> Change | str:
+        """What may be taken from the candidate, or why nothing may. kernel: the identity of the one to change, None for any.
+
+        Errors: SourceError where the baseline cannot be read, UnavailableError where the process does not start.
+        """
+        with self._asking:
+            self._start()
+            request = {"text": candidate.decode("latin-1"), "kernel": kernel, "seconds": self._seconds}
+            answer = self._asked(request, self._seconds + 5)
+        if answer is None:
+            return f"it cannot be read within {self._seconds} s and the cage's memory"
+        return answer["refused"] if "refused" in answer else _change(answer["change"])
+
+    def _start(self) -> None:
+        if self._process is not None:
+            return
+        command = [sys.executable, "-P", "-m", f"{__package__}.reader_process"]
+        self._process = subprocess.Popen(
+            list(self._within(command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        source = self._baseline
+        first = {"path": str(source.path), "command": source.command, "folder": str(source.folder)}
+        answer = self._asked(first | {"text": source.text.decode("latin-1")}, _SECONDS_TO_START)
+        if answer is None:
+            raise UnavailableError("the process that reads candidates did not start", "see `rocm-perf doctor`")
+        if "error" in answer:
+            self._end()
+            raise SourceError(answer["error"], "make it compile first, or give its flags with --build")
+
+    def _asked(self, request: dict[str, Any], seconds: float) -> dict[str, Any] | None:
+        """None where there is no answer; the process is gone then."""
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+            line = self._line(time.monotonic() + seconds)
+            if line is not None:
+                return json.loads(line)
+        except (BrokenPipeError, json.JSONDecodeError):
+            pass
+        except BaseException:
+            self._end()
+            raise
+        self._end()
+        return None
+
+    def _line(self, deadline: float) -> bytes | None:
+        descriptor, line = self._process.stdout.fileno(), b""
+        while time.monotonic() < deadline:
+            expect_more()
+            if not select.select([descriptor], [], [], min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic())))[0]:
+                continue
+            part = os.read(descriptor, 1 << 16)
+            line += part
+            if not part or line.endswith(b"\n"):
+                return line if part else None
+        return None
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, 9)
+        for stream in (process.stdin, process.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+        process.wait()
+
+
+def _change(value: dict[str, Any]) -> Change:
+    promises = value["promises"]
+    return Change(
+        value["kernel"],
+        value["head"].encode("latin-1"),
+        value["body"].encode("latin-1"),
+        tuple(text.encode("latin-1") for text in value["functions"]),
+        tuple(value["names"]),
+        Promises(tuple(promises["restrict"]), tuple(promises["unwritten"]), promises["threads"]),
+    )

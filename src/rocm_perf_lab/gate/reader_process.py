@@ -1,0 +1,96 @@
+"""The process that reads candidates: `python -m rocm_perf_lab.gate.reader_process`, started by reader.py in the cage.
+
+Standard input: one JSON object a line. The first is the baseline; each further one is a candidate, answered by one line. Each
+candidate is read by a process of its own, a copy of one that has read the baseline: so headers are read once, and what a
+candidate does to Clang dies with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from rocm_perf_lab.errors import RocmPerfError
+from rocm_perf_lab.hip_source import HipSource, read
+
+from .reading import NotAllowed, read_change
+
+
+def main() -> None:
+    # Clang's own threads would not be there in the copies.
+    os.environ["LIBCLANG_NOTHREADS"] = "1"
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    first = json.loads(requests.readline())
+    source = _source(first, first["text"])
+    _say(answers, _warmed(source))
+    for line in requests:
+        _say(answers, _read_apart(source, first, json.loads(line)))
+
+
+def _source(first: dict[str, Any], text: str) -> HipSource:
+    return read(Path(first["path"]), first["command"], Path(first["folder"]), text.encode("latin-1"))
+
+
+def _warmed(source: HipSource) -> dict[str, Any]:
+    """Clang keeps what it read of headers from a unit's second parse on."""
+    try:
+        source.kernels  # noqa: B018
+        HipSource(source.path, source.command, source.folder, source.text + b"\n").device  # noqa: B018
+    except RocmPerfError as error:
+        return {"error": error.what}
+    return {"ready": True}
+
+
+def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
+    receiving, sending = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(receiving)
+        signal.alarm(request["seconds"])  # ends it in the midst of Clang as well
+        with os.fdopen(sending, "wb") as answer:
+            _say(answer, _answer(source, _source(first, request["text"]), request["kernel"]))
+        os._exit(0)
+    os.close(sending)
+    with os.fdopen(receiving, "rb") as answer:
+        line = answer.readline()
+    _, status = os.waitpid(child, 0)
+    if line.endswith(b"\n"):
+        return json.loads(line)
+    return {"refused": _how_it_ended(status, request["seconds"])}
+
+
+def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None) -> dict[str, Any]:
+    try:
+        change = read_change(baseline, candidate, kernel)
+    except NotAllowed as refusal:
+        return {"refused": str(refusal)}
+    except RocmPerfError as error:
+        return {"refused": f"it cannot be read: {error.what}"}
+    except (RecursionError, MemoryError) as error:
+        return {"refused": f"it cannot be read: it is too large or too deep ({type(error).__name__})"}
+    value = asdict(change)
+    value |= {name: value[name].decode("latin-1") for name in ("head", "body")}
+    return {"change": value | {"functions": [text.decode("latin-1") for text in change.functions]}}
+
+
+def _how_it_ended(status: int, seconds: int) -> str:
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number == signal.SIGALRM:
+            return f"it cannot be read: Clang did not end within {seconds} s"
+        return f"it cannot be read: Clang was killed by {signal.Signals(number).name} on it"
+    return "it cannot be read: Clang gave up on it"
+
+
+def _say(stream: BinaryIO, answer: dict[str, Any]) -> None:
+    stream.write(json.dumps(answer).encode() + b"\n")
+    stream.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""Step 1, as far as it looks at a candidate's text: which kernel it changes, and that nothing else differs.
+
+Runs where a hostile text can do no harm; see reader.py. Clang says where definitions stand. What is not the target's body, a
+promise in its head or a new device function must be the baseline's, token by token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source.cursors import body_of, place_of
+from rocm_perf_lab.hip_source.kernels import function_of, identity_of
+from rocm_perf_lab.hip_source.source import TranslationUnit
+from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, tokens_of
+
+from .change import Change
+from .head import promises_of_head
+from .taken_text import forbidden
+
+# The language itself calls functions of these names: range-for, structured bindings.
+_CALLED_UNSEEN = ("begin", "end", "get")
+
+
+class NotAllowed(Exception):
+    """Why nothing is taken from the candidate, in one sentence."""
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A new function. start, end: its bytes."""
+
+    cursor: Any
+    start: int
+    end: int
+
+    @property
+    def name(self) -> str:
+        return self.cursor.spelling
+
+
+def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -> Change:
+    """wanted: the identity of the kernel that may change; None for the one that does, or the first of several.
+
+    Raises NotAllowed; SourceError where the candidate does not compile.
+    """
+    unit = candidate.device
+    before, after = _target(baseline, candidate, wanted)
+    functions = list(_new_functions(baseline.device, unit, after))
+    head, body = (after.span.start, after.body.start), (after.body.start, after.body.end)
+    _expect_rest_unchanged(baseline, candidate, before, after, functions)
+    promises = promises_of_head(baseline.device, unit, before, after)
+    if isinstance(promises, str):
+        raise NotAllowed(promises)
+    own = baseline.text[before.span.start : before.span.end]
+    for start, end in (head, body, *((one.start, one.end) for one in functions)):
+        if complaint := forbidden(unit, start, end, own):
+            raise NotAllowed(complaint)
+    for cursor in (function_of(unit, after), *(one.cursor for one in functions)):
+        _expect_plain_declarations(unit, cursor)
+    _expect_own_names(baseline, functions)
+    return Change(
+        before.identity,
+        unit.text[slice(*head)],
+        unit.text[slice(*body)],
+        tuple(unit.text[one.start : one.end] for one in functions),
+        tuple(one.name for one in functions),
+        promises,
+    )
+
+
+def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tuple[Kernel, Kernel]:
+    others = {kernel.identity: kernel for kernel in candidate.kernels}
+    if wanted is not None:
+        before = baseline.kernel(wanted)
+    else:
+        changed = (k for k in baseline.kernels if k.identity in others and _differs(baseline, candidate, k, others[k.identity]))
+        before = next(changed, baseline.kernels[0])
+    after = others.get(before.identity)
+    if after is None:
+        raise NotAllowed(
+            f"{before.name} is not there with the same name, parameters and template head: these are the launches' to rely on"
+        )
+    unit = candidate.device
+    if (
+        unit.cut_by_macro(str(unit.path), after.body.start, after.body.end)
+        or unit.text[after.body.start : after.body.start + 1] != b"{"
+    ):
+        raise NotAllowed(f"the body of {before.name} begins or ends within a macro")
+    return before, after
+
+
+def _differs(baseline: HipSource, candidate: HipSource, before: Kernel, after: Kernel) -> bool:
+    """In head or body; what tells comments from code is the tokens."""
+    (a, b), (c, d) = ((kernel.span.start, kernel.span.end) for kernel in (before, after))
+    if baseline.text[a:b] == candidate.text[c:d]:
+        return False
+    return first_difference(tokens_of(baseline.device, a, b), tokens_of(candidate.device, c, d)) is not None
+
+
+def _new_functions(before: TranslationUnit, after: TranslationUnit, target: Kernel) -> Iterator[_Function]:
+    """Those of the candidate that the baseline does not declare, of which only device functions may be. Raises NotAllowed."""
+    known = {identity_of(function) for function in before.functions()}
+    for function in after.functions():
+        if identity_of(function) in known or function.extent.start.file.name != str(after.path):
+            continue
+        if complaint := _unfit(after, function, target):
+            raise NotAllowed(complaint)
+        yield _Function(function, *_with_semicolon(after.text, function))
+
+
+def _unfit(unit: TranslationUnit, function: Any, target: Kernel) -> str | None:
+    kinds = unit.bindings.CursorKind
+    attributes = {child.kind for child in function.get_children()}
+    name = function.spelling
+    if kinds.CUDADEVICE_ATTR not in attributes or kinds.CUDAGLOBAL_ATTR in attributes or kinds.CUDAHOST_ATTR in attributes:
+        return f"{name} was added: only functions that are __device__ alone may be"
+    if function.semantic_parent.kind not in (kinds.TRANSLATION_UNIT, kinds.NAMESPACE):
+        return f"{name} was added to a class: only functions at namespace scope may be"
+    if not unit.bindings.conf.lib.clang_getSpecializedCursorTemplate(function).is_null():
+        return f"{name} was added, which specialises a template that others use"
+    if not name.isidentifier() or name in _CALLED_UNSEEN:
+        return f"{name} was added, which the language itself calls: name it otherwise"
+    if target.in_class:
+        return f"{name} was added, but {target.name} is a member: its functions cannot be kept apart"
+    end = place_of(function)[1]
+    if unit.cut_by_macro(str(unit.path), end - 1, end):
+        return f"{name} was added by a macro: write it out"
+    return None
+
+
+def _with_semicolon(text: bytes, function: Any) -> tuple[int, int]:
+    """A declaration's end is its semicolon."""
+    start, end = place_of(function)
+    if body_of(function) is None and (found := text.find(b";", end)) >= 0 and not text[end:found].strip():
+        end = found + 1
+    return start, end
+
+
+def _expect_rest_unchanged(
+    baseline: HipSource, candidate: HipSource, before: Kernel, after: Kernel, functions: Sequence[_Function]
+) -> None:
+    old = _without(baseline.device, [(before.span.start, before.body.end)])
+    new = _without(candidate.device, [*((one.start, one.end) for one in functions), (after.span.start, after.body.end)])
+    found = first_difference(old, new)
+    if found is None:
+        return
+    was, is_ = found
+    line = line_of(candidate.text, is_.start) if is_ else candidate.text.count(b"\n") + 1
+    shown = _line(candidate.text, line) if is_ else "the end of the file"
+    expected = f"`{_line(baseline.text, line_of(baseline.text, was.start))}`" if was else "nothing more"
+    raise NotAllowed(
+        f"line {line} is not part of {before.name}, but differs: `{shown}`, in the baseline {expected}; only the body of "
+        f"{before.name} and new __device__ functions may"
+    )
+
+
+def _without(unit: TranslationUnit, regions: Sequence[tuple[int, int]]) -> list[Token]:
+    return [token for token in tokens_of(unit) if not any(start <= token.start < end for start, end in regions)]
+
+
+def _line(text: bytes, number: int) -> str:
+    return text.split(b"\n")[number - 1].decode(errors="replace").strip()[:120]
+
+
+def _expect_plain_declarations(unit: TranslationUnit, function: Any) -> None:
+    """None in it outlives a launch (in LDS, or constant without mutable members, it holds nothing) or names a symbol."""
+    kinds = unit.bindings.CursorKind
+    stack = [function]
+    while stack:
+        cursor = stack.pop()
+        children = list(cursor.get_children())
+        if cursor.kind == kinds.VAR_DECL and cursor.storage_class.name in ("STATIC", "EXTERN"):
+            shared = any(child.kind == kinds.CUDASHARED_ATTR for child in children)
+            if not shared and not _constant(cursor.type):
+                raise NotAllowed(f"line {cursor.location.line} declares {cursor.spelling}, a variable that outlives a launch")
+        if cursor.kind == kinds.ASM_LABEL_ATTR:
+            raise NotAllowed(f"line {cursor.location.line} gives a function the symbol of another by an assembler name")
+        stack.extend(children)
+
+
+def _constant(type_: Any) -> bool:
+    canonical = type_.get_canonical()
+    element = canonical
+    while element.kind.name.endswith("ARRAY"):
+        element = element.element_type.get_canonical()
+    return (canonical.is_const_qualified() or element.is_const_qualified()) and not _has_mutable(element)
+
+
+def _has_mutable(type_: Any) -> bool:
+    fields = list(type_.get_fields()) if type_.kind.name == "RECORD" else []
+    return any(field.is_mutable_field() or _has_mutable(field.type.get_canonical()) for field in fields)
+
+
+def _expect_own_names(baseline: HipSource, functions: Sequence[_Function]) -> None:
+    """A name that stands nowhere in the user's files can be called by nobody else there; see also Judge."""
+    words = {token.text for token in tokens_of(baseline.device)} if functions else set()
+    for function in functions:
+        if function.name in words:
+            raise NotAllowed(f"{function.name} was added, but the program uses that name already: name it otherwise")

@@ -1,0 +1,91 @@
+"""What may not stand in text that is taken from a candidate, because its effect would not end with the kernel's body."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from rocm_perf_lab.hip_source.source import TranslationUnit
+from rocm_perf_lab.hip_source.tokens import END_OF_DIRECTIVE, Token, texts, tokens_of
+
+_PRAGMA = re.compile(r"(unroll|nounroll|clang (fp|loop)|GCC (unroll|ivdep))\b.*")
+_ASSEMBLY = ("asm", "__asm", "__asm__")
+# What the preprocessor makes of these depends on where and when it runs.
+_WORDS = ("__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__INCLUDE_LEVEL__", "__BASE_FILE__", "__pragma", "import")
+_INSTRUCTION = re.compile(r"\s*(//.*|[a-z]\w*(\s[^=:]*)?)?")  # a mnemonic with operands: no directive, label or assignment
+
+
+def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str | None:
+    """Why bytes [start, end) of the candidate cannot be taken; None where they can. kernel: the baseline's definition."""
+    tokens = tokens_of(unit, start, end)
+    for directive in _directives(tokens):
+        words = texts(directive)
+        if words[1:2] != ["pragma"] or not _PRAGMA.fullmatch(" ".join(words[2:])):
+            return (
+                f"line {directive[0].line} is a preprocessor directive: only #pragma unroll, clang loop and clang fp are taken"
+            )
+        if not _in_braces(tokens, directive[0]):
+            return f"line {directive[0].line} is a pragma outside a function's body, where others may follow it"
+    for place, token in enumerate(tokens):
+        if token.text in _WORDS or token.text.startswith("__has_"):
+            return f"line {token.line} uses {token.text}: it is not allowed"
+        if token.text == "_Pragma" and not _harmless_pragma(texts(tokens[place + 1 : place + 4])):
+            return f"line {token.line} uses _Pragma for something else than unroll, clang loop and clang fp"
+        if token.text in _ASSEMBLY and (complaint := _assembly(tokens[place:], unit.text, kernel)):
+            return f"line {token.line}: {complaint}"
+    return None
+
+
+def _directives(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    current: list[Token] = []
+    for token in tokens:
+        if token.kind == END_OF_DIRECTIVE:
+            yield current
+            current = []
+        elif token.directive:
+            current.append(token)
+
+
+def _in_braces(tokens: Sequence[Token], which: Token) -> bool:
+    before = [token.text for token in tokens if token.start < which.start and not token.directive]
+    return before.count("{") > before.count("}")
+
+
+def _harmless_pragma(words: Sequence[str]) -> bool:
+    if len(words) != 3 or words[0] != "(" or words[2] != ")" or not words[1].startswith('"'):
+        return False
+    return bool(_PRAGMA.fullmatch(" ".join(words[1][1:-1].split())))
+
+
+def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None:
+    """Assembly of the baseline's kernel may stay; new assembly may be instructions, but nothing that the assembler acts on."""
+    statement = _statement(tokens)
+    if b"".join(text[statement[0].start : statement[-1].end].split()) in b"".join(kernel.split()):
+        return None
+    template = []
+    for token in statement[1:]:
+        if token.text in (":", ")"):
+            break
+        if token.kind == "LITERAL":
+            template.append(token.text)
+        elif token.text not in ("volatile", "__volatile__", "("):
+            return f"assembly whose text is made by {token.text}: write it as a string"
+    try:
+        words = "".join(ast.literal_eval(one) for one in template)
+    except (ValueError, SyntaxError, TypeError):
+        return "assembly whose text is not a plain string"
+    for instruction in re.split(r"[\n;]", words):
+        if not _INSTRUCTION.fullmatch(instruction):
+            return f"assembly may be instructions alone, and has `{instruction.strip()[:60]}`"
+    return None
+
+
+def _statement(tokens: Sequence[Token]) -> list[Token]:
+    depth, taken = 0, []
+    for token in tokens:
+        taken.append(token)
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 and token.text == ")":
+            break
+    return taken

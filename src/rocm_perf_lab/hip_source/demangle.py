@@ -1,0 +1,37 @@
+"""Names of C++ symbols as traces show them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+
+
+@functools.cache
+def demangled(symbol: str) -> str:
+    """By the C++ runtime's own function, which the writer of traces uses as well; of what is not mangled, the symbol itself."""
+    runtime, libc = _runtime(), ctypes.CDLL(None)
+    status = ctypes.c_int()
+    text = runtime.__cxa_demangle(symbol.encode(), None, None, ctypes.byref(status))
+    if not text:
+        return symbol
+    try:
+        return ctypes.cast(text, ctypes.c_char_p).value.decode()
+    finally:
+        libc.free.argtypes = [ctypes.c_void_p]
+        libc.free(text)
+
+
+@functools.cache
+def _runtime() -> ctypes.CDLL:
+    library = ctypes.CDLL("libstdc++.so.6")
+    library.__cxa_demangle.restype = ctypes.c_void_p
+    library.__cxa_demangle.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
+    return library
+
+
+def qualified_name(demangled_name: str) -> str:
+    """'void a::scale<float>(float*, int)' -> 'a::scale'."""
+    text = demangled_name.replace("(anonymous namespace)::", "")
+    text = re.split(r"[<(]", text, maxsplit=1)[0].strip()
+    return text.rsplit(" ", 1)[-1]

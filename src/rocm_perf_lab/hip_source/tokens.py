@@ -1,0 +1,92 @@
+"""A source as the compiler's lexer sees it before any preprocessing: without white space and comments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .source import TranslationUnit
+
+END_OF_DIRECTIVE = "end of directive"
+
+
+@dataclass(frozen=True)
+class Token:
+    """text: as written. start, end: bytes of the file. line: from 1. directive: whether it is part of a directive."""
+
+    text: str
+    kind: str
+    start: int
+    end: int
+    line: int
+    directive: bool = False
+
+
+def tokens_of(unit: TranslationUnit, start: int = 0, end: int | None = None) -> list[Token]:
+    """The tokens in bytes [start, end) of the unit's own file. Behind each directive stands one of kind END_OF_DIRECTIVE.
+
+    `start` must not lie within a token or a directive.
+    """
+    end = len(unit.text) if end is None else end
+    tokens: list[Token] = []
+    directive, last = False, start
+    for token in _raw(unit, start, end):
+        new_line = _leaves_line(unit.text[last : token.start]) or last == 0
+        if directive and new_line:
+            directive = _close(tokens, last)
+        last = token.end
+        if token.kind == "COMMENT":
+            continue
+        starts_line = not tokens or new_line or _first_on_its_line(unit.text, tokens[-1], token)
+        directive = directive or (token.text in ("#", "%:") and starts_line)
+        tokens.append(Token(token.text, token.kind, token.start, token.end, token.line, directive))
+    if directive:
+        _close(tokens, last)
+    return tokens
+
+
+def texts(tokens: Sequence[Token]) -> list[str]:
+    return [token.text for token in tokens]
+
+
+def _close(tokens: list[Token], place: int) -> bool:
+    tokens.append(Token("", END_OF_DIRECTIVE, place, place, tokens[-1].line, True))
+    return False
+
+
+def _raw(unit: TranslationUnit, start: int, end: int) -> list[Token]:
+    found = []
+    for token in unit.raw_tokens(start, end):
+        extent = token.extent
+        first, last = extent.start.offset, extent.end.offset
+        if start <= first and last <= end:  # libclang gives one token more than asked for
+            found.append(Token(token.spelling, token.kind.name, first, last, token.location.line))
+    return found
+
+
+def _leaves_line(gap: bytes) -> bool:
+    """Whether a gap without comments has a line end that is not spliced by a backslash."""
+    return any(not line.rstrip(b" \t\r\v\f").endswith(b"\\") for line in gap.split(b"\n")[:-1])
+
+
+def _first_on_its_line(text: bytes, before: Token, token: Token) -> bool:
+    """Comments that span lines may stand between the two: a # behind one begins a directive, too."""
+    return b"\n" in text[before.end : token.start]
+
+
+def line_of(text: bytes, offset: int) -> int:
+    """The line, from 1, that the byte lies on."""
+    return text.count(b"\n", 0, offset) + 1
+
+
+def first_difference(one: Sequence[Token], other: Sequence[Token]) -> tuple[Token | None, Token | None] | None:
+    """The first tokens that are not the same, None where a sequence has ended; None where the sequences are equal."""
+    for a, b in zip(one, other, strict=False):
+        if (a.text, a.kind == END_OF_DIRECTIVE) != (b.text, b.kind == END_OF_DIRECTIVE):
+            return a, b
+    if len(one) == len(other):
+        return None
+    longer = max(one, other, key=len)[min(len(one), len(other))]
+    return (longer, None) if len(one) > len(other) else (None, longer)

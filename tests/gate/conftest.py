@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence import EquivalenceOptions
-from rocm_perf_lab.gate.judge import GateOptions, Judge
+from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
-from rocm_perf_lab.optimize.compile import code_object
+
 
 PROGRAM = Path(__file__).with_name("program.hip")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
@@ -33,5 +34,5 @@ def judge(program):
     options = GateOptions(
         equivalence=EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, race_seeds=(2,)), measured=False
     )
-    with Judge(baseline, "rows", captures, lambda source: code_object(source, "gfx942"), options) as gate:
-        yield lambda text: gate.judge(read(PROGRAM, COMMAND, text=text.encode()))
+    with judge_of(baseline, "rows", captures, options) as gate:
+        yield lambda text: gate.judge(text.encode())

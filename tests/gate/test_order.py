@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence import EquivalenceOptions
-from rocm_perf_lab.gate.judge import GateOptions, Judge
+from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
-from rocm_perf_lab.optimize.compile import code_object
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 PROGRAM = Path(__file__).with_name("overlap.hip")
@@ -26,8 +26,8 @@ def judge(native_dir, tmp_path_factory):
     subprocess.run([*COMMAND, PROGRAM, "-o", folder / "overlap"], check=True)
     captured = capture([str(folder / "overlap")], "wrapped", 0, folder, device="gfx942")
     options = GateOptions(equivalence=EquivalenceOptions(device="gfx942"), measured=False)
-    with Judge(read(PROGRAM, COMMAND), "wrapped", [captured], lambda one: code_object(one, "gfx942"), options) as gate:
-        yield lambda text: gate.judge(read(PROGRAM, COMMAND, text=text.encode()))
+    with judge_of(read(PROGRAM, COMMAND), "wrapped", [captured], options) as gate:
+        yield lambda text: gate.judge(text.encode())
 
 
 def test_sizes_on_which_threads_write_to_one_place_are_dropped(judge):

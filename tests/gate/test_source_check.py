@@ -1,4 +1,4 @@
-"""What a candidate's source may change: the target kernel's body, and device functions it adds. Nothing else."""
+"""What a candidate's source may change: the target kernel's body, promises in its head, and device functions it adds."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.gate.source_check import check_source
+from rocm_perf_lab.gate.promises import NONE
+from rocm_perf_lab.gate.reader import Reader
+from rocm_perf_lab.gate.source_check import Taken, check_source
 from rocm_perf_lab.gate.verdict import Outcome
 from rocm_perf_lab.hip_source import read
 
@@ -18,84 +19,238 @@ pytestmark = pytest.mark.usefixtures("hipcc")
 BASELINE = """
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __launch_bounds__(n) __attribute__((launch_bounds(n)))
 #define SIZE 4
+#define END }
+#define PRAGMA(x) _Pragma(#x)
+extern "C" int memcmp(const void*, const void*, unsigned long);
 __constant__ int table[4] = {1, 2, 3, 4};
 __device__ int helper(int x) { return x + SIZE; }
 namespace app {
 __global__ __launch_bounds__(64) void target(int* p, int n) { for (int i = 0; i < n; ++i) p[i] = helper(p[i]); }
 }
-template <typename F> __device__ int applied(int x, F f) { return f(x); }
+namespace twin { __global__ void target(int* p) { p[0] = helper(p[0]); } }
+__global__ void overloaded(int* p, int n) { for (int i = 0; i < n; ++i) p[i] += 1; }
+__global__ void overloaded(float* p, int n) { for (int i = 0; i < n; ++i) p[i] += 1; }
+template <typename T> __global__ void made(T* p, int n) { for (int i = 0; i < n; ++i) p[i] += 1; }
+extern "C" __global__ void plain(int* p, int n) { for (int i = 0; i < n; ++i) p[i] += 1; }
+struct Tag {};
+template <typename T> __device__ float mix(T x) { return float(x) * 0.5f; }
+template <typename T> __device__ float bias(float x, T) { return x + 1.0f; }
+template <typename F> __device__ int applied(int x, F f) { return f(x) + int(mix(x) + bias(x, Tag{})); }
 __global__ void other(int* p) { p[0] = applied(p[0], [](int x) { return x + 1; }); struct { int a; } q{p[1]}; p[1] = q.a; }
-int host(int n) { return n * SIZE; }
-int main() { return host(0); }
+__device__ int assembled() { int r; __asm__ volatile("v_mov_b32 %0, 1" : "=v"(r)); return r; }
+static int counted() { static int n; return ++n; }
+int host(int n) { return n * SIZE + memcmp(&n, &n, sizeof(int)) + (__is_same(int, int) ? 1 : 2); }
+int main() { return host(0) + counted(); }
 """
 BODY = "for (int i = 0; i < n; ++i) p[i] = helper(p[i]);"
+FASTER = "for (int i = n - 1; i >= 0; --i) p[i] = helper(p[i]);"
+COMMAND = ["hipcc", "-nogpuinc", "-nogpulib", "--offload-arch=gfx942"]
 
 
-def verdict(candidate: str):
-    command = ["hipcc", "-nogpuinc", "-nogpulib", "--offload-arch=gfx942"]
-    baseline, changed = (read(Path("x.hip"), command, text=text.encode()) for text in (BASELINE, candidate))
-    return check_source(baseline, changed, "target")
+@pytest.fixture(scope="module")
+def taken():
+    """taken(candidate, kernel) -> what the step takes."""
+    baseline = read(Path("x.hip"), COMMAND, text=BASELINE.encode())
+    with Reader(baseline) as reader:
+
+        def take(candidate: str, kernel: str = "app::target") -> Taken:
+            target = baseline.kernel(kernel)
+            change = reader.change(candidate.encode("latin-1"), target.identity)
+            return check_source(baseline, target, change, NONE, lambda: {"called_in_a_header"})
+
+        yield take
 
 
-def replaced(old: str, new: str) -> str:
-    assert BASELINE.count(old) == 1
-    return BASELINE.replace(old, new)
+def replaced(*pairs: tuple[str, str], faster: bool = True) -> str:
+    """faster: with an honest change of the body as well, so that nothing is rejected for changing nothing."""
+    text = BASELINE
+    for old, new in (*pairs, *([(BODY, FASTER)] if faster else [])):
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text
+
+
+def line_of(text: str) -> int:
+    """In the baseline."""
+    return BASELINE.count("\n", 0, BASELINE.index(text)) + 1
+
+
+def body(text: str) -> str:
+    return replaced((BODY, text), faster=False)
+
+
+def before_app(text: str, call: str = FASTER) -> str:
+    return replaced(("namespace app", f"{text}\nnamespace app"), (BODY, call), faster=False)
 
 
 HONEST = {
-    "pragma": replaced(BODY, "\n#pragma unroll 4\n" + BODY),
-    "body": replaced(BODY, "int i = 0; while (i < n) { p[i] = helper(p[i]); ++i; }"),
-    "renamed local": replaced(BODY, BODY.replace("i", "j").replace("jnt", "int")),
-    "added device function": replaced(
-        "namespace app", "__device__ int extra(int x) { return helper(x); }\nnamespace app"
-    ).replace("p[i] = helper", "p[i] = extra"),
-    "static LDS": replaced(BODY, "static __shared__ int tile[64]; tile[0] = n; p[0] = tile[0];"),
-    "comment and body": replaced("int host(int n)", "// host\nint host( int n )").replace(BODY, "p[0] = n;"),
-}
-CHEATS = {
-    "nothing changed": (BASELINE + "// faster\n", "nothing was changed"),
-    "host code": (replaced("n * SIZE", "n * SIZE / 2"), "host.* not part of app::target"),
-    "another kernel": (replaced("p[1] = q.a", "p[1] = q.a + 2"), "other.* not part of app::target"),
-    "another kernel's lambda": (replaced("return x + 1", "return x + 2"), "other.* not part of app::target"),
-    "existing helper": (replaced("x + SIZE", "x"), "helper.* not part of app::target"),
-    "macro": (replaced("#define SIZE 4", "#define SIZE 2"), "SIZE.* not part of app::target"),
-    "macro inside the body": (replaced(BODY, "p[0] = 1;\n#define helper(x) 0\n"), "helper"),
-    "constant": (replaced("{1, 2, 3, 4}", "{1, 2, 3, 5}"), "table.* not part of app::target"),
-    "launch bounds": (replaced("__launch_bounds__(64)", "__launch_bounds__(128)"), "not part of app::target|another signature"),
-    "parameter type": (replaced("void target(int* p, int n)", "void target(int* p, long n)"), "target"),
-    "removed launch bounds": (replaced("__launch_bounds__(64) ", ""), "target"),
-    "new device variable": (replaced("namespace app", "__device__ int cache[64];\nnamespace app"), "cache.*outlives a launch"),
-    "static in the kernel": (replaced(BODY, "static __device__ int calls; p[0] = calls++;"), "keeps a variable"),
-    "static in a new function": (
-        replaced("namespace app", "__device__ int extra() { static __device__ int c; return c++; }\nnamespace app"),
-        "outlives a launch",
+    "pragma": body("\n#pragma unroll 4\n" + BODY),
+    "loop pragma": body("\n#pragma clang loop unroll_count(2)\n" + BODY),
+    "pragma operator": body('_Pragma("unroll 4") ' + BODY),
+    "body": body("int i = 0; while (i < n) { p[i] = helper(p[i]); ++i; }"),
+    "renamed local": body(BODY.replace("i", "j").replace("jnt", "int")),
+    "device function": before_app("__device__ int extra(int x) { return helper(x); }", "p[0] = extra(n);"),
+    "device function behind a declaration": before_app(
+        "__device__ int extra(int x);\n__device__ inline int more(int x) { return extra(x); }\n__device__ int extra(int x) { return x; }",
+        "p[0] = more(n);",
     ),
-    "new kernel": (replaced("int host", "__global__ void late(int* p) { p[1] = 0; }\nint host"), "late.*only __device__"),
-    "new host function": (replaced("int host", "int sneak() { return 1; }\nint host"), "sneak.*only __device__"),
-    "host pass only": (replaced("n * SIZE;", "\n#ifndef __HIP_DEVICE_COMPILE__\nn +\n#endif\nn * SIZE;"), "host"),
-    "device pass only": (replaced("x + SIZE;", "\n#ifdef __HIP_DEVICE_COMPILE__\n2 *\n#endif\nx + SIZE;"), "helper"),
-    "constructor": (replaced("int main", "struct S { S() {} } s;\nint main"), "S|s"),
+    "template of a device function": before_app("template <int N> __device__ int extra(int x) { return x * N; }", "p[0] = extra<3>(n);"),
+    "device function in the kernel's namespace": body(BODY).replace(
+        "namespace app {", "namespace app {\n__device__ int extra(int x) { return helper(x); }"
+    ).replace("p[i] = helper", "p[i] = extra"),
+    "static LDS": body("static __shared__ int tile[64]; tile[0] = n; p[0] = tile[0];"),
+    "constant table": body("static constexpr int k[2] = {1, 2}; p[0] = k[n & 1];"),
+    "comments and white space elsewhere": replaced(("int host(int n)", "// host\n\nint   host /* ! */ (int n)")),
+    "a promise": replaced(("void target(int* p, int n)", "void target(int* __restrict__ const p, const int n)")),
+    "assembly of instructions": body('int r; asm volatile("v_mov_b32 %0, 1\\n s_nop 0" : "=v"(r)); p[0] = r;'),
+    "local types": body("struct Two { int a, b; }; Two two{n, n}; p[0] = two.a + two.b;"),
+    "lambda": body("auto f = [&](int x) { return helper(x); }; p[0] = f(n);"),
+}  # fmt: skip
+# name -> (candidate, words of the reason)
+CHEATS = {
+    "nothing changed": (replaced(faster=False) + "// faster\n", "nothing was changed"),
+    "comments in the body": (body("/* fast */ " + BODY.replace(" = ", "\n=\n")), "nothing was changed"),
+    "host code": (replaced(("n * SIZE", "n * SIZE / 2")), "line @int host@ is not part of app::target"),
+    "sizeof in a host check": (replaced(("sizeof(int)", "sizeof(char)")), "line @int host@"),
+    "type trait": (replaced(("__is_same(int, int)", "__is_same(int, char)")), "line @int host@"),
+    "another kernel": (replaced(("p[1] = q.a", "p[1] = q.a + 2")), "line @void other@"),
+    "another kernel of the name": (replaced(("p[0] = helper(p[0]); } }", "} }")), "line @namespace twin@"),
+    "another kernel's lambda": (replaced(("return x + 1;", "return x + 2;")), "line @void other@"),
+    "existing helper": (replaced(("x + SIZE", "x")), "line @int helper@"),
+    "macro": (replaced(("#define SIZE 4", "#define SIZE 2")), "line @define SIZE@"),
+    "a macro more": (replaced(("#define SIZE 4", "#define SIZE 4\n#define more(x) 0")), "line @define END@"),
+    "constant": (replaced(("{1, 2, 3, 4}", "{1, 2, 3, 5}")), "line @int table@"),
+    "storage class": (replaced(("static int n;", "int n = 0;")), "line @int counted@"),
+    "assembly of another function": (replaced(("v_mov_b32 %0, 1", "v_mov_b32 %0, 2")), "line @int assembled@"),
+    "volatile of assembly": (replaced(("__asm__ volatile", "__asm__")), "line @int assembled@"),
+    "parentheses": (replaced(("n * SIZE +", "n * (SIZE) +")), "line @int host@"),
+    "pragma before other kernels": (replaced(("struct Tag", "#pragma clang fp reassociate(on)\nstruct Tag")), "line @struct Tag@"),
+    "pragma pack": (replaced(("struct Tag", "#pragma pack(1)\nstruct Tag")), "line @struct Tag@"),
+    "directive eats code": (replaced(("int main() { return", "#define X int main() { return")), "line @int main@"),
+    "has_include": (replaced(("int main", '#if __has_include("x.hip")\n#define main other_main\n#endif\nint main')), "line @int main@"),
+    "include": (replaced(("int main", '#include "/dev/null"\nint main')), "line @int main@"),
+    "line marker": (replaced(("int main", '# 1 "/usr/include/x.h" 3\nint main')), "line @int main@|cannot be read"),
+    "launch bounds": (replaced(("__launch_bounds__(64)", "__launch_bounds__(128)")), "head of app::target|has"),
+    "removed launch bounds": (replaced(("__launch_bounds__(64) ", "")), "has `void`"),
+    "another attribute": (replaced(("__launch_bounds__(64) void", "__launch_bounds__(64) __attribute__((weak)) void")), "has `__attribute__`"),
+    "parameter type": (replaced(("void target(int* p, int n)", "void target(int* p, long n)")), "same name, parameters"),
+    "a parameter more": (replaced(("void target(int* p, int n)", "void target(int* p, int n, int k = 0)")), "same name, parameters"),
+    "parameter's name": (replaced(("void target(int* p, int n)", "void target(int* n, int p)"), (BODY, ""), faster=False), "head of app::target"),
+    "macro in the body": (body("p[0] = 1;\n#define helper(x) 0\n"), "preprocessor directive"),
+    "undefined macro in the body": (body(BODY + "\n#undef SIZE\n#define SIZE 9\n"), "preprocessor directive"),
+    "conditional in the body": (body("\n#ifdef X\n#endif\n" + FASTER), "preprocessor directive"),
+    "digraph directive": (body("\n%:define SIZE 9\n" + FASTER), "preprocessor directive"),
+    "directive behind a comment": (body("\n/*\n*/ #define SIZE 9\n" + FASTER), "preprocessor directive"),
+    "pragma weak in the body": (body("\n#pragma weak helper\n" + FASTER), "preprocessor directive"),
+    "pragma operator": (body('_Pragma("clang optimize off") ' + FASTER), "_Pragma|cannot be read"),
+    "pushed macro": (body('_Pragma("push_macro(\\"SIZE\\")") ' + FASTER), "_Pragma"),
+    "escape by a macro's brace": (body(FASTER + " END void sneak() {"), "within a macro|sneak|cannot be read"),
+    "escape by a brace": (body(FASTER + " } __device__ int kept; void more() {"), "more|kept|line"),
+    "escape by a comment": (body(FASTER + " /*"), "cannot be read|line"),
+    "counter": (body("p[0] = __COUNTER__;"), "__COUNTER__"),
+    "time": (body("p[0] = __TIME__[0];"), "__TIME__"),
+    "new device variable": (before_app("__device__ int cache[64];"), "line @namespace app@"),
+    "static in the kernel": (body("static __device__ int calls; p[0] = calls++;"), "outlives a launch"),
+    "mutable constant": (body("struct K { mutable int v; constexpr K() : v(0) {} }; static const __device__ K k; p[0] = k.v++;"), "outlives a launch|cannot be read"),
+    "external variable": (body("extern __device__ int elsewhere; p[0] = elsewhere;"), "outlives a launch"),
+    "static in a new function": (
+        before_app("__device__ int extra() { static __device__ int c; return c++; }", "p[0] = extra();"), "outlives a launch",
+    ),
+    "new kernel": (replaced(("struct Tag", "__global__ void late(int* p) { p[1] = 0; }\nstruct Tag")), "late.*only functions"),
+    "new host function": (replaced(("struct Tag", "int sneak() { return 1; }\nstruct Tag")), "sneak.*__device__ alone"),
+    "host and device function": (before_app("__host__ __device__ int extra() { return 1; }"), "extra.*__device__ alone"),
+    "constructor": (replaced(("int main", "struct S { S() {} } s;\nint main")), "S|line"),
+    "specialisation": (replaced(("template <typename F>", "template <> __device__ float mix<int>(int x) { return 9; }\ntemplate <typename F>")), "mix.*specialises"),
+    "overload by argument-dependent look-up": (replaced(("template <typename F>", "__device__ float bias(float x, Tag) { return 99; }\ntemplate <typename F>")), "bias.*uses that name"),
+    "better overload": (replaced(("template <typename F>", "__device__ float mix(int x) { return 9; }\ntemplate <typename F>")), "mix.*uses that name"),
+    "overload of what a header calls": (before_app("__device__ int called_in_a_header(int x) { return x; }"), "a header calls"),
+    "what range-for calls": (before_app("__device__ int* begin(Tag*);").replace("namespace app", "namespace app", 1), "begin|cannot be read"),
+    "operator": (before_app("struct Late;\n__device__ Late operator+(Late, int);"), "operator|line"),
+    "function by a macro": (replaced(("#define PRAGMA", "#define FN __device__ int extra() { return 1; }\n#define PRAGMA"), ("namespace app", "FN\nnamespace app")), "by a macro"),
+    "redeclared with an attribute": (before_app("__attribute__((noinline)) __device__ int helper(int x);"), "line @namespace app@"),
+    "assembler name": (before_app('__device__ int extra(int) asm("_Z6helperi");', "p[0] = extra(n);"), "symbol of another|instructions alone"),
+    "assembler directives": (body('asm volatile(".pushsection .data\\n.popsection"); ' + FASTER), "instructions alone"),
+    "assembler label": (body('asm volatile("_Z6helperi: s_nop 0"); ' + FASTER), "instructions alone"),
+    "assembler assignment": (body('asm volatile("x = 4"); ' + FASTER), "instructions alone"),
+    "included bytes": (body('asm volatile(".incbin \\"/etc/passwd\\""); ' + FASTER), "instructions alone"),
+    "hidden assembler directive": (body('asm volatile("\\x2eglobl x"); ' + FASTER), "instructions alone"),
+    "does not compile": (body("p[0] = ;"), "cannot be read: x.hip:@void target(int* p, int n)@"),
+    "an unknown kernel": (replaced(("void target(int* p, int n)", "void aim(int* p, int n)")), "aim|same name"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_honest_changes_pass(name):
-    seen = verdict(HONEST[name])
+def test_honest_changes_pass(taken, name):
+    seen = taken(HONEST[name]).verdict
     assert seen.outcome is Outcome.PASSED, seen.reason
 
 
 @pytest.mark.parametrize("name", CHEATS)
-def test_anything_else_is_rejected_by_name(name):
+def test_anything_else_is_rejected_by_line_or_name(taken, name):
     candidate, reason = CHEATS[name]
-    seen = verdict(candidate)
+    seen = taken(candidate).verdict
     assert seen.outcome is Outcome.REJECTED
-    assert re.search(reason, seen.reason), seen.reason
+    assert re.search(re.sub("@(.*?)@", lambda found: str(line_of(found[1])), reason), seen.reason), seen.reason
 
 
-def test_a_candidate_that_does_not_compile_says_where():
-    with pytest.raises(SourceError, match="x.hip:11"):
-        verdict(replaced(BODY, "p[0] = ;"))
+@pytest.mark.parametrize(
+    "kernel, old, new",
+    [
+        ("overloaded(int*, int)", "void overloaded(int* p, int n) { for (int i = 0;", "void overloaded(int* p, int n) { for (int i = 0x0;"),
+        ("overloaded(float*, int)", "void overloaded(float* p, int n) { for (int i = 0;", "void overloaded(float* p, int n) { for (int i = 0x0;"),
+        ("made", "void made(T* p, int n) { for (int i = 0;", "void made(T* p, int n) { for (int i = 0x0;"),
+        ("plain", "void plain(int* p, int n) { for (int i = 0;", "void plain(int* p, int n) { for (int i = 0x0;"),
+        ("twin::target", "p[0] = helper(p[0]); } }", "p[0] = helper(*p); } }"),
+    ],
+)  # fmt: skip
+def test_a_kernel_is_found_by_its_qualified_name_and_signature(taken, kernel, old, new):
+    candidate = replaced((old, new), faster=False)
+    seen = taken(candidate, kernel)
+    assert seen.verdict.outcome is Outcome.PASSED and seen.spliced.adopted.decode() == candidate, seen.verdict.reason
+    assert taken(candidate, "app::target").verdict.outcome is Outcome.REJECTED
+
+
+def test_what_is_adopted_is_the_baseline_with_the_body_alone(taken):
+    candidate = HONEST["comments and white space elsewhere"]
+    assert taken(candidate).spliced.adopted.decode() == replaced()
+
+
+def test_new_functions_stand_in_a_namespace_that_only_the_kernel_uses(taken):
+    seen = taken(HONEST["device function in the kernel's namespace"])
+    text = seen.spliced.adopted.decode()
+    added = text[text.index("namespace app {") : text.index("__global__ __launch_bounds__(64)")]
+    assert re.fullmatch(r"namespace app \{\nnamespace \{\nnamespace target_parts \{\n__device__ int extra.*\n\}.*\n\}.*\n+", added)
+    assert "using namespace target_parts;" in text and text.count("target_parts") == 3
+    judged = seen.spliced.judged.decode()
+    lines = judged.split("\n")
+    marked = max(number for number, line in enumerate(lines) if line.startswith("#line"))
+    assert lines[marked] == f"#line {line_of(BODY)}" and "\n".join(lines[marked + 1 :]) == BASELINE[BASELINE.index("p[i]);") :].split("}", 1)[1]
+
+
+def test_new_functions_of_a_kernel_with_c_linkage_have_cpp_linkage(taken):
+    text = replaced(('extern "C" __global__ void plain(int* p, int n) { for', '__device__ int extra(int x) { return x; }\nextern "C" __global__ void plain(int* p, int n) { p[0] = extra(0); for'), faster=False)  # fmt: skip
+    seen = taken(text, "plain")
+    assert seen.verdict.evidence.get("added") == ["extra"], seen.verdict.reason
+    baseline = read(Path("x.hip"), COMMAND, text=seen.spliced.adopted)
+    assert baseline.kernel("plain").symbol == "plain"
+
+
+def test_a_text_that_kills_or_holds_up_clang_is_a_refusal_and_the_next_is_read(taken):
+    deep = body("p[0] = " + "(" * 200_000 + "1" + ")" * 200_000 + ";")
+    crash = replaced(("int main", "#pragma clang __debug crash\nint main"))
+    for text in (deep, crash):
+        seen = taken(text).verdict
+        assert seen.outcome is Outcome.REJECTED and "cannot be read" in seen.reason
+    assert taken(HONEST["body"]).verdict.outcome is Outcome.PASSED
+
+
+def test_a_file_without_end_ends_with_the_time_that_it_is_given():
+    baseline = read(Path("x.hip"), COMMAND, text=BASELINE.encode())
+    with Reader(baseline, seconds=2) as reader:
+        answer = reader.change(replaced(("int main", '#include "/dev/zero"\nint main')).encode())
+    assert "cannot be read" in answer

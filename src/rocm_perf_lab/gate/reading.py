@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocm_perf_lab.hip_source import HipSource, Kernel
-from rocm_perf_lab.hip_source.cursors import body_of, place_of
+from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, tokens_of
 
 from .change import Change
 from .head import promises_of_head
+from .promises import NONE
 from .taken_text import forbidden
 
 # The language itself calls functions of these names: range-for, structured bindings.
@@ -54,6 +55,8 @@ def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -
     promises = promises_of_head(baseline.device, unit, before, after)
     if isinstance(promises, str):
         raise NotAllowed(promises)
+    if not functions and promises == NONE and not _differs(baseline, candidate, before, after):
+        raise NotAllowed("the candidate's source says the same as the baseline's: nothing was changed")
     own = baseline.text[before.span.start : before.span.end]
     for start, end in (head, body, *((one.start, one.end) for one in functions)):
         if complaint := forbidden(unit, start, end, own):
@@ -117,7 +120,7 @@ def _unfit(unit: TranslationUnit, function: Any, target: Kernel) -> str | None:
     name = function.spelling
     if kinds.CUDADEVICE_ATTR not in attributes or kinds.CUDAGLOBAL_ATTR in attributes or kinds.CUDAHOST_ATTR in attributes:
         return f"{name} was added: only functions that are __device__ alone may be"
-    if function.semantic_parent.kind not in (kinds.TRANSLATION_UNIT, kinds.NAMESPACE):
+    if is_member(function):
         return f"{name} was added to a class: only functions at namespace scope may be"
     if not unit.bindings.conf.lib.clang_getSpecializedCursorTemplate(function).is_null():
         return f"{name} was added, which specialises a template that others use"

@@ -38,6 +38,11 @@ def body_of(function: Any) -> Any | None:
     return next((c for c in function.get_children() if c.kind.name == "COMPOUND_STMT"), None)
 
 
+def is_member(function: Any) -> bool:
+    """Of a class, as against a function at namespace scope."""
+    return function.semantic_parent.kind.name.startswith(("CLASS", "STRUCT", "UNION"))
+
+
 def unwrapped(expression: Any) -> Any:
     """What stands inside parentheses and implicit conversions, which libclang does not name."""
     while expression.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .cursors import body_of, parameters_of, span_of
+from .cursors import body_of, is_member, parameters_of, span_of
 from .loops import loops_in
 from .model import Kernel, Parameter
 
@@ -60,7 +60,7 @@ def _kernel(unit: TranslationUnit, function: Any, body: Any) -> Kernel:
         file=unit.path,
         declaration=function.extent.start.offset if linkage is None or linkage.braces else linkage.start,
         c_linkage=linkage is not None and linkage.braces,
-        in_class=function.semantic_parent.kind not in (kinds.TRANSLATION_UNIT, kinds.NAMESPACE),
+        in_class=is_member(function),
         span=span_of(function),
         body=span_of(body),
         parameters=tuple(_parameter(child) for child in parameters_of(function)),

@@ -31,16 +31,16 @@ def tokens_of(unit: TranslationUnit, start: int = 0, end: int | None = None) -> 
     """
     end = len(unit.text) if end is None else end
     tokens: list[Token] = []
-    directive, last = False, start
+    directive, starts_line, last = False, True, start
     for token in _raw(unit, start, end):
-        new_line = _leaves_line(unit.text[last : token.start]) or last == 0
-        if directive and new_line:
-            directive = _close(tokens, last)
+        if _leaves_line(unit.text[last : token.start]):
+            starts_line = True
+            directive = _close(tokens, last) if directive else False
         last = token.end
-        if token.kind == "COMMENT":
+        if token.kind == "COMMENT":  # the line ends in it are none to the preprocessor
             continue
-        starts_line = not tokens or new_line or _first_on_its_line(unit.text, tokens[-1], token)
-        directive = directive or (token.text in ("#", "%:") and starts_line)
+        directive = directive or (starts_line and token.text in ("#", "%:"))
+        starts_line = False
         tokens.append(Token(token.text, token.kind, token.start, token.end, token.line, directive))
     if directive:
         _close(tokens, last)
@@ -69,11 +69,6 @@ def _raw(unit: TranslationUnit, start: int, end: int) -> list[Token]:
 def _leaves_line(gap: bytes) -> bool:
     """Whether a gap without comments has a line end that is not spliced by a backslash."""
     return any(not line.rstrip(b" \t\r\v\f").endswith(b"\\") for line in gap.split(b"\n")[:-1])
-
-
-def _first_on_its_line(text: bytes, before: Token, token: Token) -> bool:
-    """Comments that span lines may stand between the two: a # behind one begins a directive, too."""
-    return b"\n" in text[before.end : token.start]
 
 
 def line_of(text: bytes, offset: int) -> int:

@@ -13,7 +13,6 @@ from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
 
-
 PROGRAM = Path(__file__).with_name("program.hip")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
 

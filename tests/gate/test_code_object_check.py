@@ -1,16 +1,19 @@
-"""Each way in which a code object fails to stand in for another is rejected by name; what costs nothing passes."""
+"""Each way in which a code object fails to stand in for another is named, and so is what only its time can outweigh."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.code_object import Argument, CodeObject, KernelMetadata
+from rocm_perf_lab.code_object import Argument, KernelMetadata, parse
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.gate.code_object_check import check_code_object
+from rocm_perf_lab.gate.code_object_check import Image, check_code_object, concern_of, contract_breach, instances
 from rocm_perf_lab.gate.regression import DEFAULTS
 from rocm_perf_lab.gate.verdict import Outcome
+from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.optimize.compile import SourceBuilder
 
 ARGUMENTS = (Argument("p", 0, 8, "global_buffer", "global"), Argument("n", 8, 4, "by_value", None))
 BASELINE = KernelMetadata(
@@ -18,57 +21,152 @@ BASELINE = KernelMetadata(
     sgprs=32, vgpr_spills=0, sgpr_spills=0, wave_size=64, max_workgroup_size=256, required_workgroup_size=None, wgp_mode=None,
     arguments=ARGUMENTS, code=b"baseline",
 )  # fmt: skip
-OTHER = replace(BASELINE, name="other", descriptor="other.kd")
-CHANGED = replace(BASELINE, code=b"candidate")
-
-
-def verdict(candidate: KernelMetadata, waves=(32, 32), target="amdgcn-amd-amdhsa--gfx942", others=(OTHER,), limits=DEFAULTS):
-    before = CodeObject("amdgcn-amd-amdhsa--gfx942", {"k": BASELINE, "other": OTHER})
-    after = CodeObject(target, {kernel.name: kernel for kernel in (candidate, *others)})
-    return check_code_object(before, after, "k", workgroup_threads=256, waves=waves, limits=limits.resources)
-
-
-def test_a_candidate_with_the_same_contract_passes_and_shows_its_figures():
-    seen = verdict(replace(CHANGED, vgprs=90))
-    assert seen.outcome is Outcome.PASSED and seen.evidence["vgprs"] == [64, 90]
+HIDDEN = Argument(None, 16, 4, "hidden_block_count_x", None)
 
 
 @pytest.mark.parametrize(
-    "candidate, options, reason",
+    "candidate, reason",
     [
-        (replace(CHANGED, name="renamed"), {}, "has no kernel k"),
-        (CHANGED, {"others": ()}, "added or removed: other"),
-        (CHANGED, {"target": "amdgcn-amd-amdhsa--gfx90a"}, "built for amdgcn-amd-amdhsa--gfx90a"),
-        (replace(CHANGED, arguments=ARGUMENTS[::-1]), {}, "laid out otherwise"),
-        (replace(CHANGED, kernarg_bytes=280), {}, "laid out otherwise"),
-        (replace(CHANGED, wave_size=32), {}, "32 lanes"),
-        (replace(CHANGED, required_workgroup_size=(64, 1, 1)), {}, "requires another workgroup size"),
-        (replace(CHANGED, max_workgroup_size=128), {}, "at most 128 threads"),
-        (replace(CHANGED, scratch_bytes=16), {}, "16 bytes of scratch"),
-        (replace(CHANGED, dynamic_stack=True), {}, "scratch"),
-        (replace(CHANGED, vgpr_spills=3), {}, "spills 3 VGPRs"),
-        (CHANGED, {"waves": (32, 0)}, "no workgroup of it fits"),
-        (CHANGED, {"waves": (32, 24)}, "occupancy falls from 32 to 24"),
-        (replace(CHANGED, vgprs=80), {"waves": (32, 28)}, "80 VGPRs"),
-        (replace(CHANGED, lds_bytes=1400), {"waves": (32, 28)}, "1400 bytes of LDS"),
+        (replace(BASELINE, arguments=ARGUMENTS[::-1]), "laid out otherwise"),
+        (replace(BASELINE, arguments=(*ARGUMENTS, HIDDEN)), "it reads hidden_block_count_x"),
+        (replace(BASELINE, kernarg_bytes=280), "laid out otherwise"),
+        (replace(BASELINE, wave_size=32), "32 lanes"),
+        (replace(BASELINE, required_workgroup_size=(64, 1, 1)), "requires another workgroup size"),
+        (replace(BASELINE, max_workgroup_size=128), "at most 128 threads"),
     ],
 )
-def test_each_breach_is_named(candidate, options, reason):
-    seen = verdict(candidate, **options)
-    assert seen.outcome is Outcome.REJECTED and reason in seen.reason
+def test_each_breach_of_contract_is_named(candidate, reason):
+    assert reason in contract_breach(BASELINE, candidate, 256)
+    assert contract_breach(BASELINE, BASELINE, 256) is None
+
+
+@pytest.mark.parametrize(
+    "candidate, waves, reason",
+    [
+        (replace(BASELINE, scratch_bytes=16), (32, 32), "16 bytes of scratch"),
+        (replace(BASELINE, dynamic_stack=True), (32, 32), "scratch"),
+        (replace(BASELINE, vgpr_spills=3), (32, 32), "spills 3 VGPRs"),
+        (BASELINE, (32, 24), "occupancy falls from 32 to 24"),
+        (replace(BASELINE, vgprs=80), (32, 28), "80 VGPRs"),
+        (replace(BASELINE, lds_bytes=1400), (32, 28), "1400 bytes of LDS"),
+        (replace(BASELINE, vgprs=90), (32, 32), None),
+    ],
+)
+def test_each_concern_is_named(candidate, waves, reason):
+    concern = concern_of(BASELINE, candidate, waves, DEFAULTS.resources)
+    assert (concern is None) if reason is None else reason in concern
 
 
 @pytest.mark.parametrize(
     "candidate, waves, allowed, short",
     [
-        (CHANGED, (32, 24), "occupancy=0.25", "occupancy=0.24"),
-        (replace(CHANGED, vgprs=80), (32, 28), "vgpr=0.25", "vgpr=0.24"),
-        (replace(CHANGED, lds_bytes=1400), (32, 28), "lds=0.4,vgpr=0", "lds=0.3"),
+        (BASELINE, (32, 24), "occupancy=0.25", "occupancy=0.24"),
+        (replace(BASELINE, vgprs=80), (32, 28), "vgpr=0.25", "vgpr=0.24"),
+        (replace(BASELINE, lds_bytes=1400), (32, 28), "lds=0.4,vgpr=0", "lds=0.3"),
     ],
 )
 def test_limits_are_the_users(candidate, waves, allowed, short):
-    assert verdict(candidate, waves, limits=DEFAULTS.changed(allowed)).outcome is Outcome.PASSED
-    assert verdict(candidate, waves, limits=DEFAULTS.changed(short)).outcome is Outcome.REJECTED
+    assert concern_of(BASELINE, candidate, waves, DEFAULTS.changed(allowed).resources) is None
+    assert concern_of(BASELINE, candidate, waves, DEFAULTS.changed(short).resources) is not None
+
+
+SOURCE = """
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+struct dim3 { unsigned x, y, z; };
+extern "C" int hipLaunchKernel(const void*, dim3, dim3, void**, unsigned long, void*);
+extern "C" int __hipPopCallConfiguration(dim3*, dim3*, unsigned long*, void**);
+extern "C" int puts(const char*);
+constexpr float numbers[] = {1, 2, 3, 5, 8};
+__device__ float total;
+__device__ __attribute__((noinline)) float shared_by_all(float x) { return x * numbers[int(x) % 5]; }
+namespace a { __global__ void target(float* p, int n) { for (int i = 0; i < n; ++i) p[i] = shared_by_all(p[i]); } }
+namespace b { __global__ void target(float* p) { p[0] = shared_by_all(p[1]) + 1; total = p[0]; } }
+template <typename T> __global__ void made(T* p) { p[0] += T(1); }
+template __global__ void made<float>(float*);
+template __global__ void made<int>(int*);
+extern "C" int caller(int n) { puts("called"); return n + __LINE__; }
+"""
+BODY = "for (int i = 0; i < n; ++i) p[i] = shared_by_all(p[i]);"
+COMMAND = ("hipcc", "-O3", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
+
+
+def source(text: str):
+    return read(Path("x.hip"), COMMAND, Path.cwd(), text.encode())
+
+
+def checked(candidate: str, kernel: str = "a::target"):
+    builder, before = SourceBuilder("gfx942"), source(SOURCE)
+    devices = [(builder.device(one), builder.host(one)) for one in (before, source(candidate))]
+    images = [Image(parse(device), device, host) for device, host in devices]
+    target = before.kernel(kernel)
+    verdict, _ = check_code_object(*images, target, target.symbol, workgroup_threads=64, waves=(32, 32))
+    return verdict
+
+
+def replaced(old: str, new: str) -> str:
+    assert SOURCE.count(old) == 1, old
+    return SOURCE.replace(old, new)
+
+
+FASTER = "for (int i = 0; i + 1 < n; i += 2) p[i] = shared_by_all(p[i]), p[i + 1] = shared_by_all(p[i + 1]); if (n & 1) p[n - 1] = shared_by_all(p[n - 1]);"
+
+
+@pytest.mark.usefixtures("hipcc")
+@pytest.mark.parametrize("new", [FASTER, "p[n] = 1;", "p[n] = shared_by_all(p[0]) * numbers[n % 5];"])
+def test_a_changed_kernel_leaves_all_other_code_as_it_is(new):
+    """Its size changes, and with it the distances between everything else."""
+    seen = checked(replaced(BODY, new))
+    assert seen.outcome is Outcome.PASSED, seen.reason
+    assert seen.evidence["other_symbols_the_same"] >= 8
+
+
+@pytest.mark.usefixtures("hipcc")
+@pytest.mark.parametrize(
+    "old, new, reason",
+    [
+        ("p[0] = shared_by_all(p[1]) + 1", "p[0] = shared_by_all(p[1]) + 2", "function _ZN1b6targetEPf has other bytes"),
+        ("x * numbers[int(x) % 5]", "x + numbers[int(x) % 5]", "function _Z13shared_by_allf has other"),
+        ("total = p[0]; ", "", "variable total was removed|has other"),
+        ("{1, 2, 3, 5, 8}", "{1, 2, 3, 5, 9}", "has other"),
+        ("p[0] += T(1)", "p[0] += T(2)", "made"),
+        ("template __global__ void made<int>(int*);", "", "kernels were added or removed: _Z4madeIiEvPT_"),
+        ("return n + __LINE__", "return n - __LINE__", "host's object code differs in .text"),
+        ('"called"', '"CALLED"', "host's object code differs"),
+        ("\nextern", "\n\nextern", "host's object code differs in .text"),
+        ("float total;", "float total, more;", "variable more was added, which outlives|host's object code"),
+        (BODY, "static __device__ float kept; p[0] = kept; kept += n;", "outlives a launch"),
+        (BODY, "p[0] = __builtin_readcyclecounter();", "uses a clock"),
+        (BODY, "p[0] = __builtin_amdgcn_s_memrealtime();", "uses a clock"),
+        (BODY, "p[0] = __builtin_amdgcn_s_getreg(63492);", "uses a hardware register"),
+        (BODY, "p[0] = *(const __attribute__((address_space(4))) int*)__builtin_amdgcn_dispatch_ptr();", "uses its dispatch packet"),
+        (BODY, "p[0] = *(const __attribute__((address_space(4))) int*)__builtin_amdgcn_queue_ptr();", "uses its queue|laid out otherwise"),
+        (BODY, 'int r; asm volatile("s_mov_b32 %0, ttmp9" : "=s"(r)); p[0] = r;', "trap handler"),
+        (BODY, "if (n == 12345) __builtin_trap(); p[0] = 1;", "uses the host"),
+        (BODY, 'asm volatile(".long 0xffffffff");', "no instruction"),
+        (BODY, BODY.replace("p[i]", "(p[i])"), "nothing can be gained"),
+    ],
+)  # fmt: skip
+def test_whatever_else_changes_is_named(old, new, reason):
+    import re
+
+    if old == "\nextern":  # the last one: the host function's line
+        place = SOURCE.rindex(old)
+        candidate = SOURCE[:place] + new + SOURCE[place + len(old) :]
+    else:
+        candidate = replaced(old, new)
+    if old != BODY:
+        candidate = candidate.replace(BODY, FASTER)
+    seen = checked(candidate)
+    assert seen.outcome is Outcome.REJECTED and re.search(reason, seen.reason), seen.reason
+
+
+@pytest.mark.usefixtures("hipcc")
+def test_all_instantiations_of_a_template_are_its_own():
+    code = parse(SourceBuilder("gfx942").device(source(SOURCE)))
+    made = source(SOURCE).kernel("made")
+    assert sorted(instances(code, made, "_Z4madeIfEvPT_")) == ["_Z4madeIfEvPT_", "_Z4madeIiEvPT_"]
+    assert list(instances(code, source(SOURCE).kernel("a::target"), "_ZN1a6targetEPfi")) == ["_ZN1a6targetEPfi"]
 
 
 def test_a_limit_is_a_name_and_a_fraction_and_scratch_has_none():

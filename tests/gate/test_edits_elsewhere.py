@@ -68,7 +68,9 @@ def _try(count: int, seed: int) -> tuple[int, list[bytes]]:
         assert not isinstance(reader.change(baseline.text.replace(*HONEST), kernel.identity), str)
         for _ in range(count):
             edited = _edited(baseline.text, places, random_)
-            if not isinstance(reader.change(edited.replace(*HONEST), kernel.identity), str) and _words(edited) != _words(baseline.text):
+            if not isinstance(reader.change(edited.replace(*HONEST), kernel.identity), str) and _words(edited) != _words(
+                baseline.text
+            ):
                 accepted.append(edited)
     return count, accepted
 

@@ -38,11 +38,11 @@ CHEATS = {
     "adds to what is there": (changed(("out[row] = sum * weight", "out[row] += sum * weight")), "equivalence", "outputs filled"),
     "keeps results in a variable": (
         changed(("constexpr int kRow = 64;", "constexpr int kRow = 64;\n__device__ float kept[64];"), (END, "  if (kept[row] == 0) kept[row] = sum * weight;\n  out[row] = kept[row];\n  first[row] = found;\n")),
-        "source", "outlives a launch",
+        "source", "is not part of rows",
     ),
     "keeps results in a local static": (
         changed((END, "  static __device__ float kept[64];\n  if (kept[row] == 0) kept[row] = sum * weight;\n  out[row] = kept[row];\n  first[row] = found;\n")),
-        "source", "from one launch to the next",
+        "source", "outlives a launch",
     ),
     "keeps results in a work buffer": (changed((END, "  if (row == 0) work[0] = sum;\n" + END)), "equivalence", "leaves alone"),
     "leaves the work to the next launch": (
@@ -80,13 +80,10 @@ CHEATS = {
         "equivalence", "",
     ),
     "takes more LDS than there is": (changed(("float staged[4][kRow]", "float staged[400][kRow]")), "build", "local memory"),
-    "keeps a stack": (
-        changed((LOOP, "  float kept[64];\n" + LOOP.replace("sum += x * x;", "kept[(i * found) & 63] = x;\n    sum += x * x + 0 * kept[i & 63];"))), "code object", "scratch",
-    ),
-    "launches otherwise": (changed(("(count + 3) / 4, 256", "(count + 3) / 4, 192")), "source", "launch"),
+    "launches otherwise": (changed(("(count + 3) / 4, 256", "(count + 3) / 4, 192")), "source", "is not part of rows"),
     "takes another argument": (changed((PARAMETERS, PARAMETERS + ", int extra = 0")), "source", ""),
-    "promises smaller workgroups": (changed(("__global__ void rows", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 256))) void rows")), "source", ""),
-    "prints what it wants": (changed(('printf("%g\\n", last)', 'printf("%g\\n", last + 1)')), "source", "launch"),
+    "promises smaller workgroups": (changed(("__global__ void rows", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 192))) void rows")), "source", "256 threads"),
+    "prints what it wants": (changed(('printf("%g\\n", last)', 'printf("%g\\n", last + 1)')), "source", "is not part of rows"),
     "hides a change in a macro": (changed(("static void launch", "#define count 1\nstatic void launch")), "source", ""),
     "does not compile": (changed((LOOP, LOOP.replace("x * x", "x * y"))), "source", "cannot be read"),
 }  # fmt: skip

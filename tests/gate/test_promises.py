@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence import EquivalenceOptions
-from rocm_perf_lab.gate.judge import GateOptions, Judge
+from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import check_source
 from rocm_perf_lab.gate.verdict import Outcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
-from rocm_perf_lab.optimize.compile import code_object
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 PROGRAM = Path(__file__).with_name("overlap.hip")
@@ -49,34 +51,36 @@ def bounded(text: str) -> str:
 QUALIFIED = restricted("in", "weight", "out")
 BODY = "out[i] = in[i] * weight[0] + 1;"
 
-# name -> (candidate, promises, words of the reason, baseline)
+# name -> (candidate, promises beyond those of its head, words of the reason, baseline)
 CHEATS = {
-    "restrict that nobody promised": (QUALIFIED, NONE, "another signature|not part of", SOURCE),
-    "more restrict than promised": (QUALIFIED, Promises(restrict=("in", "out")), "another signature|not part of", SOURCE),
-    "a promise without its word": (restricted("in"), ALL, "weight is promised", SOURCE),
-    "const beside it": (QUALIFIED.replace("float* __restrict__ out", "float* __restrict__ const out"), ALL, "another signature|not part", SOURCE),
-    "a type beside it": (QUALIFIED.replace("int n) {", "unsigned n) {"), ALL, "shift", SOURCE),
-    "host code beside it": (QUALIFIED.replace("launch((float*)a, (float*)b + 3, (float*)c, 40)", "launch((float*)a, (float*)b + 3, (float*)c, 4)"), ALL, "main", SOURCE),
-    "a macro beside it": (QUALIFIED.replace("__restrict__ in", "RESTRICT in").replace("#define", "#define RESTRICT __restrict__\n#define"), ALL, "stand once|RESTRICT|read", SOURCE),
-    "a kept variable beside it": (QUALIFIED.replace(BODY, "{ static __attribute__((device)) int kept; kept += n; out[i] = kept; }"), ALL, "keeps a variable", SOURCE),
-    "a caller with one buffer for both": (QUALIFIED.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,")), ALL, "the same in", SOURCE.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,"))),
-    "a caller that is not seen": (QUALIFIED + "auto pointer = shift;\n", ALL, "not all seen", SOURCE + "auto pointer = shift;\n"),
-    "bounds that nobody promised": (bounded(bound(64)), NONE, "another signature|not part of", SOURCE),
-    "smaller bounds than the launch's block": (bounded(bound(32)), Promises(threads=32), "has 64 threads", SOURCE),
-    "smaller bounds than promised": (bounded(bound(32)), Promises(threads=64), "stand once", SOURCE),
-    "bounds twice": (bounded(bound(64) + " " + bound(64)), Promises(threads=64), "stand once", SOURCE),
-    "another attribute beside the bounds": (bounded(bound(64) + " __attribute__((amdgpu_waves_per_eu(1)))"), Promises(threads=64), "another signature|not part", SOURCE),
-    "bounds where the block varies": (bounded(bound(64)).replace("<1, 64>", "<1, n>"), Promises(threads=64), "not a constant", SOURCE.replace("<1, 64>", "<1, n>")),
-    "nothing at all": (SOURCE, Promises(unwritten=("out",), restrict=("in",)), "in is promised", SOURCE),
-    "no such parameter": (SOURCE.replace(BODY, BODY.replace("1;", "1.0f;")), Promises(restrict=("n",)), "n is promised", SOURCE),
+    "a type beside it": (QUALIFIED.replace("int n) {", "unsigned n) {"), NONE, "shift", SOURCE),
+    "host code beside it": (QUALIFIED.replace("launch((float*)a, (float*)b + 3, (float*)c, 40)", "launch((float*)a, (float*)b + 3, (float*)c, 4)"), NONE, "is not part of shift", SOURCE),
+    "a macro beside it": (QUALIFIED.replace("__restrict__ in", "RESTRICT in").replace("#define", "#define RESTRICT __restrict__\n#define", 1), NONE, "is not part of shift", SOURCE),
+    "a kept variable beside it": (QUALIFIED.replace(BODY, "{ static __attribute__((device)) int kept; kept += n; out[i] = kept; }"), NONE, "outlives a launch", SOURCE),
+    "a caller with one buffer for both": (QUALIFIED.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,")), NONE, "the same in", SOURCE.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,"))),
+    "a caller that is not seen": (QUALIFIED + "auto pointer = shift;\n", NONE, "not all seen", SOURCE + "auto pointer = shift;\n"),
+    "smaller bounds than the launch's block": (bounded(bound(32)), NONE, "has 64 threads", SOURCE),
+    "smaller bounds than declared": (bounded(bound(32)), Promises(threads=64), "has 64 threads", SOURCE),
+    "bounds twice": (bounded(bound(64) + " " + bound(64)), NONE, "head of shift", SOURCE),
+    "bounds that are no number": (bounded("__attribute__((amdgpu_flat_work_group_size(1, 8 * 8)))"), NONE, "head of shift", SOURCE),
+    "a least workgroup": (bounded("__attribute__((amdgpu_flat_work_group_size(64, 64)))"), NONE, "head of shift", SOURCE),
+    "another attribute beside the bounds": (bounded(bound(64) + " __attribute__((amdgpu_waves_per_eu(1)))"), NONE, "head of shift", SOURCE),
+    "another attribute within the bounds": (bounded(bound(64)[:-2] + ", noinline))"), NONE, "head of shift", SOURCE),
+    "bounds where the block varies": (bounded(bound(64)).replace("<1, 64>", "<1, n>"), NONE, "not a constant", SOURCE.replace("<1, 64>", "<1, n>")),
+    "const of what it points to": (head(HEAD.replace("float* out", "const float* out")).replace(BODY, "((float*)out)[i] = in[i];"), NONE, "shift", SOURCE),
+    "nothing at all": (SOURCE, Promises(unwritten=("in",)), "nothing was changed", SOURCE),
 }  # fmt: skip
 HONEST = {
-    "restrict": (QUALIFIED, ALL),
-    "some restrict": (restricted("in", "out"), Promises(restrict=("in", "out"))),
-    "restrict and another body": (QUALIFIED.replace(BODY, BODY.replace("+ 1", "+ 1.0f")), ALL),
-    "bounds": (bounded(bound(64)), Promises(threads=64)),
-    "bounds and restrict": (restricted("in").replace("void shift", f"{bound(256)} void shift"), Promises(restrict=("in",), threads=256)),
-    "unwritten": (SOURCE.replace(BODY, BODY.replace("+ 1", "+ 1.0f")), Promises(unwritten=("weight",))),
+    "restrict": (QUALIFIED, NONE, ALL),
+    "restrict that is declared as well": (QUALIFIED, ALL, ALL),
+    "some restrict": (restricted("in", "out"), NONE, Promises(restrict=("in", "out"))),
+    "restrict and another body": (QUALIFIED.replace(BODY, BODY.replace("+ 1", "+ 1.0f")), NONE, ALL),
+    "restrict in another spelling": (QUALIFIED.replace("__restrict__", "__restrict"), NONE, ALL),
+    "restrict and const of the parameters": (QUALIFIED.replace("__restrict__ out, int n", "__restrict__ const out, const int n"), NONE, ALL),
+    "const alone": (head(HEAD.replace("int n) {", "const int n) {")).replace(BODY, BODY.replace("+ 1", "+ 1.0f")), NONE, NONE),
+    "bounds": (bounded(bound(64)), NONE, Promises(threads=64)),
+    "bounds and restrict": (restricted("in").replace("void shift", f"{bound(256)} void shift"), NONE, Promises(restrict=("in",), threads=256)),
+    "unwritten": (SOURCE.replace(BODY, BODY.replace("+ 1", "+ 1.0f")), Promises(unwritten=("weight",)), Promises(unwritten=("weight",))),
 }  # fmt: skip
 
 
@@ -84,20 +88,26 @@ def source(text: str):
     return read(PROGRAM, COMMAND, text=text.encode())
 
 
+def taken(baseline: str, candidate: str, declared: Promises):
+    before = source(baseline)
+    with Reader(before) as reader:
+        target = before.kernel("shift")
+        return check_source(before, target, reader.change(candidate.encode(), target.identity), declared, lambda: ())
+
+
 @pytest.mark.parametrize("name", CHEATS)
 def test_a_promise_hides_nothing(name):
-    import re
-
-    candidate, promises, words, baseline = CHEATS[name]
-    seen = check_source(source(baseline), source(candidate), "shift", promises)
+    candidate, declared, words, baseline = CHEATS[name]
+    seen = taken(baseline, candidate, declared).verdict
     assert seen.outcome is Outcome.REJECTED and re.search(words, seen.reason), seen.reason
 
 
 @pytest.mark.parametrize("name", HONEST)
 def test_a_kept_promise_passes(name):
-    candidate, promises = HONEST[name]
-    seen = check_source(source(SOURCE), source(candidate), "shift", promises)
-    assert seen.outcome is Outcome.PASSED and str(promises) in seen.reason, seen.reason
+    candidate, declared, promises = HONEST[name]
+    seen = taken(SOURCE, candidate, declared)
+    assert seen.verdict.outcome is Outcome.PASSED and seen.promises == promises, seen.verdict.reason
+    assert promises == NONE or str(promises) in seen.verdict.reason
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +119,8 @@ def judged(native_dir, tmp_path_factory):
 
     def judge(dispatch: int, candidate: str, promises: Promises):
         captured = capture([str(folder / "overlap")], "shift", dispatch, folder, device="gfx942")
-        with Judge(source(SOURCE), "shift", [captured], lambda one: code_object(one, "gfx942"), options) as gate:
-            return gate.judge(source(candidate), promises)
+        with judge_of(source(SOURCE), "shift", [captured], options) as gate:
+            return gate.judge(candidate.encode(), promises)
 
     return judge
 

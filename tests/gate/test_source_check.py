@@ -224,12 +224,17 @@ def test_new_functions_stand_in_a_namespace_that_only_the_kernel_uses(taken):
     seen = taken(HONEST["device function in the kernel's namespace"])
     text = seen.spliced.adopted.decode()
     added = text[text.index("namespace app {") : text.index("__global__ __launch_bounds__(64)")]
-    assert re.fullmatch(r"namespace app \{\nnamespace \{\nnamespace target_parts \{\n__device__ int extra.*\n\}.*\n\}.*\n+", added)
+    assert re.fullmatch(
+        r"namespace app \{\nnamespace \{\nnamespace target_parts \{\n__device__ int extra.*\n\}.*\n\}.*\n+", added
+    )
     assert "using namespace target_parts;" in text and text.count("target_parts") == 3
     judged = seen.spliced.judged.decode()
     lines = judged.split("\n")
     marked = max(number for number, line in enumerate(lines) if line.startswith("#line"))
-    assert lines[marked] == f"#line {line_of(BODY)}" and "\n".join(lines[marked + 1 :]) == BASELINE[BASELINE.index("p[i]);") :].split("}", 1)[1]
+    assert (
+        lines[marked] == f"#line {line_of(BODY)}"
+        and "\n".join(lines[marked + 1 :]) == BASELINE[BASELINE.index("p[i]);") :].split("}", 1)[1]
+    )
 
 
 def test_new_functions_of_a_kernel_with_c_linkage_have_cpp_linkage(taken):

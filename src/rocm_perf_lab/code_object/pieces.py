@@ -1,7 +1,7 @@
 """What an ELF file holds, symbol by symbol, so that two builds can be compared without the places that a linker chose.
 
 A linked code object must keep its relocations (`--emit-relocs`): they say which bytes are distances that move with the layout,
-and what these refer to. Source: LLVM's AMDGPUUsage.rst, "Relocation Records".
+and what these refer to. And it must keep the names of private constants (`-msave-temp-labels`). Source: LLVM's AMDGPUUsage.rst, "Relocation Records".
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _GOT = (7, 8, 9)
 # The high half of a distance is counted from the end of the low half's place: +4 and +12 behind s_getpc_b64.
 _BEFORE = {10: 4, 11: 12, 4: 4}
 _UNIQUE = "__hip_cuid_"
+_LOADED = 2  # SHF_ALLOC
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,8 @@ class _Layout:
         """(place, kind, symbol's number, addend) of all that are not for the loader, which moves whole segments."""
         found = []
         for section in self._sections:
-            if section["sh_type"] == "SHT_RELA" and not section["sh_flags"] & 2:
+            patched = self._sections[section["sh_info"]] if section["sh_type"] == "SHT_RELA" else None
+            if patched is not None and not section["sh_flags"] & _LOADED and patched["sh_flags"] & _LOADED:
                 for entry in section.iter_relocations():
                     found.append((entry["r_offset"], entry["r_info_type"], entry["r_info_sym"], entry["r_addend"]))
         return sorted(found)
@@ -130,7 +132,7 @@ class _Layout:
         address = symbol["st_value"] + shift
         owner = self._at(address)
         if owner is None:
-            return f"{symbol.name}{shift:+d}"
+            return self._unnamed(address)
         offset = address - owner["st_value"]
         local = owner["st_info"]["bind"] == "STB_LOCAL" and owner["st_info"]["type"] == _OBJECT
         return f"{self._content_name(owner) if local else owner.name}{offset:+d}"
@@ -140,7 +142,21 @@ class _Layout:
         if index < 0:
             return None
         start, size, number = self._places[index]
-        return self._symbols[number] if start <= address <= start + size else None
+        return self._symbols[number] if start <= address < start + size else None
+
+    def _unnamed(self, address: int) -> str:
+        """By all bytes up to what has a name: more than what is referred to, so that no change of it is missed."""
+        section = next(
+            (s for s in self._sections if s["sh_flags"] & _LOADED and s["sh_addr"] <= address < s["sh_addr"] + s["sh_size"]),
+            None,
+        )
+        if section is None or section["sh_type"] == "SHT_NOBITS":
+            return f"address {address:#x}"
+        index = bisect_right(self._places, (address, 1 << 62, 0))
+        end = self._places[index][0] if index < len(self._places) else section["sh_addr"] + section["sh_size"]
+        return (
+            "bytes " + hashlib.sha256(section.data()[address - section["sh_addr"] : end - section["sh_addr"]]).hexdigest()[:16]
+        )
 
     def _content_name(self, symbol: Any) -> str:
         """Constants without a name of their own are numbered as they come: what tells them is what they hold."""

@@ -26,6 +26,9 @@ SCRATCH = "rocm-perf-build-"
 
 _LAST_WORDS = 400  # of a compiler's complaint that go into an error
 
+# Neither changes a byte of what is loaded; see code_object.pieces.
+_COMPARABLE = ("-Xclang", "-msave-temp-labels", "-Xoffload-linker", "--emit-relocs")
+
 Log = Callable[[Sequence[str], Ended], None]
 """Is told of every build: its command, and how it ended."""
 
@@ -39,7 +42,7 @@ class SourceBuilder:
 
     def device(self, source: HipSource) -> bytes:
         """The device image; its relocations are kept, so that images can be compared. Raises SourceError, UnavailableError."""
-        made = self._made(source, ["--offload-device-only", "-Xoffload-linker", "--emit-relocs"])
+        made = self._made(source, ["--offload-device-only", *_COMPARABLE])
         images = [image for name, image in made if not name or name.split(":")[0] == self._target.split(":")[0]]
         if not images:
             target = self._target

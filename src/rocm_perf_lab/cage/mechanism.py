@@ -21,7 +21,7 @@ _PROBE_SECONDS = 20
 
 @dataclass(frozen=True)
 class Mechanism:
-    """kind: "bubblewrap" or "namespaces". program, options: bubblewrap's. overlays: whether a folder can have a layer over it."""
+    """kind: "bubblewrap" or "namespaces". program, options: bubblewrap's. overlays: whether a folder can have a layer on it."""
 
     kind: str
     overlays: bool

@@ -3,6 +3,7 @@
 The mounts are asked for in bubblewrap's words, so that both show the same.
 """
 
+import _socket
 import fcntl
 import os
 import signal
@@ -10,7 +11,6 @@ import stat
 import struct
 import sys
 
-import _socket
 import cage_init
 import system
 

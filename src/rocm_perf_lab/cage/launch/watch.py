@@ -1,5 +1,6 @@
 """Starting a cage, watching it from outside, and ending it."""
 
+import _socket
 import array
 import contextlib
 import os
@@ -8,7 +9,6 @@ import signal
 import sys
 import time
 
-import _socket
 import environment
 import settings
 import usage

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rocm_perf_lab import native
 from rocm_perf_lab.collect.child import DeferredInterrupts, wait
-from rocm_perf_lab.errors import UnavailableError
+from rocm_perf_lab.errors import NoCageError
 
 from . import mechanism as mechanisms
 from .limits import Ended, Limits
@@ -26,7 +26,7 @@ from .view import View
 _LAUNCHER = Path(__file__).with_name("launch") / "launcher.py"
 _KEPT_OUTPUT = 1 << 20
 _PATIENCE_SECONDS = 30.0  # for the launcher, which watches the limit of time itself
-_REFUSED = (
+REMEDY = (
     "install bubblewrap, or allow user namespaces (kernel.unprivileged_userns_clone, user.max_user_namespaces), "
     "or run what you trust with --trust-candidates"
 )
@@ -37,14 +37,19 @@ def within(command: Sequence[str], folder: Path, view: View = View(), limits: Li
 
     Its environment is passed on as far as the view says, its descriptors beyond standard error are not. It ends with the
     command's status, or by the command's signal; by SIGKILL at a limit, with a line on standard error that says which.
-    Raises UnavailableError where there is no cage.
+    Raises NoCageError where there is no cage.
     """
     if view.trusted:
         return command_line(Mechanism("trusted", False), command, folder, view, limits)
+    return command_line(expect(), command, folder, view, limits)
+
+
+def expect() -> Mechanism:
+    """What cages are made of here. Raises NoCageError where there is nothing."""
     found = mechanisms.found()
     if found is None:
-        raise UnavailableError("this machine has nothing to cage candidates with", _REFUSED)
-    return command_line(found, command, folder, view, limits)
+        raise NoCageError("this machine has nothing to cage candidates with: neither bubblewrap nor user namespaces", REMEDY)
+    return found
 
 
 def command_line(
@@ -78,7 +83,7 @@ def run(
 ) -> Ended:
     """Run to the end or to a limit; no process of it is left whatever ends this function. Standard input is empty.
 
-    environment: None for this process's. Raises UnavailableError where there is no cage, or where it cannot be made.
+    environment: None for this process's. Raises NoCageError where there is no cage, or where it cannot be made.
     """
     launcher = within(command, folder, view, limits)
     started = time.monotonic()
@@ -113,7 +118,7 @@ def run(
 def _ended(status: int, stdout: bytes, stderr: bytes, seconds: float, timed_out: bool, report: bytes, limits: Limits) -> Ended:
     if report == b"failed":
         last = (stderr.decode(errors="replace").strip().splitlines() or ["no word of explanation"])[-1]
-        raise UnavailableError(f"the cage could not be made: {last}", _REFUSED)
+        raise NoCageError(f"the cage could not be made: {last}", REMEDY)
     said = report.decode().partition("limit ")[2]
     limit = f"did not end within {limits.seconds:g} s" if timed_out else said
     return Ended(status, stdout, stderr, seconds, timed_out or said.startswith("did not end"), limit)

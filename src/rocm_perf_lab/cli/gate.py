@@ -11,6 +11,7 @@ import click
 from rocm_perf_lab.cli.change_options import (
     bench_options,
     build_option,
+    cage_options,
     check_option,
     ulps_option,
 )
@@ -36,6 +37,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--runs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Where to keep that.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@cage_options
 @bench_options
 @debug_option
 @click.argument("baseline", type=_FILE)

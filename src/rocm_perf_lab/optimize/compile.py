@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf_lab import cage
+from rocm_perf_lab.cage import Ended, Limits, View
 from rocm_perf_lab.code_object import code_objects_in
 from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
 from rocm_perf_lab.whole_file import replacing
-
-from .confined import Ended, Limits, run
 
 SCRATCH = "rocm-perf-build-"
 """What the names of the folders begin with that hold a source's copy while it is built."""
@@ -28,20 +28,22 @@ Log = Callable[[Sequence[str], Ended], None]
 """Is told of every build: its command, and how it ended."""
 
 
-def code_object(source: HipSource, target: str, limits: Limits = Limits(), log: Log | None = None) -> bytes:
+def code_object(
+    source: HipSource, target: str, limits: Limits = Limits(), log: Log | None = None, view: View = View()
+) -> bytes:
     """The device image of the source for one target, by the source's own command. Raises SourceError, UnavailableError."""
     with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
         here, output = Path(scratch, source.path.name), Path(scratch, "image.hsaco")
         here.write_bytes(source.text)
         command = _device_only(source, target, scratch) + [str(here), "-o", str(output)]
-        build(command, source.folder, source.path, limits, log)
+        build(command, source.folder, source.path, limits, log, _of_build(view, source, scratch))
         images = [image for name, image in code_objects_in(output) if not name or name.split(":")[0] == target.split(":")[0]]
         if not images:
             raise SourceError(f"{source.path} was built without code for {target}", f"add --offload-arch={target} to --build")
         return images[0]
 
 
-def complaint(source: HipSource, target: str, limits: Limits = Limits()) -> str | None:
+def complaint(source: HipSource, target: str, limits: Limits = Limits(), view: View = View()) -> str | None:
     """All that the compiler says of a source that it rejects, as far as its device code's meaning goes; else None.
 
     Where it names no error, how it ended (too late, killed). Nothing is generated or assembled. Raises UnavailableError.
@@ -51,21 +53,27 @@ def complaint(source: HipSource, target: str, limits: Limits = Limits()) -> str 
         here.write_bytes(source.text)
         command = _device_only(source, target, scratch) + ["-fsyntax-only", str(here)]
         ends: list[Ended] = []
+        seen = _of_build(view, source, scratch)
         try:
-            build(command, source.folder, source.path, limits, lambda _command, ended: ends.append(ended))
+            build(command, source.folder, source.path, limits, lambda _command, ended: ends.append(ended), seen)
         except SourceError:
             words = ends[0].stderr.decode(errors="replace")
             return words if "error:" in words else ends[0].complaint
     return None
 
 
-def build(command: Sequence[str], folder: Path, source: Path, limits: Limits, log: Log | None = None) -> Ended:
-    """Run a build command. Raises SourceError with the compiler's first error, UnavailableError without the compiler."""
+def build(
+    command: Sequence[str], folder: Path, source: Path, limits: Limits, log: Log | None = None, view: View = View()
+) -> Ended:
+    """Run a build command in the cage.
+
+    Raises SourceError with the compiler's first error, UnavailableError without the compiler, NoCageError.
+    """
     if shutil.which(command[0]) is None:
         raise UnavailableError(
             f"{command[0]} is not there to build {source}", "install ROCm's hipcc, or name a compiler with --build"
         )
-    ended = run(command, folder, os.environ, limits)
+    ended = cage.run(command, folder, view, os.environ, limits)
     if log is not None:
         log(command, ended)
     if ended.succeeded:
@@ -99,6 +107,7 @@ def program(
     target: str,
     limits: Limits = Limits(),
     log: Log | None = None,
+    view: View = View(),
 ) -> None:
     """Build the whole program of `source` as `output`, whole or not at all. Raises SourceError, UnavailableError."""
     with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
@@ -107,12 +116,18 @@ def program(
         words = command.filled(here, made)
         words += [] if target_of(words) else [f"--offload-arch={target}"]
         words += [] if any(word.startswith("-g") for word in words) else ["-gline-tables-only"]  # for the thread trace
-        build([*words, *_as_if_in_place(source.path, scratch)], command.folder, source.path, limits, log)
+        words += _as_if_in_place(source.path, scratch)
+        build(words, command.folder, source.path, limits, log, _of_build(view, source, scratch))
         if not made.exists():
             raise SourceError(f"building {source.path} made no program at {made}", "let --build write to BINARY")
         output.parent.mkdir(parents=True, exist_ok=True)
         with replacing(output) as partial:
             shutil.copy2(made, partial)
+
+
+def _of_build(view: View, source: HipSource, scratch: str) -> View:
+    """The source's folder is seen, the scratch folder takes what is made."""
+    return view.showing(readable=(source.path.parent.resolve(),), writable=(Path(scratch),))
 
 
 def _device_only(source: HipSource, target: str, scratch: str) -> list[str]:

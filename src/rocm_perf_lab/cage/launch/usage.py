@@ -139,7 +139,7 @@ def _stored_in(folder):
     except NotADirectoryError:
         return os.lstat(folder).st_blocks * 512
     except PermissionError:
-        os.chmod(folder, 0o700)  # what is in there counts next time
+        os.chmod(folder, 0o700, follow_symlinks=True)  # what is in there counts next time
     except FileNotFoundError:
         pass
     return total

@@ -10,6 +10,7 @@ import sys
 import time
 
 import environment
+import leftovers
 import settings
 import usage
 
@@ -58,6 +59,8 @@ class Watch:
             self._end_all()
         if not end.over and not end.failed and self._usage.stored() > self._disk:
             end = End(over=_too_much_on_disk(self._disk))
+        for folder in self._options.get("writable", []):
+            leftovers.remove(folder, self._options.get("traces", []))
         return end
 
     def _catch_signals(self):

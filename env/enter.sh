@@ -51,8 +51,16 @@ for path in /proc /sys /dev; do mount --rbind "$path" "$root$path"; done
 # What belongs to the machine's own programs must not reach those of the root.
 unset LD_LIBRARY_PATH LD_PRELOAD PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV CONDA_PREFIX PYENV_VERSION PERL5LIB \
   CC CXX CFLAGS CXXFLAGS LDFLAGS CPATH LIBRARY_PATH CMAKE_PREFIX_PATH PKG_CONFIG_PATH ROCM_PATH HIP_PATH LANGUAGE
-chroot=$(PATH=$PATH:/usr/sbin:/sbin command -v chroot)
+# The machine's root is left for good, not only out of reach: in a mere chroot nobody may make user namespaces, which
+# programs that protect themselves need. Where the machine runs from its initial ramdisk there is but the chroot.
+machine_path=$PATH:/usr/sbin:/sbin
+cd "$root"
+# shellcheck disable=SC2016
+enter='cd "$1" && shift && exec "$@"'
 export LC_ALL=C.UTF-8 PATH="${ENTER_PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}"
 unset ENTER_PATH
-# shellcheck disable=SC2016
-exec "$chroot" "$root" /bin/sh -c 'cd "$1" && shift && exec "$@"' sh "$folder" "$@"
+if PATH=$machine_path pivot_root . mnt 2>/dev/null; then
+  /bin/umount --lazy /mnt
+  exec /bin/sh -c "$enter" sh "$folder" "$@"
+fi
+exec "$(PATH=$machine_path command -v chroot)" . /bin/sh -c "$enter" sh "$folder" "$@"

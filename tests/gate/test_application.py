@@ -19,9 +19,9 @@ VARIANTS = {
     "prints otherwise": SOURCE.replace(PRINT, '  printf("%g!\\n", last);\n'),
     "fails": SOURCE.replace("  launch(33, 64, 2.0f, 7);\n", "  launch(33, 64, 2.0f, 7);\n  return 3;\n"),
     "is slower": SOURCE.replace("i < width; ++i) {", "i < width; ++i) {\n    __builtin_amdgcn_s_sleep(8);"),
-    "prints its process id": SOURCE.replace(PRINT, PRINT + '  printf("%d\\n", getpid());\n').replace(
-        "int printf(", "int getpid();\nint printf("
-    ),
+    "prints the time": SOURCE.replace(
+        PRINT, PRINT + '  long now[2];\n  clock_gettime(0, now);\n  printf("%ld %ld\\n", now[0], now[1]);\n'
+    ).replace("int printf(", "int clock_gettime(int, long*);\nint printf("),
 }  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def test_what_the_program_does_otherwise_is_rejected(application, program, name,
 
 
 def test_output_that_varies_by_itself_is_not_compared_and_said_so(program, tmp_path):
-    own = Application(program("prints its process id"), (), tmp_path, ApplicationOptions(device="gfx942"))
+    own = Application(program("prints the time"), (), tmp_path, ApplicationOptions(device="gfx942"))
     verdict = own.check(program("baseline"))
     assert verdict.outcome is Outcome.PASSED and "differs between runs of the baseline" in verdict.reason
     assert not own.reproducible and not verdict.evidence["stdout_compared"]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.cage import Limits
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.llm.keys import Key, take_keys
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.optimize.compile import complaint
-from rocm_perf_lab.optimize.confined import Limits
 
 
 def test_keys_leave_the_environment_and_do_not_show():

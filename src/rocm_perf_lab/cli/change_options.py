@@ -66,6 +66,24 @@ runs_folder_option = click.option(
     metavar="DIR",
     help="Where runs keep their journals.  [default: ./<program>.rocm-perf-optimize]",
 )
+readable_option = click.option(
+    "--readable",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    metavar="PATH",
+    help="Show this file or folder to candidates and their builds, too; can be repeated.",
+)
+keep_env_option = click.option(
+    "--keep-env",
+    multiple=True,
+    metavar="NAME",
+    help="Pass this variable of the environment on to candidates and their builds, too; can be repeated.",
+)
+trust_option = click.option(
+    "--trust-candidates",
+    is_flag=True,
+    help="Build and run candidates without a cage: they can do what you can.",
+)
 timeout_option = click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -89,20 +107,32 @@ def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
         device: str,
         timeout: float | None,
         max_regression: RegressionLimits | None,
+        readable: tuple[Path, ...] = (),
+        keep_env: tuple[str, ...] = (),
+        trust_candidates: bool = False,
         check: str | None = None,
         ulps: int = 0,
         **others: Any,
     ) -> Any:
+        from rocm_perf_lab.cage import View
         from rocm_perf_lab.optimize.workbench import BenchOptions
 
         checker = _words(check)
         _expect_expression(kernel)
-        bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression)
+        view = View(tuple(path.absolute() for path in readable), keep_env=keep_env, trusted=trust_candidates)
+        bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression, view)
         return command(bench=bench, **others)
 
     for option in (device_option, timeout_option, regression_option, equivalence_option, min_improvement_option):
         gathered = option(gathered)
     return gathered
+
+
+def cage_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds what the commands take that run candidates; they reach the command in `bench`."""
+    for option in (trust_option, keep_env_option, readable_option):
+        command = option(command)
+    return command
 
 
 def _words(check: str | None) -> tuple[str, ...]:

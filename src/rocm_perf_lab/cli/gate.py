@@ -11,6 +11,7 @@ import click
 from rocm_perf_lab.cli.change_options import (
     bench_options,
     build_option,
+    cage_options,
     check_option,
     ulps_option,
 )
@@ -40,6 +41,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--output", "-o", type=_FILE, metavar="FILE", help="Where to write the source as it was judged, if it is accepted."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@cage_options
 @bench_options
 @debug_option
 @click.argument("baseline", type=_FILE)

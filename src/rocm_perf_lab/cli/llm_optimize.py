@@ -13,6 +13,7 @@ import click
 from rocm_perf_lab.cli.change_options import (
     bench_options,
     build_option,
+    cage_options,
     check_option,
     in_place_option,
     resume_option,
@@ -84,6 +85,7 @@ class _Prices(click.ParamType):
               help="Go through a run again from its journal: nothing is sent, built or written.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @runs_folder_option
+@cage_options
 @bench_options
 @debug_option
 @program_argument

@@ -12,6 +12,7 @@ import click
 from rocm_perf_lab.cli.change_options import (
     bench_options,
     build_option,
+    cage_options,
     check_option,
     in_place_option,
     resume_option,
@@ -66,6 +67,7 @@ class _Factors(click.ParamType):
 @click.option("--history", is_flag=True, help="List the runs on this program and what came of them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @runs_folder_option
+@cage_options
 @bench_options
 @debug_option
 @program_argument

@@ -1,7 +1,8 @@
 """What an ELF file holds, symbol by symbol, so that two builds can be compared without the places that a linker chose.
 
 A linked code object must keep its relocations (`--emit-relocs`): they say which bytes are distances that move with the layout,
-and what these refer to. And it must keep the names of private constants (`-msave-temp-labels`). Source: LLVM's AMDGPUUsage.rst, "Relocation Records".
+and what these refer to. And it must keep the names of private constants (`-msave-temp-labels`).
+Source: LLVM's AMDGPUUsage.rst, "Relocation Records".
 """
 
 from __future__ import annotations

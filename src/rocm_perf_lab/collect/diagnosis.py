@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import __version__, native
+from rocm_perf_lab.cage import mechanism
+from rocm_perf_lab.cage.start import REMEDY
 from rocm_perf_lab.collect import gpu, rocm
 from rocm_perf_lab.errors import UnavailableError
 
@@ -70,7 +72,10 @@ def diagnose() -> Diagnosis:
     base = _all_ok(*python, runtime)
     built_in = _all_ok(tracer, writer)
     return Diagnosis(
-        findings=(*python, runtime, model, _hip(), _comgr(), _hipcc(), gpus, rocprofv3, device, tracer, writer, *replay_parts),
+        findings=(
+            *(*python, runtime, model, _hip(), _comgr(), _hipcc(), gpus, rocprofv3),
+            *(device, tracer, writer, *replay_parts, _cage()),
+        ),
         hardware=base and _all_ok(gpus) and (built_in or _all_ok(rocprofv3)),
         software=base and built_in and _all_ok(model, device),
     )
@@ -141,6 +146,15 @@ def _rocprofv3() -> Finding:
         mend = "install rocprofiler-sdk for counters of a GPU"
         return Finding("rocprofv3", OPTIONAL, "not found; the built-in tracer is used", mend)
     return Finding("rocprofv3", OK, str(path))
+
+
+def _cage() -> Finding:
+    """What `optimize`, `llm-optimize` and `gate` hold candidates with."""
+    found = mechanism.found()
+    if found is None:
+        return Finding("cage", OPTIONAL, "nothing to cage candidates with; the commands that judge them refuse", REMEDY)
+    layer = "" if found.overlays else "; the current folder is read-only in it"
+    return Finding("cage", OK, (f"bubblewrap, {found.program}" if found.program else "user namespaces") + layer)
 
 
 def _native_parts() -> tuple[Finding, ...]:

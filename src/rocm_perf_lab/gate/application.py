@@ -11,10 +11,12 @@ import statistics
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from rocm_perf_lab import cage
+from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.tracer import BuiltinTracer
@@ -26,6 +28,7 @@ STEP = APPLICATION
 
 _NOTICED = 1e-3  # smaller relative changes of a counter are not noted
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 60.0  # a candidate may take so many times the baseline's wall time
+_DAY_SECONDS = 86400.0
 _MEASURED_RUNS = 3  # of the candidate on a GPU; the software device gives the same time each time
 
 
@@ -35,7 +38,7 @@ class ApplicationOptions:
 
     check: a command that gets the program's standard output on its standard input and ends with 0 where it is right; it
     takes the place of comparing with the baseline's. timeout: seconds for a run; None for none of the baseline, and for
-    candidates 20 times what that took, a minute at least. within: makes of a command one that runs it within limits.
+    candidates 20 times what that took, a minute at least. view: of the cage that all runs are in.
     """
 
     runtime: float = 0.05
@@ -43,7 +46,7 @@ class ApplicationOptions:
     check: tuple[str, ...] = ()
     timeout: float | None = None
     device: str = devices.AUTO
-    within: Callable[[Sequence[str]], Sequence[str]] = tuple
+    view: View = View()
 
 
 @dataclass(frozen=True)
@@ -187,9 +190,9 @@ class Application:
         shutil.copy2(program, self._place)
         device = devices.select(self._options.device, folder)
         tracer = BuiltinTracer.on(device, folder, self._limit)
-        words = self._options.within((str(self._place), *self._arguments))
-        command = Command(tuple(words), Path(words[0]), program.name)
-        database, output = folder / "trace.db", folder / "stdout"
+        database, output = folder / "trace" / "trace.db", folder / "stdout"
+        database.parent.mkdir()
+        command = self._caged(program.name, folder, database.parent, device.is_hardware)
         with output.open("wb") as stdout:
             tracer.trace(command, os.environ, database, stdout, subprocess.DEVNULL)
         documents = analyse(database)
@@ -200,6 +203,13 @@ class Application:
         return ProgramRun(
             output.read_bytes(), profile.runtime_ms, _dram_bytes(documents), profile.timing, profile.timing_parameters, counters
         )
+
+    def _caged(self, name: str, folder: Path, traces: Path, on_gpu: bool) -> Command:
+        """The program at its place, in the cage, and its traces' folder, where alone it can leave something."""
+        view = replace(self._options.view.showing(readable=(folder,)), traces=traces, gpu=on_gpu)
+        limits = Limits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _LEAST_PATIENCE_SECONDS)
+        words = cage.within((str(self._place), *self._arguments), Path.cwd(), view, limits)
+        return Command(tuple(words), Path(words[0]), name)
 
 
 def _dram_bytes(documents) -> float | None:

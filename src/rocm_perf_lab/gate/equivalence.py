@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rocm_perf_lab.cage import View
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError, UnfitCodeError
@@ -30,7 +31,8 @@ class EquivalenceOptions:
     """level: full (all captures, all perturbations, race check), sampled (one capture, one perturbation) or program
     (nothing is replayed: the whole program's output alone decides). ulps: tolerance of floating-point buffers, 0 for none.
     race_seeds: orders of workgroups and waves to try, on the software device. timeout: seconds for one dispatch;
-    instruction_limit: of a wave on the software device, where it ends what does not end the same way on every machine."""
+    instruction_limit: of a wave on the software device, where it ends what does not end the same way on every machine.
+    view: of the cage that all replays run in."""
 
     level: str = "full"
     ulps: int = 0
@@ -39,6 +41,7 @@ class EquivalenceOptions:
     timeout: int = 120
     instruction_limit: int = 100_000_000
     device: str = devices.AUTO
+    view: View = View()
 
 
 @dataclass
@@ -175,6 +178,7 @@ class Equivalence:
                 timeout=self._options.timeout,
                 device=self._options.device,
                 device_options=[f"race-check={seed}"],
+                view=self._options.view,
             )
             if outcome.failure:
                 return False
@@ -214,10 +218,14 @@ class Equivalence:
             timeout=options.timeout,
             device=options.device,
             device_options=limit,
+            view=options.view,
         )
 
     def _run(self, capture: Capture, code: Path | None, **more) -> ReplayResult:
-        return replay(capture, hsaco=code, iterations=1, timeout=self._options.timeout, device=self._options.device, **more)
+        options = self._options
+        return replay(
+            capture, hsaco=code, iterations=1, timeout=options.timeout, device=options.device, view=options.view, **more
+        )
 
 
 def _is_modelled(capture: Capture) -> bool:

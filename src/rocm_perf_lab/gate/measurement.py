@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.arch.products import products
+from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.isolate import Capture
@@ -27,7 +28,7 @@ class MeasurementOptions:
     """min_improvement: the part of the baseline's time that must be saved at the slow end of the interval.
 
     rounds: how often baseline and candidate take turns, each with `iterations` runs from fresh memory and cold caches. The
-    software device gives the same time each time: two rounds show that.
+    software device gives the same time each time: two rounds show that. view: of the cage that all replays run in.
     """
 
     min_improvement: float = 0.02
@@ -37,6 +38,7 @@ class MeasurementOptions:
     seed: int = 0
     timeout: int = 120
     device: str = devices.AUTO
+    view: View = View()
 
 
 def check_measurement(
@@ -105,4 +107,12 @@ def least_milliseconds(target: str, written_bytes: int) -> float:
 
 
 def _run(capture: Capture, code: Path | None, iterations: int, options: MeasurementOptions) -> ReplayResult:
-    return replay(capture, hsaco=code, iterations=iterations, flush_cache=True, timeout=options.timeout, device=options.device)
+    return replay(
+        capture,
+        hsaco=code,
+        iterations=iterations,
+        flush_cache=True,
+        timeout=options.timeout,
+        device=options.device,
+        view=options.view,
+    )

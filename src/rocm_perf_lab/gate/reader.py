@@ -10,9 +10,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
 from typing import Any
 
+from rocm_perf_lab import cage
+from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.collect.child import expect_more
 from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.hip_source import HipSource
@@ -22,19 +23,19 @@ from .promises import Promises
 
 _SECONDS_TO_START = 120
 _LOOK_SECONDS = 0.5
-
-Within = Callable[[Sequence[str]], Sequence[str]]
-"""Makes of a command one that runs it in the cage."""
+_LIMITS = Limits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, file_bytes=1 << 30, disk_bytes=1 << 30)
+"""Of the process, which lives as long as its judge; a candidate's time is watched apart."""
 
 
 class Reader:
-    """Reads candidates of one baseline. within: puts the process into the cage. seconds: for one candidate.
+    """Reads candidates of one baseline. view: of the cage that it does so in. seconds: for one candidate.
 
     Use as a context manager. Several threads may ask; they are answered one after the other.
     """
 
-    def __init__(self, baseline: HipSource, within: Within = tuple, seconds: int = 30):
-        self._baseline, self._within, self._seconds = baseline, within, seconds
+    def __init__(self, baseline: HipSource, view: View = View(), seconds: int = 30):
+        self._baseline, self._seconds = baseline, seconds
+        self._view = view.showing(readable=(baseline.path.resolve().parent, baseline.folder))
         self._process: subprocess.Popen[bytes] | None = None
         self._asking = threading.Lock()
 
@@ -61,14 +62,15 @@ class Reader:
         if self._process is not None:
             return
         command = [sys.executable, "-P", "-m", f"{__package__}.reader_process"]
-        self._process = subprocess.Popen(
-            list(self._within(command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-        )
+        caged = cage.within(command, self._baseline.folder, self._view, _LIMITS)
+        self._process = subprocess.Popen(caged, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         source = self._baseline
         first = {"path": str(source.path), "command": source.command, "folder": str(source.folder)}
         answer = self._asked(first | {"text": source.text.decode("latin-1")}, _SECONDS_TO_START)
         if answer is None:
-            raise UnavailableError("the process that reads candidates did not start", "see `rocm-perf doctor`")
+            raise UnavailableError(
+                "the process that reads candidates did not start", "its error is above; see `rocm-perf doctor`"
+            )
         if "error" in answer:
             self._end()
             raise SourceError(answer["error"], "make it compile first, or give its flags with --build")

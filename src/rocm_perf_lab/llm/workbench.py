@@ -37,4 +37,4 @@ class HipModelWorkbench(HipWorkbench):
         return build_context(survey.documents, source, target, tried, rules).text(self._full_source)
 
     def complaint(self, source: HipSource) -> str | None:
-        return builds.complaint(source, self._target, self._limits)
+        return builds.complaint(source, self._target, self._limits, self._view)

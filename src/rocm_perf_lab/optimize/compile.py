@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf_lab import cage
+from rocm_perf_lab.cage import Ended, Limits, View
 from rocm_perf_lab.code_object import code_objects_in
 from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
 from rocm_perf_lab.whole_file import replacing
-
-from .confined import Ended, Limits, run
 
 SCRATCH = "rocm-perf-build-"
 """What the names of the folders begin with that hold a source's copy while it is built."""
@@ -34,10 +34,10 @@ Log = Callable[[Sequence[str], Ended], None]
 
 
 class SourceBuilder:
-    """gate.judge.Builder by the sources' own commands, for one target. log: is told of every build."""
+    """gate.judge.Builder by the sources' own commands, for one target. log: is told of every build. view: of the cage."""
 
-    def __init__(self, target: str, limits: Limits = Limits(), log: Log | None = None):
-        self._target, self._limits, self._log = target, limits, log
+    def __init__(self, target: str, limits: Limits = Limits(), log: Log | None = None, view: View = View()):
+        self._target, self._limits, self._log, self._view = target, limits, log, view
         self._names: dict[bytes, frozenset[str]] = {}
 
     def device(self, source: HipSource) -> bytes:
@@ -71,11 +71,10 @@ class SourceBuilder:
     @contextlib.contextmanager
     def _output(self, source: HipSource, options: Sequence[str]) -> Iterator[Path]:
         """What the source's command makes with these options of one pass."""
-        with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
-            here, output = Path(scratch, source.path.name), Path(scratch, "output")
-            here.write_bytes(source.text)
-            command = [*_compile_only(source, self._target, scratch), *options, str(here), "-o", str(output)]
-            build(command, source.folder, source.path, self._limits, self._log)
+        with _placed(source, self._view) as placed:
+            output = placed.made / "output"
+            command = [*_compile_only(source, self._target), *placed.options, *options, str(placed.path), "-o", str(output)]
+            build(command, source.folder, source.path, self._limits, self._log, placed.view)
             yield output
 
 
@@ -89,31 +88,35 @@ def _called_in_system_headers(preprocessed: str) -> set[str]:
     return found
 
 
-def complaint(source: HipSource, target: str, limits: Limits = Limits()) -> str | None:
+def complaint(source: HipSource, target: str, limits: Limits = Limits(), view: View = View()) -> str | None:
     """All that the compiler says of a source that it rejects, as far as its device code's meaning goes; else None.
 
     Where it names no error, how it ended (too late, killed). Nothing is generated or assembled. Raises UnavailableError.
     """
-    with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
-        here = Path(scratch, source.path.name)
-        here.write_bytes(source.text)
-        command = [*_compile_only(source, target, scratch), "--offload-device-only", "-fsyntax-only", str(here)]
+    with _placed(source, view) as placed:
+        only = ["--offload-device-only", "-fsyntax-only", str(placed.path)]
+        command = [*_compile_only(source, target), *placed.options, *only]
         ends: list[Ended] = []
         try:
-            build(command, source.folder, source.path, limits, lambda _command, ended: ends.append(ended))
+            build(command, source.folder, source.path, limits, lambda _command, ended: ends.append(ended), placed.view)
         except SourceError:
             words = ends[0].stderr.decode(errors="replace")
             return words if "error:" in words else ends[0].complaint
     return None
 
 
-def build(command: Sequence[str], folder: Path, source: Path, limits: Limits, log: Log | None = None) -> Ended:
-    """Run a build command. Raises SourceError with the compiler's first error, UnavailableError without the compiler."""
+def build(
+    command: Sequence[str], folder: Path, source: Path, limits: Limits, log: Log | None = None, view: View = View()
+) -> Ended:
+    """Run a build command in the cage.
+
+    Raises SourceError with the compiler's first error, UnavailableError without the compiler, NoCageError.
+    """
     if shutil.which(command[0]) is None:
         raise UnavailableError(
             f"{command[0]} is not there to build {source}", "install ROCm's hipcc, or name a compiler with --build"
         )
-    ended = run(command, folder, os.environ, limits)
+    ended = cage.run(command, folder, view, os.environ, limits)
     if log is not None:
         log(command, ended)
     if ended.succeeded:
@@ -147,15 +150,15 @@ def program(
     target: str,
     limits: Limits = Limits(),
     log: Log | None = None,
+    view: View = View(),
 ) -> None:
     """Build the whole program of `source` as `output`, whole or not at all. Raises SourceError, UnavailableError."""
-    with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
-        here, made = Path(scratch, source.path.name), Path(scratch, "program")
-        here.write_bytes(source.text)
-        words = command.filled(here, made)
+    with _placed(source, view) as placed:
+        made = placed.made / "program"
+        words = command.filled(placed.path, made)
         words += [] if target_of(words) else [f"--offload-arch={target}"]
         words += [] if any(word.startswith("-g") for word in words) else ["-gline-tables-only"]  # for the thread trace
-        build([*words, *_as_if_in_place(source.path, scratch)], command.folder, source.path, limits, log)
+        build([*words, *placed.options], command.folder, source.path, limits, log, placed.view)
         if not made.exists():
             raise SourceError(f"building {source.path} made no program at {made}", "let --build write to BINARY")
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -163,20 +166,41 @@ def program(
             shutil.copy2(made, partial)
 
 
-def _compile_only(source: HipSource, target: str, scratch: str) -> list[str]:
+@dataclass(frozen=True)
+class _Placed:
+    """A text where a compiler finds it. path: as the compiler is told. options: for that. made: where it writes."""
+
+    path: Path
+    options: tuple[str, ...]
+    made: Path
+    view: View
+
+
+@contextlib.contextmanager
+def _placed(source: HipSource, view: View) -> Iterator[_Placed]:
+    """In the cage the text stands at the source's own path, so that what is compiled is what is parsed there.
+
+    Without a cage it is a copy whose includes are found, and whose __FILE__ and line numbers are the original's.
+    """
+    real = source.path.resolve()
+    # Clang makes symbols of a hash of the source's path and all options unless it is given an id.
+    unit = f"-cuid={hashlib.sha256(str(real).encode()).hexdigest()[:16]}"
+    with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
+        made, copy = Path(scratch, "made"), Path(scratch, source.path.name)
+        made.mkdir()
+        copy.write_bytes(source.text)
+        seen = view.showing(readable=(real.parent,), writable=(made,))
+        if view.trusted:
+            options = ("-I", str(real.parent), f"-ffile-prefix-map={scratch}={real.parent}", unit)
+            yield _Placed(copy, options, made, seen)
+        else:
+            yield _Placed(real, (unit,), made, seen.showing(replaced=((real, copy),)))
+
+
+def _compile_only(source: HipSource, target: str) -> list[str]:
     """The source's own command for one pass of its compilation, without files."""
     arch = [] if target_of(source.command) else [f"--offload-arch={target}"]
-    return [*_without_output(source), *arch, *_as_if_in_place(source.path, scratch)]
-
-
-def _as_if_in_place(source: Path, scratch: str) -> list[str]:
-    """Options for a copy in `scratch`: its includes are found, and __FILE__, line numbers and symbols are the original's.
-
-    The compiler makes symbols of a hash of the source's path and all options unless it is given an id (-cuid).
-    """
-    folder = source.parent.resolve()
-    unit = hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:16]
-    return ["-I", str(folder), f"-ffile-prefix-map={scratch}={folder}", f"-cuid={unit}"]
+    return [*_without_output(source), *arch]
 
 
 def _without_output(source: HipSource) -> list[str]:

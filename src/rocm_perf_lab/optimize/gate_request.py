@@ -93,7 +93,7 @@ def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Ca
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         command = subject.build.filled(subject.source.resolve(), Path(subject.name))
         baseline = read(subject.source, command, subject.build.folder, texts[0])
-        kernel, complaint = _by_source(baseline, texts[1], request.bench.pattern)
+        kernel, complaint = _by_source(baseline, texts[1], request.bench)
         if complaint:  # needs no run of the program to be known
             step = rejected(source_check.STEP, complaint)
             return Judgement(request, Verdict((step, *map(skipped, STEPS[1:]))), kernel.name)
@@ -129,15 +129,16 @@ def _content(path: Path) -> bytes:
         raise MissingInputError(f"{path}: {error.strerror}", "name an existing source file") from error
 
 
-def _by_source(baseline: HipSource, candidate: bytes, pattern: str | None) -> tuple[Kernel, str]:
+def _by_source(baseline: HipSource, candidate: bytes, bench: BenchOptions) -> tuple[Kernel, str]:
     """The kernel that the candidate changes, of those that the pattern fits, and why nothing of it can be taken, or ""."""
+    pattern = bench.pattern
     kernels = [k for k in baseline.kernels if pattern is None or re.search(pattern, k.demangled or k.name)]
     if not kernels:
         there = ", ".join(k.demangled or k.name for k in baseline.kernels)
         if pattern is None:
             raise SourceError(f"{baseline.path} has no kernel", "name the source that has the program's kernels")
         raise UsageError(f"--kernel {pattern} fits no kernel of {baseline.path}", f"it has {there or 'none'}")
-    with Reader(baseline) as reader:
+    with Reader(baseline, bench.view) as reader:
         change = reader.change(candidate, kernels[0].identity if len(kernels) == 1 else None)
     if isinstance(change, str):
         return kernels[0], change

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import re
 import shutil
 import subprocess
@@ -14,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab import cage
+from rocm_perf_lab.cage import Ended, Limits
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.gate.promises import NONE, Promises
@@ -21,8 +22,6 @@ from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
 
 from . import compile as builds
-from . import confined
-from .confined import Ended, Limits
 from .source_file import digest
 from .subject import Subject
 from .targets import Target, spread_dispatches, targets_of
@@ -48,7 +47,8 @@ class HipWorkbench:
 
     def __init__(self, subject: Subject, folder: Path, options: BenchOptions, log: Log, note: Callable[[str], None]):
         self._subject, self._folder, self._options, self._log, self._note = subject, folder, options, log, note
-        self._limits = Limits()
+        self._limits, self._view = Limits(), options.view
+        self._say_how_caged()
         self._profiles = 0
         self._application = None
         self._compared: bytes | None = None  # the source whose program candidates' programs are held against
@@ -56,7 +56,15 @@ class HipWorkbench:
         self._building = threading.Lock()
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
             self._target = devices.select(options.device, Path(scratch)).target
-        self._builder = builds.SourceBuilder(self._target, self._limits, self._built)
+        self._builder = builds.SourceBuilder(self._target, self._limits, self._built, self._view)
+
+    def _say_how_caged(self) -> None:
+        """Raises NoCageError where there is no cage, before anything has been done for it."""
+        if self._view.trusted:
+            self._note("--trust-candidates: what candidates do is not held by a cage; only time, memory and file sizes are")
+        else:
+            cage.expect()
+        self._log("cage", kind="none, as asked for" if self._view.trusted else cage.kind())
 
     def read(self, text: bytes) -> HipSource:
         build, source = self._subject.build, self._subject.source
@@ -108,8 +116,10 @@ class HipWorkbench:
         self._hold_against(source, program)
         gate = GateOptions(
             resources=options.limits.resources,
-            equivalence=EquivalenceOptions(level=options.equivalence, ulps=options.ulps, device=options.device),
-            measurement=MeasurementOptions(min_improvement=options.min_improvement, device=options.device),
+            equivalence=EquivalenceOptions(
+                level=options.equivalence, ulps=options.ulps, device=options.device, view=self._view
+            ),
+            measurement=MeasurementOptions(min_improvement=options.min_improvement, device=options.device, view=self._view),
         )
         self._log(
             "gate",
@@ -122,7 +132,7 @@ class HipWorkbench:
         )
         with contextlib.ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_CAPTURES, dir=self._folder)))
-            reader = stack.enter_context(Reader(source))
+            reader = stack.enter_context(Reader(source, self._view))
             judges = []
             for one in (target, *target.siblings):
                 captures = self._captures(program, one, folder / str(len(judges)))
@@ -138,14 +148,13 @@ class HipWorkbench:
         options = self._options
         if self._application is None:
             self._note("running the unchanged program twice" if self._profiles < 2 else "running what was accepted twice")
-            within = functools.partial(confined.within, limits=confined.GPU_PROGRAM)
             limits = ApplicationOptions(
                 runtime=options.limits.runtime,
                 dram_bytes=options.limits.dram,
                 check=options.check,
                 timeout=options.timeout,
                 device=options.device,
-                within=within,
+                view=self._view,
             )
             self._application = Application(program, self._subject.arguments, self._folder / "application", limits)
         elif source.text != self._compared:
@@ -184,7 +193,7 @@ class HipWorkbench:
         with self._building:
             if source.text not in self._programs:
                 path = self._folder / "programs" / str(len(self._programs)) / self._subject.name
-                builds.program(source, self._subject.build, path, self._target, self._limits, self._built)
+                builds.program(source, self._subject.build, path, self._target, self._limits, self._built, self._view)
                 self._programs[source.text] = path
             return self._programs[source.text]
 

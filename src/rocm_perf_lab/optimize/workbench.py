@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import CaptureError, NoCaptureError, PlacementError, ReplayFailedError
 from rocm_perf_lab.gate.promises import NONE, Promises
@@ -62,7 +63,8 @@ class Workbench(Protocol):
 @dataclass(frozen=True)
 class BenchOptions:
     """pattern: of the kernels wanted, None for all. equivalence: the gate's level. check: see gate.application.
-    ulps: how far floating-point results may differ, in units in the last place. regression: None for the defaults."""
+    ulps: how far floating-point results may differ, in units in the last place. regression: None for the defaults. view: what
+    candidates see beside what they need."""
 
     pattern: str | None = None
     min_improvement: float = 0.02
@@ -72,6 +74,7 @@ class BenchOptions:
     timeout: float | None = None
     ulps: int = 0
     regression: RegressionLimits | None = None
+    view: View = View()
 
     @property
     def limits(self) -> RegressionLimits:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.isolate.capture import Capture
 
+from .caged import Caged
 from .overlay import packed
 from .run import error_of, run_json
 
@@ -43,19 +45,25 @@ def replay_cases(
     timeout: int = 600,
     device: str = devices.AUTO,
     device_options: Sequence[str] = (),
+    view: View | None = None,
 ) -> list[CaseOutcome]:
     """Run each case once from fresh memory, and dump each into `folder`, which is new or empty.
 
-    A fault or time-out is that case's failure. Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError.
+    view: of the cage to do it in, None for none. A fault or time-out is that case's failure.
+    Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError, NoCageError.
     """
+    folder = folder.absolute()
+    caged = view and Caged(view, (folder,), timeout * len(cases))
     entries = [_entry(case, folder / str(number)) for number, case in enumerate(cases)]
     outcomes: list[CaseOutcome] = []
     while len(outcomes) < len(cases):
         first = len(outcomes)
         listing = folder / "cases.json"
         listing.write_text(json.dumps(entries[first:]))
-        options = ["--cases", str(listing), "--timeout", str(timeout)] + ([] if hsaco is None else ["--hsaco", str(hsaco)])
-        completed = run_json("cases", capture, options, device, device_options)
+        options = ["--cases", str(listing), "--timeout", str(timeout)] + (
+            [] if hsaco is None else ["--hsaco", str(hsaco.absolute())]
+        )
+        completed = run_json("cases", capture, options, device, device_options, caged=caged)
         times = [json.loads(line)["gpu_ms"] for line in completed.stdout.splitlines() if line.startswith("{")]
         outcomes += [CaseOutcome(folder / str(first + i), ms, None) for i, ms in enumerate(times)]
         if completed.returncode == 0 and len(outcomes) == len(cases):

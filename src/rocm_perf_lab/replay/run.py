@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from rocm_perf_lab import native
+from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.execute import execute_attached
@@ -27,6 +28,7 @@ from rocm_perf_lab.errors import (
 )
 from rocm_perf_lab.isolate.capture import Capture
 
+from .caged import Caged
 from .overlay import packed
 
 _DIFFERENT = 40
@@ -84,33 +86,47 @@ def replay(
     timeout: int = 600,
     device: str = devices.AUTO,
     device_options: Sequence[str] = (),
+    view: View | None = None,
 ) -> ReplayResult:
     """Replay a capture in a fresh process; hsaco: another code object for the captured one.
 
     recopy: restore memory before each iteration. poison: byte that what the captured kernel changed is overwritten with first.
     overlays: (address, content) each, put over the captured memory first. device_options: of the software device.
     tolerances: "[0xADDRESS:]f32=RELATIVE[,ABSOLUTE]" each. dump: folder for the regions that the kernel changed.
-    timeout: seconds for one dispatch. A difference is no error here: see ReplayResult.equal.
-    Raises CaptureError, PlacementError, UnfitCodeError, ReplayFailedError, OutputError, UsageError, UnavailableError.
+    timeout: seconds for one dispatch. view: of the cage to do it in, None for none. A difference is no error here: see
+    ReplayResult.equal.
+    Raises CaptureError, PlacementError, UnfitCodeError, ReplayFailedError, OutputError, UsageError, UnavailableError,
+    NoCageError.
     """
     options = ["--iterations", str(iterations), "--warmup", str(warmup), "--timeout", str(timeout)]
     options += [] if recopy else ["--no-recopy"]
     options += ["--flush-cache"] if flush_cache else []
     options += ["--compare"] if compare else []
     options += [] if poison is None else ["--poison", str(poison)]
-    options += [] if hsaco is None else ["--hsaco", str(hsaco)]
-    options += [] if dump is None else ["--dump-output", str(dump)]
+    options += [] if hsaco is None else ["--hsaco", str(hsaco.absolute())]
+    options += [] if dump is None else ["--dump-output", str(dump.absolute())]
     options += [word for tolerance in tolerances for word in ("--tolerance", tolerance)]
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        races, overlay = Path(scratch, "races"), Path(scratch, "overlay")
+        races, overlay = Path(scratch, "races", "found"), Path(scratch, "overlay")
+        races.parent.mkdir()
         if overlays:
             overlay.write_bytes(packed(overlays))
             options += ["--overlay", str(overlay)]
-        completed = run_json("full-vm", capture, options, device, device_options, {"ROCM_PERF_DEVICE_RACES": str(races)})
+        variables = {devices.RACES_VARIABLE: str(races)}
+        caged = view and Caged(view, (races.parent, *_made(dump)), timeout * (iterations + warmup))
+        completed = run_json("full-vm", capture, options, device, device_options, variables, caged)
         if completed.returncode not in (0, _DIFFERENT):
             raise error_of(completed)
         found = tuple(races.read_text().splitlines()) if races.exists() else ()
         return ReplayResult(json.loads(completed.stdout), found)
+
+
+def _made(folder: Path | None) -> tuple[Path, ...]:
+    """The folder, if one is given: it must be there to be shown in a cage."""
+    if folder is None:
+        return ()
+    folder.mkdir(parents=True, exist_ok=True)
+    return (folder,)
 
 
 def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> dict:
@@ -148,14 +164,20 @@ def run_json(
     device: str,
     device_options: Sequence[str] = (),
     more: Mapping[str, str] = MappingProxyType({}),
+    caged: Caged | None = None,
 ) -> subprocess.CompletedProcess[str]:
+    """more: variables. caged: the cage to do it in, None for none."""
     path = capture.path if isinstance(capture, Capture) else capture
-    command = _command(action, path, ["--json", *options])
-    with _environment(device, device_options) as environment:
+    command = _command(action, path.absolute(), ["--json", *options])
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
+        selected = devices.select(device, Path(scratch), device_options)
+        words = command.argv
+        if caged is not None:
+            words = caged.within(words, capture, Path(scratch), selected.is_hardware)
         # Names out of a code object can be any bytes.
         return subprocess.run(
-            command.argv,
-            env=environment | more,
+            words,
+            env=selected.environment(os.environ) | more,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",

@@ -1,0 +1,46 @@
+"""Home folders are not shown: where a folder that is asked for is one, or above one, only its open entries are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+_NEVER = ("/", "/proc", "/sys", "/dev", "/run", "/var", "/var/run")
+
+
+def parts_to_show(path: Path, homes: frozenset[Path] | None = None) -> Iterator[Path]:
+    """`path` itself, or where it is or holds a home folder (or is one of the system's) those of its entries that may be seen.
+
+    Hidden entries of such folders are left out, and so is what is neither file nor folder.
+    """
+    homes = home_folders() if homes is None else homes
+    if not is_open(path, homes):
+        for entry in _entries(path):
+            if not entry.name.startswith(".") and str(path) not in _NEVER:
+                yield from parts_to_show(Path(entry.path), homes)
+    elif path.is_file() or path.is_dir():
+        yield path
+
+
+def is_open(path: Path, homes: frozenset[Path] | None = None) -> bool:
+    """Whether all of a folder may be shown."""
+    homes = home_folders() if homes is None else homes
+    return str(path) not in (*_NEVER, "/tmp") and not any(home.is_relative_to(path) for home in homes)
+
+
+def home_folders() -> frozenset[Path]:
+    """This user's, by whatever name, and those that the machine's list of users names for people."""
+    found = {Path("/root"), Path(os.path.expanduser("~"))}
+    with open("/etc/passwd", encoding="utf-8", errors="replace") as users:
+        fields = [line.split(":") for line in users]
+    found |= {Path(field[5]) for field in fields if len(field) > 5 and field[5].startswith(("/home/", "/root"))}
+    return frozenset(found | {Path(os.path.realpath(home)) for home in found}) - {Path("/")}
+
+
+def _entries(path: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []

@@ -1,0 +1,122 @@
+"""The first process in the cage: starts the command, reaps what it leaves, reports how it ended, ends all with itself.
+
+cage_init.py CHANNEL ENVIRONMENT NAME=VALUE... -- COMMAND...   the first two: descriptors, a socket to the launcher and a
+file. Its own end is the end of every process in the cage. The command can neither signal nor trace it.
+"""
+
+import os
+import resource
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import seccomp  # noqa: E402
+import settings  # noqa: E402
+import system  # noqa: E402
+
+_CAUGHT_BY_PYTHON = (1, 2, 13, 15, 25)  # HUP, INT, PIPE, TERM and XFSZ, by this program or by what started it
+_WRITERS_SECONDS = 120.0
+
+
+def serve(channel, environment, options, command):
+    """Does not return. channel: a socket. environment: in bytes."""
+    system.prctl(system.PR_SET_DUMPABLE, 0)  # nobody in here may look into this process
+    for number in _CAUGHT_BY_PYTHON:  # the system lets none through that has no handler
+        signal.signal(number, signal.SIG_DFL)
+    _say_hello(channel, options)
+    child = os.fork()
+    if child == 0:
+        _become(command, environment, options, True)
+    status = _reap(child)
+    if options.get("traces"):
+        _end_all_others()
+        _write_databases(options, environment)
+    channel.send(b"status %d" % status)
+    os._exit(0)
+
+
+def _say_hello(channel, options):
+    """What the launcher watches the cage by: its processes, this one of them, its file systems in memory."""
+    import _socket
+    import array
+
+    paths = ["/proc", *options.get("memory_folder", [])]
+    descriptors = [os.pidfd_open(os.getpid()), *(os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in paths)]
+    channel.sendmsg([b"hello"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", descriptors))])
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def _become(command, environment, options, own_session):
+    try:
+        if own_session:
+            os.setsid()
+        _limit(options)
+        os.chdir(options["folder"][0])
+        seccomp.install()
+        os.execvpe(command[0], command, environment)
+    except OSError as error:
+        os.write(2, os.fsencode(f"{command[0]}: {error.strerror}\n"))
+    finally:
+        os._exit(127)
+
+
+def _limit(options):
+    size, count = int(options["file_bytes"][0]), int(options["processes"][0])
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    # Counts in the cage alone, and not for root: the launcher looks as well.
+    resource.setrlimit(resource.RLIMIT_NPROC, (count, count))
+
+
+def _reap(child):
+    """Wait for the command, and for all that is handed to this process meanwhile. Its status as of os.waitpid()."""
+    while True:
+        process, status = os.waitpid(-1, 0)
+        if process == child:
+            return status
+
+
+def _end_all_others():
+    try:
+        os.kill(-1, signal.SIGKILL)
+        while True:
+            os.waitpid(-1, 0)
+    except (ProcessLookupError, ChildProcessError):
+        pass
+
+
+def _write_databases(options, environment):
+    """Have our own program make databases of the notes that the command left, which nothing of it outlives."""
+    (folder,), (writer,) = options["traces"], options["writer"]
+    end = time.monotonic() + _WRITERS_SECONDS
+    for name in sorted(entry for entry in os.listdir(folder) if entry.endswith(".spool")):
+        child = os.fork()
+        if child == 0:
+            silent = os.open("/dev/null", os.O_RDWR)
+            for number in range(3):
+                os.dup2(silent, number)
+            _become([writer, os.path.join(folder, name)], {}, options, True)
+        while os.waitpid(child, os.WNOHANG) == (0, 0):
+            if time.monotonic() > end:
+                return
+            time.sleep(0.002)
+
+
+def main():
+    import _socket
+
+    channel = _socket.socket(fileno=int(sys.argv[1]))
+    descriptor = int(sys.argv[2])
+    for number in (channel.fileno(), descriptor):
+        os.set_inheritable(number, False)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    environment = settings.unpacked(os.read(descriptor, os.fstat(descriptor).st_size + 1))
+    os.close(descriptor)
+    serve(channel, environment, *settings.split(sys.argv[3:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""Which variables of the environment reach a caged command."""
+
+_NAMES = frozenset(
+    (
+        "PATH", "LANG", "LANGUAGE", "TZ", "TERM", "USER", "LOGNAME", "SOURCE_DATE_EPOCH", "LD_LIBRARY_PATH", "LD_PRELOAD",
+        "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS",
+        "LDFLAGS", "CUDA_VISIBLE_DEVICES", "DEVICE_LIB_PATH",
+    )
+)  # fmt: skip
+_PREFIXES = ("LC_", "HIP", "HSA_", "HSAKMT_", "ROCR_", "ROCM_", "AMD_", "GPU_", "OMP_", "ASAN_", "UBSAN_", "TSAN_")
+_SECRETS = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE")
+_INSIDE = {"HOME": "/tmp", "TMPDIR": "/tmp", "TMP": "/tmp", "TEMP": "/tmp"}
+
+
+def is_kept(name, more=()):
+    """Whether a variable of this name is passed on; more: names that are in any case."""
+    if name in more:
+        return True
+    known = name in _NAMES or name.startswith(_PREFIXES)
+    return known and not any(word in name.upper() for word in _SECRETS)
+
+
+def kept(environment, more=()):
+    """What of an environment a command sees. HOME and TMPDIR are folders of the cage."""
+    found = {name: value for name, value in environment.items() if is_kept(name, more)}
+    return found | {name: value for name, value in _INSIDE.items() if name not in more}

@@ -1,0 +1,80 @@
+"""Runs a command in a cage: launcher.py NAME=VALUE... -- MOUNTS... -- COMMAND...
+
+MOUNTS are bubblewrap's options. This process stays outside: it watches what the cage uses, ends it at a limit, when it is
+itself told to end, and when its owner (a process id) ends. It ends as the command did, with the same status or by the same
+signal; by SIGKILL at a limit, after a line that says which. Settings:
+
+  mechanism   bubblewrap, namespaces, or trusted: limits of a process alone, and no cage
+  program     bubblewrap's, with more of its options as `option`
+  owner, folder, seconds, memory_bytes, processes, file_bytes, disk_bytes
+  writable    folders in which something stays; memory_folder: those in memory
+  keep        names of variables that the command gets beside the usual ones
+  traces, writer   see cage_init.py
+  report      a descriptor to say the same on that the end says: "status N", "limit WORDS" or "failed"
+"""
+
+import os
+import resource
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import settings  # noqa: E402
+
+_RESERVED_BY_GPU_RUNTIMES = 36 << 30  # and never touched: a 32-bit number that nobody set, times 9
+
+
+def main():
+    options, rest = settings.split(sys.argv[1:])
+    at = rest.index("--")
+    mounts, command = rest[:at], rest[at + 1 :]
+    report = int(options.get("report", [-1])[0])
+    _close_all_but(report)
+    if options["mechanism"] == ["trusted"]:
+        _become(options, command)
+    import watch
+
+    end = watch.Watch(options, mounts, command).run()
+    if end.over:
+        sys.stderr.write(f"rocm-perf cage: it {end.over}\n")
+        sys.stderr.flush()
+    if report >= 0:
+        os.write(report, os.fsencode(end.report))
+    _end_as(end)
+
+
+def _close_all_but(report):
+    if report >= 0:
+        os.set_inheritable(report, False)
+    for first, last in ((3, report), (report + 1, 1 << 30)) if report >= 0 else ((3, 1 << 30),):
+        os.closerange(first, last)
+
+
+def _become(options, command):
+    """Trusted: without a cage."""
+    size = int(options["file_bytes"][0])
+    memory = int(options["memory_bytes"][0]) + _RESERVED_BY_GPU_RUNTIMES
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    try:
+        os.chdir(options["folder"][0])
+        os.execvp(command[0], command)
+    except OSError as error:
+        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
+        os._exit(127)
+
+
+def _end_as(end):
+    number = signal.SIGKILL if end.over else end.signal
+    if number:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+        os.kill(os.getpid(), number)
+    os._exit(end.status)
+
+
+main()

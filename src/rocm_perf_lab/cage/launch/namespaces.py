@@ -1,0 +1,167 @@
+"""A cage by this process's own means, where bubblewrap is not to be had: namespaces, mounts, no capabilities.
+
+The mounts are asked for in bubblewrap's words, so that both show the same.
+"""
+
+import _socket
+import fcntl
+import os
+import signal
+import stat
+import struct
+import sys
+
+import cage_init
+import system
+
+_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER = 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000
+_NEWPID, _NEWNET = 0x20000000, 0x40000000
+_ALL_BUT_USER = _NEWNS | _NEWCGROUP | _NEWUTS | _NEWIPC | _NEWPID | _NEWNET
+_NOSUID, _NODEV, _NOEXEC, _REMOUNT, _BIND, _REC, _PRIVATE, _RDONLY = 2, 4, 8, 32, 4096, 16384, 1 << 18, 1
+_ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 1, 2, 4
+_BASE, _OLD, _NEW = "/tmp", "/old", "/new"
+_SMALL = "size=4m"
+
+
+def start(words, channel, environment, options, command):
+    """Fork the process that makes the cage, and return its id. It lives as long as the cage; what fails is on stderr."""
+    parent = os.getpid()
+    child = os.fork()
+    if child:
+        return child
+    try:
+        signal.set_wakeup_fd(-1)  # the parent's
+        os.setsid()
+        _leave(os.getuid(), os.getgid())
+        system.die_with_parent(parent)
+        _become_first(words, channel, environment, options, command)
+    except Exception as error:
+        sys.stderr.write(f"the cage cannot be made: {error!r}\n")
+    finally:
+        os._exit(1)
+
+
+def _leave(user, group):
+    """Into namespaces of its own: without a user namespace where this is root, who may do so."""
+    if user == 0:
+        try:
+            system.unshare(_ALL_BUT_USER)
+            return
+        except PermissionError:
+            pass
+    system.unshare(_ALL_BUT_USER | _NEWUSER)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def _become_first(words, channel, environment, options, command):
+    child = os.fork()
+    if child == 0:
+        # Where a process of another namespace is the parent, getppid() is 0.
+        system.prctl(system.PR_SET_PDEATHSIG, 9)
+        try:
+            _furnish(words)
+            cage_init.serve(channel, environment, options, command)
+        except Exception as error:
+            sys.stderr.write(f"the cage cannot be made: {error!r}\n")
+        finally:
+            os._exit(1)
+    channel.close()
+    os.waitpid(child, 0)
+    os._exit(0)
+
+
+def _furnish(words):
+    """Mounts, loopback, host name; then give up every right."""
+    system.mount(None, "/", flags=_REC | _PRIVATE)
+    system.mount("tmpfs", _BASE, "tmpfs", _NOSUID | _NODEV, "mode=0755")
+    for folder in (_OLD, _NEW):
+        os.mkdir(_BASE + folder)
+    system.pivot_root(_BASE, _BASE + _OLD)
+    os.chdir("/")
+    system.mount("tmpfs", _NEW, "tmpfs", _NOSUID | _NODEV, f"{_SMALL},mode=0755")
+    _perform(words)
+    system.detach(_OLD)
+    os.chdir(_NEW)
+    system.pivot_root(".", ".")
+    system.detach(".")
+    os.chdir("/")
+    system.set_host_name(b"cage")
+    _raise_loopback()
+    system.drop_capabilities()
+    system.prctl(system.PR_SET_NO_NEW_PRIVS, 1)
+
+
+def _raise_loopback():
+    any_socket = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+    fcntl.ioctl(any_socket.fileno(), 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: up, running
+    any_socket.close()
+
+
+def _perform(words):
+    """Bubblewrap's words for mounts: those that mounts.py writes."""
+    words, given = iter(words), {}
+    uppers = 0
+    for word in words:
+        name = word.removeprefix("--")
+        if name in ("size", "perms", "overlay-src"):
+            given[name] = next(words)
+            continue
+        if name in ("ro-bind", "bind", "dev-bind"):
+            _bind(_OLD + next(words), _NEW + next(words), name)
+        elif name == "symlink":
+            target, place = next(words), _NEW + next(words)
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            os.symlink(target, place)
+        elif name == "tmp-overlay":
+            uppers += 1
+            _overlay(_OLD + given["overlay-src"], _NEW + next(words), given.get("size"), f"/layer-{uppers}")
+        else:
+            _simple(name, _NEW + next(words), given)
+        given = {}
+
+
+def _simple(name, place, given):
+    if name == "remount-ro":
+        system.mount(None, place, flags=_REMOUNT | _BIND | _RDONLY | _NOSUID | (0 if place.endswith("/dev") else _NODEV))
+        return
+    os.makedirs(place, exist_ok=True)
+    if name == "tmpfs":
+        size = f"size={given['size']}," if "size" in given else ""
+        system.mount("tmpfs", place, "tmpfs", _NOSUID | _NODEV, f"{size}mode={given.get('perms', '0755')}")
+    elif name == "proc":
+        system.mount("proc", place, "proc", _NOSUID | _NODEV | _NOEXEC)
+    elif name != "dir":
+        raise ValueError(f"unknown word --{name}")
+
+
+def _bind(source, place, kind):
+    _make_place(place, os.stat(source).st_mode)
+    system.mount(source, place, flags=_BIND | _REC)
+    attributes = _ATTR_NOSUID | (_ATTR_RDONLY if kind == "ro-bind" else 0) | (0 if kind == "dev-bind" else _ATTR_NODEV)
+    system.mount_setattr(place, attributes)
+
+
+def _make_place(place, mode):
+    if os.path.lexists(place):
+        return
+    os.makedirs(place if stat.S_ISDIR(mode) else os.path.dirname(place), exist_ok=True)
+    if not stat.S_ISDIR(mode):
+        os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o644))
+
+
+def _overlay(source, place, size, layer):
+    """What is written to `place` goes to memory, over `source`."""
+    os.mkdir(layer)
+    system.mount("tmpfs", layer, "tmpfs", _NOSUID | _NODEV, f"size={size},mode=0755" if size else "mode=0755")
+    for folder in ("lower", "upper", "work"):
+        os.mkdir(f"{layer}/{folder}")
+    system.mount(source, f"{layer}/lower", flags=_BIND)  # a name without commas and colons, which options separate
+    os.chmod(f"{layer}/upper", stat.S_IMODE(os.stat(source).st_mode))
+    os.makedirs(place, exist_ok=True)
+    options = f"lowerdir={layer}/lower,upperdir={layer}/upper,workdir={layer}/work"
+    try:
+        system.mount("overlay", place, "overlay", _NOSUID | _NODEV, f"{options},userxattr")
+    except OSError:
+        system.mount("overlay", place, "overlay", _NOSUID | _NODEV, options)

@@ -1,0 +1,71 @@
+"""System calls that Python has no functions for."""
+
+import ctypes
+import os
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP = 1, 4, 24
+PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 22, 38, 47
+_CAP_AMBIENT_CLEAR_ALL, _CAPABILITY_VERSION_3, _SIGKILL = 4, 0x20080522, 9
+_SYS_CAPSET, _SYS_PIVOT_ROOT, _SYS_MOUNT_SETATTR = 126, 155, 442  # x86-64
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(result, what):
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def prctl(option, *arguments):
+    words = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
+    return _checked(_libc.prctl(option, *words), f"prctl {option}")
+
+
+def die_with_parent(parent):
+    """Be killed when `parent`, which forked this process, ends; at once if it has."""
+    prctl(PR_SET_PDEATHSIG, _SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def unshare(flags):
+    _checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
+
+
+def mount(source, target, kind=None, flags=0, options=None):
+    words = [None if word is None else os.fsencode(word) for word in (source, target, kind, options)]
+    source_word, target_word, kind_word, options_word = words
+    result = _libc.mount(source_word, target_word, kind_word, ctypes.c_ulong(flags), options_word)
+    _checked(result, f"mount {kind or source} on {target}")
+
+
+def mount_setattr(target, attributes):
+    """Set attributes of a mount and of all below it."""
+    fields = (ctypes.c_uint64 * 4)(attributes, 0, 0, 0)
+    arguments = (ctypes.c_int(-100), os.fsencode(target), ctypes.c_uint(0x8000), fields, ctypes.c_size_t(32))
+    _checked(_libc.syscall(ctypes.c_long(_SYS_MOUNT_SETATTR), *arguments), f"mount_setattr {target}")
+
+
+def pivot_root(new, old):
+    _checked(_libc.syscall(ctypes.c_long(_SYS_PIVOT_ROOT), os.fsencode(new), os.fsencode(old)), "pivot_root")
+
+
+def detach(target):
+    _checked(_libc.umount2(os.fsencode(target), 2), f"umount {target}")
+
+
+def set_host_name(name):
+    _checked(_libc.sethostname(name, len(name)), "sethostname")
+
+
+def drop_capabilities():
+    """All of them, for this process and what it becomes."""
+    with open("/proc/sys/kernel/cap_last_cap") as file:
+        last = int(file.read())
+    prctl(PR_CAP_AMBIENT, _CAP_AMBIENT_CLEAR_ALL)
+    for number in range(last + 1):
+        prctl(PR_CAPBSET_DROP, number)
+    header, none = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()
+    _checked(_libc.syscall(ctypes.c_long(_SYS_CAPSET), header, none), "capset")

@@ -1,0 +1,154 @@
+"""What the processes of a cage use, looked at from outside: memory, processes, and what they have written."""
+
+import os
+import stat
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_ENTRY_BYTES = 4096  # what a file costs beside its content
+_OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
+
+
+class Usage:
+    """processes: descriptor of the cage's /proc. memory_folders: descriptors of its file systems in memory.
+
+    writable: the folders in which something stays; only what is added from now on counts.
+    """
+
+    def __init__(self, processes, memory_folders, writable):
+        self._processes, self._folders, self._writable = processes, memory_folders, writable
+        self._kernel_memory = _device_of_kernel_memory()
+        self._devices = {os.stat(folder).st_dev for folder in writable}
+        self._before = self._stored()
+        self._open = {}
+
+    def look(self):
+        """(tasks, bytes of memory, bytes of files that were deleted and are still open)."""
+        tasks = memory = 0
+        self._open = {}
+        members = [name for name in os.listdir(self._processes) if name.isdigit() and name != "1"]
+        for name in members:
+            threads, used = self._status(name)
+            tasks, memory = tasks + threads, memory + used
+            self._note_open_files(name)
+        return tasks, memory + self._in_files(), self._deleted()
+
+    def precisely(self):
+        """Bytes of memory, with what is shared counted once: slower, for when look() finds too much."""
+        counted = {inode for device, inode in self._open if device == self._kernel_memory}
+        folders = {os.stat(folder).st_dev for folder in self._folders}
+        members = [name for name in os.listdir(self._processes) if name.isdigit() and name != "1"]
+        return sum(self._proportional(name, counted, folders) for name in members) + self._in_files()
+
+    def stored(self):
+        """Bytes by which the writable folders have grown."""
+        return self._stored() - self._before
+
+    def _read(self, path):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._processes)
+        except OSError:
+            return b""
+        try:
+            parts = []
+            while part := os.read(descriptor, 1 << 16):
+                parts.append(part)
+            return b"".join(parts)
+        except OSError:  # it ended just now
+            return b""
+        finally:
+            os.close(descriptor)
+
+    def _names(self, path):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._processes)
+        except OSError:
+            return []
+        try:
+            return os.listdir(descriptor)
+        except OSError:
+            return []
+        finally:
+            os.close(descriptor)
+
+    def _status(self, name):
+        threads = used = 0
+        for line in self._read(f"{name}/status").splitlines():
+            if line.startswith(b"Threads:"):
+                threads = int(line.split()[1])
+            elif line.startswith(_OF_MEMORY):
+                used += int(line.split()[1]) << 10
+        return threads, used
+
+    def _note_open_files(self, name):
+        """Files that no folder has: in memory (memfd), or deleted ones."""
+        for number in self._names(f"{name}/fd"):
+            try:
+                found = os.stat(f"{name}/fd/{number}", dir_fd=self._processes)
+            except OSError:
+                continue
+            if found.st_nlink == 0 and stat.S_ISREG(found.st_mode):
+                self._open[found.st_dev, found.st_ino] = found.st_blocks * 512
+
+    def _in_files(self):
+        used = sum(size for (device, _), size in self._open.items() if device == self._kernel_memory)
+        seen = {}
+        for folder in self._folders:
+            found = os.fstatvfs(folder)
+            seen[os.fstat(folder).st_dev] = (found.f_blocks - found.f_bfree) * found.f_frsize
+        return used + sum(seen.values())
+
+    def _deleted(self):
+        return sum(size for (device, _), size in self._open.items() if device in self._devices)
+
+    def _proportional(self, name, counted, folders):
+        """A process's part. counted: inodes in memory, folders: devices, that are counted as files."""
+        text = self._read(f"{name}/smaps")
+        if not text:
+            return self._status(name)[1]
+        total, take = 0, True
+        for line in text.splitlines():
+            words = line.split()
+            if not words[0].endswith(b":"):
+                take = self._is_charged(words, counted, folders)
+            elif take and words[0] in take:
+                total += int(words[1]) << 10
+        return total
+
+    def _is_charged(self, words, counted, folders):
+        """The figures of a mapping that count."""
+        major, minor = (int(part, 16) for part in words[3].split(b":"))
+        device, inode = os.makedev(major, minor), int(words[4])
+        if inode == 0:
+            return (b"Pss:", b"SwapPss:")
+        if device == self._kernel_memory and inode not in counted:
+            return (b"Pss:", b"SwapPss:")
+        return (b"Anonymous:", b"SwapPss:")
+
+    def _stored(self):
+        return sum(_stored_in(folder) for folder in self._writable)
+
+
+def _stored_in(folder):
+    total = 0
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                total += _ENTRY_BYTES + entry.stat(follow_symlinks=False).st_blocks * 512
+                if entry.is_dir(follow_symlinks=False):
+                    total += _stored_in(entry.path)
+    except NotADirectoryError:
+        return os.lstat(folder).st_blocks * 512
+    except PermissionError:
+        os.chmod(folder, 0o700, follow_symlinks=True)  # what is in there counts next time
+    except FileNotFoundError:
+        pass
+    return total
+
+
+def _device_of_kernel_memory():
+    """Of files in memory that no folder has: memfd, shared anonymous memory."""
+    descriptor = os.memfd_create("probe", os.MFD_CLOEXEC)
+    try:
+        return os.fstat(descriptor).st_dev
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,183 @@
+"""Starting a cage, watching it from outside, and ending it."""
+
+import _socket
+import array
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+
+import environment
+import leftovers
+import settings
+import usage
+
+_TICK_SECONDS, _LOOKING = 0.02, 10  # looking takes a tenth of the time at most
+_MOST_DESCRIPTORS = 16
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class End:
+    """status: exit status; number: of the signal that ended the command, 0 for none. over: the limit that it broke, in words.
+    failed: there was no cage."""
+
+    def __init__(self, status=0, number=0, over="", failed=False):
+        self.status, self.signal, self.over, self.failed = status, number, over, failed
+
+    @property
+    def report(self):
+        if self.failed:
+            return "failed"
+        return f"limit {self.over}" if self.over else f"status {-self.signal or self.status}"
+
+
+class Watch:
+    def __init__(self, options, mounts, command):
+        self._options, self._mounts, self._command = options, mounts, command
+        self._seconds = float(options["seconds"][0])
+        limits = (int(options[name][0]) for name in ("memory_bytes", "processes", "disk_bytes"))
+        self._memory, self._tasks, self._disk = limits
+        self._first = self._usage = None  # a descriptor of the cage's first process; what the cage uses
+
+    def run(self):
+        """To the end of the command and all its processes."""
+        self._end_time = time.monotonic() + self._seconds
+        self._poll = select.poll()
+        self._catch_signals()
+        self._owner = _descriptor_of(int(self._options["owner"][0]))
+        self._poll.register(self._owner, select.POLLIN)
+        self._channel, inner = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        self._poll.register(self._channel.fileno(), select.POLLIN)
+        self._maker = self._start(inner)
+        inner.close()
+        _come_first()
+        try:
+            end = self._await_end()
+        finally:
+            self._end_all()
+        if not end.over and not end.failed and self._usage.stored() > self._disk:
+            end = End(over=_too_much_on_disk(self._disk))
+        for folder in self._options.get("writable", []):
+            leftovers.remove(folder, self._options.get("traces", []))
+        return end
+
+    def _catch_signals(self):
+        """They wake the poll: none can slip in between."""
+        self._signals, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(waker)
+        for number in _ENDING:
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, lambda *_: None)
+        self._poll.register(self._signals, select.POLLIN)
+
+    def _start(self, inner):
+        kept = environment.kept(os.environ, self._options.get("keep", []))
+        variables = {os.fsencode(name): os.fsencode(value) for name, value in kept.items()}
+        if self._options["mechanism"] == ["namespaces"]:
+            import namespaces
+
+            return namespaces.start(self._mounts, inner, variables, self._options, self._command)
+        return self._start_bubblewrap(inner, variables)
+
+    def _start_bubblewrap(self, inner, variables):
+        file = os.memfd_create("environment")
+        os.write(file, settings.packed(variables))
+        given = [f"{name}={value}" for name, values in self._options.items() for value in values if name != "option"]
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cage_init.py")
+        first = [sys.executable, "-I", "-S", script, str(inner.fileno()), str(file), *given, "--", *self._command]
+        words = [self._options["program"][0], *self._options["option"], *self._mounts, "--", *first]
+        child = os.fork()
+        if child == 0:
+            try:
+                for descriptor in (inner.fileno(), file):
+                    os.set_inheritable(descriptor, True)
+                _be_ended_first()
+                os.execve(words[0], words, {})
+            finally:
+                os._exit(1)
+        os.close(file)
+        return child
+
+    def _await_end(self):
+        next_look = 0.0
+        while True:
+            now = time.monotonic()
+            if now >= self._end_time:
+                return End(over=f"did not end within {self._seconds:g} s")
+            if self._usage and now >= next_look:
+                if over := self._broken():
+                    return End(over=over)
+                next_look = now + max(_TICK_SECONDS, _LOOKING * (time.monotonic() - now))
+            if end := self._wait(min(self._end_time, next_look or self._end_time) - now):
+                return end
+
+    def _wait(self, seconds):
+        """An end that is told of within this time, None for none."""
+        ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, seconds) * 1000 + 1)}
+        if self._signals in ready:
+            return End(number=os.read(self._signals, 1)[0])
+        if self._owner in ready:
+            return End(number=signal.SIGKILL)
+        return self._hear() if self._channel.fileno() in ready else None
+
+    def _hear(self):
+        """What the first process in the cage says."""
+        message, more, _, _ = self._channel.recvmsg(64, _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS))
+        if message == b"hello":
+            descriptors = array.array("i", more[0][2])
+            self._first, processes, *folders = descriptors
+            self._usage = usage.Usage(processes, folders, self._options.get("writable", []))
+            return None
+        if message.startswith(b"status "):
+            status = int(message.split()[1])
+            return End(os.waitstatus_to_exitcode(status)) if os.WIFEXITED(status) else End(number=os.WTERMSIG(status))
+        # It ended without a word: there was no cage, or it was killed from outside.
+        return End(number=signal.SIGKILL) if self._usage else End(status=126, failed=True)
+
+    def _broken(self):
+        """The limit that the cage is beyond, in words; empty for none."""
+        tasks, memory, deleted = self._usage.look()
+        if tasks > self._tasks:
+            return f"had more than {self._tasks} processes and threads"
+        if memory > self._memory and self._usage.precisely() > self._memory:
+            return f"used more than {self._memory / (1 << 20):,.0f} MiB of memory"
+        if deleted + self._usage.stored() > self._disk:
+            return _too_much_on_disk(self._disk)
+        return ""
+
+    def _end_all(self):
+        """Kill what is left, and wait until it is gone."""
+        if self._first is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._first, signal.SIGKILL)
+            gone = select.poll()
+            gone.register(self._first, select.POLLIN)
+            gone.poll()
+        else:
+            os.kill(self._maker, signal.SIGKILL)
+        os.waitpid(self._maker, 0)
+
+
+def _too_much_on_disk(limit):
+    return f"wrote more than {limit / (1 << 20):,.0f} MiB"
+
+
+def _descriptor_of(process):
+    try:
+        return os.pidfd_open(process)
+    except ProcessLookupError:
+        os._exit(126)  # nobody waits for this any more
+
+
+def _be_ended_first():
+    """Where the system's memory runs out, it ends this process and those that it starts."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+
+
+def _come_first():
+    """A cage full of processes must not keep this one from looking."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))

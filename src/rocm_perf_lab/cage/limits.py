@@ -1,0 +1,49 @@
+"""What a caged command may use, and how it ended."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of the command with all its processes together.
+
+    seconds: wall time. memory_bytes: what they really use, shared and in-memory files included; reserving costs nothing.
+    processes: threads count, too. file_bytes: the largest file. disk_bytes: growth of the writable folders.
+    """
+
+    seconds: float = 300.0
+    memory_bytes: int = 16 << 30
+    processes: int = 2048
+    file_bytes: int = 4 << 30
+    disk_bytes: int = 32 << 30
+
+
+@dataclass(frozen=True)
+class Ended:
+    """status: exit status, negative the signal that ended it. stdout, stderr: the last MiB of each.
+
+    seconds: wall time. timed_out: ended by us at the limit of time. limit: which limit it broke, in words, empty for none.
+    """
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+    timed_out: bool
+    limit: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status == 0 and not self.limit
+
+    @property
+    def complaint(self) -> str:
+        """How it failed, in a few words."""
+        if self.limit:
+            return f"it {self.limit}"
+        if self.status < 0:
+            return f"it was killed by {signal.Signals(-self.status).name}"
+        return f"it exited with status {self.status}"

@@ -1,0 +1,71 @@
+"""What cages can be made of on this machine: bubblewrap, or namespaces of our own."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_OPTIONS = (
+    "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "cage",
+    "--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL",
+)  # fmt: skip
+_PROBE_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """kind: "bubblewrap" or "namespaces". program, options: bubblewrap's. overlays: whether a folder can have a layer on it."""
+
+    kind: str
+    overlays: bool
+    program: str = ""
+    options: tuple[str, ...] = ()
+
+
+@functools.cache
+def found() -> Mechanism | None:
+    """The best that works here, tried once; None where nothing does."""
+    if platform.machine() != "x86_64":
+        return None  # the filter of system calls knows no other
+    return next((one for one in _candidates() if works(one)), None)
+
+
+def kind() -> str | None:
+    """ "bubblewrap", "namespaces", or None where candidates can only be run without a cage."""
+    mechanism = found()
+    return mechanism.kind if mechanism else None
+
+
+def candidates_of(kind: str) -> list[Mechanism]:
+    """All ways to use one of the two kinds, best first."""
+    return [one for one in _candidates() if one.kind == kind]
+
+
+def _candidates() -> Iterator[Mechanism]:
+    program = shutil.which("bwrap")
+    for overlays in (True, False) if program else ():
+        for options in (("--unshare-user", *_OPTIONS), _OPTIONS):
+            yield Mechanism("bubblewrap", overlays, os.path.abspath(program), options)
+    for overlays in (True, False):
+        yield Mechanism("namespaces", overlays)
+
+
+def works(mechanism: Mechanism) -> bool:
+    from .start import command_line
+
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
+        return _succeeds(command_line(mechanism, ["true"], Path(folder)))
+
+
+def _succeeds(command: Sequence[str]) -> bool:
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SECONDS).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False

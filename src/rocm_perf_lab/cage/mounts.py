@@ -1,0 +1,122 @@
+"""The file system that a caged command sees, in bubblewrap's words.
+
+Later words cover earlier ones, so folders come before what lies in them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .homes import is_open, parts_to_show
+from .limits import Limits
+from .needed import needed_by
+from .view import View
+
+_SYSTEM = ("/usr", "/opt", "/sys", "/nix/store", "/gnu/store")
+_LINKED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # into /usr on most systems
+_ETC = (
+    "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld.so.preload", "passwd", "group", "nsswitch.conf", "hosts",
+    "localtime", "timezone", "locale.alias", "OpenCL", "debian_version", "os-release", "lsb-release", "python3", "hipcc",
+)  # fmt: skip
+_NOT_OF_SYS = ("/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/firmware", "/sys/fs/bpf")
+_DEVICES = ("null", "zero", "full", "random", "urandom")
+_COVERED = tuple(Path(path) for path in (*_SYSTEM, *_LINKED))
+
+
+@dataclass(frozen=True)
+class Mounts:
+    """words: bubblewrap's. in_memory: the folders in the cage whose content is memory."""
+
+    words: list[str]
+    in_memory: list[str]
+
+
+def mounts(command: Sequence[str], folder: Path, view: View, limits: Limits, overlays: bool) -> Mounts:
+    """folder: the current one. overlays: whether a layer in memory can take what is written there."""
+    size = str(limits.memory_bytes)
+    writable = {path for path in _both_names(view.writable)}
+    here = Path(os.path.realpath(folder))
+    layers = _layer(here, size, overlays) if not _lies_in(here, writable) else {}
+    covering = set(layers) if is_open(here) else set()
+    shown = {path: source for path, source in _shown([folder, *view.readable, *needed_by(command, folder)])}
+    words = _system(size, view.gpu)
+    for path in sorted({*shown, *writable, *layers}):
+        if path in layers:
+            words += layers[path]
+        elif path in writable:
+            words += ["--bind", os.path.realpath(path), str(path)]
+        elif not _lies_in(path, covering | writable | (set(shown) - {path}), os.stat(path).st_dev):
+            words += ["--ro-bind", str(shown[path]), str(path)]
+    words += _replaced(view)
+    return Mounts([*words, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"], _in_memory(layers))
+
+
+def _system(size: str, gpu: bool) -> list[str]:
+    words: list[str] = []
+    for path in filter(os.path.isdir, _SYSTEM):
+        words += ["--ro-bind", path, path]
+    for path in filter(os.path.isdir, _NOT_OF_SYS):
+        words += ["--tmpfs", path]
+    for path in filter(os.path.isdir, _LINKED):
+        words += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind", path, path]
+    for path in (f"/etc/{name}" for name in _ETC):
+        words += ["--ro-bind", os.path.realpath(path), path] if os.path.exists(path) else []
+    words += ["--proc", "/proc", "--dir", "/run", "--symlink", "/tmp", "/var/tmp", "--tmpfs", "/dev"]
+    for path in _devices(gpu):
+        words += ["--dev-bind", path, path]
+    for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        words += ["--symlink", f"/proc/self/{target}", f"/dev/{name}"]
+    for path in ("/tmp", "/dev/shm"):
+        words += ["--perms", "1777", "--size", size, "--tmpfs", path]
+    return words
+
+
+def _devices(gpu: bool) -> list[str]:
+    paths = [f"/dev/{name}" for name in _DEVICES]
+    if gpu:
+        paths += ["/dev/kfd", *sorted(str(path) for path in Path("/dev/dri").glob("render*"))]
+    return [path for path in paths if os.path.exists(path)]
+
+
+def _layer(here: Path, size: str, overlays: bool) -> dict[Path, list[str]]:
+    """What takes what is written into the current folder, where there is such a thing."""
+    if not is_open(here):
+        return {} if here in (Path("/"), Path("/tmp")) else {here: ["--size", size, "--tmpfs", str(here)]}
+    return {here: ["--overlay-src", str(here), "--tmp-overlay", str(here)]} if overlays else {}
+
+
+def _in_memory(layers: Iterable[Path]) -> list[str]:
+    return ["/tmp", "/dev/shm", *map(str, layers)]
+
+
+def _shown(paths: Iterable[Path]) -> Iterable[tuple[Path, Path]]:
+    """(name inside, what is shown there), each under the name that was given and under its real one; no home folders."""
+    for path in dict.fromkeys(paths):
+        real = Path(os.path.realpath(path))
+        for part in parts_to_show(real):
+            yield part, part
+            if (given := Path(os.path.abspath(path)) / part.relative_to(real)) != part:
+                yield given, part
+
+
+def _both_names(paths: Iterable[Path]) -> Iterable[Path]:
+    for path in paths:
+        yield Path(os.path.abspath(path))
+        yield Path(os.path.realpath(path))
+
+
+def _lies_in(path: Path, folders: Iterable[Path], device: int | None = None) -> bool:
+    """Whether one of the folders, or the system, shows it. device: that it lies on; a layer shows no other."""
+    if any(path.is_relative_to(folder) for folder in _COVERED):
+        return True
+    return any(path.is_relative_to(folder) and device in (None, os.stat(folder).st_dev) for folder in folders)
+
+
+def _replaced(view: View) -> list[str]:
+    words: list[str] = []
+    for path, source in view.replaced:
+        words += ["--ro-bind", os.path.realpath(source), os.path.realpath(path)]
+    return words

@@ -1,0 +1,58 @@
+"""What must be seen for a command to run: this project's own parts, the command's installation, what its words name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import rocm_perf_lab
+from rocm_perf_lab import native
+from rocm_perf_lab.collect import rocm
+
+_PARTS_OF_INSTALLATIONS = ("bin", "lib", "lib64", "libexec", "include", "llvm", "amdgcn", "hip", "share/hip", "share/rocm")
+_JOINED_OPTIONS = ("-isystem", "-iquote", "-include", "-I", "-L", "-B", "-F", "@")
+
+
+def needed_by(command: Sequence[str], folder: Path) -> list[Path]:
+    """Existing files and folders. folder: where the command runs."""
+    found = [*_own(), *_of_rocm(), *_installation(command[0], folder), *_named_by(command, folder)]
+    return [path for path in dict.fromkeys(found) if path.exists()]
+
+
+def _own() -> Iterator[Path]:
+    yield from map(Path, (sys.executable, sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
+    yield Path(os.path.realpath(sys.executable))
+    yield Path(rocm_perf_lab.__file__).parent
+    yield from native.search_folders()
+
+
+def _of_rocm() -> Iterator[Path]:
+    yield rocm.root()
+    yield from (Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(folder))
+
+
+def _installation(program: str, folder: Path) -> Iterator[Path]:
+    """The program's own folder, and where that is a bin/ what belongs to it."""
+    found = shutil.which(os.path.join(folder, program) if os.sep in program else program)
+    for path in dict.fromkeys((found, os.path.realpath(found))) if found else ():
+        beside = Path(path).parent
+        yield beside
+        if beside.name == "bin":
+            yield from (beside.parent / part for part in _PARTS_OF_INSTALLATIONS)
+
+
+def _named_by(command: Sequence[str], folder: Path) -> Iterator[Path]:
+    for word in command[1:]:
+        for name in _names_in(word):
+            path = folder / name
+            if name and len(name) < 4096 and os.path.exists(path):
+                yield path
+
+
+def _names_in(word: str) -> Iterator[str]:
+    yield word
+    yield word.partition("=")[2]
+    yield from (word.removeprefix(option) for option in _JOINED_OPTIONS if word.startswith(option))

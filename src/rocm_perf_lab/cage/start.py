@@ -1,0 +1,141 @@
+"""Starting commands in the cage."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rocm_perf_lab import native
+from rocm_perf_lab.collect.child import DeferredInterrupts, wait
+from rocm_perf_lab.errors import NoCageError
+
+from . import mechanism as mechanisms
+from .limits import Ended, Limits
+from .mechanism import Mechanism
+from .mounts import mounts
+from .view import View
+
+_LAUNCHER = Path(__file__).with_name("launch") / "launcher.py"
+_KEPT_OUTPUT = 1 << 20
+_PATIENCE_SECONDS = 30.0  # for the launcher, which watches the limit of time itself
+REMEDY = (
+    "install bubblewrap, or allow user namespaces (kernel.unprivileged_userns_clone, user.max_user_namespaces), "
+    "or run what you trust with --trust-candidates"
+)
+
+
+def within(command: Sequence[str], folder: Path, view: View = View(), limits: Limits = Limits()) -> list[str]:
+    """The command line that runs `command` in the cage, in `folder`, to be started by this process or one below it.
+
+    Its environment is passed on as far as the view says, its descriptors beyond standard error are not. It ends with the
+    command's status, or by the command's signal; by SIGKILL at a limit, with a line on standard error that says which.
+    Raises NoCageError where there is no cage.
+    """
+    if view.trusted:
+        return command_line(Mechanism("trusted", False), command, folder, view, limits)
+    return command_line(expect(), command, folder, view, limits)
+
+
+def expect() -> Mechanism:
+    """What cages are made of here. Raises NoCageError where there is nothing."""
+    found = mechanisms.found()
+    if found is None:
+        raise NoCageError("this machine has nothing to cage candidates with: neither bubblewrap nor user namespaces", REMEDY)
+    return found
+
+
+def command_line(
+    mechanism: Mechanism, command: Sequence[str], folder: Path, view: View = View(), limits: Limits = Limits()
+) -> list[str]:
+    """within() by one mechanism."""
+    if view.traces:
+        view = replace(view, writable=(*view.writable, view.traces))
+    furniture = mounts(command, folder, view, limits, mechanism.overlays)
+    settings = [
+        f"mechanism={mechanism.kind}",
+        f"program={mechanism.program}",
+        *(f"option={option}" for option in mechanism.options),
+        f"owner={os.getpid()}",
+        f"folder={os.path.abspath(folder)}",
+        *(f"{name}={value}" for name, value in vars(limits).items()),
+        *(f"writable={os.path.realpath(path)}" for path in view.writable),
+        *(f"memory_folder={path}" for path in furniture.in_memory),
+        *(f"keep={name}" for name in view.keep_env),
+        *([f"traces={view.traces}", f"writer={native.rocpd_writer()}"] if view.traces else []),
+    ]
+    return [sys.executable, "-I", "-S", str(_LAUNCHER), *settings, "--", *furniture.words, "--", *command]
+
+
+def run(
+    command: Sequence[str],
+    folder: Path,
+    view: View = View(),
+    environment: Mapping[str, str] | None = None,
+    limits: Limits = Limits(),
+) -> Ended:
+    """Run to the end or to a limit; no process of it is left whatever ends this function. Standard input is empty.
+
+    environment: None for this process's. Raises NoCageError where there is no cage, or where it cannot be made.
+    """
+    launcher = within(command, folder, view, limits)
+    started = time.monotonic()
+    with (
+        tempfile.TemporaryFile() as stdout,
+        tempfile.TemporaryFile() as stderr,
+        tempfile.TemporaryFile() as report,
+        DeferredInterrupts() as interrupts,
+    ):
+        launcher.insert(launcher.index("--"), f"report={report.fileno()}")
+        process = subprocess.Popen(
+            launcher,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            pass_fds=[report.fileno()],
+        )
+        timed_out = False
+        try:
+            interrupts.deliver()
+            wait(process, limits.seconds + (0 if view.trusted else _PATIENCE_SECONDS))
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            _end(process, view.trusted)
+        seconds = time.monotonic() - started
+        return _ended(process.returncode, _tail(stdout), _tail(stderr), seconds, timed_out, _tail(report), limits)
+
+
+def _ended(status: int, stdout: bytes, stderr: bytes, seconds: float, timed_out: bool, report: bytes, limits: Limits) -> Ended:
+    if report == b"failed":
+        last = (stderr.decode(errors="replace").strip().splitlines() or ["no word of explanation"])[-1]
+        raise NoCageError(f"the cage could not be made: {last}", REMEDY)
+    said = report.decode().partition("limit ")[2]
+    limit = f"did not end within {limits.seconds:g} s" if timed_out else said
+    return Ended(status, stdout, stderr, seconds, timed_out or said.startswith("did not end"), limit)
+
+
+def _end(process: subprocess.Popen, trusted: bool) -> None:
+    """End what is left; the launcher ends the cage before itself."""
+    if process.poll() is None and not trusted:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE_SECONDS)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _tail(file) -> bytes:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _KEPT_OUTPUT))
+    return file.read()

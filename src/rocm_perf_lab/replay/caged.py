@@ -1,0 +1,38 @@
+"""Replays of code that others wrote: what they see in the cage, and what they may use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rocm_perf_lab import cage
+from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.isolate.capture import Capture
+
+_SETTING_UP_SECONDS = 600.0
+_COPIES_OF_MEMORY = 4  # captured, restored, compared, dumped
+
+
+@dataclass(frozen=True)
+class Caged:
+    """writable: existing folders that take what is made. seconds: that the dispatches may take together."""
+
+    view: View
+    writable: tuple[Path, ...]
+    seconds: float
+
+    def within(self, command: Sequence[str], capture: Capture | Path, scratch: Path, on_gpu: bool) -> list[str]:
+        """command: its paths are absolute. scratch: with the device's own files. Raises NoCageError."""
+        view = self.view.showing(readable=(scratch,), writable=self.writable)
+        return cage.within(command, Path("/"), replace(view, gpu=on_gpu), self._limits(capture))
+
+    def _limits(self, capture: Capture | Path) -> Limits:
+        captured = sum(region.bytes for region in capture.regions) if isinstance(capture, Capture) else 0
+        usual = Limits()
+        return replace(
+            usual,
+            seconds=_SETTING_UP_SECONDS + self.seconds,
+            memory_bytes=usual.memory_bytes + _COPIES_OF_MEMORY * captured,
+            file_bytes=usual.file_bytes + captured,
+        )

@@ -44,6 +44,11 @@ def within(command: Sequence[str], folder: Path, view: View = View(), limits: Li
     return command_line(expect(), command, folder, view, limits)
 
 
+def in_words(view: View) -> str:
+    """What holds the commands that this view is of, for evidence."""
+    return "none, as asked for" if view.trusted else str(mechanisms.kind())
+
+
 def expect() -> Mechanism:
     """What cages are made of here. Raises NoCageError where there is nothing."""
     found = mechanisms.found()

@@ -53,11 +53,9 @@ def _close_all_but(report):
 
 def _become(options, command):
     """Trusted: without a cage."""
-    size = int(options["file_bytes"][0])
-    memory = int(options["memory_bytes"][0]) + _RESERVED_BY_GPU_RUNTIMES
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    settings.lower(resource.RLIMIT_CORE, 0)
+    settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
+    settings.lower(resource.RLIMIT_DATA, int(options["memory_bytes"][0]) + _RESERVED_BY_GPU_RUNTIMES)
     try:
         os.chdir(options["folder"][0])
         os.execvp(command[0], command)
@@ -69,7 +67,7 @@ def _become(options, command):
 def _end_as(end):
     number = signal.SIGKILL if end.over else end.signal
     if number:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        settings.lower(resource.RLIMIT_CORE, 0)
         if number != signal.SIGKILL:
             signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])

@@ -88,7 +88,7 @@ class Watch:
         given = [f"{name}={value}" for name, values in self._options.items() for value in values if name != "option"]
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cage_init.py")
         first = [sys.executable, "-I", "-S", script, str(inner.fileno()), str(file), *given, "--", *self._command]
-        words = [self._options["program"][0], *self._options["option"], *self._mounts, "--", *first]
+        words = [self._options["program"][0], *self._options.get("option", []), *self._mounts, "--", *first]
         child = os.fork()
         if child == 0:
             try:

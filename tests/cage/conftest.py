@@ -22,6 +22,7 @@ from rocm_perf_lab.cage import Ended
 ORDINARY = 65534
 PYTHON = os.path.realpath(sys.executable)
 _SOURCE = Path(__file__).parents[2] / "src" / "rocm_perf_lab"
+_NATIVE = Path(os.environ.get("ROCM_PERF_LAB_NATIVE_DIR") or Path(__file__).parents[2] / "build")
 
 
 class Caged:
@@ -39,13 +40,17 @@ class Caged:
         (self.folder / "here").write_text("as it was")
         driver = shutil.copy(Path(__file__).with_name("driver.py"), base)
         shutil.copytree(_SOURCE, base / "source" / "rocm_perf_lab", ignore=shutil.ignore_patterns("__pycache__", "_native"))
+        if (writer := _NATIVE / "bin" / "rocmperf-rocpd-writer").exists():
+            (base / "native").mkdir()
+            shutil.copy(writer, base / "native")
         if user != "own":
             for path in (base, *base.rglob("*")):
                 os.chown(path, int(user), int(user))
         self.process = subprocess.Popen(
             [PYTHON, "-S", driver, base / "source", kind, user],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=base,
-            env={"PATH": os.environ["PATH"], "HOME": str(self.home), "OPENAI_API_KEY": "SECRET", "MYSECRET": "SECRET"},
+            env={"PATH": os.environ["PATH"], "HOME": str(self.home), "OPENAI_API_KEY": "SECRET", "MYSECRET": "SECRET",
+                 "ROCM_PERF_LAB_NATIVE_DIR": str(base / "native")},
         )  # fmt: skip
         said = json.loads(self.process.stdout.readline() or '{"works": false}')
         self.works, self.overlays = said["works"], said.get("overlays")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -56,6 +57,10 @@ BREAKING = {
             open(f"{sys.argv[1]}/d/{i}", "wb").write(bytes(1 << 20))
         """,
     ),
+    "folders in folders": (
+        "wrote",
+        "import os, sys, time\nos.chdir(sys.argv[1])\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')\ntime.sleep(1)",
+    ),
     "deleted files": (
         "wrote",
         """
@@ -71,8 +76,9 @@ BREAKING = {
 
 
 def empty(folder: Path) -> None:
-    for path in sorted(folder.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
+    """Fails where what is left is too deep for it, as those who clean up would."""
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 @pytest.mark.parametrize("name", BREAKING)

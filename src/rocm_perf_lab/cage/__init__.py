@@ -5,7 +5,7 @@ docs/WHITEPAPER.md, "The cage", says what it holds and what not.
 
 from .limits import Ended, Limits
 from .mechanism import kind
-from .start import expect, run, within
+from .start import expect, in_words, run, within
 from .view import View
 
-__all__ = ["Ended", "Limits", "View", "expect", "kind", "run", "within"]
+__all__ = ["Ended", "Limits", "View", "expect", "in_words", "kind", "run", "within"]

@@ -32,10 +32,16 @@ def is_open(path: Path, homes: frozenset[Path] | None = None) -> bool:
 def home_folders() -> frozenset[Path]:
     """This user's, by whatever name, and those that the machine's list of users names for people."""
     found = {Path("/root"), Path(os.path.expanduser("~"))}
-    with open("/etc/passwd", encoding="utf-8", errors="replace") as users:
-        fields = [line.split(":") for line in users]
+    fields = [line.split(":") for line in _users()]
     found |= {Path(field[5]) for field in fields if len(field) > 5 and field[5].startswith(("/home/", "/root"))}
     return frozenset(found | {Path(os.path.realpath(home)) for home in found}) - {Path("/")}
+
+
+def _users() -> list[str]:
+    try:
+        return Path("/etc/passwd").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
 
 
 def _entries(path: Path) -> list[os.DirEntry[str]]:

@@ -44,6 +44,11 @@ def within(command: Sequence[str], folder: Path, view: View = View(), limits: Li
     return command_line(expect(), command, folder, view, limits)
 
 
+def in_words(view: View) -> str:
+    """What holds the commands that this view is of, for evidence."""
+    return "none, as asked for" if view.trusted else str(mechanisms.kind())
+
+
 def expect() -> Mechanism:
     """What cages are made of here. Raises NoCageError where there is nothing."""
     found = mechanisms.found()
@@ -111,17 +116,18 @@ def run(
             timed_out = True
         finally:
             _end(process, view.trusted)
-        seconds = time.monotonic() - started
-        return _ended(process.returncode, _tail(stdout), _tail(stderr), seconds, timed_out, _tail(report), limits)
+        _expect_cage(_tail(report), process.returncode, _tail(stderr), view)
+        said = _tail(report).decode().partition("limit ")[2]
+        limit = f"did not end within {limits.seconds:g} s" if timed_out else said
+        late = timed_out or said.startswith("did not end")
+        return Ended(process.returncode, _tail(stdout), _tail(stderr), time.monotonic() - started, late, limit)
 
 
-def _ended(status: int, stdout: bytes, stderr: bytes, seconds: float, timed_out: bool, report: bytes, limits: Limits) -> Ended:
-    if report == b"failed":
+def _expect_cage(report: bytes, status: int, stderr: bytes, view: View) -> None:
+    """The launcher reports every end but its own by a signal."""
+    if report == b"failed" or (not report and status >= 0 and not view.trusted):
         last = (stderr.decode(errors="replace").strip().splitlines() or ["no word of explanation"])[-1]
         raise NoCageError(f"the cage could not be made: {last}", REMEDY)
-    said = report.decode().partition("limit ")[2]
-    limit = f"did not end within {limits.seconds:g} s" if timed_out else said
-    return Ended(status, stdout, stderr, seconds, timed_out or said.startswith("did not end"), limit)
 
 
 def _end(process: subprocess.Popen, trusted: bool) -> None:

@@ -13,7 +13,7 @@ import click
 
 from rocm_perf_lab.cli.program_arguments import device_option
 from rocm_perf_lab.cli.regression_option import regression_option
-from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.errors import MissingInputError, UsageError
 
 if TYPE_CHECKING:
     from rocm_perf_lab.gate.regression import RegressionLimits
@@ -69,7 +69,7 @@ runs_folder_option = click.option(
 readable_option = click.option(
     "--readable",
     multiple=True,
-    type=click.Path(exists=True, path_type=Path),
+    type=click.Path(path_type=Path),
     metavar="PATH",
     help="Show this file or folder to candidates and their builds, too; can be repeated.",
 )
@@ -119,7 +119,7 @@ def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
         checker = _words(check)
         _expect_expression(kernel)
-        view = View(tuple(path.absolute() for path in readable), keep_env=keep_env, trusted=trust_candidates)
+        view = View(tuple(map(_there, readable)), keep_env=keep_env, trusted=trust_candidates)
         bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression, view)
         return command(bench=bench, **others)
 
@@ -146,6 +146,12 @@ def _words(check: str | None) -> tuple[str, ...]:
     if words:
         resolve([words[0], ""])
     return words
+
+
+def _there(path: Path) -> Path:
+    if not path.exists():
+        raise MissingInputError(f"--readable {path} does not exist", "check the path")
+    return path.absolute()
 
 
 def _expect_expression(kernel: str | None) -> None:

@@ -153,6 +153,7 @@ class Application:
             "timing_parameters": after.timing_parameters,
             "runtime_ms": [statistics.median(self.runtimes_ms), runtime_ms],
             "dram_bytes": [before.dram_bytes, after.dram_bytes],
+            "cage": cage.in_words(self._options.view),
             "stdout_compared": self.reproducible and not self._options.check,
             "counters": {symbol: counters for symbol, counters in moved.items() if counters},
             # Of the kernels whose counters moved: what did not, since that explains as much.

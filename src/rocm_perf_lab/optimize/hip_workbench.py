@@ -64,7 +64,6 @@ class HipWorkbench:
             self._note("--trust-candidates: what candidates do is not held by a cage; only time, memory and file sizes are")
         else:
             cage.expect()
-        self._log("cage", kind="none, as asked for" if self._view.trusted else cage.kind())
 
     def read(self, text: bytes) -> HipSource:
         build, source = self._subject.build, self._subject.source
@@ -129,6 +128,7 @@ class HipWorkbench:
             race_seeds=list(gate.equivalence.race_seeds),
             measurement_seed=gate.measurement.seed,
             max_regression=options.limits.document(),
+            cage=cage.in_words(self._view),
         )
         with contextlib.ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_CAPTURES, dir=self._folder)))

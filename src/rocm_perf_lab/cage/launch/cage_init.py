@@ -64,11 +64,10 @@ def _become(command, environment, options, own_session):
 
 
 def _limit(options):
-    size, count = int(options["file_bytes"][0]), int(options["processes"][0])
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    settings.lower(resource.RLIMIT_CORE, 0)
+    settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
     # Counts in the cage alone, and not for root: the launcher looks as well.
-    resource.setrlimit(resource.RLIMIT_NPROC, (count, count))
+    settings.lower(resource.RLIMIT_NPROC, int(options["processes"][0]))
 
 
 def _reap(child):

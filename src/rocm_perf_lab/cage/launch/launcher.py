@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import settings  # noqa: E402
 
+FAILED = 126
 _RESERVED_BY_GPU_RUNTIMES = 36 << 30  # and never touched: a 32-bit number that nobody set, times 9
 
 
@@ -33,15 +34,23 @@ def main():
     _close_all_but(report)
     if options["mechanism"] == ["trusted"]:
         _become(options, command)
-    import watch
-
-    end = watch.Watch(options, mounts, command).run()
+    end = _watched(options, mounts, command)
     if end.over:
         sys.stderr.write(f"rocm-perf cage: it {end.over}\n")
         sys.stderr.flush()
     if report >= 0:
         os.write(report, os.fsencode(end.report))
     _end_as(end)
+
+
+def _watched(options, mounts, command):
+    import watch
+
+    try:
+        return watch.Watch(options, mounts, command).run()
+    except Exception as error:
+        sys.stderr.write(f"rocm-perf cage: {type(error).__name__}: {error}\n")
+        return watch.End(status=FAILED, failed=True)
 
 
 def _close_all_but(report):
@@ -53,11 +62,9 @@ def _close_all_but(report):
 
 def _become(options, command):
     """Trusted: without a cage."""
-    size = int(options["file_bytes"][0])
-    memory = int(options["memory_bytes"][0]) + _RESERVED_BY_GPU_RUNTIMES
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    settings.lower(resource.RLIMIT_CORE, 0)
+    settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
+    settings.lower(resource.RLIMIT_DATA, int(options["memory_bytes"][0]) + _RESERVED_BY_GPU_RUNTIMES)
     try:
         os.chdir(options["folder"][0])
         os.execvp(command[0], command)
@@ -69,7 +76,7 @@ def _become(options, command):
 def _end_as(end):
     number = signal.SIGKILL if end.over else end.signal
     if number:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        settings.lower(resource.RLIMIT_CORE, 0)
         if number != signal.SIGKILL:
             signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])

@@ -3,20 +3,49 @@
 import os
 import stat
 
+import folders
+import usage
 
-def remove(folder, traces):
-    """Remove links, pipes, sockets and device files, and set-id bits; in folders of traces also notes without a writer."""
-    try:
-        with os.scandir(folder) as entries:
-            found = list(entries)
-    except NotADirectoryError:
-        return
-    for entry in found:
-        status = entry.stat(follow_symlinks=False)
+
+def tidy(path, of_traces):
+    """Remove links, pipes, sockets and device files, what lies too deep, and set-id bits; of traces, notes without a writer."""
+    with folders.opened(path) as folder:
+        if folder is not None:
+            _tidy(folder, of_traces, folder, 1)
+
+
+def _tidy(folder, of_traces, top, depth):
+    for name in folders.names(folder):
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode):
-            os.chmod(entry.path, stat.S_IMODE(status.st_mode) & 0o777 | 0o700)
-            remove(entry.path, traces)
-        elif not stat.S_ISREG(status.st_mode) or (folder in traces and entry.name.endswith(".spool")):
-            os.unlink(entry.path)
+            with folders.opened(name, folder) as below:
+                if depth < usage.DEEPEST:
+                    _tidy(below, of_traces, top, depth + 1)
+                    continue
+            _remove_deep(name, folder, top)
+        elif not stat.S_ISREG(status.st_mode) or (of_traces and name.endswith(".spool")):
+            os.unlink(name, dir_fd=folder)
         elif status.st_mode & (stat.S_ISUID | stat.S_ISGID):
-            os.chmod(entry.path, stat.S_IMODE(status.st_mode) & 0o777)
+            os.chmod(name, status.st_mode & 0o777, dir_fd=folder)
+
+
+def _remove_deep(name, folder, top):
+    """A folder with all that is in it, however deep: each folder below it is moved up first."""
+    waiting = [_moved(name, folder, top)]
+    while waiting:
+        one = waiting.pop()
+        with folders.opened(one, top) as here:
+            for entry in folders.names(here):
+                if stat.S_ISDIR(os.stat(entry, dir_fd=here, follow_symlinks=False).st_mode):
+                    waiting.append(_moved(entry, here, top))
+                else:
+                    os.unlink(entry, dir_fd=here)
+        os.rmdir(one, dir_fd=top)
+
+
+def _moved(name, folder, top):
+    with folders.opened(name, folder):
+        pass  # what cannot be written cannot be moved
+    new = f".removed-{os.urandom(8).hex()}"
+    os.rename(name, new, src_dir_fd=folder, dst_dir_fd=top)
+    return new

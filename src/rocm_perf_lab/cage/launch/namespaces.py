@@ -23,14 +23,19 @@ _BASE, _OLD, _NEW = "/tmp", "/old", "/new"
 _SMALL = "size=4m"
 
 
-def start(words, channel, environment, options, command):
-    """Fork the process that makes the cage, and return its id. It lives as long as the cage; what fails is on stderr."""
+def start(words, channels, environment, options, command):
+    """Fork the process that makes the cage, and return its id. It lives as long as the cage; what fails is on stderr.
+
+    channels: sockets, the launcher's and the cage's.
+    """
     parent = os.getpid()
     child = os.fork()
     if child:
         return child
     try:
-        signal.set_wakeup_fd(-1)  # the parent's
+        signal.set_wakeup_fd(-1)  # the parent's, as the first channel is: where it has ended, no cage can say hello
+        outer, channel = channels
+        outer.close()
         os.setsid()
         _leave(os.getuid(), os.getgid())
         system.die_with_parent(parent)

@@ -1,5 +1,7 @@
 """The words that the parts of the launcher are started with: NAME=VALUE ... -- MORE."""
 
+import resource
+
 
 def split(words):
     """({name: [values]}, what follows the first "--")."""
@@ -9,6 +11,13 @@ def split(words):
         name, _, value = word.partition("=")
         settings.setdefault(name, []).append(value)
     return settings, words[end + 1 :]
+
+
+def lower(kind, limit):
+    """Set a limit of this process, which may be below what is asked for already."""
+    _, most = resource.getrlimit(kind)
+    limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
+    resource.setrlimit(kind, (limit, limit))
 
 
 def packed(environment):

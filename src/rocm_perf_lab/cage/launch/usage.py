@@ -3,6 +3,10 @@
 import os
 import stat
 
+import folders
+
+DEEPEST = 100  # folders within each other
+_ENDLESS = 1 << 62
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _ENTRY_BYTES = 4096  # what a file costs beside its content
 _OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
@@ -35,9 +39,8 @@ class Usage:
     def precisely(self):
         """Bytes of memory, with what is shared counted once: slower, for when look() finds too much."""
         counted = {inode for device, inode in self._open if device == self._kernel_memory}
-        folders = {os.stat(folder).st_dev for folder in self._folders}
         members = [name for name in os.listdir(self._processes) if name.isdigit() and name != "1"]
-        return sum(self._proportional(name, counted, folders) for name in members) + self._in_files()
+        return sum(self._proportional(name, counted) for name in members) + self._in_files()
 
     def stored(self):
         """Bytes by which the writable folders have grown."""
@@ -100,8 +103,8 @@ class Usage:
     def _deleted(self):
         return sum(size for (device, _), size in self._open.items() if device in self._devices)
 
-    def _proportional(self, name, counted, folders):
-        """A process's part. counted: inodes in memory, folders: devices, that are counted as files."""
+    def _proportional(self, name, counted):
+        """A process's part. counted: inodes in memory that are counted as files."""
         text = self._read(f"{name}/smaps")
         if not text:
             return self._status(name)[1]
@@ -109,12 +112,12 @@ class Usage:
         for line in text.splitlines():
             words = line.split()
             if not words[0].endswith(b":"):
-                take = self._is_charged(words, counted, folders)
+                take = self._is_charged(words, counted)
             elif take and words[0] in take:
                 total += int(words[1]) << 10
         return total
 
-    def _is_charged(self, words, counted, folders):
+    def _is_charged(self, words, counted):
         """The figures of a mapping that count."""
         major, minor = (int(part, 16) for part in words[3].split(b":"))
         device, inode = os.makedev(major, minor), int(words[4])
@@ -125,23 +128,27 @@ class Usage:
         return (b"Anonymous:", b"SwapPss:")
 
     def _stored(self):
-        return sum(_stored_in(folder) for folder in self._writable)
+        total = 0
+        for path in self._writable:
+            with folders.opened(path) as folder:
+                total += 0 if folder is None else _stored_in(folder)
+        return total
 
 
-def _stored_in(folder):
+def _stored_in(folder, depth=0):
+    """Bytes below a descriptor of a folder, each entry with what it costs itself. Links are not followed."""
+    if depth > DEEPEST:
+        return _ENDLESS
     total = 0
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                total += _ENTRY_BYTES + entry.stat(follow_symlinks=False).st_blocks * 512
-                if entry.is_dir(follow_symlinks=False):
-                    total += _stored_in(entry.path)
-    except NotADirectoryError:
-        return os.lstat(folder).st_blocks * 512
-    except PermissionError:
-        os.chmod(folder, 0o700, follow_symlinks=True)  # what is in there counts next time
-    except FileNotFoundError:
-        pass
+    for name in folders.names(folder):
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except OSError:  # removed just now
+            continue
+        total += _ENTRY_BYTES + status.st_blocks * 512
+        if stat.S_ISDIR(status.st_mode):
+            with folders.opened(name, folder) as below:
+                total += 0 if below is None else _stored_in(below, depth + 1)
     return total
 
 

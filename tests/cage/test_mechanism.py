@@ -1,0 +1,47 @@
+"""Where there is nothing to make a cage of, candidates are refused with a remedy, or run without at the user's word."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from rocm_perf_lab import cage
+from rocm_perf_lab.cage import View, mechanism
+from rocm_perf_lab.collect.diagnosis import diagnose
+from rocm_perf_lab.errors import NoCageError
+
+
+def test_without_bubblewrap_it_is_namespaces(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name, *_, **__: None)
+    assert mechanism.found.__wrapped__() == next(filter(mechanism.works, mechanism.candidates_of("namespaces")))
+    assert mechanism.candidates_of("bubblewrap") == []
+
+
+def test_without_either_it_is_refused_unless_trusted(monkeypatch, tmp_path):
+    monkeypatch.setattr(mechanism, "works", lambda _: False)
+    monkeypatch.setattr(mechanism, "found", mechanism.found.__wrapped__)
+    assert cage.kind() is None
+    with pytest.raises(NoCageError, match="install bubblewrap.*--trust-candidates"):
+        cage.run(["true"], tmp_path)
+    (finding,) = [one for one in diagnose().findings if one.name == "cage"]
+    assert finding.status == "optional" and "bubblewrap" in finding.mend
+    outside = cage.run(["sh", "-c", "echo here > made; exit 3"], tmp_path, View(trusted=True))
+    assert outside.status == 3 and (tmp_path / "made").read_text() == "here\n"
+
+
+def test_a_trusted_command_ends_with_its_group(tmp_path):
+    ended = cage.run(["sh", "-c", "sleep 5678.5 & wait"], tmp_path, View(trusted=True), limits=cage.Limits(seconds=0.5))
+    assert ended.timed_out and ended.status < 0 and ended.seconds < 5
+
+
+def test_doctor_says_which(monkeypatch):
+    (finding,) = [one for one in diagnose().findings if one.name == "cage"]
+    assert finding.status == "ok" and {"bubblewrap": "bwrap", "namespaces": "user namespaces"}[cage.kind()] in finding.detail
+
+
+def test_a_mechanism_that_fails_later_is_no_failure_of_the_command(monkeypatch, tmp_path):
+    broken = mechanism.Mechanism("bubblewrap", False, "/bin/false", ())
+    monkeypatch.setattr(mechanism, "found", lambda: broken)
+    with pytest.raises(NoCageError, match="could not be made"):
+        cage.run(["true"], tmp_path)

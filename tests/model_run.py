@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.gate.reading import NotAllowed, read_change
 from rocm_perf_lab.gate.source_check import check_source
-from rocm_perf_lab.gate.verdict import Outcome
+from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.loop import LoopOptions
@@ -30,6 +31,11 @@ SOFTMAX, GEMM = "softmax_naive(float const*, float*, int)", "gemm_naive(float co
 
 def fenced(code: str, language: str = "cpp") -> str:
     return f"Here it is.\n\n```{language}\n{code}```\n\nIt reads less.\n"
+
+
+def stands_in(answer: str, text: str) -> bool:
+    """Whether all lines of an answer do; new functions have a namespace around them."""
+    return all(line in text for line in answer.splitlines())
 
 
 class World:
@@ -80,34 +86,31 @@ class World:
 
 
 class _Gate:
-    """The real source check, and times by the table."""
+    """The real source check, without its process of its own, and times by the table."""
 
     def __init__(self, world: World, source, kernel: str):
         self.world, self.source, self.kernel = world, source, kernel
 
     def judge(self, candidate, promises):
-        self.world.judged.append(candidate.text)
-        step = check_source(self.source, candidate, self.kernel, promises)
-        steps = [{"step": "source", "outcome": step.outcome.value, "reason": step.reason, "evidence": {}}]
-        if step.outcome is Outcome.REJECTED:
-            return {"accepted": False, "steps": steps}
-        before, after = (self.world.time(self.kernel, source) for source in (self.source, candidate))
-        faster = after < before
-        evidence = {"ratio": after / before}
-        reason = f"{1 - after / before:.0%} saved"
-        steps.append(
-            {"step": "measurement", "outcome": "passed" if faster else "rejected", "reason": reason, "evidence": evidence}
-        )
-        runtime = [100.0, sum(self.world.time(kernel, candidate) for kernel in self.world.times)]
-        steps.append(
-            {
-                "step": "application",
-                "outcome": "passed" if faster else "skipped",
-                "reason": "",
-                "evidence": {"runtime_ms": runtime},
-            }
-        )
-        return {"accepted": faster, "steps": steps}
+        self.world.judged.append(candidate)
+        kernel = self.source.kernel(self.kernel)
+        taken = check_source(self.source, kernel, self._change(candidate, kernel), promises, lambda: ())
+        if taken.spliced is None:
+            return Verdict((taken.verdict,))
+        adopted = self.world.read(taken.spliced.adopted)
+        before, after = (self.world.time(self.kernel, source) for source in (self.source, adopted))
+        said, measured = f"{1 - after / before:.0%} saved", {"ratio": after / before}
+        if after >= before:
+            return Verdict((taken.verdict, rejected("measurement", said, **measured)), adopted.text)
+        runtime = [100.0, sum(self.world.time(kernel, adopted) for kernel in self.world.times)]
+        steps = (taken.verdict, passed("measurement", said, **measured), passed("application", "", runtime_ms=runtime))
+        return Verdict(steps, adopted.text)
+
+    def _change(self, candidate, kernel):
+        try:
+            return read_change(self.source, self.world.read(candidate), kernel.identity)
+        except NotAllowed as refusal:
+            return str(refusal)
 
 
 class Run:

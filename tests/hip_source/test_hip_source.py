@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-import textwrap
 from pathlib import Path
 
 import pytest
 
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.hip_source import Edit, apply_edits, fingerprint, read
+from rocm_perf_lab.hip_source import Edit, apply_edits, read
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 
@@ -98,7 +97,7 @@ def test_kernels_parameters_and_attributes(source):
     assert (a.const_pointee, a.restrict, b.const_pointee, b.restrict, n.pointee) == (True, True, False, False, None)
     assert named.name == "inner::named" and named.parameters[0].pointee == "V"
     assert source.kernel("named") is named and source.kernel(named.symbol) is named
-    with pytest.raises(SourceError, match="has 0 kernels named absent.*choose one of: generic, inner::named"):
+    with pytest.raises(SourceError, match="has 0 kernels named absent.*choose one of: .*named"):
         source.kernel("absent")
 
 
@@ -120,58 +119,6 @@ def test_spans_are_exact(source):
                 assert text[loop.span.start :].startswith({"range-for": b"for"}.get(loop.kind, loop.kind.encode()))
                 assert loop.span.start < loop.body.start < loop.body.end <= loop.span.end
         assert text[kernel.body.start : kernel.body.start + 1] == b"{" and text[kernel.body.end - 1 : kernel.body.end] == b"}"
-
-
-HEADER = "#define __global__ __attribute__((global))\n#define __launch_bounds__(n) __attribute__((launch_bounds(n)))\n"
-TWICE = "float twice(float x) { return x + x; }"
-KERNEL = "__global__ void k(float* p) { p[0] = 1; }"
-
-
-@pytest.mark.parametrize(
-    "before, after, expected",
-    [
-        (TWICE, "float twice(float x)\n{ // doubles\n  return (x + x);\n}", {}),
-        (TWICE, "float twice(float x) { return x * x; }", {"twice": ["body"]}),
-        (TWICE, "float twice(double x) { return x + x; }", {"twice": ["removed", "added"]}),
-        ("int limit = 3;", "int limit = 4;", {"limit": ["head"]}),
-        ("", "#define float double", {"float": ["added"]}),
-        (KERNEL, KERNEL.replace("1", "2"), {"k": ["body"]}),
-        (KERNEL, KERNEL.replace("void", "__launch_bounds__(64) void"), {"k": ["head"]}),
-        ("int a() { return 7; }", "int a() { return 7u; }", {"a": ["body"]}),
-        ("namespace n { int a() { return 7; } }", "namespace n { int a() { return 8; } }", {"a": ["body"]}),
-    ],
-)
-def test_fingerprints_see_meaning_and_not_formatting(before, after, expected):
-    command = ["hipcc", "-nogpuinc", "--offload-arch=gfx942"]
-    units = [read(Path("x.hip"), command, text=(HEADER + text + "\n").encode()).device for text in (before, after)]
-    kinds: dict[str, list[str]] = {}
-    for difference in fingerprint.compare(*units):
-        kinds.setdefault(next(name for name in (*expected, difference.key) if name in difference.key), []).append(
-            difference.kind
-        )
-    assert kinds == expected
-
-
-def test_a_source_is_the_same_as_itself_in_both_passes(source):
-    again = read(Path("x.hip"), COMMAND, text=ANNOTATED.encode())
-    assert fingerprint.compare(source.device, again.device) == [] and fingerprint.compare(source.host, again.host) == []
-
-
-def test_state_that_outlives_a_launch_is_seen():
-    text = textwrap.dedent("""
-        #include <hip/hip_runtime.h>
-        __device__ float cache[4];
-        __constant__ float table[4];
-        __global__ void keeps(float* p) { static __device__ int calls; p[0] = calls++; }
-        __global__ void clean(float* p) { __shared__ float s[4]; const float half = 0.5f; s[0] = half; p[0] = s[0]; }
-    """)
-    found = fingerprint.declarations(read(Path("x.hip"), COMMAND, text=text.encode()).device)
-    state = {key for key, declaration in found.items() if declaration.holds_state}
-    assert {name for name in ("cache", "table", "keeps", "clean") if any(name in key for key in state)} == {
-        "cache",
-        "table",
-        "keeps",
-    }
 
 
 def test_a_source_that_does_not_compile_is_one_clear_error():

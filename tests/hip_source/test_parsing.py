@@ -8,18 +8,27 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.errors import SourceError
-from rocm_perf_lab.hip_source import fingerprint, parsing, read
+from rocm_perf_lab.hip_source import parsing, read
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942")
 PROGRAM = (Path(__file__).parents[1] / "optimize" / "program.hip").read_text()
 
 
+def declarations(unit):
+    """All that stands in the user's files: what it is, of which type, where, and its text."""
+    return [
+        (inner.kind.name, inner.spelling, inner.type.spelling, inner.extent.start.offset, unit.text_of(inner))
+        for cursor in unit.user_declarations
+        for inner in cursor.walk_preorder()
+    ]
+
+
 def seen(path: Path, text: str):
     """What the optimiser takes from a source: declarations in both passes, kernels and their loops; or the error."""
     source = read(path, COMMAND, text=text.encode())
     try:
-        return fingerprint.declarations(source.device), fingerprint.declarations(source.host), source.kernels
+        return declarations(source.device), declarations(source.host), source.kernels
     except SourceError as error:
         return error.what
 

@@ -8,7 +8,7 @@ import pytest
 
 import needs
 from killed_runs import killed_before
-from model_run import LDS, PROGRAM, TILED, Run, fenced
+from model_run import LDS, PROGRAM, TILED, Run, fenced, stands_in
 from rocm_perf_lab.cli.consent import Consent
 from rocm_perf_lab.cli.llm_optimize import report
 from rocm_perf_lab.errors import MissingInputError, UnusableAnswersError, UsageError
@@ -47,7 +47,7 @@ def test_nothing_is_sent_that_was_not_seen(run):
     outcome = run.loop(speaker, consent=consent, max_iterations=3).optimize()
     assert [tuple(messages) for messages in speaker.asked] == [messages for _, messages in seen[:1]]
     assert (
-        outcome.stop.reason == "declined" and LDS.strip() in run.source.read_text() and len(outcome.optimized.iterations) == 1
+        outcome.stop.reason == "declined" and stands_in(LDS, run.source.read_text()) and len(outcome.optimized.iterations) == 1
     )
     replayed = replay_journal(run.directory, lambda _: None)
     assert replayed.stop == outcome.stop and replayed.optimized.final_ms == outcome.optimized.final_ms

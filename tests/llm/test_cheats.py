@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from gate_judge import judge_of
 from model_run import fenced
 from rocm_perf_lab.gate.equivalence import EquivalenceOptions
-from rocm_perf_lab.gate.judge import GateOptions, Judge
+from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.llm.budget import Budget
@@ -22,7 +23,7 @@ from rocm_perf_lab.llm.providers import Answer
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.request import Model, Request, loop_on
 from rocm_perf_lab.optimize import run_folder
-from rocm_perf_lab.optimize.compile import code_object, complaint
+from rocm_perf_lab.optimize.compile import complaint
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.subject import find_subject
 from rocm_perf_lab.optimize.targets import Target
@@ -71,16 +72,8 @@ class World:
     @contextlib.contextmanager
     def gate(self, source, target):
         options = GateOptions(equivalence=EquivalenceOptions(device="gfx942", instruction_limit=1_000_000))
-        with Judge(source, "rows", self._captures, lambda changed: code_object(changed, "gfx942"), options) as judge:
-            yield _Documents(judge)
-
-
-class _Documents:
-    def __init__(self, judge):
-        self._judge = judge
-
-    def judge(self, candidate, promises):
-        return self._judge.judge(candidate, promises).document()
+        with judge_of(source, "rows", self._captures, options) as judge:
+            yield judge
 
 
 class Cheater:
@@ -110,5 +103,5 @@ def test_no_trick_gets_through(tmp_path, native_dir):
         lambda _judged: True, lambda _place, _messages: None, print,
     ).optimize()  # fmt: skip
     assert len(outcome.attempts) >= len(found) and all(one.step for one in outcome.attempts)
-    assert {one.step for one in outcome.attempts} >= {"equivalence", "code object", "build", "compile"}
+    assert {one.step for one in outcome.attempts} >= {"equivalence", "source", "compile"}
     assert not outcome.optimized.accepted and source.read_bytes() == PROGRAM.read_bytes()

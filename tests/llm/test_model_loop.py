@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from model_run import GEMM, KEY, LDS, SOFTMAX, TILED, World, fenced
+from model_run import GEMM, KEY, LDS, SOFTMAX, TILED, World, fenced, stands_in
 from model_server import Server, drips, drops, floods, refuses_temperature, replies, says, says_little, stalls
 from rocm_perf_lab.errors import JournalDiffersError, ModelError, NoCaptureError, RocmPerfError
 from rocm_perf_lab.llm.keys import Key
@@ -60,7 +60,8 @@ def test_an_accepted_change_moves_the_target_on(run, provider):
     assert outcome.stop.reason == "no headroom" and len(run.world.surveyed) == 3
     assert (outcome.optimized.baseline_ms, outcome.optimized.final_ms) == (100.0, 13.0)
     text = run.source.read_text()
-    assert LDS.strip() in text and TILED.strip() in text and text.count("__global__ __launch_bounds__") == 2
+    assert stands_in(LDS, text) and stands_in(TILED, text)
+    assert text.count("__global__ __launch_bounds__") == 2
     assert outcome.budget.input_tokens == 2000 and outcome.budget.output_tokens == 400 and outcome.budget.spent is None
     first, second = server.requests
     assert first["model"] == "small" and first["temperature"] == 0.2 and first["stream"]
@@ -81,8 +82,8 @@ ANSWERS = {
     "an include": ([says(fenced('#include "/etc/passwd"\n' + LDS)), GOOD], ["answer", ""]),
     "another signature": ([says(fenced(OTHER_SIGNATURE))], ["source"] * 3),
     "another kernel": ([says(fenced(TILED))], ["compile"] * 3),
-    "a variable": ([says(fenced("__device__ float kept;\n" + LDS)), GOOD], ["contract", ""]),
-    "assembly": ([says(fenced(ASSEMBLY)), GOOD], ["contract", ""]),
+    "a variable": ([says(fenced("__device__ float kept;\n" + LDS)), GOOD], ["source", ""]),
+    "assembly": ([says(fenced(ASSEMBLY)), GOOD], ["source", ""]),
     "a brace too many": ([says(fenced(LDS + "}\nnamespace more {\n"))], ["compile"] * 3),
     "syntax, then repaired": ([says(fenced(SYNTAX)), GOOD], ["compile", ""]),
     "slower, then faster": ([says(fenced(SLOWER)), GOOD], ["measurement", ""]),
@@ -99,7 +100,7 @@ def test_an_answer_is_kept_only_if_it_is_good(run, name):
     assert error is None and steps(run) == expected
     assert outcome.optimized.accepted == run.changed == (expected[-1] == "")
     assert len(server.requests) == len(expected) == outcome.budget.requests
-    assert outcome.unusable == all(step in ("answer", "compile", "contract") for step in expected)
+    assert outcome.unusable == all(step in ("answer", "compile") for step in expected)
     questions = [request["messages"] for request in server.requests]
     for number, step in enumerate(expected[:-1]):
         assert questions[number + 1][: len(questions[number])] == questions[number]
@@ -190,10 +191,10 @@ def test_an_endless_answer_takes_little_memory(provider, with_lines):
 def test_what_was_accepted_before_a_failure_stays_and_the_run_goes_on(run):
     with Server([GOOD, replies(401)]) as server:
         _, error = asked(run, server, max_iterations=3)
-        assert isinstance(error, ModelError) and LDS.strip() in run.source.read_text()
+        assert isinstance(error, ModelError) and stands_in(LDS, run.source.read_text())
         server.acts[1] = TILES
         outcome, error = asked(run, server, max_iterations=3, resume=True)
-    assert error is None and len(outcome.optimized.iterations) == 2 and TILED.strip() in run.source.read_text()
+    assert error is None and len(outcome.optimized.iterations) == 2 and stands_in(TILED, run.source.read_text())
     assert len(server.requests) == 3 and outcome.budget.requests == 2  # the first answer is not asked for again
     assert len(run.world.judged) == 2
     replayed_the_same(run, outcome)

@@ -48,7 +48,7 @@ def gate(tmp_path, rocm_perf, native_dir):
     [
         ("sums[row] = sum;", "sums[row] = sum", "expected ';'"),
         ("sums[row] = sum;", "sums[row] = sum;  // the same", "nothing was changed"),
-        ("int rows, int columns)", "int rows, long columns)", "not part of sum_rows"),
+        ("int rows, int columns)", "int rows, long columns)", "same name, parameters"),
         ("constexpr int kRows = 128", "constexpr int kRows = 64", "kRows"),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 
 from killed_runs import killed_before
 from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, TraceError
+from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.journal import Journal
@@ -71,17 +72,11 @@ class _Gate:
         self.bench, self.before = bench, source.text
 
     def judge(self, candidate, promises):
-        self.bench.judged.append(candidate.text)
-        before, after = TIMES[self.before], TIMES.get(candidate.text, 11.0)
-        outcome = "passed" if after < before else "rejected"
-        measurement = {
-            "step": "measurement",
-            "outcome": outcome,
-            "reason": "by the table",
-            "evidence": {"ratio": after / before},
-        }
-        application = {"step": "application", "outcome": "passed", "reason": "", "evidence": {"runtime_ms": [10.0, after]}}
-        return {"accepted": outcome == "passed", "steps": [measurement, application]}
+        self.bench.judged.append(candidate)
+        before, after = TIMES[self.before], TIMES.get(candidate, 11.0)
+        how = passed if after < before else rejected
+        measurement = how("measurement", "by the table", ratio=after / before)
+        return Verdict((measurement, passed("application", "", runtime_ms=[10.0, after])), candidate)
 
 
 def session(folder: Path, run: Path, bench: Bench | None, in_place: bool = True, approve=lambda _: True) -> Session:

@@ -60,6 +60,7 @@ JSON_FIELDS: dict[str, dict[str, str]] = {
         "ulps": "how far floating-point results could differ, in units in the last place",
         "accepted": "whether every step passed",
         "steps": "step, outcome (passed, rejected or skipped), reason, evidence of each, in order",
+        "adopted": "the source as it was judged; null where nothing of the candidate was taken",
     },
     "isolate": {
         "capture": "the capture directory",

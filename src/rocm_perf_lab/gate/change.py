@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocm_perf_lab.hip_source import Kernel
+from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.edits import line_start
-from rocm_perf_lab.hip_source.tokens import line_of
+from rocm_perf_lab.hip_source.tokens import line_of, with_comments
 
 from .promises import NONE, Promises
 
@@ -36,23 +36,24 @@ class Spliced:
     adopted: bytes
 
 
-def splice(baseline: bytes, kernel: Kernel, change: Change, namespace: str) -> Spliced:
+def splice(baseline: HipSource, kernel: Kernel, change: Change, namespace: str) -> Spliced:
     """namespace: for the new functions; a name that the baseline does not have."""
-    return Spliced(
-        _made(baseline, kernel, change, namespace, numbered=True), _made(baseline, kernel, change, namespace, numbered=False)
-    )
+    place = with_comments(baseline.device, kernel.declaration) if change.functions else kernel.declaration
+    judged, adopted = (_made(baseline.text, kernel, change, namespace, place, numbered) for numbered in (True, False))
+    return Spliced(judged, adopted)
 
 
-def _made(baseline: bytes, kernel: Kernel, change: Change, namespace: str, numbered: bool) -> bytes:
+def _made(baseline: bytes, kernel: Kernel, change: Change, namespace: str, place: int, numbered: bool) -> bytes:
+    """place: where new functions go."""
+
     def number(offset: int) -> bytes:
         return b"\n#line %d\n" % line_of(baseline, offset) if numbered else b""
 
-    before, between = baseline[: kernel.declaration], baseline[kernel.declaration : kernel.span.start]
+    before, between = baseline[:place], baseline[place : kernel.span.start]
     body, functions = change.body, b""
     if change.functions:
-        start = line_start(baseline, kernel.declaration)
-        opened = b"" if start == kernel.declaration or not baseline[start : kernel.declaration].strip() else b"\n"
-        functions = opened + _in_namespace(change, namespace.encode(), kernel.c_linkage) + number(kernel.declaration)
+        opened = b"\n" if baseline[line_start(baseline, place) : place].strip() else b""
+        functions = opened + _in_namespace(change, namespace.encode(), kernel.c_linkage) + number(place)
         body = _using(body, namespace.encode())
     return b"".join((before, functions, between, change.head, body, number(kernel.body.end), baseline[kernel.body.end :]))
 

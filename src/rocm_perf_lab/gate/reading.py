@@ -14,7 +14,7 @@ from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of
 from rocm_perf_lab.hip_source.source import TranslationUnit
-from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, tokens_of
+from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, tokens_of, with_comments
 
 from .change import Change
 from .head import promises_of_head
@@ -111,7 +111,7 @@ def _new_functions(before: TranslationUnit, after: TranslationUnit, target: Kern
             continue
         if complaint := _unfit(after, function, target):
             raise NotAllowed(complaint)
-        yield _Function(function, *_with_semicolon(after.text, function))
+        yield _Function(function, *_whole(after, function))
 
 
 def _unfit(unit: TranslationUnit, function: Any, target: Kernel) -> str | None:
@@ -134,12 +134,12 @@ def _unfit(unit: TranslationUnit, function: Any, target: Kernel) -> str | None:
     return None
 
 
-def _with_semicolon(text: bytes, function: Any) -> tuple[int, int]:
-    """A declaration's end is its semicolon."""
+def _whole(unit: TranslationUnit, function: Any) -> tuple[int, int]:
+    """From the comments right above it to its end, which for a declaration is its semicolon."""
     start, end = place_of(function)
-    if body_of(function) is None and (found := text.find(b";", end)) >= 0 and not text[end:found].strip():
+    if body_of(function) is None and (found := unit.text.find(b";", end)) >= 0 and not unit.text[end:found].strip():
         end = found + 1
-    return start, end
+    return with_comments(unit, start), end
 
 
 def _expect_rest_unchanged(

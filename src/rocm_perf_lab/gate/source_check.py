@@ -38,7 +38,7 @@ def check_source(baseline: HipSource, kernel: Kernel, change: Change | str, decl
     if used := sorted(set(change.names) & set(words() if change.names else ())):
         return Taken(rejected(STEP, f"{used[0]} was added, but a header calls something of that name: name it otherwise"))
     known = set(texts(tokens_of(baseline.device))) if change.functions else set()
-    spliced = splice(baseline.text, kernel, change, unused_name(kernel, known))
+    spliced = splice(baseline, kernel, change, unused_name(kernel, known))
     return Taken(
         passed(STEP, _in_words(kernel, change, promises), kernel=kernel.name, added=list(change.names)), spliced, promises
     )

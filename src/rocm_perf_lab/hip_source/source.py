@@ -56,6 +56,11 @@ class TranslationUnit:
                 place = diagnostic.location
                 yield f"{place.file}:{place.line}" if place.file else str(self.path), diagnostic.spelling
 
+    @functools.cached_property
+    def included(self) -> tuple[Path, ...]:
+        """Every file that it includes, directly or not."""
+        return tuple(dict.fromkeys(Path(one.include.name) for one in self._unit.get_includes()))
+
     def raw_tokens(self, start: int, end: int) -> Iterator[Any]:
         """Clang's tokens of bytes [start, end) of its own file, comments included, before any preprocessing."""
         file = self.bindings.File.from_name(self._unit, str(self.path))
@@ -130,6 +135,12 @@ class HipSource:
     @functools.cached_property
     def host(self) -> TranslationUnit:
         return self._parse("--offload-host-only")
+
+    @functools.cached_property
+    def included(self) -> tuple[Path, ...]:
+        """Every file that either pass includes, by its real path. Errors: SourceError."""
+        named = dict.fromkeys((*self.device.included, *self.host.included))
+        return tuple(dict.fromkeys((self.folder / path).resolve() for path in named))
 
     @functools.cached_property
     def kernels(self) -> tuple[Kernel, ...]:

@@ -71,6 +71,18 @@ def _leaves_line(gap: bytes) -> bool:
     return any(not line.rstrip(b" \t\r\v\f").endswith(b"\\") for line in gap.split(b"\n")[:-1])
 
 
+def with_comments(unit: TranslationUnit, start: int) -> int:
+    """Where the comments begin that stand right above what begins at `start`; `start` itself where there are none."""
+    for token in reversed(list(unit.raw_tokens(0, start))):
+        first, last = token.extent.start.offset, token.extent.end.offset
+        if last > start:
+            continue
+        if token.kind.name != "COMMENT" or unit.text[last:start].count(b"\n") > 1:
+            break
+        start = first
+    return start
+
+
 def line_of(text: bytes, offset: int) -> int:
     """The line, from 1, that the byte lies on."""
     return text.count(b"\n", 0, offset) + 1

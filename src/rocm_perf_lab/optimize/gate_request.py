@@ -138,7 +138,7 @@ def _by_source(baseline: HipSource, candidate: bytes, bench: BenchOptions) -> tu
         if pattern is None:
             raise SourceError(f"{baseline.path} has no kernel", "name the source that has the program's kernels")
         raise UsageError(f"--kernel {pattern} fits no kernel of {baseline.path}", f"it has {there or 'none'}")
-    with Reader(baseline, bench.view) as reader:
+    with Reader(baseline, bench.view.showing(readable=baseline.included)) as reader:
         change = reader.change(candidate, kernels[0].identity if len(kernels) == 1 else None)
     if isinstance(change, str):
         return kernels[0], change

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import shutil
 import subprocess
@@ -14,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import cage
-from rocm_perf_lab.cage import Ended, Limits
+from rocm_perf_lab.cage import Ended, Limits, View
 from rocm_perf_lab.collect import device as devices
-from rocm_perf_lab.errors import RocmPerfError
+from rocm_perf_lab.errors import RocmPerfError, SourceError
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
@@ -47,7 +48,7 @@ class HipWorkbench:
 
     def __init__(self, subject: Subject, folder: Path, options: BenchOptions, log: Log, note: Callable[[str], None]):
         self._subject, self._folder, self._options, self._log, self._note = subject, folder, options, log, note
-        self._limits, self._view = Limits(), options.view
+        self._limits = Limits()
         self._say_how_caged()
         self._profiles = 0
         self._application = None
@@ -56,18 +57,35 @@ class HipWorkbench:
         self._building = threading.Lock()
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
             self._target = devices.select(options.device, Path(scratch)).target
-        self._builder = builds.SourceBuilder(self._target, self._limits, self._built, self._view)
+        self._sources: dict[bytes, HipSource] = {}
+
+    @functools.cached_property
+    def _view(self) -> View:
+        """Of the cage: what the user's own source includes is seen, wherever it lies."""
+        try:
+            headers = self.read(self._subject.source.read_bytes()).included
+        except SourceError:
+            headers = ()  # what is wrong with it, the compiler says
+        return self._options.view.showing(readable=headers)
+
+    @functools.cached_property
+    def _builder(self) -> builds.SourceBuilder:
+        return builds.SourceBuilder(self._target, self._limits, self._built, self._view)
 
     def _say_how_caged(self) -> None:
         """Raises NoCageError where there is no cage, before anything has been done for it."""
-        if self._view.trusted:
+        if self._options.view.trusted:
             self._note("--trust-candidates: what candidates do is not held by a cage; only time, memory and file sizes are")
         else:
             cage.expect()
 
     def read(self, text: bytes) -> HipSource:
+        """The same object for the same text, as reading takes a while."""
         build, source = self._subject.build, self._subject.source
-        return read(source, build.filled(source.resolve(), Path(self._subject.name)), build.folder, text)
+        if text not in self._sources:
+            command = build.filled(source.resolve(), Path(self._subject.name))
+            self._sources[text] = read(source, command, build.folder, text)
+        return self._sources[text]
 
     def survey(self, source: HipSource) -> Survey:
         """Build and profile. Errors: those of building and of collect.session.profile()."""

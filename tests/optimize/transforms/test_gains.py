@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence import EquivalenceOptions
-from rocm_perf_lab.gate.judge import GateOptions, Judge
+from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.isolate import capture
-from rocm_perf_lab.optimize.compile import code_object
 from rocm_perf_lab.optimize.transforms import BY_NAME, Proposal
 
 PROGRAM = Path(__file__).with_name("gains.hip")
@@ -38,6 +38,6 @@ def test_the_gate_accepts_it_and_sees_it_gain(program, tmp_path, name, kernel):
     source = read(PROGRAM, COMMAND)
     proposal = next(p for p in BY_NAME[name](source, source.kernel(kernel), (4,)) if isinstance(p, Proposal))
     captured = capture([str(program), kernel], kernel, 0, tmp_path, device="gfx942")
-    with Judge(source, kernel, [captured], lambda candidate: code_object(candidate, "gfx942"), OPTIONS) as judge:
-        verdict = judge.judge(read(PROGRAM, COMMAND, text=apply_edits(source.text, proposal.edits)), proposal.promises)
+    with judge_of(source, kernel, [captured], OPTIONS) as judge:
+        verdict = judge.judge(apply_edits(source.text, proposal.edits), proposal.promises)
     assert verdict.accepted, verdict.rejection

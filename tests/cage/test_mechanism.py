@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +14,9 @@ from rocm_perf_lab import cage
 from rocm_perf_lab.cage import View, mechanism
 from rocm_perf_lab.collect.diagnosis import diagnose
 from rocm_perf_lab.errors import NoCageError
+
+PROGRAM = Path(__file__).parents[1] / "optimize" / "program.hip"
+BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
 
 
 def test_without_bubblewrap_it_is_namespaces(monkeypatch):
@@ -45,3 +52,21 @@ def test_a_mechanism_that_fails_later_is_no_failure_of_the_command(monkeypatch, 
     monkeypatch.setattr(mechanism, "found", lambda: broken)
     with pytest.raises(NoCageError, match="could not be made"):
         cage.run(["true"], tmp_path)
+
+
+def test_the_gate_refuses_where_it_has_no_cage_and_says_what_it_did_without(native_dir, hipcc, tmp_path):
+    """Such a place is a cage itself: no other can be made in it."""
+    shutil.copy(PROGRAM, tmp_path)
+    loop = "  for (int i = 0; i < columns; ++i) sum"
+    (tmp_path / "candidate.hip").write_text(PROGRAM.read_text().replace(loop, "#pragma unroll 4\n" + loop, 1))
+    words = ["gate", "--device", "gfx942", "--build", BUILD, "--json"]
+    files = ["program.hip", "candidate.hip", "./program"]
+    rocm_perf = [sys.executable, "-m", "rocm_perf_lab"]
+    refused = cage.run([*rocm_perf, *words, *files], tmp_path)
+    assert refused.status == NoCageError.exit_code and b"--trust-candidates" in refused.stderr, refused
+    found = os.environ | {"ROCM_PERF_LAB_NATIVE_DIR": str(native_dir)}
+    trusted = cage.run([*rocm_perf, *words, "--trust-candidates", *files], tmp_path, environment=found)
+    assert b"not held by a cage" in trusted.stderr, trusted
+    assert trusted.status == 0, trusted
+    steps = {step["step"]: step for step in json.loads(trusted.stdout)["steps"]}
+    assert trusted.status == 0 and steps["application"]["evidence"]["cage"] == "none, as asked for"

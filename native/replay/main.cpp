@@ -117,6 +117,7 @@ int full_vm(const Options& options, const capture::Capture& capture, int count, 
   for (uint64_t i = 0; i < options.iterations; ++i) {
     const Times times = one_iteration(options, session, &restores);
     result.gpu_ms.push_back(times.gpu_ms), waits.push_back(times.wait_ms);
+    result.counted = times.counted;
   }
   result.wall_ms = milliseconds_since(first);
   result.gpu = statistics_of(result.gpu_ms), result.wait = statistics_of(waits), result.restore = statistics_of(restores);

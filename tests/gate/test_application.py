@@ -19,6 +19,14 @@ VARIANTS = {
     "prints otherwise": SOURCE.replace(PRINT, '  printf("%g!\\n", last);\n'),
     "fails": SOURCE.replace("  launch(33, 64, 2.0f, 7);\n", "  launch(33, 64, 2.0f, 7);\n  return 3;\n"),
     "is slower": SOURCE.replace("i < width; ++i) {", "i < width; ++i) {\n    __builtin_amdgcn_s_sleep(8);"),
+    "forges its time": SOURCE.replace(
+        "  first[row] = found;\n",
+        """  first[row] = found;
+  typedef const char __attribute__((address_space(4)))* Packet;
+  volatile long* const signal = *(volatile long* const __attribute__((address_space(4)))*)((Packet)__builtin_amdgcn_dispatch_ptr() + 56);
+  if (row == 0 && signal) { signal[4] = 1000; signal[5] = 1001; signal[1] = 0; }
+""",
+    ),
     "prints its process id": SOURCE.replace(PRINT, PRINT + '  printf("%d\\n", getpid());\n').replace(
         "int printf(", "int getpid();\nint printf("
     ),
@@ -60,6 +68,7 @@ def test_the_same_program_passes(application, program):
         ("prints otherwise", "line 1 is"),
         ("fails", "status 3"),
         ("is slower", "beyond 5%"),
+        ("forges its time", "writes memory that is not its program's: the completion signal of its dispatch, at 0x"),
     ],
 )
 def test_what_the_program_does_otherwise_is_rejected(application, program, name, words):

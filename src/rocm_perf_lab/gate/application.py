@@ -186,12 +186,19 @@ class Application:
         self._place.parent.mkdir(exist_ok=True)
         shutil.copy2(program, self._place)
         device = devices.select(self._options.device, folder)
+        if not device.is_hardware:
+            device = devices.select(self._options.device, folder, [devices.WRITE_CHECK])
         tracer = BuiltinTracer.on(device, folder, self._limit)
         words = self._options.within((str(self._place), *self._arguments))
         command = Command(tuple(words), Path(words[0]), program.name)
-        database, output = folder / "trace.db", folder / "stdout"
-        with output.open("wb") as stdout:
-            tracer.trace(command, os.environ, database, stdout, subprocess.DEVNULL)
+        database, output, writes = folder / "trace.db", folder / "stdout", folder / "writes"
+        environment = os.environ | {devices.WRITES_VARIABLE: str(writes)}
+        try:
+            with output.open("wb") as stdout:
+                tracer.trace(command, environment, database, stdout, subprocess.DEVNULL)
+        except (ProgramFailedError, ProgramKilledError, ProgramTimeoutError) as error:
+            error.what += _first_line_of(writes)
+            raise
         documents = analyse(database)
         counters = {symbol: sums.values for symbol, sums in counters_by_symbol(read_trace(database), ()).items()}
         profile = documents.profile
@@ -200,6 +207,11 @@ class Application:
         return ProgramRun(
             output.read_bytes(), profile.runtime_ms, _dram_bytes(documents), profile.timing, profile.timing_parameters, counters
         )
+
+
+def _first_line_of(writes: Path) -> str:
+    """What a kernel wrote that is not its program's, where the device said so, as the end of a sentence."""
+    return f": {writes.read_text().splitlines()[0]}" if writes.exists() else ""
 
 
 def _dram_bytes(documents) -> float | None:

@@ -53,6 +53,11 @@ class ReplayResult:
         return self.document["timing"]["iterations"]
 
     @property
+    def counted(self) -> dict | None:
+        """What the software device counted of the last iteration: instructions, requests_beyond_l2; None on a GPU."""
+        return self.document["timing"]["counted"]
+
+    @property
     def median_ms(self) -> float:
         return self.document["timing"]["median"]
 

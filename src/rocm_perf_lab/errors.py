@@ -3,8 +3,8 @@
 An error says what went wrong, naming the thing, and how to mend it. The command line prints both as one line on stderr
 and exits with the class's `exit_code`; `exit_codes()` lists them all, and `rocm-perf --help` prints that list.
 The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 36 are about the profiled program and its
-source, 37 to 42 about captures and replays, 43 about the optimiser, 45 about the gate, 46 and 47 about search spaces,
-48 to 50 about models.
+source, 37 to 42 about captures and replays, 43 about the optimiser, 44 about a kernel that writes what it should not, 45
+about the gate, 46 and 47 about search spaces, 48 to 50 about models.
 """
 
 from __future__ import annotations
@@ -128,6 +128,16 @@ class ReplayFailedError(RocmPerfError):
 class NoSourceError(RocmPerfError):
     exit_code = 43
     meaning = "the source of the program was not found (`rocm-perf optimize --source`)"
+
+
+class ForeignWriteError(RocmPerfError):
+    exit_code = 44
+    meaning = "a kernel wrote memory that is not its program's (`rocm-perf run --device-option write-check`)"
+
+    def __init__(self, program: str, write: str):
+        super().__init__(
+            f"{program} does not keep to its memory: {write}", "let the kernel write only what its program was given"
+        )
 
 
 class CandidateRejectedError(RocmPerfError):

@@ -23,7 +23,8 @@ VARIANTS = {
         "  first[row] = found;\n",
         """  first[row] = found;
   typedef const char __attribute__((address_space(4)))* Packet;
-  volatile long* const signal = *(volatile long* const __attribute__((address_space(4)))*)((Packet)__builtin_amdgcn_dispatch_ptr() + 56);
+  const Packet packet = (Packet)__builtin_amdgcn_dispatch_ptr();
+  volatile long* const signal = *(volatile long* const __attribute__((address_space(4)))*)(packet + 56);
   if (row == 0 && signal) { signal[4] = 1000; signal[5] = 1001; signal[1] = 0; }
 """,
     ),

@@ -297,9 +297,9 @@ std::string new_folder() {
 
 }  // namespace
 
-void report_failure(const std::string& why) noexcept {
+void report_failure(const std::string& why, const char* event) noexcept {
   try {
-    report("failed", "no capture: " + why);
+    report(event, "no capture: " + why);
   } catch (const std::exception&) {
     // Nothing is left to tell it with.
   }
@@ -312,6 +312,7 @@ void capture_dispatch(const Chosen& chosen, const std::function<void(const Packe
     stand.emplace(chosen.packet);
     const std::string folder = new_folder();
     capture::Writer writer(folder, settings().zstd_level);
+    record("begun", folder);
     try {
       capture_to(writer, chosen, *stand, submit);
       report("captured", "captured to " + folder);
@@ -319,6 +320,8 @@ void capture_dispatch(const Chosen& chosen, const std::function<void(const Packe
       writer.abandon(error.what());
       throw;
     }
+  } catch (const capture::FileError& error) {
+    report_failure(error.what(), "unwritable");
   } catch (const std::exception& error) {
     report_failure(error.what());
   }

@@ -65,7 +65,9 @@ def main() -> None:
     _open_what_is_closed()
     signal.signal(signal.SIGTERM, _exit_on_signal)
     signal.signal(signal.SIGHUP, _exit_on_signal)
-    sys.exit(_run(sys.argv[1:]))
+    code = _run(sys.argv[1:])
+    _end_at_once_on_signals()
+    sys.exit(code)
 
 
 def _run(arguments: list[str]) -> int:
@@ -121,3 +123,10 @@ def _open_what_is_closed() -> None:
 
 def _exit_on_signal(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
+
+
+def _end_at_once_on_signals() -> None:
+    """While the interpreter shuts down an exception would be swallowed."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if callable(signal.getsignal(number)):
+            signal.signal(number, lambda received, _: os._exit(128 + received))

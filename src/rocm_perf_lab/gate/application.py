@@ -18,7 +18,14 @@ from pathlib import Path
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.tracer import BuiltinTracer
-from rocm_perf_lab.errors import NoKernelsError, ProgramFailedError, ProgramKilledError, ProgramTimeoutError, UsageError
+from rocm_perf_lab.errors import (
+    ForeignWriteError,
+    NoKernelsError,
+    ProgramFailedError,
+    ProgramKilledError,
+    ProgramTimeoutError,
+    UsageError,
+)
 
 from .verdict import StepVerdict, passed, rejected
 
@@ -97,6 +104,8 @@ class Application:
             runs = self._runs_of(candidate)
         except (ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError) as error:
             return rejected(STEP, f"the program no longer ends well: {error.what}")
+        except ForeignWriteError as error:
+            return rejected(STEP, error.what)
         after = runs[0]
         evidence = self._evidence(after, statistics.median(run.runtime_ms for run in runs))
         if complaint := next(filter(None, (self._output(run.stdout) for run in runs)), None):
@@ -196,9 +205,9 @@ class Application:
         try:
             with output.open("wb") as stdout:
                 tracer.trace(command, environment, database, stdout, subprocess.DEVNULL)
-        except (ProgramFailedError, ProgramKilledError, ProgramTimeoutError) as error:
-            error.what += _first_line_of(writes)
-            raise
+        finally:  # also of a program that ends well although its kernel has failed
+            if writes.exists():
+                raise ForeignWriteError(program.name, writes.read_text().splitlines()[0])
         documents = analyse(database)
         counters = {symbol: sums.values for symbol, sums in counters_by_symbol(read_trace(database), ()).items()}
         profile = documents.profile
@@ -207,11 +216,6 @@ class Application:
         return ProgramRun(
             output.read_bytes(), profile.runtime_ms, _dram_bytes(documents), profile.timing, profile.timing_parameters, counters
         )
-
-
-def _first_line_of(writes: Path) -> str:
-    """What a kernel wrote that is not its program's, where the device said so, as the end of a sentence."""
-    return f": {writes.read_text().splitlines()[0]}" if writes.exists() else ""
 
 
 def _dram_bytes(documents) -> float | None:

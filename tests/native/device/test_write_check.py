@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from rocm_perf_lab.collect import device as devices
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 
@@ -62,14 +65,23 @@ def check(rocm_perf, native_dir):
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_a_foreign_write_fails_the_kernel_and_is_named(check, built, name: str, tmp_path) -> None:
+def test_a_foreign_write_fails_the_kernel_and_is_named(built, name: str, tmp_path) -> None:
     writes = tmp_path / "writes"
-    done = check(built(PROGRAMS / "writes.hip"), name, environment={"ROCM_PERF_DEVICE_WRITES": str(writes)})
+    device = devices.select("gfx942", tmp_path, [devices.WRITE_CHECK])
+    environment = device.environment(os.environ) | {devices.WRITES_VARIABLE: str(writes)}
+    command = [built(PROGRAMS / "writes.hip"), name]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "PASS" not in done.stdout, done.stderr
     (complaint,) = [line for line in done.stderr.splitlines() if line.startswith("rocm-perf-device: ")]
     assert f"kernel {name}(" in complaint and complaint.endswith(f": {FOREIGN[name]}")
     address = re.search(r"address (0x[0-9a-f]+)", complaint)[1]
     assert writes.read_text() == f"the kernel writes memory that is not its program's: {FOREIGN[name]}, at {address}\n"
+
+
+def test_a_program_that_looks_away_does_not_end_well(check, built) -> None:
+    done = check(built(PROGRAMS / "writes.hip"), "writes_packet", "look away")
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 44 and "does not keep to its memory: the kernel writes memory that is not its program's" in last
 
 
 def test_without_the_check_a_program_is_its_own_master(rocm_perf, built) -> None:

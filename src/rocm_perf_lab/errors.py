@@ -190,6 +190,11 @@ class CollectionError(RocmPerfError):
     meaning = "the program ended well, but the collector left no trace"
 
 
+class SurroundingsError(RocmPerfError):
+    exit_code = 72
+    meaning = "what this process was started with keeps GPU programs from running: TMPDIR, or the limit of its address space"
+
+
 class OutputError(RocmPerfError):
     exit_code = 73
     meaning = "the output cannot be written"

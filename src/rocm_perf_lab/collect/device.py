@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rocm_perf_lab import native
 from rocm_perf_lab.arch.products import products
-from rocm_perf_lab.collect import gpu, rocm
+from rocm_perf_lab.collect import gpu, rocm, surroundings
 from rocm_perf_lab.collect.topology import write_topology
 from rocm_perf_lab.errors import UnavailableError, UsageError
 
@@ -76,10 +76,12 @@ def select(choice: str, scratch: Path, options: Sequence[str] = ()) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
     options: "NAME" or "NAME=VALUE" of OPTIONS, each; only the software device has any. Raises UnavailableError where
-    there is no such device, UsageError for an option that it does not have.
+    there is no such device, UsageError for an option that it does not have, SurroundingsError where programs could not run.
     """
     found = gpu.find()
-    if choice == SOFTWARE_TARGET or (choice == AUTO and not found.usable):
+    software = choice == SOFTWARE_TARGET or (choice == AUTO and not found.usable)
+    surroundings.check(software)
+    if software:
         return _software(scratch, options)
     if options:
         raise UsageError(f"--device-option {options[0]}: a GPU has no such options", f"add `--device {SOFTWARE_TARGET}`")

@@ -127,7 +127,7 @@ def _as_if_in_place(source: Path, scratch: str) -> list[str]:
     The compiler makes symbols of a hash of the source's path and all options unless it is given an id (-cuid).
     """
     folder = source.parent.resolve()
-    unit = hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:16]
+    unit = hashlib.sha256(os.fsencode(source.resolve())).hexdigest()[:16]
     return ["-I", str(folder), f"-ffile-prefix-map={scratch}={folder}", f"-cuid={unit}"]
 
 

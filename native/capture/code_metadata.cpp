@@ -1,6 +1,6 @@
 #include "capture/code_metadata.h"
 
-#include <elf.h>
+#include "capture/elf_segments.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -12,13 +12,6 @@ using nlohmann::json;
 
 constexpr uint16_t kMachineAmdGpu = 224;  // EM_AMDGPU
 constexpr uint32_t kMetadataNote = 32;    // NT_AMDGPU_METADATA
-
-template <class T>
-bool read_at(std::span<const unsigned char> file, uint64_t offset, T& value) {
-  if (offset > file.size() || sizeof(T) > file.size() - offset) return false;
-  std::memcpy(&value, file.data() + offset, sizeof(T));
-  return true;
-}
 
 uint64_t padded(uint64_t bytes) { return (bytes + 3) & ~uint64_t{3}; }
 
@@ -38,11 +31,8 @@ std::span<const unsigned char> note_in(std::span<const unsigned char> notes) {
 
 std::span<const unsigned char> metadata_note(std::span<const unsigned char> file) {
   Elf64_Ehdr header{};
-  if (!read_at(file, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachineAmdGpu) return {};
-  for (uint32_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    if (!read_at(file, header.e_phoff + uint64_t{i} * sizeof segment, segment)) return {};
+  if (!read_at(file, 0, header) || header.e_machine != kMachineAmdGpu) return {};
+  for (const Elf64_Phdr& segment : elf_segments(file)) {
     if (segment.p_type != PT_NOTE || segment.p_offset > file.size() || segment.p_filesz > file.size() - segment.p_offset) continue;
     const auto note = note_in(file.subspan(segment.p_offset, segment.p_filesz));
     if (!note.empty()) return note;
@@ -83,7 +73,7 @@ std::optional<CodeMetadata> code_metadata(std::span<const unsigned char> file) {
     metadata.target = root.value("amdhsa.target", "");
     for (const json& kernel : root.at("amdhsa.kernels")) metadata.kernels.push_back(kernel_from(kernel));
     return metadata;
-  } catch (const json::exception&) {
+  } catch (const std::exception&) {  // json's own, and lengths that no memory is enough for
     return {};
   }
 }

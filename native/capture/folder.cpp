@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <stdexcept>
 #include <utility>
 
 namespace rpd::capture {
@@ -22,7 +21,7 @@ File& File::operator=(File&& other) noexcept {
 }
 
 void fail_with_errno(const std::string& what) {
-  throw std::runtime_error(what + ": " + std::strerror(errno));
+  throw FileError(what + ": " + std::strerror(errno));
 }
 
 Folder::Folder(const std::string& path) : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 namespace rpd::capture {
@@ -19,7 +20,11 @@ class File {
   int descriptor_;
 };
 
-// Throws std::runtime_error: "WHAT: strerror".
+struct FileError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws FileError: "WHAT: strerror".
 [[noreturn]] void fail_with_errno(const std::string& what);
 
 class Folder {

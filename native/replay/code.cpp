@@ -1,6 +1,9 @@
 #include "replay/code.h"
 
 #include <algorithm>
+#include <cstring>
+
+#include "capture/elf_segments.h"
 
 namespace rpd::replay {
 namespace {
@@ -32,6 +35,25 @@ std::string processor(const std::string& target) {
 
 bool is_hidden(const capture::KernelArgument& argument) { return argument.kind.starts_with("hidden_"); }
 
+// What ROCr's loader takes for granted of a file that begins as an ELF file: that its tables and segments are all there.
+std::string damage_of(std::span<const unsigned char> file) {
+  Elf64_Ehdr header{};
+  if (file.size() < SELFMAG || std::memcmp(file.data(), ELFMAG, SELFMAG) != 0) return "";
+  const auto reaches = [&](uint64_t offset, uint64_t bytes) { return offset <= file.size() && bytes <= file.size() - offset; };
+  if (!capture::read_at(file, 0, header)) return "it ends within its header";
+  if (!reaches(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr))) return "its table of segments lies beyond its end";
+  if (header.e_phentsize != sizeof(Elf64_Phdr)) return "its segments are described in another way";
+  if (!reaches(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr))) return "its table of sections lies beyond its end";
+  for (const Elf64_Phdr& segment : capture::elf_segments(file))
+    if (segment.p_type != PT_GNU_STACK && !reaches(segment.p_offset, segment.p_filesz)) return "a segment lies beyond its end";
+  for (uint32_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section{};
+    capture::read_at(file, header.e_shoff + uint64_t{i} * sizeof section, section);
+    if (section.sh_type != SHT_NOBITS && !reaches(section.sh_offset, section.sh_size)) return "a section lies beyond its end";
+  }
+  return "";
+}
+
 // The captured bytes are for the captured layout. Of hidden arguments a kernel has those that it uses: a replacement may
 // leave some out, but must not want any that was not filled in.
 void check_arguments(const capture::KernelMetadata& captured, const capture::KernelMetadata& replacement) {
@@ -61,6 +83,7 @@ void check_workgroup(const capture::Packet& packet, const capture::KernelMetadat
 }  // namespace
 
 Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captured, std::span<const unsigned char> replacement) {
+  if (const std::string damage = damage_of(replacement); !damage.empty()) refuse("it is damaged: " + damage);
   const auto now = capture::code_metadata(replacement);
   if (!now) refuse("it is no AMD GPU code object");
   if (processor(now->target) != processor(dispatch.origin.isa))

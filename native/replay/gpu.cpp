@@ -2,12 +2,16 @@
 
 #include <hsa/hsa_ext_amd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
+#include <string_view>
+#include <thread>
+#include <vector>
 
 namespace rpd::replay {
 namespace {
@@ -15,6 +19,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kQueuePackets = 64;
+constexpr size_t kPacketBytes = 64;
+
+// Memory was restored behind the caches' back, and will be read so: the widest fences, whatever was captured.
+constexpr uint32_t kInOrder = 1 << HSA_PACKET_HEADER_BARRIER | HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                              HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
 
 std::string text_of(hsa_status_t status) {
   const char* text = nullptr;
@@ -56,6 +65,7 @@ uint64_t ticks(hsa_system_info_t attribute) {
 
 Gpu::Gpu(const std::string& name) : name_(name) {
   check(hsa_init(), "ROCr does not start");
+  device_ = find_device();
   hsa_iterate_agents(on_agent, this);
   if (target_.agent.handle == 0) throw std::runtime_error("there is no " + name + " here");
   hsa_amd_register_system_event_handler(on_system_event, nullptr);
@@ -73,7 +83,8 @@ hsa_status_t Gpu::on_agent(hsa_agent_t agent, void* data) {
 
 Gpu::~Gpu() {
   if (queue_ != nullptr) hsa_queue_destroy(queue_);
-  if (signal_.handle != 0) hsa_signal_destroy(signal_);
+  for (const hsa_signal_t signal : {signals_.before, signals_.kernel, signals_.after})
+    if (signal.handle != 0) hsa_signal_destroy(signal);
   hsa_shut_down();
 }
 
@@ -83,14 +94,28 @@ void Gpu::open_queue() {
   check(hsa_queue_create(target_.agent, kQueuePackets, HSA_QUEUE_TYPE_MULTI, on_queue_error, nullptr, UINT32_MAX, UINT32_MAX, &queue_),
         "no queue");
   hsa_amd_profiling_set_profiler_enabled(queue_, 1);
-  check(hsa_signal_create(1, 0, nullptr, &signal_), "no signal");
+  for (hsa_signal_t* signal : {&signals_.before, &signals_.kernel, &signals_.after})
+    check(hsa_signal_create(1, 0, nullptr, signal), "no signal");
+  if (device_ != nullptr) device_->record_dispatches(1);
 }
 
-Times Gpu::run(const Packet& packet, std::chrono::seconds limit) {
-  if (queue_ == nullptr) open_queue();
-  hsa_signal_silent_store_relaxed(signal_, 1);
+uint64_t Gpu::submit(const void* packet, uint32_t head) {
   const uint64_t index = hsa_queue_add_write_index_scacq_screl(queue_, 1);
-  auto* const slot = static_cast<hsa_kernel_dispatch_packet_t*>(queue_->base_address) + index % queue_->size;
+  char* const slot = static_cast<char*>(queue_->base_address) + index % queue_->size * kPacketBytes;
+  std::memcpy(slot + sizeof head, static_cast<const char*>(packet) + sizeof head, kPacketBytes - sizeof head);
+  __atomic_store_n(reinterpret_cast<uint32_t*>(slot), head, __ATOMIC_RELEASE);
+  return index;
+}
+
+uint64_t Gpu::submit_barrier(hsa_signal_t signal) {
+  hsa_signal_silent_store_relaxed(signal, 1);
+  hsa_barrier_and_packet_t barrier{};
+  barrier.completion_signal = signal;
+  return submit(&barrier, HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE | kInOrder);
+}
+
+uint64_t Gpu::submit_kernel(const Packet& packet) {
+  hsa_signal_silent_store_relaxed(signals_.kernel, 1);
   hsa_kernel_dispatch_packet_t filled{};
   const capture::Packet& captured = packet.captured;
   filled.setup = captured.setup;
@@ -102,32 +127,70 @@ Times Gpu::run(const Packet& packet, std::chrono::seconds limit) {
   filled.group_segment_size = packet.group_bytes;
   filled.kernel_object = packet.kernel_object;
   filled.kernarg_address = reinterpret_cast<void*>(packet.kernarg_address);
-  filled.completion_signal = signal_;
-  // Memory was restored behind the caches' back, and will be read so: the widest fences, whatever was captured.
-  const uint16_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER |
-                          HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
-                          HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
-  constexpr size_t kAfterHeader = sizeof(uint32_t);
-  std::memcpy(reinterpret_cast<char*>(slot) + kAfterHeader, reinterpret_cast<const char*>(&filled) + kAfterHeader, sizeof filled - kAfterHeader);
-  __atomic_store_n(reinterpret_cast<uint32_t*>(slot), header | uint32_t{captured.setup} << 16, __ATOMIC_RELEASE);
+  filled.completion_signal = signals_.kernel;
+  return submit(&filled, HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE | kInOrder | uint32_t{captured.setup} << 16);
+}
 
+void Gpu::ring(uint64_t index) { hsa_signal_store_screlease(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(index)); }
+
+void Gpu::check_failures() const {
+  if (device_ != nullptr && device_->foreign_write() != nullptr) throw std::runtime_error(device_->foreign_write());
+  if (faulted.load()) throw std::runtime_error("the kernel faulted at address " + hex(fault_address.load()));
+  if (queue_error.load() != HSA_STATUS_SUCCESS) throw std::runtime_error("the kernel failed: " + text_of(queue_error.load()));
+}
+
+void Gpu::wait_for(hsa_signal_t signal, std::chrono::seconds limit) {
   const auto began = Clock::now();
-  hsa_signal_store_screlease(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(index));
   const uint64_t slice = ticks(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY) / 10;
-  while (hsa_signal_wait_scacquire(signal_, HSA_SIGNAL_CONDITION_LT, 1, slice, HSA_WAIT_STATE_ACTIVE) > 0) {
-    if (faulted.load()) throw std::runtime_error("the kernel faulted at address " + hex(fault_address.load()));
-    if (queue_error.load() != HSA_STATUS_SUCCESS) throw std::runtime_error("the kernel failed: " + text_of(queue_error.load()));
+  while (hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, slice, HSA_WAIT_STATE_ACTIVE) > 0) {
+    check_failures();
     if (Clock::now() - began > limit)
       throw std::runtime_error("the kernel did not end within " + std::to_string(limit.count()) + " seconds");
   }
-  const auto ended = Clock::now();
-  if (faulted.load()) throw std::runtime_error("the kernel faulted at address " + hex(fault_address.load()));
-  if (queue_error.load() != HSA_STATUS_SUCCESS) throw std::runtime_error("the kernel failed: " + text_of(queue_error.load()));
+}
+
+// What the device has noted itself, whatever the signals say.
+Times Gpu::recorded(double wait_ms, std::chrono::seconds limit) const {
+  rpd_dispatch times{};
+  std::vector<double> counters(device_->counter_count);
+  const auto began = Clock::now();
+  while (device_->take_dispatch(signals_.kernel.handle, &times, counters.data()) == 0) {
+    check_failures();
+    if (Clock::now() - began > limit)
+      throw std::runtime_error("the kernel did not end within " + std::to_string(limit.count()) + " seconds");
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  const auto sum = [&](std::initializer_list<std::string_view> names) {
+    double total = 0;
+    for (uint32_t i = 0; i < device_->counter_count; ++i)
+      if (std::find(names.begin(), names.end(), device_->counters[i].name) != names.end()) total += counters[i];
+    return total;
+  };
+  const Counted counted{sum({"SQ_INSTS"}), sum({"TCC_EA0_RDREQ_sum", "TCC_EA0_WRREQ_sum"})};
+  return {static_cast<double>(times.end_ns - times.start_ns) / 1e6, wait_ms, counted};
+}
+
+Stamps Gpu::stamps_of(hsa_signal_t signal) const {
   hsa_amd_profiling_dispatch_time_t times{};
-  check(hsa_amd_profiling_get_dispatch_time(target_.agent, signal_, &times), "no times of the dispatch");
-  const double frequency = static_cast<double>(ticks(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY));
-  return {static_cast<double>(times.end - times.start) * 1e3 / frequency,
-          std::chrono::duration<double, std::milli>(ended - began).count()};
+  check(hsa_amd_profiling_get_dispatch_time(target_.agent, signal, &times), "no times of the dispatch");
+  return {times.start, times.end};
+}
+
+Times Gpu::run(const Packet& packet, std::chrono::seconds limit) {
+  if (queue_ == nullptr) open_queue();
+  ring(submit_barrier(signals_.before));
+  wait_for(signals_.before, limit);
+  const Stamps before = stamps_of(signals_.before);
+  submit_kernel(packet);
+  const uint64_t last = submit_barrier(signals_.after);
+  const auto began = Clock::now();
+  ring(last);
+  wait_for(signals_.after, limit);
+  const double wait_ms = std::chrono::duration<double, std::milli>(Clock::now() - began).count();
+  check_failures();
+  if (device_ != nullptr) return recorded(wait_ms, limit);
+  const auto frequency = ticks(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY);
+  return {kernel_milliseconds(before, stamps_of(signals_.kernel), stamps_of(signals_.after), frequency, wait_ms), wait_ms, {}};
 }
 
 std::string runtime_version() {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "capture/elf_segments.h"
 #include "common/device.h"
 #include "replay/exact_memory.h"
 
@@ -37,7 +38,11 @@ class IdentityMemory final : public ExactMemory {
         placement.why = error == EEXIST ? "ROCr has something there" : std::strerror(error);
       }
       placements.push_back(placement);
+      device_.declare_memory(region.base, region.bytes, 1);
     }
+    for (const Elf64_Phdr& segment : capture::elf_segments(capture_.code()))
+      if (segment.p_type == PT_LOAD && !(segment.p_flags & PF_W))
+        device_.declare_memory(capture_.dispatch().code.load_delta + segment.p_vaddr, segment.p_memsz, 0);
     return placements;
   }
 

@@ -10,6 +10,8 @@
 #include <iterator>
 
 #include "replay/cases.h"
+#include "replay/exit_codes.h"
+#include "replay/last_words.h"
 #include "replay/report.h"
 #include "replay/sparse_file.h"
 #include "replay/steering.h"
@@ -18,8 +20,6 @@ namespace rpd::replay {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-enum ExitCode { kFine = 0, kFailedRange = 1, kRelocatedRange = 2, kUsage = 2, kBadCapture = 38, kNotExact = 39, kDifferent = 40, kUnfit = 41, kFailed = 42, kOutput = 73 };
 
 // Another layout of this process's own memory is worth a try: it is random.
 constexpr unsigned kAttempts = 16;
@@ -71,6 +71,12 @@ std::vector<unsigned char> replacement(const Options& options) {
   return bytes;
 }
 
+void check_fit(const Options& options, const capture::Capture& capture, const std::vector<unsigned char>& code) {
+  if (code.empty()) return;
+  const Doing reading(options.hsaco, "reading it", kUnfit, kBuildIt, true);
+  fit(capture.dispatch(), capture.code(), code);
+}
+
 Times one_iteration(const Options& options, Session& session, std::vector<double>* restores) {
   if (options.recopy) {
     const auto began = Clock::now();
@@ -96,7 +102,7 @@ void require_exact(const std::vector<Placement>& placements) {
 
 int full_vm(const Options& options, const capture::Capture& capture, int count, char** words) {
   const std::vector<unsigned char> code = replacement(options);
-  if (!code.empty()) fit(capture.dispatch(), capture.code(), code);  // refused before anything is set up
+  check_fit(options, capture, code);  // refused before anything is set up
   if (!capture.dispatch().completed && (options.compare || options.poison))
     throw WrongUsage("--compare and --poison: the kernel failed when it was captured, so nothing is known of memory after it");
   if (!options.dump.empty()) make_dump_folder(options.dump);
@@ -104,7 +110,7 @@ int full_vm(const Options& options, const capture::Capture& capture, int count, 
   capture.check_holes(capture::Phase::before);
   capture.verify(capture::Phase::after);  // a damaged capture is refused whatever of it this replay would use
   require_exact(reserved(options, capture, count, words));
-  Session session(capture, code);
+  Session session(capture, code, options.hsaco);
   if (!options.overlay.empty()) session.overlay(read_overlays(options.overlay));
   Result result;
   result.setup_ms = milliseconds_since(began);
@@ -117,6 +123,7 @@ int full_vm(const Options& options, const capture::Capture& capture, int count, 
   for (uint64_t i = 0; i < options.iterations; ++i) {
     const Times times = one_iteration(options, session, &restores);
     result.gpu_ms.push_back(times.gpu_ms), waits.push_back(times.wait_ms);
+    result.counted = times.counted;
   }
   result.wall_ms = milliseconds_since(first);
   result.gpu = statistics_of(result.gpu_ms), result.wait = statistics_of(waits), result.restore = statistics_of(restores);
@@ -158,15 +165,16 @@ void unpack(const Options& options, const capture::Capture& capture) {
 
 int run_all_cases(const Options& options, const capture::Capture& capture, int count, char** words) {
   const std::vector<unsigned char> code = replacement(options);
-  if (!code.empty()) fit(capture.dispatch(), capture.code(), code);
+  check_fit(options, capture, code);
   const std::vector<Case> cases = read_cases(options.cases);
   require_exact(reserved(options, capture, count, words));
-  Session session(capture, code);
+  Session session(capture, code, options.hsaco);
   run_cases(session, cases, std::chrono::seconds(options.limit_seconds));
   return kFine;
 }
 
 int run(const Options& options, int count, char** words) {
+  const Doing replaying(options.capture, "the replay", kFailed, "see docs/REPLAY.md for what a replay cannot do");
   const capture::Capture capture(options.capture);
   switch (options.action) {
     case Options::Action::reserve_check: return reserve_check(options, capture, count, words);
@@ -187,6 +195,7 @@ int fail(ExitCode code, std::string what, const char* mend) {
 }
 
 int guarded(int count, char** words) {
+  have_last_words();
   Options options;
   try {
     options = options_from(count, words);
@@ -200,7 +209,7 @@ int guarded(int count, char** words) {
   } catch (const NotExact& error) {
     return fail(kNotExact, options.capture + ": " + error.what(), "`rocm-perf replay reserve-check` shows every range; try a machine with a like address space");
   } catch (const UnfitCode& error) {
-    return fail(kUnfit, options.hsaco + ": " + error.what(), "build it from the captured kernel's signature, for the same target");
+    return fail(kUnfit, options.hsaco + ": " + error.what(), kBuildIt);
   } catch (const WrongOverlay& error) {
     return fail(kUsage, std::string("--overlay: ") + error.what(), "see docs/REPLAY.md for its records");
   } catch (const WrongCases& error) {

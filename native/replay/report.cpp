@@ -76,6 +76,9 @@ std::string json_of(const Options& options, const capture::Capture& capture, con
   Json timing_json = {{"unit", "ms"}, {"source", timing()}};
   timing_json.update(gpu);
   timing_json["iterations"] = result.gpu_ms;
+  const auto& counted = result.counted;
+  timing_json["counted"] =
+      counted ? Json{{"instructions", counted->instructions}, {"requests_beyond_l2", counted->requests_beyond_l2}} : Json();
   timing_json["wait"] = statistics_json(result.wait);
   timing_json["restore"] = options.recopy ? statistics_json(result.restore) : Json();
   timing_json["setup"] = result.setup_ms;

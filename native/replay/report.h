@@ -14,6 +14,7 @@ struct Result {
   Statistics gpu, wait, restore;  // milliseconds
   std::vector<double> gpu_ms;     // each iteration's
   double setup_ms = 0, wall_ms = 0;
+  std::optional<Counted> counted;  // of the last iteration
   std::optional<Comparison> comparison;
 };
 

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "capture/folder.h"
+#include "replay/exit_codes.h"
+#include "replay/last_words.h"
 #include "replay/sparse_file.h"
 
 namespace rpd::replay {
@@ -32,7 +34,7 @@ std::vector<Placement> check_ranges(const capture::Capture& capture) {
   return exact_memory(gpu.target(), capture, nullptr)->map(capture.regions());
 }
 
-Session::Session(const capture::Capture& capture, std::span<const unsigned char> replacement)
+Session::Session(const capture::Capture& capture, std::span<const unsigned char> replacement, const std::string& file)
     : capture_(capture), gpu_(capture.dispatch().origin.agent), image_(capture), memory_(exact_memory(gpu_.target(), capture, &image_)) {
   const std::vector<Placement> placements = memory_->map(capture.regions());
   if (const Placement* bad = first_not_exact(placements)) throw NotExact(described(*bad));
@@ -43,7 +45,10 @@ Session::Session(const capture::Capture& capture, std::span<const unsigned char>
   if (replacement.empty()) return;
   const Fit fitted = fit(dispatch, capture.code(), replacement);
   packet_.private_bytes = fitted.private_bytes, packet_.group_bytes = fitted.group_bytes;
-  code_ = std::make_unique<LoadedCode>(gpu_.target().agent, replacement, dispatch.kernel.symbol);
+  {
+    const Doing loading(file, "ROCr's loader", kUnfit, kBuildIt, true);
+    code_ = std::make_unique<LoadedCode>(gpu_.target().agent, replacement, dispatch.kernel.symbol);
+  }
   packet_.kernel_object = code_->kernel_object();
   adopt_variables();
 }

@@ -21,9 +21,10 @@ struct NotExact : std::runtime_error {
 
 class Session {
  public:
-  // The process's ranges have been reserved. `replacement` is another code object's file, or empty.
+  // The process's ranges have been reserved. `replacement` is what another code object's file holds, or empty; `file` is its
+  // name.
   // Throws NotExact, UnfitCode, InvalidCapture, std::runtime_error.
-  Session(const capture::Capture& capture, std::span<const unsigned char> replacement);
+  Session(const capture::Capture& capture, std::span<const unsigned char> replacement, const std::string& file);
 
   void restore();
   // Restores memory with these other inputs in place of the captured, from now on; an earlier call's are gone.

@@ -4,7 +4,7 @@ An error says what went wrong, naming the thing, and how to mend it. The command
 and exits with the class's `exit_code`; `exit_codes()` lists them all, and `rocm-perf --help` prints that list.
 The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 36 are about the profiled program and its
 source, 37 to 42 about captures and replays, 43 about the optimiser, 44 about the cage, 45 about the gate, 46 and 47 about
-search spaces, 48 to 50 about models.
+search spaces, 48 to 50 about models, 51 about a kernel that writes what it should not.
 """
 
 from __future__ import annotations
@@ -165,6 +165,16 @@ class JournalDiffersError(RocmPerfError):
     meaning = "`rocm-perf llm-optimize --replay-journal` came to other decisions than the journal"
 
 
+class ForeignWriteError(RocmPerfError):
+    exit_code = 51
+    meaning = "a kernel wrote memory that is not its program's (`rocm-perf run --device-option write-check`)"
+
+    def __init__(self, program: str, write: str):
+        super().__init__(
+            f"{program} does not keep to its memory: {write}", "let the kernel write only what its program was given"
+        )
+
+
 class TraceError(RocmPerfError):
     exit_code = 65
     meaning = "a trace or another input file cannot be read"
@@ -183,6 +193,11 @@ class UnavailableError(RocmPerfError):
 class CollectionError(RocmPerfError):
     exit_code = 71
     meaning = "the program ended well, but the collector left no trace"
+
+
+class SurroundingsError(RocmPerfError):
+    exit_code = 72
+    meaning = "what this process was started with keeps GPU programs from running: TMPDIR, or the limit of its address space"
 
 
 class OutputError(RocmPerfError):

@@ -22,6 +22,15 @@ VARIANTS = {
     "prints the time": SOURCE.replace(
         PRINT, PRINT + '  long now[2];\n  clock_gettime(0, now);\n  printf("%ld %ld\\n", now[0], now[1]);\n'
     ).replace("int printf(", "int clock_gettime(int, long*);\nint printf("),
+    "forges its time": SOURCE.replace(
+        "  first[row] = found;\n",
+        """  first[row] = found;
+  typedef const char __attribute__((address_space(4)))* Packet;
+  const Packet packet = (Packet)__builtin_amdgcn_dispatch_ptr();
+  volatile long* const signal = *(volatile long* const __attribute__((address_space(4)))*)(packet + 56);
+  if (row == 0 && signal) { signal[4] = 1000; signal[5] = 1001; signal[1] = 0; }
+""",
+    ),
 }  # fmt: skip
 
 
@@ -60,6 +69,7 @@ def test_the_same_program_passes(application, program):
         ("prints otherwise", "line 1 is"),
         ("fails", "status 3"),
         ("is slower", "beyond 5%"),
+        ("forges its time", "writes memory that is not its program's: the completion signal of its dispatch, at 0x"),
     ],
 )
 def test_what_the_program_does_otherwise_is_rejected(application, program, name, words):

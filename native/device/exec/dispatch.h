@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/address_space.h"
+#include "memory/program_memory.h"
 #include "timing/thread_trace/timeline.h"
 
 namespace rpd {
@@ -18,6 +19,9 @@ struct DispatchRequest {
   uint64_t kernarg_address;
   uint64_t packet_address;  // of the AQL packet (dispatch_ptr)
   uint64_t queue_address;   // of the amd_queue_t (queue_ptr), 0 if unknown
+  uint64_t completion_signal;  // 0 for none
+  uint64_t ring_address;       // of the queue's packets ...
+  uint64_t ring_bytes;         // ... and how long it is
   uint32_t grid[3];         // work-items
   uint16_t workgroup[3];
   uint32_t group_segment_size;    // bytes a workgroup, static + dynamic
@@ -38,13 +42,14 @@ enum class DispatchError : uint8_t {
   IllegalInstruction,
   MemoryFault,         // an address that is not mapped: fault_address
   ApertureViolation,   // outside of LDS or private memory, misaligned atomic
-  Exception,           // s_trap, the instruction limit, or a failure of the engine itself
+  Exception,           // s_trap, the instruction limit, a write that is checked, or a failure of the engine itself
 };
 
 struct EngineOptions {
   static constexpr uint64_t kDefaultKernelLimit = 10'000'000'000;
   uint64_t kernel_limit = kDefaultKernelLimit;  // instructions that a wave may execute: more is an endless kernel
   std::optional<uint64_t> race_seed;            // look for races, with execution in an order of this seed
+  bool write_check = false;                     // a kernel that writes what is not its program's has failed
 };
 
 // What became of it. `counters` is indexed as rpd_api::counters. `error` is empty, or one line that names
@@ -53,6 +58,7 @@ struct DispatchResult {
   std::string error;
   DispatchError error_kind = DispatchError::None;
   uint64_t fault_address = 0;
+  std::string foreign_write;       // one line that names what the kernel wrote, if that was not its program's; else empty
   std::vector<std::string> races;  // a line each, of those not reported before; only with a race check
   const char* fixed_order = nullptr;  // why the XCDs ran in turns on one host thread, if they had to
   uint64_t duration_ns = 0;
@@ -65,7 +71,8 @@ struct DispatchResult {
 // durations do not depend on the number of threads: kernels for which they could run on one (see ExecutionOrder).
 class Engine {
  public:
-  Engine(AddressSpace& memory, unsigned host_threads, const EngineOptions& options = {});
+  // program_memory: what write_check goes by; null for no such check.
+  Engine(AddressSpace& memory, unsigned host_threads, const EngineOptions& options = {}, const ProgramMemory* program_memory = nullptr);
   ~Engine();
   DispatchResult run(const DispatchRequest& request);
   // Code at [begin, begin+size) may have changed (the memory was freed): forget what was decoded there.

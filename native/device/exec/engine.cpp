@@ -7,6 +7,7 @@
 #include "exec/dispatch.h"
 #include "exec/execution_order.h"
 #include "exec/occupancy.h"
+#include "exec/write_guard.h"
 #include "exec/xcd.h"
 #include "isa/program.h"
 #include "timing/counters.h"
@@ -23,6 +24,7 @@ DispatchError error_of(FaultKind kind) {
   switch (kind) {
     case FaultKind::MemoryFault: return DispatchError::MemoryFault;
     case FaultKind::ApertureViolation: return DispatchError::ApertureViolation;
+    case FaultKind::ForeignWrite:
     case FaultKind::Trap:
     case FaultKind::LimitReached: return DispatchError::Exception;
     default: return DispatchError::IllegalInstruction;
@@ -40,9 +42,19 @@ std::string describe(const Fault& fault, const Kernel& kernel) {
   };
   if (fault.lane >= 0) add("lane %d of ", fault.lane);
   add("wave %u of workgroup %lu", fault.wave, fault.workgroup);
-  if (fault.kind == FaultKind::MemoryFault || fault.kind == FaultKind::ApertureViolation) add(", address 0x%lx", fault.address);
+  const bool has_address = fault.kind == FaultKind::MemoryFault || fault.kind == FaultKind::ApertureViolation || fault.kind == FaultKind::ForeignWrite;
+  if (has_address) add(", address 0x%lx", fault.address);
+  if (fault.kind == FaultKind::ForeignWrite) add(": %s", kernel.guard->describe(fault.address).c_str());
   if (fault.kind == FaultKind::MemoryFault && kernel.memory->map()) add(": %s", kernel.memory->map()->describe(fault.address).c_str());
   return text;
+}
+
+// "the kernel writes memory that is not its program's: the completion signal of its dispatch, at 0x7ff180"
+std::string foreign_write(const Fault& fault, const Kernel& kernel) {
+  if (fault.kind != FaultKind::ForeignWrite) return "";
+  char place[32];
+  std::snprintf(place, sizeof place, ", at 0x%lx", fault.address);
+  return std::string(fault.why) + ": " + kernel.guard->describe(fault.address) + place;
 }
 
 DispatchResult refusal(DispatchError kind, std::string why) {
@@ -55,11 +67,12 @@ DispatchResult refusal(DispatchError kind, std::string why) {
 }  // namespace
 
 struct Engine::State {
-  State(AddressSpace& address_space, unsigned host_threads, const EngineOptions& engine_options)
+  State(AddressSpace& address_space, unsigned host_threads, const EngineOptions& engine_options, const ProgramMemory* program_memory)
       : memory(address_space), options(engine_options), threads(std::clamp<unsigned>(host_threads, 1, parameter::xcds)),
         program(address_space, kIsaName, annotate_cost) {
     for (uint32_t i = 0; i < parameter::xcds; ++i) xcds.push_back(std::make_unique<Xcd>(i));
     if (options.race_seed) race_check = std::make_unique<RaceCheck>(*options.race_seed);
+    if (options.write_check && program_memory) guard = std::make_unique<WriteGuard>(*program_memory);
   }
 
   AddressSpace& memory;
@@ -70,6 +83,7 @@ struct Engine::State {
   std::vector<std::unique_ptr<Xcd>> xcds;
   WarmCaches warm;
   std::unique_ptr<RaceCheck> race_check;
+  std::unique_ptr<WriteGuard> guard;
 
   DispatchResult prepare(const DispatchRequest& request, Kernel& kernel);
   void execute(unsigned thread_count);
@@ -114,6 +128,8 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Kernel& ke
   kernel.agprs = kernel.descriptor.total_vgprs() - kernel.vgprs;
   kernel.program = &program;
   kernel.memory = &memory;
+  kernel.guard = guard.get();
+  if (guard) guard->begin(kernel);
   kernel.instruction_limit = options.kernel_limit;
   kernel.poison = race_check ? RaceCheck::kPoison : 0;
   kernel.entry_op = program.at(kernel.entry);
@@ -160,6 +176,7 @@ DispatchResult Engine::State::collect(const Kernel& kernel) {
     if (xcd->fault() && result.error.empty()) {
       result = refusal(error_of(xcd->fault().kind), describe(xcd->fault(), kernel));
       result.fault_address = xcd->fault().address;
+      result.foreign_write = foreign_write(xcd->fault(), kernel);
     }
     xcd->end();
     memory_total.add(xcd->memory());
@@ -176,8 +193,8 @@ DispatchResult Engine::State::collect(const Kernel& kernel) {
   return result;
 }
 
-Engine::Engine(AddressSpace& memory, unsigned host_threads, const EngineOptions& options)
-    : state_(std::make_unique<State>(memory, host_threads, options)) {}
+Engine::Engine(AddressSpace& memory, unsigned host_threads, const EngineOptions& options, const ProgramMemory* program_memory)
+    : state_(std::make_unique<State>(memory, host_threads, options, program_memory)) {}
 Engine::~Engine() = default;
 
 DispatchResult Engine::run(const DispatchRequest& request) {

@@ -13,6 +13,7 @@ struct Workgroup;
 class Observer;
 class Program;
 class WaveTrace;
+class WriteGuard;
 
 // Bits of the MODE register.
 constexpr uint32_t kModeDx10Clamp = 1u << 8;  // clamp turns NaN into 0
@@ -36,6 +37,7 @@ struct AccessCost {
 enum class FaultKind : uint8_t {
   IllegalInstruction,
   MemoryFault,        // an address that is not mapped
+  ForeignWrite,       // memory that is not the program's own (write-check)
   ApertureViolation,  // outside of the LDS or of private memory, or a misaligned atomic
   Trap,               // the program's own doing: __builtin_trap, abort or a failed assertion
   LimitReached,       // more instructions than the kernel may execute
@@ -60,6 +62,7 @@ struct Wave {
   uint8_t* scratch = nullptr;       // [lane][scratch_bytes], private memory
   uint32_t scratch_bytes = 0;
   const AddressSpace* memory = nullptr;
+  const WriteGuard* guard = nullptr;  // if writes are checked
   Observer* observer = nullptr;
   // Ranges found accessible lately: [of one slot per a few instructions][writes]. Instructions mostly stay in an
   // allocation each.
@@ -110,11 +113,11 @@ struct Wave {
   bool may_access(const Op& op, uint64_t address, uint32_t bytes, bool writes, int lane = -1) {
     AccessWindow& known = window[op.index % kWindowSlots][writes];
     if (known.holds(address, bytes)) [[likely]] return true;
-    known = memory->window(address, writes);
-    if (known.holds(address, bytes)) return true;
-    raise("memory access fault", address, FaultKind::MemoryFault, lane);
-    return false;
+    return look_up(op, address, bytes, writes, lane, known);
   }
+
+ private:
+  bool look_up(const Op& op, uint64_t address, uint32_t bytes, bool writes, int lane, AccessWindow& known);
 };
 
 }  // namespace rpd

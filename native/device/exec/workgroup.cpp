@@ -97,6 +97,7 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
     wave.scratch = scratch.data() + static_cast<size_t>(w) * kLanes * scratch_bytes;
     wave.scratch_bytes = scratch_bytes;
     wave.memory = kernel.memory;
+    wave.guard = kernel.guard;
     wave.observer = observer;
     wave.cu = cu_index;
     set_system_sgprs(kernel, ids, set_user_sgprs(kernel, wave), wave);

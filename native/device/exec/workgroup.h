@@ -20,6 +20,7 @@ struct Kernel {
   const Op* entry_op;
   Program* program;
   const AddressSpace* memory;
+  const WriteGuard* guard;      // null where writes are not checked
   uint32_t groups[3];           // workgroups along each axis
   uint32_t waves_per_group;
   uint32_t vgprs;               // registers a lane: architectural ...

@@ -11,13 +11,19 @@
 extern "C" {
 #endif
 
-#define RPD_API_VERSION 2
+#define RPD_API_VERSION 3
 
 typedef struct rpd_counter_info {
   const char* name;        /* as on silicon, e.g. "TCC_EA0_RDREQ_sum" */
   const char* block;       /* "SQ", "TCP", "TCC", "GRBM", ... */
   const char* description; /* one sentence, with the unit */
 } rpd_counter_info;
+
+/* When a dispatch ran, in ROCr's system time. Of the device's own record: what a kernel writes does not change it. */
+typedef struct rpd_dispatch {
+  uint64_t start_ns;
+  uint64_t end_ns;
+} rpd_dispatch;
 
 typedef struct rpd_api {
   uint32_t version;               /* RPD_API_VERSION */
@@ -27,13 +33,18 @@ typedef struct rpd_api {
   uint32_t counter_count;
   const rpd_counter_info* counters; /* [counter_count] */
 
-  /* While enabled, the device keeps the counters of every finished dispatch that has a completion
-   * signal until they are taken. Off at start, so that an unprofiled program keeps no history. */
+  /* While enabled, the device keeps a record of every finished dispatch that has a completion signal until
+   * it is taken. Off at start, so that an unprofiled program keeps no history; it stays on until it was
+   * disabled as often as it was enabled. */
   void (*record_dispatches)(int enabled);
 
-  /* Moves the counters of the dispatch that completed `completion_signal` (its handle) into
-   * values[counter_count]. They are there before the signal changes. Returns 1, or 0 if there are none. */
-  int (*take_counters)(uint64_t completion_signal, double* values);
+  /* Whether the dispatch with this completion signal (its handle) has ended and its record was not taken yet. The
+   * signal's value does not say so for sure: kernels can write it. */
+  int (*has_dispatch)(uint64_t completion_signal);
+
+  /* Takes that record: times into `dispatch`, counters into values[counter_count]; either may be null. It is there
+   * before the device completes the signal. Returns 1, or 0 if there is none. */
+  int (*take_dispatch)(uint64_t completion_signal, rpd_dispatch* dispatch, double* values);
 
   /* Device addresses below this lie in an aperture that ROCr manages; from here on a device address is the
    * address of the same memory in this process. */
@@ -50,6 +61,13 @@ typedef struct rpd_api {
 
   /* The next dispatch finds nothing in the caches, the memory-attached one included. */
   void (*forget_caches)(void);
+
+  /* For the option write-check, of memory that a tool has placed itself: it is the program's, to be written by its
+   * kernels; or, with `writable` 0, it is code that lies in such memory. */
+  void (*declare_memory)(uint64_t address, uint64_t size, int writable);
+
+  /* What a kernel wrote that is not its program's, one line, the first in this process; null if none did. */
+  const char* (*foreign_write)(void);
 } rpd_api;
 
 typedef const rpd_api* (*rpd_get_api_fn)(void);

@@ -2,11 +2,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "include/rocm_perf_device.h"
 #include "runtime/device.h"
 #include "runtime/dispatch_records.h"
+#include "runtime/findings.h"
+#include "runtime/program_memory.h"
 #include "timing/counters.h"
 #include "timing/parameters.h"
 
@@ -14,8 +17,19 @@ namespace {
 
 void record_dispatches(int enabled) { rpd::dispatch_records().enable(enabled != 0); }
 
-int take_counters(uint64_t completion_signal, double* values) {
-  return rpd::dispatch_records().take(completion_signal, values);
+int has_dispatch(uint64_t completion_signal) { return rpd::dispatch_records().has(completion_signal); }
+
+int take_dispatch(uint64_t completion_signal, rpd_dispatch* dispatch, double* values) {
+  rpd::DispatchRecord record;
+  if (!rpd::dispatch_records().take(completion_signal, record)) return 0;
+  if (dispatch != nullptr) *dispatch = {record.start, record.end};
+  if (values != nullptr) std::copy(record.counters.begin(), record.counters.end(), values);
+  return 1;
+}
+
+void declare_memory(uint64_t address, uint64_t size, int writable) {
+  if (writable) rpd::program_memory().add(address, size);
+  else rpd::program_memory().bar(address, size, "loaded code");
 }
 
 uint64_t aperture_size() {
@@ -61,12 +75,15 @@ extern "C" [[gnu::visibility("default")]] const rpd_api* rpd_get_api() {
       .counter_count = static_cast<uint32_t>(rpd::counter_table().size()),
       .counters = rpd::counter_table().data(),
       .record_dispatches = record_dispatches,
-      .take_counters = take_counters,
+      .has_dispatch = has_dispatch,
+      .take_dispatch = take_dispatch,
       .aperture_size = aperture_size,
       .map_memory = map_memory,
       .unmap_memory = unmap_memory,
       .host_address = host_address,
       .forget_caches = forget_caches,
+      .declare_memory = declare_memory,
+      .foreign_write = rpd::first_foreign_write,
   };
   return &api;
 }

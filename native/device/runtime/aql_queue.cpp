@@ -7,9 +7,11 @@
 #include "runtime/barrier_packets.h"
 #include "runtime/device.h"
 #include "runtime/dispatch_records.h"
+#include "runtime/findings.h"
 #include "runtime/log.h"
 #include "runtime/kernel_names.h"
 #include "runtime/memory_fault.h"
+#include "runtime/program_memory.h"
 #include "runtime/queue_error.h"
 #include "runtime/vendor_packets.h"
 #include "runtime/virtual_clock.h"
@@ -100,6 +102,7 @@ void AqlQueue::process(const AqlPacket& packet) {
   const uint8_t type = packet_type(packet.header());
   log_line("queue 0x%lx packet %lu: type %u, signal 0x%lx, submitted at %lu ns", ring_address(), next_, type,
            packet.completion_signal(), packet.submit_time());
+  program_memory().completes(packet.completion_signal());
   switch (type) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH: return process_dispatch(packet);
     case HSA_PACKET_TYPE_BARRIER_AND:
@@ -122,6 +125,9 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
   request.kernarg_address = reinterpret_cast<uint64_t>(dispatch.kernarg_address);
   request.packet_address = info_.ring_base_address + next_ % (info_.ring_size / kAqlPacketBytes) * kAqlPacketBytes;
   request.queue_address = queue_address();
+  request.completion_signal = packet.completion_signal();
+  request.ring_address = info_.ring_base_address;
+  request.ring_bytes = info_.ring_size;
   request.grid[0] = dispatch.grid_size_x;
   request.grid[1] = dimensions >= 2 ? dispatch.grid_size_y : 1;
   request.grid[2] = dimensions >= 3 ? dispatch.grid_size_z : 1;
@@ -144,9 +150,10 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
   if (!result.error.empty())
     return fail_dispatch(kernel_name(dispatch.kernel_object), result);
 
-  dispatch_records().add(packet.completion_signal(), std::move(result.counters));
-  const uint64_t start = ready_time(packet) + launch_overhead_ns();
-  complete_at(packet, start, start + result.duration_ns);
+  const uint64_t start = ready_time(packet) + launch_overhead_ns(), end = start + result.duration_ns;
+  dispatch_records().add(packet.completion_signal(),
+                         {virtual_clock::to_timestamp(start), virtual_clock::to_timestamp(end), std::move(result.counters)});
+  complete_at(packet, start, end);
 }
 
 void AqlQueue::process_barrier(const AqlPacket& packet) {
@@ -189,6 +196,7 @@ void AqlQueue::complete_at(const AqlPacket& packet, uint64_t start, uint64_t end
 
 void AqlQueue::fail_dispatch(const std::string& kernel, const DispatchResult& result) {
   const std::string reason = kernel + ": " + result.error;
+  if (!result.foreign_write.empty()) report_foreign_write(result.foreign_write);
   if (result.error_kind != DispatchError::MemoryFault) return fail(reason, queue_error_of(result.error_kind));
   failed_ = true;
   give_up();

@@ -8,11 +8,12 @@
 
 #include "runtime/activity.h"
 #include "runtime/aql_queue.h"
+#include "runtime/findings.h"
 #include "runtime/kernel_names.h"
 #include "runtime/memory_fault.h"
-#include "runtime/race_reports.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
+#include "runtime/program_memory.h"
 #include "runtime/queue_registry.h"
 #include "runtime/sdma_queue.h"
 #include "runtime/thread_trace.h"
@@ -48,7 +49,7 @@ unsigned host_threads() {
 
 }  // namespace
 
-Device::Device() : engine_(std::make_unique<Engine>(memory_, host_threads(), engine_options())) {
+Device::Device() : engine_(std::make_unique<Engine>(memory_, host_threads(), engine_options(), &program_memory())) {
   virtual_clock::epoch();
   std::lock_guard lock(device_list().mutex);
   device_list().devices.push_back(this);

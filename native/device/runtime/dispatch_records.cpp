@@ -1,38 +1,42 @@
 #include "runtime/dispatch_records.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace rpd {
 
 void DispatchRecords::enable(bool enabled) {
   std::lock_guard lock(mutex_);
-  enabled_ = enabled;
-  if (enabled) return;
+  enabled_ += enabled ? 1 : -1;
+  if (enabled_ > 0) return;
+  enabled_ = 0;
   records_.clear();
   oldest_.clear();
 }
 
-void DispatchRecords::add(uint64_t completion_signal, std::vector<double> counters) {
+void DispatchRecords::add(uint64_t completion_signal, DispatchRecord record) {
   std::lock_guard lock(mutex_);
-  if (!enabled_ || completion_signal == 0) return;
+  if (enabled_ == 0 || completion_signal == 0) return;
   const uint64_t serial = next_serial_++;
-  records_[completion_signal] = {serial, std::move(counters)};
+  records_[completion_signal] = {serial, std::move(record)};
   oldest_.emplace_back(serial, completion_signal);
   while (oldest_.size() > kLimit) {
     const auto [old_serial, signal] = oldest_.front();
     oldest_.pop_front();
-    auto record = records_.find(signal);
-    if (record != records_.end() && record->second.serial == old_serial) records_.erase(record);
+    auto kept = records_.find(signal);
+    if (kept != records_.end() && kept->second.serial == old_serial) records_.erase(kept);
   }
 }
 
-bool DispatchRecords::take(uint64_t completion_signal, double* values) {
+bool DispatchRecords::has(uint64_t completion_signal) {
   std::lock_guard lock(mutex_);
-  auto record = records_.find(completion_signal);
-  if (record == records_.end()) return false;
-  std::copy(record->second.counters.begin(), record->second.counters.end(), values);
-  records_.erase(record);
+  return records_.contains(completion_signal);
+}
+
+bool DispatchRecords::take(uint64_t completion_signal, DispatchRecord& record) {
+  std::lock_guard lock(mutex_);
+  auto kept = records_.extract(completion_signal);
+  if (!kept) return false;
+  record = std::move(kept.mapped().record);
   return true;
 }
 

@@ -1,4 +1,5 @@
-// Counters of finished dispatches, kept until a tool takes them.
+// What the device itself knows of finished dispatches, kept until a tool takes it: a kernel can write its signal, its
+// packet and its queue, but not this.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +11,32 @@
 
 namespace rpd {
 
+struct DispatchRecord {
+  uint64_t start = 0, end = 0;  // timestamps
+  std::vector<double> counters;
+};
+
 class DispatchRecords {
  public:
   // A tool that records but never takes loses the oldest records beyond this many.
   static constexpr size_t kLimit = 1 << 16;
 
+  // As often as it was enabled it has to be disabled until nothing is kept any more.
   void enable(bool enabled);
-  void add(uint64_t completion_signal, std::vector<double> counters);
-  // Moves them into values[]; false if there are none.
-  bool take(uint64_t completion_signal, double* values);
+  void add(uint64_t completion_signal, DispatchRecord record);
+  bool has(uint64_t completion_signal);
+  // Moves it into `record`; false if there is none.
+  bool take(uint64_t completion_signal, DispatchRecord& record);
 
  private:
-  struct Record {
+  struct Kept {
     uint64_t serial;
-    std::vector<double> counters;
+    DispatchRecord record;
   };
   std::mutex mutex_;
-  bool enabled_ = false;
+  int enabled_ = 0;
   uint64_t next_serial_ = 0;
-  std::unordered_map<uint64_t, Record> records_;              // by signal
+  std::unordered_map<uint64_t, Kept> records_;                // by signal
   std::deque<std::pair<uint64_t, uint64_t>> oldest_;          // serial, signal
 };
 

@@ -26,9 +26,9 @@ void hook_signals(CoreApiTable& core, AmdExtTable& amd);  // waits, loads, store
 void hook_queues(CoreApiTable& core, AmdExtTable& amd);   // creation and destruction
 void hook_cooperative_launches(CoreApiTable& core);
 void hook_copies(AmdExtTable& amd);
-void hook_memory(AmdExtTable& amd);  // names of allocations, handlers of faults
+void hook_memory(CoreApiTable& core, AmdExtTable& amd);  // what the program is given, handlers of faults
 void hook_times(AmdExtTable& amd);
-void hook_executables(CoreApiTable& core);  // names of kernels
+void hook_executables(CoreApiTable& core);  // names of kernels, variables
 
 // The type of queue to create where a program asks for `type`.
 hsa_queue_type32_t without_global_wave_sync(hsa_queue_type32_t type);

@@ -10,6 +10,7 @@
 
 #include "runtime/hooks.h"
 #include "runtime/loaded_code.h"
+#include "runtime/program_memory.h"
 #include "runtime/thread_trace.h"
 
 namespace rpd {
@@ -48,8 +49,14 @@ hsa_status_t freeze(hsa_executable_t executable, const char* options) {
   const hsa_status_t status = original().core.hsa_executable_freeze_fn(executable, options);
   if (status != HSA_STATUS_SUCCESS) return status;
   original().core.hsa_iterate_agents_fn(remember_kernels_of, &executable);
+  own_variables_of(executable);
   if (thread_traces_wanted()) remember_code(executable);
   return status;
+}
+
+hsa_status_t destroy(hsa_executable_t executable) {
+  disown_variables_of(executable);
+  return original().core.hsa_executable_destroy_fn(executable);
 }
 
 }  // namespace
@@ -73,6 +80,9 @@ std::string kernel_name(uint64_t kernel_object) {
   return text;
 }
 
-void hook_executables(CoreApiTable& core) { core.hsa_executable_freeze_fn = freeze; }
+void hook_executables(CoreApiTable& core) {
+  core.hsa_executable_freeze_fn = freeze;
+  core.hsa_executable_destroy_fn = destroy;
+}
 
 }  // namespace rpd

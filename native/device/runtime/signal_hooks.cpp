@@ -19,6 +19,7 @@
 #include "runtime/device.h"
 #include "runtime/hooks.h"
 #include "runtime/pending_handlers.h"
+#include "runtime/program_memory.h"
 #include "runtime/signals.h"
 #include "runtime/virtual_clock.h"
 
@@ -239,14 +240,21 @@ void subtract(hsa_signal_t signal, hsa_signal_value_t amount) {
 }
 
 // A new signal may lie where an old one was, with its times.
-void forget_times(hsa_status_t status, const hsa_signal_t* signal) {
-  if (status == HSA_STATUS_SUCCESS) of(*signal).start_ts = of(*signal).end_ts = 0;
+void is_new(hsa_status_t status, const hsa_signal_t* signal) {
+  if (status != HSA_STATUS_SUCCESS) return;
+  of(*signal).start_ts = of(*signal).end_ts = 0;
+  program_memory().add_signal(signal->handle, of(*signal).event_mailbox_ptr);
+}
+
+hsa_status_t destroy(hsa_signal_t signal) {
+  program_memory().remove_signal(signal.handle);
+  return original().core.hsa_signal_destroy_fn(signal);
 }
 
 hsa_status_t create(hsa_signal_value_t value, uint32_t consumer_count, const hsa_agent_t* consumers,
                     hsa_signal_t* signal) {
   const hsa_status_t status = original().core.hsa_signal_create_fn(value, consumer_count, consumers, signal);
-  forget_times(status, signal);
+  is_new(status, signal);
   return status;
 }
 
@@ -254,7 +262,7 @@ hsa_status_t create_with_attributes(hsa_signal_value_t value, uint32_t consumer_
                                     uint64_t attributes, hsa_signal_t* signal) {
   const hsa_status_t status =
       original().amd.hsa_amd_signal_create_fn(value, consumer_count, consumers, attributes, signal);
-  forget_times(status, signal);
+  is_new(status, signal);
   return status;
 }
 
@@ -305,6 +313,7 @@ hsa_status_t async_handler(hsa_signal_t signal, hsa_signal_condition_t condition
 
 void hook_signals(CoreApiTable& core, AmdExtTable& amd) {
   core.hsa_signal_create_fn = create;
+  core.hsa_signal_destroy_fn = destroy;
   core.hsa_signal_load_relaxed_fn = load_relaxed;
   core.hsa_signal_load_scacquire_fn = load_scacquire;
   core.hsa_signal_wait_relaxed_fn = wait_relaxed;

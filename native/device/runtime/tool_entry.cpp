@@ -89,7 +89,7 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
   hook_queues(*table->core_, *table->amd_ext_);
   hook_cooperative_launches(*table->core_);
   hook_copies(*table->amd_ext_);
-  hook_memory(*table->amd_ext_);
+  hook_memory(*table->core_, *table->amd_ext_);
   hook_times(*table->amd_ext_);
   hook_executables(*table->core_);
   return true;

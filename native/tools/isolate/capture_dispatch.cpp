@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "capture/code_metadata.h"
 #include "capture/writer.h"
@@ -156,13 +157,13 @@ std::vector<Source> readable(std::vector<Source> sources, std::vector<std::strin
   return sources;
 }
 
-// Completes the program's signal as the GPU would have done, with the dispatch's times.
-void complete(hsa_signal_t theirs, hsa_signal_t ours) {
+// Completes the program's signal as the GPU would have done, with the dispatch's times. A failure leaves a negative value.
+void complete(hsa_signal_t theirs, hsa_signal_t ours, bool succeeded) {
   if (theirs.handle == 0) return;
   memory_of(theirs)->start_ts = memory_of(ours)->start_ts;
   memory_of(theirs)->end_ts = memory_of(ours)->end_ts;
   const hsa_signal_value_t value = __atomic_load_n(&memory_of(ours)->value, __ATOMIC_ACQUIRE);
-  hsa.core.hsa_signal_subtract_screlease_fn(theirs, 1 - value);
+  hsa.core.hsa_signal_subtract_screlease_fn(theirs, succeeded ? 1 : 1 - value);
 }
 
 // The dispatch with a signal of ours, so that the program learns of its end only when memory has been read.
@@ -174,7 +175,7 @@ class Stand {
   }
   ~Stand() {
     if (submitted_ && !completed(signal_)) return;  // the GPU failed, and may still have the signal: it is left to it
-    if (submitted_) complete(packet_.dispatch.completion_signal, signal_);
+    if (submitted_) complete(packet_.dispatch.completion_signal, signal_, succeeded());
     hsa.core.hsa_signal_destroy_fn(signal_);
   }
   Stand(const Stand&) = delete;
@@ -182,12 +183,13 @@ class Stand {
   void run(const std::function<void(const Packet&)>& submit) {
     Packet copy = packet_;
     copy.dispatch.completion_signal = signal_;
+    if (device_ != nullptr) device_->record_dispatches(1);
     submitted_ = true;
     submit(copy);
     // Looked at in memory: a wait through ROCr would be this thread's, hence the program's, in the device's model of time.
     const double began = seconds();
     bool alone = true;
-    while (!completed(signal_) && !gpu_failed.load()) {
+    while (!ended() && !gpu_failed.load()) {
       if (alone && seconds() - began > kPatienceSeconds) alone = false, the_gate().open();
       const timespec pause{0, 50'000};
       nanosleep(&pause, nullptr);
@@ -196,16 +198,32 @@ class Stand {
       throw std::runtime_error("the dispatch did not end in " + std::to_string(kPatienceSeconds) +
                                " seconds while nothing else was let run; it may wait for something else");
   }
-  bool succeeded() const { return __atomic_load_n(&memory_of(signal_)->value, __ATOMIC_ACQUIRE) == 0; }
+  bool succeeded() const {
+    if (device_ != nullptr) return times_.end_ns != 0;
+    return __atomic_load_n(&memory_of(signal_)->value, __ATOMIC_ACQUIRE) == 0;
+  }
   bool submitted() const { return submitted_; }
   uint64_t nanoseconds(hsa_agent_t agent) const {
+    if (device_ != nullptr) return times_.end_ns - times_.start_ns;
     hsa_amd_profiling_dispatch_time_t times{};
     hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(agent, signal_, &times);
     return times.end - times.start;
   }
 
  private:
+  // The software device's own record decides where there is one: kernels can write signals.
+  bool ended() {
+    if (device_ == nullptr) return completed(signal_);
+    if (device_->take_dispatch(signal_.handle, &times_, nullptr) == 0) return false;
+    device_->record_dispatches(0);
+    // The signal changes right behind the record, unless the kernel has made of it what it is not.
+    for (const double began = seconds(); !completed(signal_) && seconds() - began < 1;) std::this_thread::yield();
+    return true;
+  }
+
   const Packet packet_;
+  const rpd_api* const device_ = find_device();
+  rpd_dispatch times_{};
   hsa_signal_t signal_{};
   bool submitted_ = false;
 };
@@ -279,9 +297,9 @@ std::string new_folder() {
 
 }  // namespace
 
-void report_failure(const std::string& why) noexcept {
+void report_failure(const std::string& why, const char* event) noexcept {
   try {
-    report("failed", "no capture: " + why);
+    report(event, "no capture: " + why);
   } catch (const std::exception&) {
     // Nothing is left to tell it with.
   }
@@ -294,6 +312,7 @@ void capture_dispatch(const Chosen& chosen, const std::function<void(const Packe
     stand.emplace(chosen.packet);
     const std::string folder = new_folder();
     capture::Writer writer(folder, settings().zstd_level);
+    record("begun", folder);
     try {
       capture_to(writer, chosen, *stand, submit);
       report("captured", "captured to " + folder);
@@ -301,6 +320,8 @@ void capture_dispatch(const Chosen& chosen, const std::function<void(const Packe
       writer.abandon(error.what());
       throw;
     }
+  } catch (const capture::FileError& error) {
+    report_failure(error.what(), "unwritable");
   } catch (const std::exception& error) {
     report_failure(error.what());
   }

@@ -20,6 +20,6 @@ struct Chosen {
 void capture_dispatch(const Chosen& chosen, const std::function<void(const Packet&)>& submit) noexcept;
 
 // Says why there is no capture.
-void report_failure(const std::string& why) noexcept;
+void report_failure(const std::string& why, const char* event = "failed") noexcept;
 
 }  // namespace rpd::isolate

@@ -60,11 +60,14 @@ std::optional<Settings> settings_from_environment() {
 
 void report(const char* event, const std::string& text) {
   std::fprintf(stderr, "rocm-perf isolate: %s\n", text.c_str());
+  record(event, text);
+}
+
+void record(const char* event, const std::string& text) {
   const char* path = value_of("ISOLATE_REPORT");
   const int file = path == nullptr ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0) return;
   const std::string line = std::string(event) + "\t" + text + "\n";
-  // Where this fails, stderr still has it.
   static_cast<void>(!write(file, line.data(), line.size()));
   close(file);
 }

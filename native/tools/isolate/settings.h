@@ -23,5 +23,7 @@ std::optional<Settings> settings_from_environment();
 
 // One line on stderr, and in the file that ISOLATE_REPORT names, if any.
 void report(const char* event, const std::string& text);
+// The same, in that file only.
+void record(const char* event, const std::string& text);
 
 }  // namespace rpd::isolate

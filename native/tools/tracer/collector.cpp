@@ -15,10 +15,14 @@ constexpr size_t kWindow = 64;
 constexpr auto kGlance = std::chrono::milliseconds(1);
 
 // Moves the completed operations among the first `window` unfinished ones of `from` to `into`, keeping the order.
+bool has_ended(const InFlight& operation) {
+  return operation.work == Work::dispatch ? dispatch_ended(operation.signal) : completed(operation.signal);
+}
+
 void move_completed(std::vector<InFlight>& from, std::vector<InFlight>& into, size_t window) {
   size_t read = 0, kept = 0;
   for (; read < from.size() && kept < window; ++read) {
-    if (completed(from[read].signal))
+    if (has_ended(from[read]))
       into.push_back(from[read]);
     else
       from[kept++] = from[read];
@@ -49,6 +53,11 @@ void Lane::take_completed(std::vector<InFlight>& into) {
   last_completed_.store(last, std::memory_order_relaxed);
 }
 
+bool Lane::waits_for(hsa_signal_t signal) {
+  std::lock_guard lock(mutex_);
+  return std::any_of(forwarded_.begin(), forwarded_.end(), [&](const InFlight& one) { return one.signal.handle == signal.handle; });
+}
+
 bool Lane::empty() {
   std::lock_guard lock(mutex_);
   return silent_.empty() && forwarded_.empty();
@@ -72,9 +81,16 @@ void Collector::submitted(Lane& lane, const InFlight& operation) {
 
 // Whoever collected the operation, its signal can be used again only now: until ROCr has called, it still watches it.
 bool Collector::on_completion(hsa_signal_value_t, void* data) {
+  const hsa_signal_t signal{reinterpret_cast<uint64_t>(data)};
   the_collector().collect();
-  the_collector().interrupting_.give_back({reinterpret_cast<uint64_t>(data)});
+  if (the_collector().waits_for(signal)) return true;  // its value says more than is so: look again
+  the_collector().interrupting_.give_back(signal);
   return false;
+}
+
+bool Collector::waits_for(hsa_signal_t signal) {
+  std::lock_guard lock(lanes_mutex_);
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](auto& lane) { return lane->waits_for(signal); });
 }
 
 void Collector::start() {
@@ -135,10 +151,12 @@ void Collector::finish(const InFlight& operation) {
   uint64_t start = 0, end = 0;
   if (operation.work == Work::dispatch) {
     hsa_amd_profiling_dispatch_time_t times{};
-    hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(operation.agent, operation.signal, &times);
-    start = times.start, end = times.end;
-    // Taken in any case: the device keeps them until then.
-    if (device_counters(operation.signal, counters_) && operation.keeps_counters) {
+    rpd_dispatch known{};
+    // Taken in any case: the device keeps it until then.
+    const bool has_record = take_dispatch(operation.signal, known, counters_);
+    if (!has_record) hsa.amd.hsa_amd_profiling_get_dispatch_time_fn(operation.agent, operation.signal, &times);
+    start = has_record ? known.start_ns : times.start, end = has_record ? known.end_ns : times.end;
+    if (has_record && operation.keeps_counters) {
       spool::Counters counters{};
       counters.dispatch_id = operation.id;
       counters.count = counters_.size();

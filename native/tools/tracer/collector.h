@@ -32,6 +32,7 @@ class Lane {
  public:
   void push(const InFlight& operation);
   void take_completed(std::vector<InFlight>& into);
+  bool waits_for(hsa_signal_t signal);
   bool empty();
 
   // The latest packet known to be complete. Its queue has read all that lie before it.
@@ -74,6 +75,7 @@ class Collector {
   static bool on_completion(hsa_signal_value_t value, void* self);
   void run();
   bool idle();
+  bool waits_for(hsa_signal_t signal);
   void finish(const InFlight& operation);
   void forward(const InFlight& operation, uint64_t start, uint64_t end);
   SignalPool& pool_for(hsa_signal_t forward) { return forward.handle != 0 ? interrupting_ : quiet_; }

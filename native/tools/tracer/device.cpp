@@ -20,11 +20,16 @@ void start_device_counters() {
   device->record_dispatches(1);
 }
 
-bool device_counters(hsa_signal_t signal, std::vector<double>& values) {
+bool dispatch_ended(hsa_signal_t signal) {
+  const rpd_api* device = find_device();
+  return completed(signal) && (device == nullptr || device->has_dispatch(signal.handle) != 0);
+}
+
+bool take_dispatch(hsa_signal_t signal, rpd_dispatch& times, std::vector<double>& counters) {
   const rpd_api* device = find_device();
   if (device == nullptr) return false;
-  values.resize(device->counter_count);
-  return device->take_counters(signal.handle, values.data()) != 0;
+  counters.resize(device->counter_count);
+  return device->take_dispatch(signal.handle, &times, counters.data()) != 0;
 }
 
 }  // namespace rpd::tracer

@@ -14,7 +14,10 @@ bool times_are_modelled();
 // Asks the device to keep counters, and records what each of them is.
 void start_device_counters();
 
-// Takes the counters of the dispatch that completed `signal`. False if there are none.
-bool device_counters(hsa_signal_t signal, std::vector<double>& values);
+// Whether the dispatch with this completion signal has ended. The software device says so itself: kernels can write signals.
+bool dispatch_ended(hsa_signal_t signal);
+
+// Takes the device's record of that dispatch: its times and counters. False if there is none.
+bool take_dispatch(hsa_signal_t signal, rpd_dispatch& times, std::vector<double>& counters);
 
 }  // namespace rpd::tracer

@@ -15,7 +15,7 @@ import click
 
 from rocm_perf_lab import __version__
 from rocm_perf_lab.cli import debug
-from rocm_perf_lab.errors import INTERRUPTED, OutputError, RocmPerfError, UsageError, exit_codes
+from rocm_perf_lab.errors import INTERRUPTED, MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # trouble of what is written to, wherever it shows
 COMMANDS = {
@@ -63,9 +63,12 @@ def cli() -> None:
 def main() -> None:
     """Run the command line of this process and exit with a documented code."""
     _open_what_is_closed()
+    sys.stdout.reconfigure(errors="backslashreplace")  # names of files are any bytes; stderr takes them already
     signal.signal(signal.SIGTERM, _exit_on_signal)
     signal.signal(signal.SIGHUP, _exit_on_signal)
-    sys.exit(_run(sys.argv[1:]))
+    code = _run(sys.argv[1:])
+    _leave_signals_to_the_system()
+    sys.exit(code)
 
 
 def _run(arguments: list[str]) -> int:
@@ -84,9 +87,19 @@ def _run(arguments: list[str]) -> int:
         if error.errno in _FULL:
             what = f"{error.filename or 'the output'} cannot be written ({error.strerror})"
             return _fail(OutputError(what, "free some space, or write elsewhere"))
+        if isinstance(error, FileNotFoundError) and _folder_is_gone():
+            return _fail(MissingInputError("the current folder has been removed", "change to one that exists"))
         return _fail(_defect(error))
     except Exception as error:
         return _fail(_defect(error))
+
+
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _defect(error: Exception) -> RocmPerfError:
@@ -121,3 +134,10 @@ def _open_what_is_closed() -> None:
 
 def _exit_on_signal(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
+
+
+def _leave_signals_to_the_system() -> None:
+    """While the interpreter shuts down it runs no handlers: who is asked to end then would end with success."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)

@@ -12,6 +12,7 @@ from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import device_option
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import OutputError, UsageError
+from rocm_perf_lab.utf8 import utf8
 from rocm_perf_lab.whole_file import replacing
 
 
@@ -67,6 +68,6 @@ def _write(folder: Path, files: dict[str, str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             with replacing(folder / name) as temporary:
-                temporary.write_text(text, "utf-8")
+                temporary.write_bytes(utf8(text))
     except OSError as error:
         raise OutputError(f"cannot write {folder} ({error.strerror})", "choose another -o DIR") from error

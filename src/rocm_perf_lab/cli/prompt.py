@@ -17,6 +17,7 @@ from rocm_perf_lab.cli.change_options import (
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, program_argument
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.utf8 import utf8
 
 if TYPE_CHECKING:
     from rocm_perf_lab.optimize.workbench import BenchOptions
@@ -67,4 +68,4 @@ def command(
     click.echo(text, nl=False)
     from rocm_perf_lab.prompt import tokens
 
-    note(f"{len(text.encode()):,} bytes, about {tokens.estimate(text):,} tokens ({tokens.METHOD})")
+    note(f"{len(utf8(text)):,} bytes, about {tokens.estimate(text):,} tokens ({tokens.METHOD})")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rocm_perf_lab import native
 from rocm_perf_lab.arch.products import products
-from rocm_perf_lab.collect import gpu, rocm
+from rocm_perf_lab.collect import gpu, rocm, surroundings
 from rocm_perf_lab.collect.topology import write_topology
 from rocm_perf_lab.errors import UnavailableError, UsageError
 
@@ -30,6 +30,9 @@ _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 # The device appends what its race check finds, a line each, to the file that this names.
 RACES_VARIABLE = "ROCM_PERF_DEVICE_RACES"
 
+# And its write check what a kernel wrote that is not its program's.
+WRITES_VARIABLE = "ROCM_PERF_DEVICE_WRITES"
+
 # The device writes thread traces of the kernels that the second names into the folder that the first names.
 THREAD_TRACE_VARIABLE = "ROCM_PERF_THREAD_TRACE"
 THREAD_TRACE_KERNEL_VARIABLE = "ROCM_PERF_THREAD_TRACE_KERNEL"
@@ -37,8 +40,15 @@ THREAD_TRACE_ITERATION_VARIABLE = "ROCM_PERF_THREAD_TRACE_ITERATION"
 THREAD_TRACE_CU_VARIABLE = "ROCM_PERF_THREAD_TRACE_CU"
 THREAD_TRACE_SIMDS_VARIABLE = "ROCM_PERF_THREAD_TRACE_SIMDS"
 
+# Holds kernels to memory that is their program's own: the gate asks for it wherever it runs code that it judges.
+WRITE_CHECK = "write-check"
+
 # Options of the software device, and what may follow the name. native/device/runtime/options.h says what they do.
-OPTIONS = {"kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"), "race-check": re.compile(r"(=[0-9]{1,19})?")}
+OPTIONS = {
+    "kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"),
+    "race-check": re.compile(r"(=[0-9]{1,19})?"),
+    WRITE_CHECK: re.compile(""),
+}
 
 
 @dataclass(frozen=True)
@@ -66,10 +76,12 @@ def select(choice: str, scratch: Path, options: Sequence[str] = ()) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
     options: "NAME" or "NAME=VALUE" of OPTIONS, each; only the software device has any. Raises UnavailableError where
-    there is no such device, UsageError for an option that it does not have.
+    there is no such device, UsageError for an option that it does not have, SurroundingsError where programs could not run.
     """
     found = gpu.find()
-    if choice == SOFTWARE_TARGET or (choice == AUTO and not found.usable):
+    software = choice == SOFTWARE_TARGET or (choice == AUTO and not found.usable)
+    surroundings.check(software)
+    if software:
         return _software(scratch, options)
     if options:
         raise UsageError(f"--device-option {options[0]}: a GPU has no such options", f"add `--device {SOFTWARE_TARGET}`")
@@ -86,7 +98,9 @@ def _checked(option: str) -> str:
     if takes is None:
         raise UsageError(f"--device-option {option}: there is no such option", f"use one of {', '.join(OPTIONS)}")
     if not takes.fullmatch(equals + value):
-        raise UsageError(f"--device-option {option}: not a whole number", f"write {name}=NUMBER")
+        takes_number = takes.fullmatch("=1") is not None
+        what, mend = ("not a whole number", f"{name}=NUMBER") if takes_number else ("it takes no value", name)
+        raise UsageError(f"--device-option {option}: {what}", f"write {mend}")
     return option
 
 

@@ -47,25 +47,46 @@ def execute(
         raise ProgramFailedError(command.program, status)
 
 
-def execute_attached(command: Command, environment: Mapping[str, str], stdout: IO | int | None = None) -> int:
+def execute_attached(
+    command: Command, environment: Mapping[str, str], stdout: IO | int | None = None, *, interruptible: bool = False
+) -> int:
     """Run with this terminal and standard input, in this process group, and return the exit status as a shell would.
 
     stdout: where its standard output goes instead of to this process's.
 
-    Ctrl-C reaches the program by way of the terminal; signals sent to this process are passed on.
+    Ctrl-C reaches the program by way of the terminal; signals sent to this process are passed on. interruptible: once the
+    program has ended, however it did, they act on this process, too, as KeyboardInterrupt or SystemExit.
     """
-    process = _spawn(command, environment, stdout=stdout)
-    previous = {
-        number: signal.signal(number, lambda received, _: process.send_signal(received))
-        for number in (signal.SIGTERM, signal.SIGHUP)
-    }
-    previous[signal.SIGINT] = signal.signal(signal.SIGINT, lambda *_: None)
+    received: list[int] = []
+    process: subprocess.Popen | None = None
+
+    def pass_on(number: int, _frame: object) -> None:
+        received.append(number)
+        if process is not None and not (number == signal.SIGINT and _is_in_the_foreground()):
+            process.send_signal(number)
+
+    numbers = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if callable(signal.getsignal(n))]
+    previous = {number: signal.signal(number, pass_on) for number in numbers}
     try:
+        process = _spawn(command, environment, stdout=stdout)
+        for number in received:  # before there was anything to pass them on to
+            process.send_signal(number)
         status = wait(process)
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+    if interruptible:
+        for number in received:
+            signal.raise_signal(number)
     return status if status >= 0 else 128 - status
+
+
+def _is_in_the_foreground() -> bool:
+    """Whether a terminal sends its Ctrl-C to this process group."""
+    for descriptor in (0, 1, 2):
+        with contextlib.suppress(OSError):
+            return os.tcgetpgrp(descriptor) == os.getpgrp()
+    return False
 
 
 def _spawn(command: Command, environment: Mapping[str, str], **options) -> subprocess.Popen:

@@ -20,7 +20,14 @@ from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.tracer import BuiltinTracer
-from rocm_perf_lab.errors import NoKernelsError, ProgramFailedError, ProgramKilledError, ProgramTimeoutError, UsageError
+from rocm_perf_lab.errors import (
+    ForeignWriteError,
+    NoKernelsError,
+    ProgramFailedError,
+    ProgramKilledError,
+    ProgramTimeoutError,
+    UsageError,
+)
 
 from .verdict import APPLICATION, StepVerdict, passed, rejected
 
@@ -100,6 +107,8 @@ class Application:
             runs = self._runs_of(candidate)
         except (ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError) as error:
             return rejected(STEP, f"the program no longer ends well: {error.what}")
+        except ForeignWriteError as error:
+            return rejected(STEP, error.what)
         after = runs[0]
         evidence = self._evidence(after, statistics.median(run.runtime_ms for run in runs))
         if complaint := next(filter(None, (self._output(run.stdout) for run in runs)), None):
@@ -190,12 +199,20 @@ class Application:
         self._place.parent.mkdir(exist_ok=True)
         shutil.copy2(program, self._place)
         device = devices.select(self._options.device, folder)
+        if not device.is_hardware:
+            device = devices.select(self._options.device, folder, [devices.WRITE_CHECK])
         tracer = BuiltinTracer.on(device, folder, self._limit)
         database, output = folder / "trace" / "trace.db", folder / "stdout"
         database.parent.mkdir()
+        writes = database.parent / "writes"  # in the one folder that the cage lets it write to
         command = self._caged(program.name, folder, database.parent, device.is_hardware)
-        with output.open("wb") as stdout:
-            tracer.trace(command, os.environ, database, stdout, subprocess.DEVNULL)
+        environment = os.environ | {devices.WRITES_VARIABLE: str(writes)}
+        try:
+            with output.open("wb") as stdout:
+                tracer.trace(command, environment, database, stdout, subprocess.DEVNULL)
+        finally:  # also of a program that ends well although its kernel has failed
+            if writes.exists():
+                raise ForeignWriteError(program.name, writes.read_text().splitlines()[0])
         documents = analyse(database)
         counters = {symbol: sums.values for symbol, sums in counters_by_symbol(read_trace(database), ()).items()}
         profile = documents.profile

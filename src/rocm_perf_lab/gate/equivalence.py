@@ -17,6 +17,7 @@ from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import Case, CaseOutcome, ReplayResult, replay, replay_cases
 
 from .buffers import Buffer, arguments_of
+from .checked_replay import is_modelled, write_check
 from .outputs import Outputs, difference
 from .perturbation import perturbations
 from .verdict import StepVerdict, passed, rejected, skipped
@@ -163,7 +164,7 @@ class Equivalence:
         only where a candidate differs. Captured inputs are never dropped.
         """
         case = reference.cases[number]
-        if not case.overlays or not _is_modelled(reference.capture):
+        if not case.overlays or not is_modelled(reference.capture):
             return False
         if number not in reference.unordered:
             reference.unordered[number] = any(self._differs_in_order(reference, number, s) for s in self._options.race_seeds)
@@ -177,7 +178,7 @@ class Equivalence:
                 Path(folder),
                 timeout=self._options.timeout,
                 device=self._options.device,
-                device_options=[f"race-check={seed}"],
+                device_options=[f"race-check={seed}", *write_check(reference.capture)],
                 view=self._options.view,
             )
             if outcome.failure:
@@ -186,7 +187,7 @@ class Equivalence:
 
     def _races(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> str | None:
         """The software device alone can run workgroups and waves in other orders, and see unordered accesses."""
-        if self._options.level != "full" or not _is_modelled(reference.capture):
+        if self._options.level != "full" or not is_modelled(reference.capture):
             return None
         for seed in self._options.race_seeds:
             name, option = f"order {seed}", [f"race-check={seed}"]
@@ -209,7 +210,7 @@ class Equivalence:
 
     def _replay_cases(self, reference: _Reference, folder: Path, code: Path | None) -> list[CaseOutcome]:
         options = self._options
-        limit = [f"kernel-limit={options.instruction_limit}"] if _is_modelled(reference.capture) else []
+        limit = [f"kernel-limit={options.instruction_limit}"] if is_modelled(reference.capture) else []
         return replay_cases(
             reference.capture,
             reference.cases,
@@ -217,17 +218,19 @@ class Equivalence:
             hsaco=code,
             timeout=options.timeout,
             device=options.device,
-            device_options=limit,
+            device_options=[*limit, *write_check(reference.capture)],
             view=options.view,
         )
 
-    def _run(self, capture: Capture, code: Path | None, **more) -> ReplayResult:
+    def _run(self, capture: Capture, code: Path | None, device_options: Sequence[str] = (), **more) -> ReplayResult:
         options = self._options
         return replay(
-            capture, hsaco=code, iterations=1, timeout=options.timeout, device=options.device, view=options.view, **more
+            capture,
+            hsaco=code,
+            iterations=1,
+            timeout=options.timeout,
+            device=options.device,
+            device_options=[*device_options, *write_check(capture)],
+            view=options.view,
+            **more,
         )
-
-
-def _is_modelled(capture: Capture) -> bool:
-    """Whether the software device captured it, and so replays it."""
-    return capture.dispatch["origin"]["timing"] == "modelled"

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.arch.products import products
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import ReplayResult, replay
 
+from .checked_replay import is_modelled, write_check
+from .least_time import Work, least_milliseconds
 from .statistics import Ratio, ratio_of_medians
 from .verdict import MEASUREMENT, StepVerdict, passed, rejected
 
 STEP = MEASUREMENT
 OUTWEIGHS = 0.10
 """The part of a kernel's time that a candidate has to save for its scratch, spills or lost occupancy not to count."""
-_STORE_BYTES_PER_CLOCK = 64  # of one CU's vector memory path; AMD CDNA 3 ISA guide, "Memory hierarchy"
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,15 @@ def check_measurement(
     """candidate: its code object. changed_bytes: what the kernel writes in each capture, for the least time it can take.
     concern: what its gain has to outweigh, None for nothing; see code_object_check.concern_of()."""
     times: dict[str, list[float]] = {"baseline": [], "candidate": []}
-    modelled = all(capture.dispatch["origin"]["timing"] == "modelled" for capture in captures)
+    counted: list[dict | None] = []  # of the candidate's runs, a capture each
+    modelled = all(map(is_modelled, captures))
     rounds, iterations = (2, 1) if modelled else (options.rounds, options.iterations)
     source = "modelled" if modelled else "measured"
     try:
         for _ in range(rounds):
             for name, code in (("baseline", None), ("candidate", candidate)):
                 results = [_run(capture, code, iterations, options) for capture in captures]
+                counted = [result.counted for result in results]
                 times[name].append(sum(statistics.median(result.gpu_ms) for result in results))
     except ReplayFailedError as error:
         return rejected(STEP, f"it fails when it is measured: {error.what}", timing=source)
@@ -71,9 +73,12 @@ def check_measurement(
         "confidence": options.confidence,
         "cold_caches": True,
     }
-    least = sum(least_milliseconds(capture.target, size) for capture, size in zip(captures, changed_bytes, strict=True))
+    least = sum(
+        least_milliseconds(capture.target, Work.of(capture.dispatch["packet"], size, counts))
+        for capture, size, counts in zip(captures, changed_bytes, counted, strict=True)
+    )
     if min(times["candidate"]) < least:
-        reason = f"{min(times['candidate']):.6f} ms is less than writing its {sum(changed_bytes)} bytes takes ({least:.6f} ms)"
+        reason = f"{min(times['candidate']):.6f} ms is less than its work takes on any such device ({least:.6f} ms)"
         return rejected(STEP, reason, least_ms=least, **evidence)
     change = f"{in_words(ratio)}, {source}"
     if ratio.sure_improvement < options.min_improvement:
@@ -96,16 +101,6 @@ def in_words(ratio: Ratio) -> str:
     return f"{text} ({ends[0]:.2%} to {ends[1]:.2%})"
 
 
-def least_milliseconds(target: str, written_bytes: int) -> float:
-    """No kernel on any product of this target writes so many bytes in less: every CU would have to store at each clock."""
-    bytes_a_millisecond = [
-        cus * _STORE_BYTES_PER_CLOCK * megahertz * 1e3
-        for product in products()
-        if product.gfx_target == target and (cus := product.figure("cu")) and (megahertz := product.figure("max_clock_mhz"))
-    ]
-    return written_bytes / max(bytes_a_millisecond) if bytes_a_millisecond else 0.0
-
-
 def _run(capture: Capture, code: Path | None, iterations: int, options: MeasurementOptions) -> ReplayResult:
     return replay(
         capture,
@@ -115,4 +110,5 @@ def _run(capture: Capture, code: Path | None, iterations: int, options: Measurem
         timeout=options.timeout,
         device=options.device,
         view=options.view,
+        device_options=write_check(capture),
     )

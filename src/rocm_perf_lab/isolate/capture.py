@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import json
+import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ class Capture:
         """Check the capture at `path`, with every_byte also its memory. Raises MissingInputError, CaptureError."""
         if not path.is_dir():
             raise MissingInputError(f"{path} is no capture directory", "make one with `rocm-perf isolate`")
-        _judge(path, _library().rpd_capture_check(str(path).encode(), int(every_byte)))
+        _judge(path, _library().rpd_capture_check(os.fsencode(path), int(every_byte)))
         dispatch = json.loads((path / "dispatch.json").read_bytes())
         regions = json.loads((path / "memory_regions.json").read_bytes())["regions"]
         return cls(path, dispatch, tuple(map(_region, regions)))
@@ -98,7 +99,7 @@ class Capture:
         if region is None:
             raise CaptureError(f"{self.path}: no captured region holds {size} bytes at {address:#x}", "see memory_regions.json")
         buffer = ctypes.create_string_buffer(size)
-        arguments = (str(self.path).encode(), int(after), region.base, address - region.base, size, buffer)
+        arguments = (os.fsencode(self.path), int(after), region.base, address - region.base, size, buffer)
         _judge(self.path, _library().rpd_capture_read(*arguments))
         return buffer.raw
 

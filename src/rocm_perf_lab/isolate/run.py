@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -14,10 +16,10 @@ from rocm_perf_lab import native
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.execute import execute, execute_attached
-from rocm_perf_lab.errors import NoCaptureError
-from rocm_perf_lab.isolate.capture import Capture
+from rocm_perf_lab.errors import NoCaptureError, OutputError
+from rocm_perf_lab.isolate.capture import NEWEST, Capture
 
-_CAPTURED, _FAILED = "captured", "failed"
+_BEGUN, _CAPTURED, _FAILED, _UNWRITABLE = "begun", "captured", "failed", "unwritable"  # events of the isolate library
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ def capture(
 
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         resolved, environment, report = _prepared(request, Path(scratch))
-        execute(resolved, environment, stdout=output, stderr=subprocess.DEVNULL, timeout=timeout)
+        with _nothing_half_done(report):
+            execute(resolved, environment, stdout=output, stderr=subprocess.DEVNULL, timeout=timeout)
         return Capture.open(_the_capture(request, report))
 
 
@@ -65,11 +68,26 @@ def isolate(request: Isolation, output: IO | int | None = None) -> tuple[int, Pa
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         resolved, environment, report = _prepared(request, Path(scratch))
-        status = execute_attached(resolved, environment, output)
-        captured, _ = _reported(report)
-        if status != 0 and not captured:
+        with _nothing_half_done(report):
+            status = execute_attached(resolved, environment, output, interruptible=True)
+        if status != 0 and not _reported(report, _CAPTURED):
             return status, None
         return status, _the_capture(request, report)
+
+
+@contextlib.contextmanager
+def _nothing_half_done(report: Path) -> Iterator[None]:
+    """Where the program is interrupted, the capture that it was writing goes."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        complete = {text.removeprefix("captured to ") for text in _reported(report, _CAPTURED)}
+        for folder in map(Path, set(_reported(report, _BEGUN)) - complete):
+            shutil.rmtree(folder, ignore_errors=True)
+            link = folder.with_name(NEWEST)
+            if link.is_symlink() and not link.exists():
+                link.unlink()
+        raise
 
 
 def _prepared(request: Isolation, scratch: Path) -> tuple[Command, dict[str, str], Path]:
@@ -88,21 +106,21 @@ def _prepared(request: Isolation, scratch: Path) -> tuple[Command, dict[str, str
 
 
 def _the_capture(request: Isolation, report: Path) -> Path:
-    captured, failures = _reported(report)
-    if captured:
-        return captured[-1]
-    if not failures:
-        raise NoCaptureError(
-            f"{request.words[0]} ended without a capture, and without a word from the isolate library",
-            "check that it uses the GPU through ROCr in this or a child process",
-        )
-    raise NoCaptureError(failures[-1], "choose another --kernel or --dispatch, or mend what is named")
+    if captured := _reported(report, _CAPTURED):
+        return Path(captured[-1].removeprefix("captured to "))
+    if unwritable := _reported(report, _UNWRITABLE):
+        raise OutputError(unwritable[-1], "name a folder with room, that can be written, with --output")
+    if failures := _reported(report, _FAILED):
+        raise NoCaptureError(failures[-1], "choose another --kernel or --dispatch, or mend what is named")
+    raise NoCaptureError(
+        f"{request.words[0]} ended without a capture, and without a word from the isolate library",
+        "check that it uses the GPU through ROCr in this or a child process",
+    )
 
 
-def _reported(report: Path) -> tuple[list[Path], list[str]]:
-    """Captures and failures, in the order in which the library, in however many processes, told of them."""
+def _reported(report: Path, wanted: str) -> list[str]:
+    """What the library told of one kind of event, in order, from however many processes."""
     if not report.exists():
-        return [], []
-    lines = [line.partition("\t")[::2] for line in report.read_text("utf-8", "replace").splitlines()]
-    captured = [Path(text.removeprefix("captured to ")) for event, text in lines if event == _CAPTURED]
-    return captured, [text for event, text in lines if event == _FAILED]
+        return []
+    lines = [os.fsdecode(line).partition("\t")[::2] for line in report.read_bytes().splitlines()]
+    return [text for event, text in lines if event == wanted]

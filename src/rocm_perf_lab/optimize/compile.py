@@ -184,7 +184,7 @@ def _placed(source: HipSource, view: View) -> Iterator[_Placed]:
     """
     real = source.path.resolve()
     # Clang makes symbols of a hash of the source's path and all options unless it is given an id.
-    unit = f"-cuid={hashlib.sha256(str(real).encode()).hexdigest()[:16]}"
+    unit = f"-cuid={hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"
     with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
         made, copy = Path(scratch, "made"), Path(scratch, source.path.name)
         made.mkdir()

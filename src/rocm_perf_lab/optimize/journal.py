@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.errors import OutputError
+from rocm_perf_lab.utf8 import utf8
 
 FILE = "journal.jsonl"
 
@@ -48,7 +49,7 @@ class Journal(Entries):
         """Write one entry and wait until the disk has it. Errors: OutputError."""
         with self._lock:
             entry = {"number": len(self.entries), "event": event} | fields
-            line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+            line = utf8(json.dumps(entry, ensure_ascii=False, allow_nan=False)) + b"\n"
             try:
                 while line:
                     line = line[self._file.write(line) :]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rocm_perf_lab.utf8 import utf8
+
 from . import tokens
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def document(context: Context, text: str, full_source: bool) -> dict[str, Any]:
         "declared_elsewhere": list(context.code.elsewhere),
         "rules": context.rules.lines(context.kernel),
         "text": text,
-        "bytes": len(text.encode()),
+        "bytes": len(utf8(text)),
         "tokens_estimate": tokens.estimate(text),
         "tokens_method": tokens.METHOD,
     }

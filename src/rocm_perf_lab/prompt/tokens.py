@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+from rocm_perf_lab.utf8 import utf8
+
 BYTES_PER_TOKEN = 3.0  # prompts of the testbed have 3.1 to 3.8 with cl100k_base: rather too many tokens than too few
 METHOD = f"bytes / {BYTES_PER_TOKEN:g}, rounded up: an estimate, rather high; the models' own tokenisers differ"
 
 
 def estimate(text: str) -> int:
-    return math.ceil(len(text.encode()) / BYTES_PER_TOKEN)
+    return math.ceil(len(utf8(text)) / BYTES_PER_TOKEN)

@@ -9,6 +9,7 @@ from pathlib import Path
 from rocm_perf_lab.errors import OutputError, RocmPerfError
 from rocm_perf_lab.isolate.capture import Capture, Region
 from rocm_perf_lab.replay.run import unpack
+from rocm_perf_lab.utf8 import utf8
 
 _SOURCES = Path(__file__).parent / "reproducer"
 _DEVICE_HEADER = "rocm_perf_device.h"
@@ -33,8 +34,8 @@ def export(capture: Capture, folder: Path) -> None:
         for name in ("reproducer.cpp", "Makefile"):
             shutil.copyfile(_SOURCES / name, partial / name)
         shutil.copyfile(_device_header(), partial / _DEVICE_HEADER)
-        (partial / "case.h").write_text(_case_header(capture, partial / "memory"), "utf-8")
-        (partial / "README.md").write_text(_readme(capture, folder.name), "utf-8")
+        (partial / "case.h").write_bytes(utf8(_case_header(capture, partial / "memory")))
+        (partial / "README.md").write_bytes(utf8(_readme(capture, folder.name)))
         partial.rename(folder)
     except (OSError, RocmPerfError) as error:
         shutil.rmtree(partial, ignore_errors=True)

@@ -25,6 +25,7 @@ from rocm_perf_lab.errors import (
     RocmPerfError,
     UnfitCodeError,
     UsageError,
+    signal_name,
 )
 from rocm_perf_lab.isolate.capture import Capture
 
@@ -32,6 +33,7 @@ from .caged import Caged
 from .overlay import packed
 
 _DIFFERENT = 40
+_SIGNALLED = 128  # and above: how a shell says that it was killed
 _RESERVE_OUTCOMES = (0, 1, 2)
 _ERRORS = {
     error.exit_code: error
@@ -53,6 +55,11 @@ class ReplayResult:
     def gpu_ms(self) -> list[float]:
         """Each iteration's GPU time, modelled or measured as the document's timing says."""
         return self.document["timing"]["iterations"]
+
+    @property
+    def counted(self) -> dict | None:
+        """What the software device counted of the last iteration: instructions, requests_beyond_l2; None on a GPU."""
+        return self.document["timing"]["counted"]
 
     @property
     def median_ms(self) -> float:
@@ -152,9 +159,12 @@ def unpack(capture: Capture, folder: Path) -> None:
 
 
 def run_attached(action: str, capture: Path, options: Sequence[str], device: str, device_options: Sequence[str] = ()) -> int:
-    """The same with this process's terminal; the exit status is rocmperf-replay's."""
+    """The same with this process's terminal; the exit status is rocmperf-replay's. Raises ReplayFailedError if killed."""
     with _environment(device, device_options) as environment:
-        return execute_attached(_command(action, capture, options), environment)
+        status = execute_attached(_command(action, capture, options), environment, interruptible=True)
+    if status > _SIGNALLED:
+        raise ReplayFailedError(f"the replay was killed by {signal_name(status - _SIGNALLED)}", "see docs/REPLAY.md")
+    return status
 
 
 def run_json(
@@ -201,6 +211,8 @@ def error_of(completed: subprocess.CompletedProcess[str]) -> RocmPerfError:
     error = _ERRORS.get(completed.returncode, ReplayFailedError)
     if line is None:
         last = (completed.stderr.strip().splitlines() or ["no word of explanation"])[-1]
-        return ReplayFailedError(f"the replay ended with status {completed.returncode}: {last}", "see docs/REPLAY.md")
+        status = completed.returncode
+        end = f"was killed by {signal_name(-status)}" if status < 0 else f"ended with status {status}"
+        return ReplayFailedError(f"the replay {end}: {last}", "see docs/REPLAY.md")
     what, _, mend = line.removeprefix(_PREFIX).rpartition("; ")
     return error(what, mend)

@@ -64,7 +64,8 @@ class DispatchTable:
         encodings = dict.fromkeys(("id", "start_ns", "end_ns"), "DELTA_BINARY_PACKED")
         dictionaries = ["kind", "name", "agent", "queue", "stream", "workgroup", "grid"]
         options = {"compression": "zstd", "compression_level": 1, "use_dictionary": dictionaries, "column_encoding": encodings}
-        with parquet.ParquetWriter(path, SCHEMA, **options) as writer:
+        # A path of any bytes, which Arrow would want to be text.
+        with path.open("wb") as file, parquet.ParquetWriter(file, SCHEMA, **options) as writer:
             for batch in self.batches():
                 writer.write_batch(batch, row_group_size=_ROWS_AT_ONCE)
 

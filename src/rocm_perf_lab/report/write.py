@@ -10,6 +10,7 @@ from pathlib import Path
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.report.schema import Document, Section, SummaryDocument
+from rocm_perf_lab.utf8 import utf8
 from rocm_perf_lab.whole_file import replacing
 
 
@@ -36,7 +37,7 @@ def write_json(directory: Path, documents: Mapping[str, Document | SummaryDocume
         directory.mkdir(parents=True, exist_ok=True)
         for name, document in documents.items():
             with replacing(directory / f"{name}.json") as temporary:
-                temporary.write_text(to_json(document), "utf-8")
+                temporary.write_bytes(utf8(to_json(document)))
 
 
 @contextmanager

@@ -8,6 +8,9 @@
 #ifndef HALF
 #define HALF 0.5f
 #endif
+#ifndef FORGED_VALUE
+#define FORGED_VALUE 0
+#endif
 #ifndef BOUNDS
 #define BOUNDS 1024
 #endif
@@ -16,6 +19,14 @@
 #else
 #define ARGUMENTS unsigned *values, int count
 #endif
+
+// A kernel finds its completion signal through its packet: FORGED_VALUE ends the wait, unless somebody knows better; the times
+// are one nanosecond.
+static __device__ void forge() {
+  typedef const char __attribute__((address_space(4)))* Packet;
+  volatile long* const signal = *(volatile long* const __attribute__((address_space(4)))*)((Packet)__builtin_amdgcn_dispatch_ptr() + 56);
+  if (threadIdx.x == 0) signal[4] = 1000, signal[5] = 1001, signal[1] = FORGED_VALUE;
+}
 
 extern "C" __global__ void __launch_bounds__(BOUNDS) mix(ARGUMENTS) {
 #ifdef LDS_BYTES
@@ -26,6 +37,9 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) mix(ARGUMENTS) {
 #endif
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) values[i] = (values[i] ^ 0x5bd1e995u) * FACTOR + i;
+#ifdef FORGES
+  forge();
+#endif
 }
 
 extern "C" __global__ void halve(float* to, const float* from, int count) {

@@ -1,0 +1,31 @@
+// The loadable segments of an ELF file, which may be damaged in any way.
+#pragma once
+
+#include <elf.h>
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace rpd::capture {
+
+// What a file's bytes hold at an offset; false if they end before.
+template <class T>
+bool read_at(std::span<const unsigned char> file, uint64_t offset, T& value) {
+  if (offset > file.size() || sizeof(T) > file.size() - offset) return false;
+  std::memcpy(&value, file.data() + offset, sizeof(T));
+  return true;
+}
+
+// Empty if it is no 64-bit ELF file, or if its table of segments is not all there.
+inline std::vector<Elf64_Phdr> elf_segments(std::span<const unsigned char> file) {
+  Elf64_Ehdr header{};
+  if (!read_at(file, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) return {};
+  std::vector<Elf64_Phdr> segments(header.e_phnum);
+  for (uint32_t i = 0; i < header.e_phnum; ++i)
+    if (!read_at(file, header.e_phoff + uint64_t{i} * sizeof(Elf64_Phdr), segments[i])) return {};
+  return segments;
+}
+
+}  // namespace rpd::capture

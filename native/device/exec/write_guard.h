@@ -1,0 +1,35 @@
+// Keeps the kernels of a device to memory that is their program's own (the option write-check).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "exec/dispatch.h"
+#include "memory/program_memory.h"
+
+namespace rpd {
+
+struct Kernel;
+
+class WriteGuard {
+ public:
+  explicit WriteGuard(const ProgramMemory& memory) : memory_(memory) {}
+
+  // From now on for this kernel.
+  void begin(const Kernel& kernel);
+
+  // The part of `mapped`, a window around `address`, that the kernel may write; empty if the address is not in it.
+  AccessWindow window(uint64_t address, AccessWindow mapped) const;
+  // Whether it is a signal that a kernel may raise.
+  bool may_signal(uint64_t address, uint32_t bytes, bool atomic) const { return memory_.may_signal(address, bytes, atomic); }
+
+  // "the completion signal of its dispatch", or what else is known of an address that it may not write.
+  std::string describe(uint64_t address) const;
+
+ private:
+  const ProgramMemory& memory_;
+  DispatchRequest request_{};
+  uint64_t argument_bytes_ = 0;
+};
+
+}  // namespace rpd

@@ -1,0 +1,111 @@
+#include "memory/program_memory.h"
+
+#include <hsa/amd_hsa_signal.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+namespace rpd {
+namespace {
+
+uint64_t size_of(uint64_t size) { return size; }
+
+// The entry around `address`, or the end.
+template <class Map, class Size>
+auto entry_around(const Map& map, uint64_t address, Size size) {
+  const auto next = map.upper_bound(address);
+  if (next == map.begin()) return map.end();
+  const auto before = std::prev(next);
+  return address - before->first < size(before->second) ? before : map.end();
+}
+
+}  // namespace
+
+AccessWindow without(AccessWindow window, uint64_t address, uint64_t begin, uint64_t size) {
+  if (size == 0) return window;
+  if (address - begin < size) return {};
+  const uint64_t end = window.begin + window.size;
+  if (address < begin) return {window.begin, std::min(end, begin) - window.begin};
+  const uint64_t first = std::max(window.begin, begin + size);
+  return {first, end - first};
+}
+
+void ProgramMemory::add(uint64_t begin, uint64_t size) {
+  if (size == 0) return;
+  const std::lock_guard lock(mutex_);
+  // Advice on a part of an allocation comes as if it were one.
+  const auto around = entry_around(own_, begin, size_of);
+  if (around != own_.end() && size <= around->second - (begin - around->first)) return;
+  own_[begin] = size;
+}
+
+void ProgramMemory::remove(uint64_t begin) {
+  const std::lock_guard lock(mutex_);
+  own_.erase(begin);
+}
+
+void ProgramMemory::bar(uint64_t begin, uint64_t size, const char* what) {
+  const std::lock_guard lock(mutex_);
+  if (size != 0) barred_[begin] = {size, what};
+}
+
+void ProgramMemory::unbar(uint64_t begin) {
+  const std::lock_guard lock(mutex_);
+  barred_.erase(begin);
+}
+
+void ProgramMemory::add_signal(uint64_t signal, uint64_t mailbox) {
+  const std::lock_guard lock(mutex_);
+  signals_[signal] = {mailbox, false};
+  if (mailbox != 0) mailboxes_.insert(mailbox);
+}
+
+void ProgramMemory::remove_signal(uint64_t signal) {
+  const std::lock_guard lock(mutex_);
+  const auto found = signals_.find(signal);
+  if (found == signals_.end()) return;
+  mailboxes_.erase(found->second.mailbox);
+  signals_.erase(found);
+}
+
+void ProgramMemory::completes(uint64_t signal) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = signals_.find(signal); found != signals_.end()) found->second.completion = true;
+}
+
+AccessWindow ProgramMemory::window(uint64_t address) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entry_around(own_, address, size_of);
+  if (found == own_.end()) return {};
+  AccessWindow window{found->first, found->second};
+  for (auto next = std::next(found); next != own_.end() && next->first <= window.begin + window.size; ++next) {
+    window.size = std::max(window.size, next->first + next->second - window.begin);
+  }
+  // What is barred does not overlap: the two around the address are all that can cut the window.
+  auto above = barred_.upper_bound(address);
+  if (above != barred_.end()) window = without(window, address, above->first, above->second.size);
+  if (above != barred_.begin()) {
+    const auto below = std::prev(above);
+    window = without(window, address, below->first, below->second.size);
+  }
+  return window;
+}
+
+bool ProgramMemory::may_signal(uint64_t address, uint32_t bytes, bool atomic) const {
+  if (bytes != sizeof(uint64_t)) return false;
+  const std::lock_guard lock(mutex_);
+  if (mailboxes_.contains(address)) return true;
+  const auto found = signals_.find(address - offsetof(amd_signal_t, value));
+  return atomic && found != signals_.end() && !found->second.completion;
+}
+
+std::string ProgramMemory::describe(uint64_t address) const {
+  const std::lock_guard lock(mutex_);
+  const auto barred = entry_around(barred_, address, [](const Barred& range) { return range.size; });
+  if (barred != barred_.end()) return barred->second.what;
+  const auto signal = entry_around(signals_, address, [](const Signal&) { return sizeof(amd_signal_t); });
+  return signal != signals_.end() ? "a signal" : "";
+}
+
+}  // namespace rpd

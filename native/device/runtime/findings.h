@@ -1,0 +1,17 @@
+// What the device's checks found, for the user and for whoever started the program.
+#pragma once
+
+#include <string>
+
+namespace rpd {
+
+// One line on stderr, and in the file that ROCM_PERF_DEVICE_RACES names, if it does.
+void report_race(const std::string& race);
+
+// One line in the file that ROCM_PERF_DEVICE_WRITES names, if it does; stderr has it as the kernel's failure.
+void report_foreign_write(const std::string& write);
+
+// The first line that was reported so in this process, or null.
+const char* first_foreign_write();
+
+}  // namespace rpd

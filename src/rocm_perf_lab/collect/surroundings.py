@@ -1,0 +1,42 @@
+"""What a program inherits from this process and could not run on a GPU with: better said before than blamed on the program."""
+
+from __future__ import annotations
+
+import os
+import resource
+import tempfile
+
+from rocm_perf_lab.errors import SurroundingsError
+
+# Where comgr, within every HIP program, puts its files: the first that is set [LLVM, sys::path::system_temp_directory].
+# A folder that it cannot write ends the program with SIGSEGV.
+_TEMPORARY = ("TMPDIR", "TMP", "TEMP", "TEMPDIR")
+_DEFAULT = "/tmp"
+_PROBE = bytes(64 << 10)
+
+# Of addresses, which the software device reserves: 256 GiB are its own, ROCr and HIP take more.
+_SOFTWARE_ADDRESSES = 384 << 30
+
+
+def check(software: bool) -> None:
+    """software: for the software device. Raises SurroundingsError."""
+    _check_temporary_folder()
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if software and limit not in (resource.RLIM_INFINITY, -1) and limit < _SOFTWARE_ADDRESSES:
+        what = f"the software device needs {_SOFTWARE_ADDRESSES >> 30} GiB of addresses, and the limit is {limit >> 20} MiB"
+        raise SurroundingsError(what, "lift it with `ulimit -v unlimited`; what memory is used does not depend on it")
+
+
+def _check_temporary_folder() -> None:
+    name = next((name for name in _TEMPORARY if os.environ.get(name)), None)
+    folder = os.environ[name] if name else _DEFAULT
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(_PROBE)
+            probe.flush()
+    except OSError as error:
+        what = f"{name}={folder}" if name else folder
+        raise SurroundingsError(
+            f"{what} cannot be written ({error.strerror}), and HIP programs need a folder for temporary files",
+            "name one with room: TMPDIR=/path",
+        ) from error

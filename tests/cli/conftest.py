@@ -1,0 +1,1 @@
+from captured_programs import captured  # noqa: F401

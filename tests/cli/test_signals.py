@@ -1,0 +1,101 @@
+"""A signal ends isolate and replay with its code, whenever it comes, and leaves neither a process nor half a capture."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.isolate import Capture
+
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+WAYS = [0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]  # of the time that an undisturbed run takes
+
+
+def started(*words: object, cwd) -> subprocess.Popen:
+    command = [sys.executable, "-m", "rocm_perf_lab", *map(str, words)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+    return subprocess.Popen(command, cwd=cwd, text=True, **quiet)
+
+
+def interrupted(words: list[object], number: int, seconds: float, cwd) -> int | None:
+    """The exit code; None where the process had ended before."""
+    process = started(*words, cwd=cwd)
+    while process.poll() is None and not handles(process.pid, signal.SIGTERM):
+        time.sleep(0.01)  # the interpreter's own first steps are not ours to guard
+    time.sleep(seconds)
+    late = process.poll() is not None
+    process.send_signal(number)
+    complaints = process.communicate(timeout=60)[1]
+    assert "Traceback" not in complaints, complaints
+    # As a shell sees it: a process that dies of the signal, as the interpreter does at its very end, is the same to it.
+    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    return None if late else code
+
+
+def handles(pid: int, number: int) -> bool:
+    with contextlib.suppress(OSError):
+        caught = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt"))
+        return bool(int(caught.split()[1], 16) >> number - 1 & 1)
+    return False
+
+
+def duration(words: list[object], cwd) -> float:
+    began = time.monotonic()
+    assert started(*words, cwd=cwd).wait(120) == 0
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("number", CODES)
+def test_isolate_is_interrupted_at_any_time(testbed, tmp_path, number):
+    words = ["isolate", "--device", "gfx942", "--kernel", "vecCopy", testbed("vcopy"), "-n", "200000"]
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    takes = duration(words, whole)
+    codes = []
+    for way in WAYS:
+        folder = tmp_path / str(way)
+        folder.mkdir()
+        codes.append(interrupted(words, number, way * takes, folder))
+        for capture in folder.glob("isolate_capture*"):
+            Capture.open(capture)  # whole, and so is the link
+        assert not list(folder.glob(".isolate_capture*"))
+    assert set(codes) <= {CODES[number], None} and CODES[number] in codes, codes
+
+
+@pytest.mark.parametrize("number", CODES)
+def test_replay_is_interrupted_at_any_time(captured, testbed, tmp_path, number):
+    case = captured("vcopy", "vecCopy", 0, "-n", "100000")
+    words = ["replay", "full-vm", "--device", "gfx942", "--iterations", "20", "--json", "--capture-dir", case.path]
+    takes = duration(words, tmp_path)
+    codes = [interrupted(words, number, way * takes, tmp_path) for way in WAYS]
+    assert set(codes) <= {CODES[number], None} and CODES[number] in codes, codes
+
+
+def test_a_program_that_ends_well_on_a_signal_is_not_the_last_word(tmp_path, native_dir, compile_c):
+    """isolate itself was asked to end, however its program takes it."""
+    program = compile_c(
+        "polite",
+        """
+        #include <signal.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        static void leave(int n) { _exit(0); }
+        int main() { signal(SIGTERM, leave); fclose(fopen("ready", "w")); for (;;) pause(); }""",
+    )
+    for command, code in (["isolate", "--kernel", "x"], 143), (["run"], 0):
+        process = started(*command, "--device", "gfx942", program, cwd=tmp_path)
+        while not (tmp_path / "ready").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(30) == code
+        process.stderr.close()
+        (tmp_path / "ready").unlink()

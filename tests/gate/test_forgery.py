@@ -1,0 +1,49 @@
+"""A candidate that writes its own dispatch's bookkeeping is rejected for that, wherever it is replayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
+from rocm_perf_lab.gate.verdict import Outcome
+from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.optimize.compile import code_object
+
+PROGRAM = Path(__file__).with_name("program.hip")
+COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
+TEXT = PROGRAM.read_text()
+LAST = "  first[row] = found;\n"
+FORGED = {
+    "completion signal": """
+  typedef const char __attribute__((address_space(4)))* Packet;
+  const Packet packet = (Packet)__builtin_amdgcn_dispatch_ptr();
+  volatile long* const signal = *(volatile long* const __attribute__((address_space(4)))*)(packet + 56);
+  if (row == 0 && signal) { signal[4] = 1000; signal[5] = 1001; signal[1] = 0; }
+""",
+    "packet of its dispatch": """
+  if (row == 0) *(volatile int*)((unsigned long)__builtin_amdgcn_dispatch_ptr() + 48) = 7;
+""",
+}
+
+
+def forged(name: str) -> str:
+    assert TEXT.count(LAST) == 1
+    return TEXT.replace(LAST, LAST + FORGED[name])
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_equivalence_rejects_and_names_it(judge, name):
+    rejection = judge(forged(name)).rejection
+    assert rejection.step == "equivalence"
+    assert f": the kernel writes memory that is not its program's: the {name}" in rejection.reason
+
+
+def test_measurement_rejects_it_too(program, tmp_path):
+    _, captures = program
+    source = read(PROGRAM, COMMAND, text=forged("completion signal").encode())
+    image = code_object(source, "gfx942")
+    (tmp_path / "k.hsaco").write_bytes(image)
+    verdict = check_measurement(captures, tmp_path / "k.hsaco", [64, 64], MeasurementOptions(device="gfx942"))
+    assert verdict.outcome is Outcome.REJECTED and "the completion signal of its dispatch, at 0x" in verdict.reason

@@ -1,0 +1,48 @@
+"""A journal that a kill cut short at any byte goes on as if its last, half written line had never been begun."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocm_perf_lab.optimize.journal import FILE, Entries, Journal, read
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=5), st.floats(0, 1), TEXTS)
+def test_what_a_kill_cut_short_is_cut_off_before_the_next_entry(tmp_path_factory, words, where, later):
+    run = tmp_path_factory.mktemp("run")
+    journal = Journal(run)
+    for word in words:
+        journal.append("step", word=word)
+    data = (run / FILE).read_bytes()
+    end = round(where * len(data))
+    (run / FILE).write_bytes(data[:end])  # as if the disk had this when the process was killed
+    whole = data[:end].count(b"\n")
+    assert [entry["word"] for entry in Entries(run).entries] == words[:whole]
+
+    resumed = Journal(run)
+    resumed.append("step", word=later)
+    entries, size = read(run / FILE)
+    assert [entry["word"] for entry in entries] == [*words[:whole], later]
+    assert [entry["number"] for entry in entries] == list(range(whole + 1))
+    assert size == (run / FILE).stat().st_size  # nothing of the half line is left, in front of the new one or behind it
+    assert [json.loads(line) for line in (run / FILE).read_bytes().splitlines()] == entries
+
+
+def test_opening_it_is_enough_to_repair_it(tmp_path):
+    Journal(tmp_path).append("begin")
+    whole = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(whole + b'{"number": 1, "event": "ver')
+    Journal(tmp_path)
+    assert (tmp_path / FILE).read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["source.hip", "n\udcff.hip"])
+def test_names_of_any_bytes_come_back(tmp_path, name):
+    Journal(tmp_path).append("begin", source=name)
+    assert Entries(tmp_path).entries[0]["source"] == name

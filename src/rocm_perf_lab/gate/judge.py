@@ -72,7 +72,7 @@ class Judge:
         self._metadata: KernelMetadata = self._code.kernels[self._symbol]
         if self._kernel.symbol not in (None, self._symbol):
             raise SourceError(f"the captures are of {captures[0].kernel}, not of {kernel}", "capture the kernel to be judged")
-        self._equivalence = Equivalence(captures, self._kernel, self._metadata, options.equivalence)
+        self._equivalence = Equivalence(captures, baseline, self._kernel, self._metadata, options.equivalence)
 
     def __enter__(self) -> Judge:
         self._equivalence.__enter__()

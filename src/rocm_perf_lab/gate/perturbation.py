@@ -18,7 +18,7 @@ from rocm_perf_lab.hip_source.layout import Leaf
 from rocm_perf_lab.isolate import Capture
 
 from .buffers import Arguments, Buffer, Number
-from .numbers import dtype_of, is_float
+from .numbers import bits_of, dtype_of, is_float
 
 Values = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 _MOST_PARTS = 32  # that a dropped case is taken apart into
@@ -45,7 +45,7 @@ class Field:
 class Perturbation:
     """name: for verdict and journal. overlays: (address, bytes) each. kind: of KINDS; None of a number by value.
 
-    fields: what it changes in memory."""
+    fields: what it changes in memory, and what not, as all of its numbers are the same, is not among them."""
 
     name: str
     overlays: tuple[tuple[int, bytes], ...]
@@ -84,6 +84,10 @@ def _integers_in_range(values, random):
     if low == high:
         low, high = (min(low, 0), max(high, 0)) if low else (0, 1)
     return random.integers(low, high, values.size, values.dtype, endpoint=True)
+
+
+def _bools(values, random):
+    return random.integers(0, 1, values.size, values.dtype, endpoint=True)
 
 
 def _of_those_seen(values, random):
@@ -138,22 +142,27 @@ class Perturber:
 
     def _changed(self, name: str, kind: str, fields: Sequence[Field]) -> Perturbation:
         contents: dict[Buffer, np.ndarray] = {}
+        changed = []
         for field in fields:
             buffer = field.buffer
             if buffer not in contents:
                 contents[buffer] = np.frombuffer(self._capture.memory(buffer.address, buffer.size), np.uint8).copy()
-            self._change(kind, field, contents[buffer])
+            if self._change(kind, field, contents[buffer]):
+                changed.append(field)
         overlays = tuple((buffer.address, content.tobytes()) for buffer, content in contents.items())
-        return Perturbation(name, overlays, kind, tuple(fields))
+        return Perturbation(name, overlays, kind, tuple(changed))
 
-    def _change(self, kind: str, field: Field, content: np.ndarray) -> None:
+    def _change(self, kind: str, field: Field, content: np.ndarray) -> bool:
+        """Whether the content is another one then."""
         view = field.buffer.view(content, field.leaf)
         values = np.ascontiguousarray(view).reshape(-1)
         make = (FLOATS | INTEGERS)[kind]
-        if make is _integers_in_range and (field.leaf.enumerated or field.leaf.scalar == "bool"):
-            make = _of_those_seen
+        if make is _integers_in_range:
+            make = _of_those_seen if field.leaf.enumerated else _bools if field.leaf.scalar == "bool" else make
         with np.errstate(over="ignore", invalid="ignore"):
-            view[...] = make(values, self._random(kind + field.name)).astype(values.dtype).reshape(view.shape)
+            others = make(values, self._random(kind + field.name)).astype(values.dtype)
+        view[...] = others.reshape(view.shape)
+        return not np.array_equal(bits_of(others), bits_of(values))
 
     def _random(self, what: str) -> np.random.Generator:
         return np.random.default_rng([self._seed, zlib.crc32(what.encode())])

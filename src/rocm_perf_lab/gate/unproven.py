@@ -35,7 +35,7 @@ def unproven_in(
     shown = {field for one in tried if found.get(one.name) == "equal" and one.perturbation for field in one.perturbation.fields}
     groups = {field.group for field in shown}
     dropped = [
-        Unknown(field.group, f"{buffer.layout.spelling}*", "its other values were all dropped", buffer.address, buffer.size)
+        Unknown(field.group, f"{buffer.layout.spelling}*", "no other values of it could be tried", buffer.address, buffer.size)
         for field in fields
         if field.group not in groups and (buffer := field.buffer)
     ]

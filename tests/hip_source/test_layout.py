@@ -98,7 +98,7 @@ def test_offsets_and_sizes_are_the_compilers(tmp_path, hipcc):
             HEAD,
             *(text for text, _ in made),
             *kernels,
-            "alignas(64) static char room[1 << 20];",
+            room,
             "int main() {",
             *pointers,
             *prints,

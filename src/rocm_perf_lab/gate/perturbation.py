@@ -155,7 +155,7 @@ class Perturber:
     def _change(self, kind: str, field: Field, content: np.ndarray) -> bool:
         """Whether the content is another one then."""
         view = field.buffer.view(content, field.leaf)
-        values = np.ascontiguousarray(view).reshape(-1)
+        values = view.flatten()
         make = (FLOATS | INTEGERS)[kind]
         if make is _integers_in_range:
             make = _of_those_seen if field.leaf.enumerated else _bools if field.leaf.scalar == "bool" else make

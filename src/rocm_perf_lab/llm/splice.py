@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
+from rocm_perf_lab.hip_source.cursors import walk
 from rocm_perf_lab.hip_source.fingerprint import flat
 from rocm_perf_lab.hip_source.source import TranslationUnit
 
@@ -67,7 +68,7 @@ def _within(unit: TranslationUnit, start: int, end: int) -> Iterator[Any]:
 def _new_assembly(unit: TranslationUnit, cursor: Any, baseline: HipSource, kernel: Kernel) -> str | None:
     kinds = unit.bindings.CursorKind
     known = " ".join(_text(baseline, kernel).split())
-    for inner in cursor.walk_preorder():
+    for inner in walk(cursor):
         if inner.kind == kinds.ASM_LABEL_ATTR or (
             inner.kind in (kinds.ASM_STMT, kinds.MS_ASM_STMT) and unit.text_of(inner) not in known
         ):

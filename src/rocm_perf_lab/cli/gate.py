@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rocm_perf_lab.cli.change_options import (
+    also_option,
     bench_options,
     build_option,
     check_option,
+    seed_option,
     ulps_option,
 )
 from rocm_perf_lab.cli.debug import debug_option
@@ -32,6 +34,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @ulps_option
 @check_option
+@seed_option
+@also_option
 @click.option("--describe", metavar="TEXT", help="What was changed and why; kept for `rocm-perf prompt` to tell.")
 @click.option("--runs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Where to keep that.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.collect import device as devices
@@ -32,11 +33,12 @@ _AGAIN = 2  # times that a GPU runs the baseline again, to see whether it gives 
 
 @dataclass(frozen=True)
 class EquivalenceOptions:
-    """level: full (all captures, all perturbations, race check), sampled (one capture, one perturbation of each kind of
-    numbers) or program (nothing is replayed: the whole program's output alone decides). ulps: tolerance of floating-point
-    numbers, 0 for none. seed: of the other inputs. race_seeds: orders of workgroups and waves to try, on the software device;
-    None for those of the seed. timeout: seconds for one dispatch; instruction_limit: of a wave on the software device, where
-    it ends what does not end the same way on every machine."""
+    """level: full (all captures, all perturbations, race check), sampled (of each argument list one capture, and one
+    perturbation of each kind of numbers) or program (nothing is replayed: the whole program's output alone decides).
+    ulps: tolerance of floating-point numbers, 0 for none. seed: of the other inputs. race_seeds: orders of workgroups and
+    waves to try, on the software device; None for those of the seed. arguments: that the program was captured with, to be told.
+    timeout: seconds for one dispatch; instruction_limit: of a wave on the software device, where it ends what does not end the
+    same way on every machine."""
 
     level: str = "full"
     ulps: int = 0
@@ -45,6 +47,7 @@ class EquivalenceOptions:
     timeout: int = 120
     instruction_limit: int = 100_000_000
     device: str = devices.AUTO
+    arguments: str | None = None
 
     @property
     def orders(self) -> tuple[int, ...]:
@@ -69,6 +72,7 @@ class _Reference:
 
 class Equivalence:
     """The judge of candidates for one kernel. source, kernel, metadata: the baseline's, for the types of what it is given.
+    also: by the program's other arguments, captures with these.
 
     Use as a context manager: the baseline's outputs lie in a temporary folder. Several threads may check at a time.
     """
@@ -80,9 +84,12 @@ class Equivalence:
         kernel: Kernel,
         metadata: KernelMetadata,
         options: EquivalenceOptions | None = None,
+        also: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
     ):
         options = options or EquivalenceOptions()
-        self._captures = captures[:1] if options.level == "sampled" else captures
+        by_arguments = [(options.arguments, captures), *also.items()]
+        most = 1 if options.level == "sampled" else None
+        self._captures = [(arguments, one) for arguments, some in by_arguments for one in some[:most]]
         self._source, self._kernel, self._metadata, self._options = source, kernel, metadata, options
         self._references: dict[int, _Reference] = {}
         self._making, self._folders = threading.Lock(), 0
@@ -105,7 +112,7 @@ class Equivalence:
         for index in range(len(self._captures)):
             reference = self._reference(index)
             found: dict[str, str] = {}
-            evidence["captures"].append(_about(reference.capture) | {"cases": found})
+            evidence["captures"].append(_about(*self._captures[index]) | {"cases": found})
             if reference.complaint:
                 return rejected(STEP, reference.complaint, **evidence)
             if complaint := self._judge(reference, candidate, found):
@@ -135,7 +142,7 @@ class Equivalence:
         return self._references[index]
 
     def _made_reference(self, index: int) -> _Reference:
-        capture = self._captures[index]
+        _, capture = self._captures[index]
         types = parameter_layouts(self._source, self._kernel, capture.kernel)
         arguments = arguments_of(capture, self._kernel, types, self._metadata)
         reference = _Reference(capture, arguments, Perturber(capture, arguments, self._options.seed))
@@ -306,15 +313,22 @@ def _case(other: Perturbation, number: int) -> Case:
     return Case(other.overlays, (None, *POISONS)[number % (1 + len(POISONS))])
 
 
-def _about(capture: Capture) -> dict:
-    """Which launch it was. grid: in workitems."""
+def _about(arguments: str | None, capture: Capture) -> dict:
+    """Which launch it was. arguments: of the program. grid: in workitems."""
     origin, packet = capture.dispatch["origin"], capture.dispatch["packet"]
-    return {"dispatch": origin["dispatch_index"], "grid": packet["grid"], "workgroup": packet["workgroup"]}
+    launch = {"dispatch": origin["dispatch_index"], "grid": packet["grid"], "workgroup": packet["workgroup"]}
+    return {"arguments": arguments} | launch
 
 
 def _judged_sizes(captures: Sequence[dict]) -> str:
-    launches = dict.fromkeys(f"{_size(one['grid'])} threads in groups of {_size(one['workgroup'])}" for one in captures)
+    launches = dict.fromkeys(
+        f"{_size(one['grid'])} threads in groups of {_size(one['workgroup'])}{_with(one['arguments'])}" for one in captures
+    )
     return f"judged at {', '.join(launches)}"
+
+
+def _with(arguments: str | None) -> str:
+    return f" (`{arguments}`)" if arguments else ""
 
 
 def _size(extent: Sequence[int]) -> str:

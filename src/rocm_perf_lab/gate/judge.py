@@ -6,9 +6,10 @@ A step is only taken when those before it passed: what does not compile to the s
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from rocm_perf_lab.arch.family import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
@@ -49,6 +50,7 @@ class Judge:
     """baseline: the source the captures' program was built from. kernel: the target's name in it. captures: its dispatches.
 
     build: makes code objects; it is the caller's, who knows flags and limits. whole_program: the last step; None leaves it out.
+    also: by the program's other arguments, dispatches with these, for equivalence alone: a gain is asked for with its own.
     Use as a context manager.
     Errors: SourceError where source and captures do not belong together.
     """
@@ -61,8 +63,10 @@ class Judge:
         build: Build,
         options: GateOptions = GateOptions(),
         whole_program: WholeProgram | None = None,
+        also: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
     ):
-        if not captures or len({capture.symbol for capture in captures}) != 1:
+        self._shown_for = [*captures, *(one for more in also.values() for one in more)]
+        if not captures or len({capture.symbol for capture in self._shown_for}) != 1:
             raise SourceError("the gate needs captures of one kernel", "capture it with `rocm-perf isolate`")
         self._baseline, self._captures, self._build, self._options = baseline, captures, build, options
         self._whole_program = whole_program
@@ -72,7 +76,7 @@ class Judge:
         self._metadata: KernelMetadata = self._code.kernels[self._symbol]
         if self._kernel.symbol not in (None, self._symbol):
             raise SourceError(f"the captures are of {captures[0].kernel}, not of {kernel}", "capture the kernel to be judged")
-        self._equivalence = Equivalence(captures, baseline, self._kernel, self._metadata, options.equivalence)
+        self._equivalence = Equivalence(captures, baseline, self._kernel, self._metadata, options.equivalence, also)
 
     def __enter__(self) -> Judge:
         self._equivalence.__enter__()
@@ -113,7 +117,7 @@ class Judge:
             return rejected(source_check.STEP, f"it cannot be read: {error.what}")
         if promises == NONE or verdict.outcome is Outcome.REJECTED:
             return verdict
-        for capture in self._captures:
+        for capture in self._shown_for:
             if complaint := broken_in_capture(capture, self._kernel, self._metadata, promises):
                 return rejected(source_check.STEP, f"it promises {promises}, but {complaint}")
         shown = [capture.dispatch["origin"]["dispatch_index"] for capture in self._captures]

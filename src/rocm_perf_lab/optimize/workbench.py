@@ -61,7 +61,9 @@ class Workbench(Protocol):
 @dataclass(frozen=True)
 class BenchOptions:
     """pattern: of the kernels wanted, None for all. equivalence: the gate's level. check: see gate.application.
-    ulps: how far floating-point results may differ, in units in the last place. regression: None for the defaults."""
+    ulps: how far floating-point results may differ, in units in the last place. regression: None for the defaults.
+    seed: of all that the gate draws; None to draw it anew. also: the program with other arguments each, to be judged with, too.
+    suggest: whether to say which other ones it could be judged with."""
 
     pattern: str | None = None
     min_improvement: float = 0.02
@@ -71,6 +73,9 @@ class BenchOptions:
     timeout: float | None = None
     ulps: int = 0
     regression: RegressionLimits | None = None
+    seed: int | None = None
+    also: tuple[tuple[str, ...], ...] = ()
+    suggest: bool = False
 
     @property
     def limits(self) -> RegressionLimits:

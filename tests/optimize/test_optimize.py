@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.hip_source.edits import unified_diff
 
 PROGRAM = Path(__file__).with_name("program.hip")
@@ -25,7 +26,7 @@ def folder(tmp_path_factory, native_dir) -> Path:
 @pytest.fixture(scope="module")
 def outcome(folder, rocm_perf_in) -> dict:
     options = ["--device", "gfx942", "--build", BUILD, "--transforms", "unroll,batch", "--factors", "4", "--max-iters", "2"]
-    options += ["--max-regression", "vgpr=0.5,dram=0.2", "--auto-approve", "--json"]
+    options += ["--max-regression", "vgpr=0.5,dram=0.2", "--auto-approve", "--json", "--seed", "5"]
     return json.loads(rocm_perf_in(folder, "optimize", *options, "program.hip", "./program").stdout)
 
 
@@ -38,7 +39,8 @@ def test_a_kernel_that_waits_for_independent_loads_gains(outcome):
     steps = {step["step"]: step for step in proposal["verdict"]["steps"]}
     assert [step["outcome"] for step in steps.values()] == ["passed"] * 6
     cases = steps["equivalence"]["evidence"]["captures"][0]["cases"]
-    assert set(cases.values()) == {"equal"} and {"NaN and infinity", "order 2"} <= cases.keys()
+    assert set(cases.values()) == {"equal"} and {"NaN and infinity", f"order {seeds.orders(5)[1]}"} <= cases.keys()
+    assert steps["equivalence"]["evidence"]["seed"] == 5
     assert steps["application"]["evidence"]["stdout_compared"]
 
 
@@ -78,7 +80,8 @@ def test_the_journal_has_every_step(outcome, folder):
     profile = next(entry for entry in entries if entry["event"] == "profile")
     assert profile["timing_parameters"] == outcome["timing_parameters"]
     gate = next(entry for entry in entries if entry["event"] == "gate")
-    assert gate["race_seeds"] == [1, 2] and gate["level"] == "full"
+    assert gate["seed"] == 5 and gate["race_seeds"] == list(seeds.orders(5)) and gate["level"] == "full"
+    assert gate["measurement_seed"] == seeds.resampling(5)
     assert gate["max_regression"] == {"runtime": 0.05, "vgpr": 0.5, "occupancy": 0.15, "lds": 0.3, "dram": 0.2}
 
 

@@ -6,6 +6,7 @@ import functools
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,18 @@ check_option = click.option(
     metavar="CMD",
     help="Judges the program's output, given on its standard input, by its exit status, instead of comparing it.",
 )
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0, (1 << 32) - 1),
+    metavar="N",
+    help="Of all that the gate tries by chance, to repeat a judgement.  [default: another one each time]",
+)
+also_option = click.option(
+    "--also",
+    multiple=True,
+    metavar="'PROGRAM ARGS'",
+    help="Judge the program with these arguments, too; its gain counts with its own alone. Can be repeated.",
+)
 in_place_option = click.option(
     "--in-place", is_flag=True, help="Change the source itself.  [default: write <source>.optimized.<ext> and a patch]"
 )
@@ -95,7 +108,7 @@ timeout_option = click.option(
 def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds what every command takes that asks the gate, or tells its rules.
 
-    The command gets it as `bench`, BenchOptions, with what its own --kernel, --check and --ulps say.
+    The command gets it as `bench`, BenchOptions, with what its own --kernel, --check, --ulps, --seed and --also say.
     """
 
     @functools.wraps(command)
@@ -112,6 +125,8 @@ def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
         trust_candidates: bool = False,
         check: str | None = None,
         ulps: int = 0,
+        seed: int | None = None,
+        also: tuple[str, ...] = (),
         **others: Any,
     ) -> Any:
         from rocm_perf_lab.cage import View
@@ -121,6 +136,7 @@ def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
         _expect_expression(kernel)
         view = View(tuple(map(_there, readable)), keep_env=keep_env, trusted=trust_candidates)
         bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression, view)
+        bench = replace(bench, seed=seed, also=tuple(_split("--also", one) for one in also))
         return command(bench=bench, **others)
 
     for option in (device_option, timeout_option, regression_option, equivalence_option, min_improvement_option):
@@ -139,10 +155,7 @@ def _words(check: str | None) -> tuple[str, ...]:
     """Looked for now, since it is run only after everything has been built."""
     from rocm_perf_lab.collect.command import resolve
 
-    try:
-        words = tuple(shlex.split(check)) if check else ()
-    except ValueError as error:
-        raise UsageError(f"cannot split --check {check!r} into words ({error})", "balance its quotes") from error
+    words = _split("--check", check or "")
     if words:
         resolve([words[0], ""])
     return words
@@ -152,6 +165,13 @@ def _there(path: Path) -> Path:
     if not path.exists():
         raise MissingInputError(f"--readable {path} does not exist", "check the path")
     return path.absolute()
+
+
+def _split(option: str, text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"cannot split {option} {text!r} into words ({error})", "balance its quotes") from error
 
 
 def _expect_expression(kernel: str | None) -> None:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from rocm_perf_lab.cli.change_options import (
+    also_option,
     bench_options,
     build_option,
     cage_options,
     check_option,
+    seed_option,
     ulps_option,
 )
 from rocm_perf_lab.cli.debug import debug_option
@@ -34,6 +36,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @ulps_option
 @check_option
+@seed_option
+@also_option
 @click.option("--describe", metavar="TEXT", help="What was changed and why; kept for `rocm-perf prompt` to tell.")
 @click.option("--runs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Where to keep that.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip

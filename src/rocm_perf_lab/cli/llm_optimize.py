@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rocm_perf_lab.cli.change_options import (
+    also_option,
     bench_options,
     build_option,
     cage_options,
@@ -18,6 +19,7 @@ from rocm_perf_lab.cli.change_options import (
     in_place_option,
     resume_option,
     runs_folder_option,
+    seed_option,
     source_option,
     ulps_option,
 )
@@ -75,6 +77,8 @@ class _Prices(click.ParamType):
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True,
               help="Candidates to ask for, build and judge at a time.")  # fmt: skip
 @check_option
+@seed_option
+@also_option
 @ulps_option
 @click.option("--full-source", is_flag=True, help="Ask with the whole source file instead of the kernel and what it uses.")
 @click.option("--auto-approve", "-y", is_flag=True, help="Send questions, and keep what the gate accepts, without asking.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rocm_perf_lab.cli.change_options import (
+    also_option,
     bench_options,
     build_option,
     cage_options,
@@ -17,6 +18,7 @@ from rocm_perf_lab.cli.change_options import (
     in_place_option,
     resume_option,
     runs_folder_option,
+    seed_option,
     source_option,
 )
 from rocm_perf_lab.cli.consent import ask_whether_to_keep, keep_always
@@ -60,6 +62,8 @@ class _Factors(click.ParamType):
     "--max-iters", type=click.IntRange(min=1), default=3, show_default=True, help="How many changes to accept at most."
 )
 @check_option
+@seed_option
+@also_option
 @click.option("--auto-approve", "-y", is_flag=True, help="Keep what the gate accepts without asking.")
 @click.option("--dry-run", is_flag=True, help="Show what would be proposed; judge and write nothing.")
 @in_place_option

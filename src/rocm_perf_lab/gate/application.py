@@ -6,6 +6,7 @@ Both programs run at the same path with the same words, so that a program which 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -32,6 +33,7 @@ from rocm_perf_lab.errors import (
 from .verdict import APPLICATION, StepVerdict, passed, rejected
 
 STEP = APPLICATION
+_ENDS_BADLY = (ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError, ForeignWriteError)
 
 _NOTICED = 1e-3  # smaller relative changes of a counter are not noted
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 60.0  # a candidate may take so many times the baseline's wall time
@@ -70,12 +72,18 @@ class ProgramRun:
 
 class Application:
     """The baseline program, run twice, against which whole candidates are held. folder: for its files; it is kept.
+    also: other arguments, with which the output is compared and nothing else.
 
     Errors: those of running the baseline; UsageError where the user's check fails on the baseline itself.
     """
 
     def __init__(
-        self, baseline: Path, arguments: Sequence[str], folder: Path, options: ApplicationOptions = ApplicationOptions()
+        self,
+        baseline: Path,
+        arguments: Sequence[str],
+        folder: Path,
+        options: ApplicationOptions = ApplicationOptions(),
+        also: Sequence[Sequence[str]] = (),
     ):
         self._arguments, self._folder, self._options = tuple(arguments), folder, options
         self._runs, self._running = 0, threading.Lock()  # all programs run at one place
@@ -89,6 +97,7 @@ class Application:
         self.baseline = first
         self.runtimes_ms = [first.runtime_ms, second.runtime_ms]
         self.reproducible = first.stdout == second.stdout
+        self._also = {tuple(words): self._printed(baseline, words) for words in also}
         if options.check and (complaint := self._checked(first.stdout)):
             raise UsageError(f"--check rejects the unchanged program: {complaint}", "mend the check first")
 
@@ -105,15 +114,13 @@ class Application:
         """candidate: the whole program built with it."""
         try:
             runs = self._runs_of(candidate)
-        except (ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError) as error:
+        except _ENDS_BADLY as error:
             return rejected(STEP, f"the program no longer ends well: {error.what}")
-        except ForeignWriteError as error:
-            return rejected(STEP, error.what)
         after = runs[0]
         evidence = self._evidence(after, statistics.median(run.runtime_ms for run in runs))
         if complaint := next(filter(None, (self._output(run.stdout) for run in runs)), None):
             return rejected(STEP, complaint, **evidence)
-        if complaint := self._regression(evidence):
+        if complaint := self._regression(evidence) or self._otherwise_elsewhere(candidate):
             return rejected(STEP, complaint, **evidence)
         before_ms, after_ms = evidence["runtime_ms"]
         return passed(
@@ -129,14 +136,37 @@ class Application:
                 runs += [self._run(program) for _ in range(_MEASURED_RUNS - 1)]
             return runs
 
+    def _printed(self, program: Path, words: Sequence[str]) -> bytes | None:
+        """The output with other arguments; None where it is not the same twice."""
+        first, second = (self._run(program, words).stdout for _ in range(2))
+        if self._options.check and (complaint := self._checked(first)):
+            what = f"--check rejects the unchanged program with {shlex.join(words)}: {complaint}"
+            raise UsageError(what, "mend the check, or leave this --also out")
+        return first if first == second else None
+
+    def _otherwise_elsewhere(self, candidate: Path) -> str | None:
+        """How the candidate differs with other arguments."""
+        for words, printed in self._also.items():
+            try:
+                with self._running:
+                    stdout = self._run(candidate, words).stdout
+            except _ENDS_BADLY as error:
+                return f"with {shlex.join(words)} the program no longer ends well: {error.what}"
+            if self._options.check:
+                complaint = self._checked(stdout)
+            else:
+                complaint = _first_difference(printed, stdout) if printed not in (None, stdout) else None
+            if complaint:
+                return f"with {shlex.join(words)} it prints something else: {complaint}"
+        return None
+
     def _compared(self) -> str:
+        also = "".join(f", also with `{shlex.join(words)}`" for words in self._also)
         if self._options.check:
-            return ", and --check accepts its output"
-        return (
-            ", with the same output"
-            if self.reproducible
-            else " (its output differs between runs of the baseline: not compared)"
-        )
+            return f", and --check accepts its output{also}"
+        if not self.reproducible:
+            return f" (its output differs between runs of the baseline: not compared){also}"
+        return f", with the same output{also}"
 
     def _output(self, stdout: bytes) -> str | None:
         if self._options.check:
@@ -164,6 +194,7 @@ class Application:
             "dram_bytes": [before.dram_bytes, after.dram_bytes],
             "cage": cage.in_words(self._options.view),
             "stdout_compared": self.reproducible and not self._options.check,
+            "arguments": [list(words) for words in (self._arguments, *self._also)],
             "counters": {symbol: counters for symbol, counters in moved.items() if counters},
             # Of the kernels whose counters moved: what did not, since that explains as much.
             "unmoved_counters": {
@@ -187,7 +218,8 @@ class Application:
         words = (ended.stderr or ended.stdout).decode(errors="replace").strip().splitlines()
         return f"exit status {ended.returncode}" + (f", {words[0][:200]}" if words else "")
 
-    def _run(self, program: Path) -> ProgramRun:
+    def _run(self, program: Path, arguments: Sequence[str] | None = None) -> ProgramRun:
+        """arguments: None for the program's own."""
         from rocm_perf_lab.analysis.counters import counters_by_symbol
         from rocm_perf_lab.analysis.pipeline import analyse
         from rocm_perf_lab.rocpd.reader import read_trace
@@ -205,7 +237,8 @@ class Application:
         database, output = folder / "trace" / "trace.db", folder / "stdout"
         database.parent.mkdir()
         writes = database.parent / "writes"  # in the one folder that the cage lets it write to
-        command = self._caged(program.name, folder, database.parent, device.is_hardware)
+        words = (str(self._place), *(self._arguments if arguments is None else arguments))
+        command = self._caged(words, folder, database.parent, device.is_hardware)
         environment = os.environ | {devices.WRITES_VARIABLE: str(writes)}
         try:
             with output.open("wb") as stdout:
@@ -222,12 +255,12 @@ class Application:
             output.read_bytes(), profile.runtime_ms, _dram_bytes(documents), profile.timing, profile.timing_parameters, counters
         )
 
-    def _caged(self, name: str, folder: Path, traces: Path, on_gpu: bool) -> Command:
-        """The program at its place, in the cage, and its traces' folder, where alone it can leave something."""
+    def _caged(self, words: Sequence[str], folder: Path, traces: Path, on_gpu: bool) -> Command:
+        """words: the program at its place, and its arguments. traces: the folder where alone it can leave something."""
         view = replace(self._options.view.showing(readable=(folder,)), traces=traces, gpu=on_gpu)
         limits = Limits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _LEAST_PATIENCE_SECONDS)
-        words = cage.within((str(self._place), *self._arguments), Path.cwd(), view, limits)
-        return Command(tuple(words), Path(words[0]), name)
+        caged = cage.within(words, Path.cwd(), view, limits)
+        return Command(tuple(caged), Path(caged[0]), self._place.name)
 
 
 def _dram_bytes(documents) -> float | None:

@@ -1,93 +1,237 @@
-"""What a captured kernel was given: its buffers with the types that the source gives them, and its numbers by value."""
+"""What a captured kernel was given: the memory that it can get to by its arguments, with types, and its numbers by value.
+
+Pointers are followed also where they lie in structs or in memory, to a depth and a number that are bounded.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.hip_source import Kernel
+from rocm_perf_lab.hip_source.layout import Layout, Leaf, Types
 from rocm_perf_lab.isolate import Capture
 
-# Clang's canonical types; bf16 is left out, since NumPy has none.
-FLOATS = {"float": np.dtype("<f4"), "double": np.dtype("<f8"), "_Float16": np.dtype("<f2"), "__half": np.dtype("<f2")}
-INTEGERS = {
-    "int": np.dtype("<i4"),
-    "unsigned int": np.dtype("<u4"),
-    "long": np.dtype("<i8"),
-    "unsigned long": np.dtype("<u8"),
-    "long long": np.dtype("<i8"),
-    "unsigned long long": np.dtype("<u8"),
-}
+from .numbers import dtype_of
+
+_MOST_DEEP = 3  # pointers behind each other
+_MOST_POINTERS = 64  # followed out of one buffer
+_MOST_BUFFERS = 512
+_MOST_NUMBERS = 32  # that are passed by value; each makes cases of its own
+_POINTER = np.dtype("<u8")
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """Floating-point memory behind a pointer argument: from the pointer to the end of the allocation it points into."""
+    """Memory of one type behind a pointer: up to the end of the allocation that it points into, or to where another points.
+
+    name: as the source would say it (`args.table[3]`). parameter: by which it is got to. count: of elements.
+    """
 
     name: str
+    parameter: str
     address: int
-    dtype: np.dtype
+    layout: Layout
     count: int
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.count * self.layout.size
+
+    def view(self, content: np.ndarray, leaf: Leaf) -> np.ndarray:
+        """The leaf's numbers in the buffer's bytes (uint8), shape (count, *dims); writing there changes the bytes."""
+        dtype = _POINTER if leaf.scalar is None else dtype_of(leaf.scalar)
+        shape = (self.count, *(count for count, _ in leaf.dims))
+        strides = (self.layout.size, *(stride for _, stride in leaf.dims))
+        return np.ndarray(shape, dtype, content, leaf.offset, strides)
+
+    def element(self, leaf: Leaf, index: tuple[int, ...]) -> str:
+        """The name of one number: `out[17].x`. index: in what view() gives."""
+        return f"{self.name}[{index[0]}]{filled(leaf.path, index[1:])}"
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number passed by value. address: where it lies in the captured kernel arguments."""
+    """A number passed by value, by itself or in a struct. address: where it lies in the captured kernel arguments."""
 
     name: str
     address: int
-    dtype: np.dtype
+    scalar: str
     value: int | float
 
 
-def arguments_of(capture: Capture, kernel: Kernel, metadata: KernelMetadata) -> tuple[list[Buffer], list[Number]]:
-    """Each floating-point buffer once, in the order of the arguments, and every number."""
+@dataclass(frozen=True)
+class Unknown:
+    """Something given to the kernel whose values cannot be changed with sense, and why. size: in bytes, of memory at `address`
+    that is known to be behind it, else 0."""
+
+    name: str
+    type: str
+    why: str
+    address: int = 0
+    size: int = 0
+
+    def __str__(self) -> str:
+        return f"`{self.name}` ({self.type}: {self.why})"
+
+
+@dataclass
+class Arguments:
+    """Buffers in the order in which they are got to; no byte is in two of one type."""
+
+    buffers: list[Buffer] = field(default_factory=list)
+    numbers: list[Number] = field(default_factory=list)
+    unknown: list[Unknown] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Pointer:
+    name: str
+    parameter: str
+    address: int
+    pointee: str
+    depth: int
+
+
+def filled(path: str, index: tuple[int, ...]) -> str:
+    """A Leaf.path with its indices."""
+    for number in index:
+        path = path.replace("[]", f"[{number}]", 1)
+    return path
+
+
+def arguments_of(capture: Capture, kernel: Kernel, types: Types, metadata: KernelMetadata) -> Arguments:
+    """types: of the captured instantiation's parameters (hip_source.parameter_layout)."""
     kernarg = int(capture.dispatch["packet"]["kernarg_address"], 16)
     content = (capture.path / "kernarg.bin").read_bytes()
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
-    buffers: dict[int, Buffer] = {}
-    numbers = []
-    types = _types(capture, kernel)
-    for parameter, (type_name, pointee), argument in zip(kernel.parameters, types, explicit, strict=False):
-        raw = content[argument.offset : argument.offset + argument.size]
-        if argument.value_kind == "by_value":
-            dtype = (FLOATS | INTEGERS).get(_plain(type_name))
-            if dtype is not None and dtype.itemsize == len(raw):
-                value = np.frombuffer(raw, dtype)[0].item()
-                numbers.append(Number(parameter.name, kernarg + argument.offset, dtype, value))
-        elif (dtype := FLOATS.get(_plain(pointee or ""))) is not None:
-            address = int.from_bytes(raw, "little")
-            if (size := _bytes_behind(capture, address)) >= dtype.itemsize:
-                buffers.setdefault(address, Buffer(parameter.name, address, dtype, size // dtype.itemsize))
-    return list(buffers.values()), numbers
+    found, pointers = Arguments(), deque()
+    for parameter, layout, argument in zip(kernel.parameters, types.parameters, explicit, strict=False):
+        raw = np.frombuffer(content[argument.offset : argument.offset + argument.size], np.uint8)
+        found.unknown += [Unknown(parameter.name + path, layout.spelling, why) for path, why in layout.unknown]
+        if layout.size == raw.size:
+            one = Buffer(parameter.name, parameter.name, kernarg + argument.offset, layout, 1)
+            pointers += _pointers_by_value(one, raw)
+            found.numbers += _numbers(one, raw)
+    if beyond := found.numbers[_MOST_NUMBERS:]:
+        why = f"it and what follows are beyond the first {_MOST_NUMBERS} numbers passed by value"
+        found.unknown.append(Unknown(beyond[0].name, beyond[0].scalar, why))
+        del found.numbers[_MOST_NUMBERS:]
+    _follow(capture, types, pointers, found)
+    found.buffers = _apart(found.buffers)
+    return found
 
 
-def _types(capture: Capture, kernel: Kernel) -> list[tuple[str, str | None]]:
-    """Each parameter's type and, for a pointer, what it points to. A template's are those of the captured instantiation."""
-    if kernel.template is None:
-        return [(parameter.canonical, parameter.pointee) for parameter in kernel.parameters]
-    names = parameter_types(capture.kernel)
-    return [(name, name[:-1].strip() if name.endswith("*") else None) for name in names]
+def _indices(leaf: Leaf) -> Iterator[tuple[int, ...]]:
+    return itertools.product(*(range(count) for count, _ in leaf.dims))
 
 
-def parameter_types(demangled: str) -> list[str]:
-    """Of a demangled function: "void k<float>(float const*, int)" gives ["float const*", "int"]."""
-    depth, start, types = 0, None, []
-    for place, letter in enumerate(demangled):
-        if letter == "(" and depth == 0:
-            start, types = place + 1, []
-        if letter in ",)" and start is not None and depth == 1:
-            types.append(demangled[start:place].strip())
-            start = place + 1
-        depth += (letter in "<([") - (letter in ">)]")
-    return [name for name in types if name]
+def _pointers_by_value(one: Buffer, raw: np.ndarray) -> Iterator[_Pointer]:
+    for leaf in one.layout.leaves:
+        for index in _indices(leaf) if leaf.scalar is None else ():
+            address = int(one.view(raw, leaf)[(0, *index)])
+            yield _Pointer(one.name + filled(leaf.path, index), one.parameter, address, leaf.pointee, 0)
 
 
-def _plain(type_name: str) -> str:
-    words = [word for word in type_name.split() if word not in ("const", "volatile", "__restrict", "restrict")]
-    return " ".join(words).removeprefix("struct ")
+def _numbers(one: Buffer, raw: np.ndarray) -> Iterator[Number]:
+    """Those that are neither bool nor an enum's, of which other values may mean nothing."""
+    for leaf in one.layout.leaves:
+        if leaf.scalar in (None, "bool") or leaf.enumerated:
+            continue
+        for index in itertools.islice(_indices(leaf), _MOST_NUMBERS + 1):
+            value = one.view(raw, leaf)[(0, *index)]
+            place = leaf.offset + sum(i * stride for i, (_, stride) in zip(index, leaf.dims, strict=True))
+            number = int(value) if value.dtype.kind in "iu" else float(value)
+            yield Number(one.name + filled(leaf.path, index), one.address + place, leaf.scalar, number)
+
+
+def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Arguments) -> None:
+    """Add the buffers behind the pointers, and behind those that lie in these."""
+    seen: dict[int, Buffer] = {}
+    while pointers:
+        pointer = pointers.popleft()
+        if not pointer.address or pointer.address in seen:
+            continue
+        buffer = _buffer(capture, types, pointer)
+        if isinstance(buffer, Buffer) and len(seen) == _MOST_BUFFERS:
+            buffer = Unknown(pointer.name, f"{pointer.pointee}*", f"it is beyond the first {_MOST_BUFFERS} pointers")
+        if isinstance(buffer, Unknown):
+            found.unknown.append(buffer)
+            continue
+        if _holds_pointers(buffer.layout) and any(_is_element_of(buffer, other) for other in seen.values()):
+            continue  # of a list or tree in an array
+        seen[buffer.address] = buffer
+        found.buffers.append(buffer)
+        found.unknown += [Unknown(buffer.name + path, buffer.layout.spelling, why) for path, why in buffer.layout.unknown]
+        pointers += _pointers_in(capture, buffer, pointer.depth, found)
+
+
+def _buffer(capture: Capture, types: Types, pointer: _Pointer) -> Buffer | Unknown:
+    layout = types.behind[pointer.pointee]
+    size = _bytes_behind(capture, pointer.address)
+
+    def unknown(why: str) -> Unknown:
+        return Unknown(pointer.name, f"{pointer.pointee}*", why, pointer.address, size)
+
+    if not layout.leaves or not layout.size:
+        return unknown(next((why for _, why in layout.unknown), "it holds no numbers"))
+    if not size:
+        return unknown("it points to nothing that was captured")
+    if size < layout.size:
+        return unknown("it points to less than one element")
+    return Buffer(pointer.name, pointer.parameter, pointer.address, layout, size // layout.size)
+
+
+def _holds_pointers(layout: Layout) -> bool:
+    return any(leaf.scalar is None for leaf in layout.leaves)
+
+
+def _is_element_of(one: Buffer, other: Buffer) -> bool:
+    offset = one.address - other.address
+    return one.layout == other.layout and 0 <= offset < other.size and offset % one.layout.size == 0
+
+
+def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: Arguments) -> list[_Pointer]:
+    """Those of its pointers that point to captured memory; what is left of them is told as unknown."""
+    if not _holds_pointers(buffer.layout):
+        return []
+    if depth == _MOST_DEEP:
+        found.unknown.append(Unknown(buffer.name, buffer.layout.spelling, "its pointers are not followed so deep"))
+        return []
+    content = np.frombuffer(capture.memory(buffer.address, buffer.size), np.uint8)
+    pointers: dict[int, _Pointer] = {}
+    for leaf in buffer.layout.leaves:
+        if leaf.scalar is None:
+            values = buffer.view(content, leaf)
+            for index in map(tuple, np.argwhere(values)):
+                address = int(values[index])
+                if address not in pointers and _bytes_behind(capture, address):
+                    name = buffer.element(leaf, index)
+                    pointers[address] = _Pointer(name, buffer.parameter, address, leaf.pointee, depth + 1)
+                if len(pointers) > _MOST_POINTERS:
+                    break
+    if len(pointers) > _MOST_POINTERS:
+        why = f"it has more than {_MOST_POINTERS} pointers; the others are not followed"
+        found.unknown.append(Unknown(buffer.name, buffer.layout.spelling, why))
+    return list(pointers.values())[:_MOST_POINTERS]
+
+
+def _apart(buffers: list[Buffer]) -> list[Buffer]:
+    """Each ends where the next begins, so that each byte has the type and name of the last pointer before it."""
+    addresses = sorted(buffer.address for buffer in buffers)
+    following = dict(zip(addresses, addresses[1:], strict=False))
+    return [_cut(buffer, following.get(buffer.address)) for buffer in buffers]
+
+
+def _cut(buffer: Buffer, end: int | None) -> Buffer:
+    whole = buffer.count if end is None else min(buffer.count, (end - buffer.address) // buffer.layout.size)
+    return replace(buffer, count=whole) if whole else buffer
 
 
 def _bytes_behind(capture: Capture, address: int) -> int:

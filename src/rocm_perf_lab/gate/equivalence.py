@@ -4,63 +4,78 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError, UnfitCodeError
-from rocm_perf_lab.hip_source import Kernel
+from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source.parameter_layout import parameter_layouts
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import Case, CaseOutcome, ReplayResult, replay, replay_cases
 
-from .buffers import Buffer, arguments_of
+from . import seeds
+from .buffers import Arguments, arguments_of
 from .checked_replay import is_modelled, write_check
-from .outputs import Outputs, difference
-from .perturbation import perturbations
+from .outputs import Difference, Outputs, difference
+from .perturbation import FIRST, Perturbation, Perturber
+from .unproven import Tried, unproven_in
 from .verdict import StepVerdict, passed, rejected, skipped
 
 STEP = "equivalence"
 POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
 LEVELS = ("full", "sampled", "program")
+_CAPTURED = "captured inputs"
+_AGAIN = 2  # times that a GPU runs the baseline again, to see whether it gives the same
 
 
 @dataclass(frozen=True)
 class EquivalenceOptions:
-    """level: full (all captures, all perturbations, race check), sampled (one capture, one perturbation) or program
-    (nothing is replayed: the whole program's output alone decides). ulps: tolerance of floating-point buffers, 0 for none.
-    race_seeds: orders of workgroups and waves to try, on the software device. timeout: seconds for one dispatch;
-    instruction_limit: of a wave on the software device, where it ends what does not end the same way on every machine.
-    view: of the cage that all replays run in."""
+    """level: full (all captures, all perturbations, race check), sampled (of each argument list one capture, and one
+    perturbation of each kind of numbers) or program (nothing is replayed: the whole program's output alone decides).
+    ulps: tolerance of floating-point numbers, 0 for none. seed: of the other inputs. race_seeds: orders of workgroups and
+    waves to try, on the software device; None for those of the seed. arguments: that the program was captured with, to be told.
+    timeout: seconds for one dispatch; instruction_limit: of a wave on the software device, where it ends what does not end the
+    same way on every machine. view: of the cage that all replays run in."""
 
     level: str = "full"
     ulps: int = 0
-    seed: int = 0
-    race_seeds: tuple[int, ...] = (1, 2)
+    seed: int = field(default_factory=seeds.fresh)
+    race_seeds: tuple[int, ...] | None = None
     timeout: int = 120
     instruction_limit: int = 100_000_000
     device: str = devices.AUTO
     view: View = View()
+    arguments: str | None = None
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        return seeds.orders(self.seed) if self.race_seeds is None else self.race_seeds
 
 
 @dataclass
 class _Reference:
-    """One capture with what the baseline makes of every case; made once, for all candidates."""
+    """One capture with what the baseline makes of every case; made once, for all candidates. tried[0]: the captured inputs.
+
+    parts: by the name of a case that its own order makes useless, the cases that take its place."""
 
     capture: Capture
-    buffers: list[Buffer]
-    names: list[str]
-    cases: list[Case]
-    outcomes: list[CaseOutcome] = field(default_factory=list)
+    arguments: Arguments
+    perturber: Perturber
+    tried: list[Tried] = field(default_factory=list)
     complaint: str | None = None
     races: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    unordered: dict[int, bool] = field(default_factory=dict)
+    unordered: dict[str, bool] = field(default_factory=dict)
+    parts: dict[str, list[Tried]] = field(default_factory=dict)
 
 
 class Equivalence:
-    """The judge of candidates for one kernel. kernel, metadata: the baseline's, for the types of what it is given.
+    """The judge of candidates for one kernel. source, kernel, metadata: the baseline's, for the types of what it is given.
+    also: by the program's other arguments, captures with these.
 
     Use as a context manager: the baseline's outputs lie in a temporary folder. Several threads may check at a time.
     """
@@ -68,14 +83,19 @@ class Equivalence:
     def __init__(
         self,
         captures: Sequence[Capture],
+        source: HipSource,
         kernel: Kernel,
         metadata: KernelMetadata,
-        options: EquivalenceOptions = EquivalenceOptions(),
+        options: EquivalenceOptions | None = None,
+        also: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
     ):
-        self._captures = captures[:1] if options.level == "sampled" else captures
-        self._kernel, self._metadata, self._options = kernel, metadata, options
+        options = options or EquivalenceOptions()
+        by_arguments = [(options.arguments, captures), *also.items()]
+        most = 1 if options.level == "sampled" else None
+        self._captures = [(arguments, one) for arguments, some in by_arguments for one in some[:most]]
+        self._source, self._kernel, self._metadata, self._options = source, kernel, metadata, options
         self._references: dict[int, _Reference] = {}
-        self._making = threading.Lock()
+        self._making, self._folders = threading.Lock(), 0
 
     def __enter__(self) -> Equivalence:
         self._scratch = tempfile.TemporaryDirectory(prefix="rocm-perf-gate-")
@@ -90,20 +110,33 @@ class Equivalence:
         evidence: dict = {"level": options.level, "seed": options.seed, "ulps": options.ulps, "captures": []}
         if options.level == "program":
             return skipped(STEP, "not replayed, as asked for: the program's output decides", **evidence)
+        evidence["race_seeds"] = list(options.orders)
+        left: list[dict[str, str]] = []
         for index in range(len(self._captures)):
             reference = self._reference(index)
             found: dict[str, str] = {}
-            evidence["captures"].append({"dispatch": reference.capture.dispatch["origin"]["dispatch_index"], "cases": found})
-            if complaint := reference.complaint or self._judge(reference, candidate, found):
-                return rejected(STEP, complaint, **evidence)
-        compared = sum(outcome == "equal" for entry in evidence["captures"] for outcome in entry["cases"].values())
+            evidence["captures"].append(_about(*self._captures[index]) | {"cases": found})
+            if reference.complaint:
+                return rejected(STEP, reference.complaint, **evidence)
+            if complaint := self._judge(reference, candidate, found):
+                return rejected(STEP, complaint.reason, **evidence, **complaint.evidence)
+            left.append({one.name: str(one) for one in self._unproven(reference, found)})
+        # What one dispatch shows need not be shown by the others.
+        unproven = {name: words for name, words in left[0].items() if all(name in other for other in left)}
+        evidence["unproven"] = list(unproven.values())
+        return passed(STEP, self._in_words(evidence), **evidence)
+
+    def _in_words(self, evidence: dict) -> str:
+        options, captures = self._options, evidence["captures"]
+        compared = sum(outcome == "equal" for entry in captures for outcome in entry["cases"].values())
         how = f"floating-point numbers within {options.ulps} ULP" if options.ulps else "bit for bit"
         level = "" if options.level == "full" else f" (level {options.level}: of one dispatch, without other orders of waves)"
-        return passed(STEP, f"the same memory in all {compared} cases, {how}{level}", **evidence)
+        unproven = f"; unproven: {', '.join(evidence['unproven'])}" if evidence["unproven"] else ""
+        return f"the same memory in all {compared} cases, {how}{level}; {_judged_sizes(captures)}{unproven}"
 
     def outputs_of(self, index: int) -> Outputs:
         """What the baseline writes on the captured inputs of one of the captures."""
-        return Outputs(self._reference(index).outcomes[0].dump)
+        return Outputs(self._reference(index).tried[0].outcome.dump)
 
     def _reference(self, index: int) -> _Reference:
         with self._making:
@@ -112,84 +145,128 @@ class Equivalence:
         return self._references[index]
 
     def _made_reference(self, index: int) -> _Reference:
-        capture = self._captures[index]
-        buffers, numbers = arguments_of(capture, self._kernel, self._metadata)
-        names, cases = ["captured inputs"], [Case()]
-        for poison in POISONS:
-            names.append(f"captured inputs, outputs filled with {poison:#04x}")
-            cases.append(Case(poison=poison))
-        for number, other in enumerate(perturbations(capture, buffers, numbers, self._options.seed)):
-            if self._options.level == "full" or number == 0:
-                names.append(other.name)
-                cases.append(Case(other.overlays, POISONS[number % 2]))
-        reference = _Reference(capture, buffers, names, cases)
+        _, capture = self._captures[index]
+        types = parameter_layouts(self._source, self._kernel, capture.kernel)
+        arguments = arguments_of(capture, self._kernel, types, self._metadata)
+        reference = _Reference(capture, arguments, Perturber(capture, arguments, self._options.seed))
         if not self._run(capture, None, compare=True).equal and self._options.ulps == 0:
             reference.complaint = "the baseline itself does not give the same bytes twice: allow a tolerance in ULP"
             return reference
-        folder = Path(self._scratch.name, str(index))
-        folder.mkdir()
-        reference.outcomes = self._replay_cases(reference, folder, None)
+        reference.tried = self._tried(reference, self._cases(reference.perturber))
+        for failed in [one for one in reference.tried if one.outcome.failure and one.perturbation]:
+            reference.tried += self._parts_of(reference, failed)
         return reference
 
-    def _judge(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> str | None:
+    def _cases(self, perturber: Perturber) -> list[tuple[str, Case, Perturbation | None]]:
+        cases: list[tuple[str, Case, Perturbation | None]] = [(_CAPTURED, Case(), None)]
+        for poison in POISONS:
+            cases.append((f"{_CAPTURED}, outputs filled with {poison:#04x}", Case(poison=poison), None))
+        for number, other in enumerate(perturber.all()):
+            if self._options.level == "full" or other.name in FIRST:
+                cases.append((other.name, _case(other, number), other))
+        return cases
+
+    def _tried(self, reference: _Reference, cases: Sequence[tuple[str, Case, Perturbation | None]]) -> list[Tried]:
+        """The cases with what the baseline makes of them."""
+        if not cases:
+            return []
+        self._folders += 1
+        folder = Path(self._scratch.name, str(self._folders))
+        folder.mkdir()
+        outcomes = self._replay_cases(reference.capture, [case for _, case, _ in cases], folder, None)
+        return [Tried(*case, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
+
+    def _parts_of(self, reference: _Reference, whole: Tried) -> list[Tried]:
+        """What takes the place of a case that had to be dropped: the same of one parameter at a time."""
+        parts = reference.perturber.parts(whole.perturbation)
+        return self._tried(reference, [(one.name, _case(one, number), one) for number, one in enumerate(parts)])
+
+    def _judge(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> Difference | None:
         """What is wrong with the candidate on this capture; None if nothing is."""
         return self._memory(reference, candidate, found) or self._races(reference, candidate, found)
 
-    def _memory(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> str | None:
-        options = self._options
-        with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
-            try:
-                outcomes = self._replay_cases(reference, Path(folder), candidate)
-            except UnfitCodeError as error:
-                return error.what
-            for number, (name, expected, outcome) in enumerate(zip(reference.names, reference.outcomes, outcomes, strict=True)):
-                if expected.failure:
-                    found[name] = "dropped: the baseline itself fails on it"
-                    continue
-                complaint = outcome.failure or difference(
-                    Outputs(expected.dump), Outputs(outcome.dump), reference.buffers, options.ulps
-                )
-                if complaint and outcome.failure is None and self._depends_on_order(reference, number):
-                    found[name] = "dropped: the baseline itself depends on the order of workgroups on it"
-                    continue
-                found[name] = "differs" if complaint else "equal"
-                if complaint:
-                    return f"on {name}: {complaint}"
+    def _memory(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> Difference | None:
+        left = reference.tried
+        while left:
+            found |= {one.name: "dropped: the baseline itself fails on it" for one in left if one.outcome.failure}
+            dropped: list[Tried] = []
+            if complaint := self._same(reference, [one for one in left if not one.outcome.failure], candidate, found, dropped):
+                return complaint
+            left = [part for one in dropped for part in self._ordered_parts(reference, one)]
         return None
 
-    def _depends_on_order(self, reference: _Reference, number: int) -> bool:
+    def _same(
+        self, reference: _Reference, tried: Sequence[Tried], candidate: Path, found: dict[str, str], dropped: list[Tried]
+    ) -> Difference | None:
+        """found: is told what came of each case; dropped: those on which the baseline itself depends on the order."""
+        if not tried:
+            return None
+        with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
+            try:
+                outcomes = self._replay_cases(reference.capture, [one.case for one in tried], Path(folder), candidate)
+            except UnfitCodeError as error:
+                return Difference(error.what)
+            for one, outcome in zip(tried, outcomes, strict=True):
+                complaint = self._compared(reference, one, outcome)
+                if complaint and outcome.failure is None and self._depends_on_order(reference, one):
+                    found[one.name] = "dropped: the baseline itself depends on the order of workgroups on it"
+                    dropped.append(one)
+                    continue
+                found[one.name] = "differs" if complaint else "equal"
+                if complaint:
+                    return Difference(f"on {one.name}: {complaint.reason}", complaint.evidence | {"case": one.name})
+        return None
+
+    def _compared(self, reference: _Reference, one: Tried, outcome: CaseOutcome) -> Difference | None:
+        if outcome.failure:
+            return Difference(outcome.failure)
+        expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)
+        if apart := difference(expected, found, reference.arguments.buffers, self._options.ulps):
+            return Difference(apart.reason, {"difference": apart.evidence} if apart.evidence else {})
+        return None
+
+    def _depends_on_order(self, reference: _Reference, one: Tried) -> bool:
         """Whether the baseline gives other bytes for a case of other inputs when its workgroups and waves run in another order.
 
-        Sizes that the program never uses can make workgroups write to one place; then there is nothing to be equal to. Asked
-        only where a candidate differs. Captured inputs are never dropped.
+        Indices and sizes that the program never uses can make workgroups write to one place; then there is nothing to be
+        equal to. Asked only where a candidate differs. Captured inputs are never dropped.
         """
-        case = reference.cases[number]
-        if not case.overlays or not is_modelled(reference.capture):
+        if one.perturbation is None:
             return False
-        if number not in reference.unordered:
-            reference.unordered[number] = any(self._differs_in_order(reference, number, s) for s in self._options.race_seeds)
-        return reference.unordered[number]
-
-    def _differs_in_order(self, reference: _Reference, number: int, seed: int) -> bool:
-        with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
-            (outcome,) = replay_cases(
-                reference.capture,
-                reference.cases[number : number + 1],
-                Path(folder),
-                timeout=self._options.timeout,
-                device=self._options.device,
-                device_options=[f"race-check={seed}", *write_check(reference.capture)],
-                view=self._options.view,
+        if one.name not in reference.unordered:
+            reference.unordered[one.name] = any(
+                self._differs_again(reference, one, more) for more in self._other_orders(reference)
             )
+        return reference.unordered[one.name]
+
+    def _other_orders(self, reference: _Reference) -> list[list[str]]:
+        """Options of the software device; a GPU has its own order each time."""
+        if not is_modelled(reference.capture):
+            return [[]] * _AGAIN
+        return [[f"race-check={seed}"] for seed in self._options.orders]
+
+    def _differs_again(self, reference: _Reference, one: Tried, device_options: list[str]) -> bool:
+        with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
+            (outcome,) = self._replay_cases(reference.capture, [one.case], Path(folder), None, device_options)
             if outcome.failure:
                 return False
-            return difference(Outputs(reference.outcomes[number].dump), Outputs(outcome.dump), []) is not None
+            return difference(Outputs(one.outcome.dump), Outputs(outcome.dump), [], self._options.ulps) is not None
 
-    def _races(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> str | None:
+    def _ordered_parts(self, reference: _Reference, whole: Tried) -> list[Tried]:
+        with self._making:
+            if whole.name not in reference.parts:
+                reference.parts[whole.name] = self._parts_of(reference, whole)
+        return reference.parts[whole.name]
+
+    def _unproven(self, reference: _Reference, found: dict[str, str]) -> Iterable:
+        tried = [*reference.tried, *(part for parts in reference.parts.values() for part in parts)]
+        return unproven_in(reference.capture, reference.arguments, reference.perturber.fields, tried, found)
+
+    def _races(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> Difference | None:
         """The software device alone can run workgroups and waves in other orders, and see unordered accesses."""
         if self._options.level != "full" or not is_modelled(reference.capture):
             return None
-        for seed in self._options.race_seeds:
+        for seed in self._options.orders:
             name, option = f"order {seed}", [f"race-check={seed}"]
             with self._making:
                 if seed not in reference.races:
@@ -198,27 +275,31 @@ class Equivalence:
                 result = self._run(reference.capture, candidate, device_options=option, compare=True)
             except ReplayFailedError as error:
                 found[name] = "failed"
-                return f"it fails when workgroups run in another order: {error.what}"
+                return Difference(f"it fails when workgroups run in another order: {error.what}")
             found[name] = "equal"
             if len(result.races) > len(reference.races[seed]):
                 found[name] = "race"
-                return f"it races: {result.races[0]}"
+                return Difference(f"it races: {result.races[0]}")
             if not reference.races[seed] and not result.equal and self._options.ulps == 0:
                 found[name] = "differs"
-                return "its result depends on the order of workgroups or waves, or on what registers and LDS held before"
+                what = "its result depends on the order of workgroups or waves, or on what registers and LDS held before"
+                return Difference(what)
         return None
 
-    def _replay_cases(self, reference: _Reference, folder: Path, code: Path | None) -> list[CaseOutcome]:
+    def _replay_cases(
+        self, capture: Capture, cases: Sequence[Case], folder: Path, code: Path | None, more: Sequence[str] = ()
+    ) -> list[CaseOutcome]:
+        """more: options of the software device."""
         options = self._options
-        limit = [f"kernel-limit={options.instruction_limit}"] if is_modelled(reference.capture) else []
+        limit = [f"kernel-limit={options.instruction_limit}"] if is_modelled(capture) else []
         return replay_cases(
-            reference.capture,
-            reference.cases,
+            capture,
+            cases,
             folder,
             hsaco=code,
             timeout=options.timeout,
             device=options.device,
-            device_options=[*limit, *write_check(reference.capture)],
+            device_options=[*limit, *more, *write_check(capture)],
             view=options.view,
         )
 
@@ -234,3 +315,33 @@ class Equivalence:
             view=options.view,
             **more,
         )
+
+
+def _case(other: Perturbation, number: int) -> Case:
+    """In turn outputs as they were, which is how a buffer that is input and output gets its other values, and poisoned ones."""
+    return Case(other.overlays, (None, *POISONS)[number % (1 + len(POISONS))])
+
+
+def _about(arguments: str | None, capture: Capture) -> dict:
+    """Which launch it was. arguments: of the program. grid: in workitems."""
+    origin, packet = capture.dispatch["origin"], capture.dispatch["packet"]
+    launch = {"dispatch": origin["dispatch_index"], "grid": packet["grid"], "workgroup": packet["workgroup"]}
+    return {"arguments": arguments} | launch
+
+
+def _judged_sizes(captures: Sequence[dict]) -> str:
+    launches = dict.fromkeys(
+        f"{_size(one['grid'])} threads in groups of {_size(one['workgroup'])}{_with(one['arguments'])}" for one in captures
+    )
+    return f"judged at {', '.join(launches)}"
+
+
+def _with(arguments: str | None) -> str:
+    return f" (`{arguments}`)" if arguments else ""
+
+
+def _size(extent: Sequence[int]) -> str:
+    *more, last = [f"{number}" for number in extent]
+    while more and last == "1":
+        *more, last = more
+    return " x ".join([*more, last])

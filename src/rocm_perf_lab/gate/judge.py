@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from rocm_perf_lab.arch.family import family_of
@@ -63,7 +64,8 @@ class Judge:
     """baseline: the source the captures' program was built from. kernel: the target's name in it. captures: its dispatches.
 
     builder: makes code objects; it is the caller's, who knows flags and limits. reader: of the baseline's candidates; the
-    caller's as well. whole_program: the last step; None leaves it out. Use as a context manager.
+    caller's as well. whole_program: the last step; None leaves it out. also: by the program's other arguments, dispatches with
+    these, for equivalence alone: a gain is asked for with its own. Use as a context manager.
     Errors: SourceError where source and captures do not belong together.
     """
 
@@ -76,8 +78,10 @@ class Judge:
         reader: Reader,
         options: GateOptions = GateOptions(),
         whole_program: WholeProgram | None = None,
+        also: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
     ):
-        if not captures or len({capture.symbol for capture in captures}) != 1:
+        self._shown_for = [*captures, *(one for more in also.values() for one in more)]
+        if not captures or len({capture.symbol for capture in self._shown_for}) != 1:
             raise SourceError("the gate needs captures of one kernel", "capture it with `rocm-perf isolate`")
         self._baseline, self._captures, self._builder, self._reader = baseline, captures, builder, reader
         self._options, self._whole_program = options, whole_program
@@ -87,7 +91,7 @@ class Judge:
         self._metadata: KernelMetadata = self._code.kernels[self._symbol]
         if self._kernel.symbol not in (None, self._symbol):
             raise SourceError(f"the captures are of {captures[0].kernel}, not of {kernel}", "capture the kernel to be judged")
-        self._equivalence = Equivalence(captures, self._kernel, self._metadata, options.equivalence)
+        self._equivalence = Equivalence(captures, baseline, self._kernel, self._metadata, options.equivalence, also)
         self._of_baseline: dict[str, bytes] = {}
         self._building = threading.Lock()
 
@@ -129,7 +133,7 @@ class Judge:
         taken = check_source(self._baseline, self._kernel, change, promises, lambda: self._builder.names(self._baseline))
         if taken.spliced is None:
             return taken
-        for capture in self._captures if taken.promises != NONE else ():
+        for capture in self._shown_for if taken.promises != NONE else ():
             if complaint := broken_in_capture(capture, self._kernel, self._metadata, taken.promises):
                 return Taken(rejected(source_check.STEP, f"it promises {taken.promises}, but {complaint}"))
         shown = [capture.dispatch["origin"]["dispatch_index"] for capture in self._captures]

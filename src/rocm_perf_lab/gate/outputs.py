@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from rocm_perf_lab.hip_source.layout import Leaf
+
 from .buffers import Buffer
+from .numbers import bits_of, in_words, is_float, ulps_between
 
 
 @dataclass(frozen=True)
@@ -31,43 +36,156 @@ class Outputs:
         return np.fromfile(self.folder / region["file"], np.uint8)
 
 
-def difference(expected: Outputs, found: Outputs, buffers: list[Buffer], ulps: int = 0) -> str | None:
-    """How `found` differs, in one sentence; None where it does not.
+@dataclass(frozen=True)
+class Difference:
+    """reason: one sentence. evidence: the same as JSON values."""
 
-    ulps: how many units in the last place floating-point buffers may be off. A NaN equals nothing but its own bits.
+    reason: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Leaves:
+    """How the numbers of one kind in one buffer differ. places: their flat indices, shape (differing,), not empty.
+
+    baseline, candidate: all of the buffer's, shape (count, *the leaf's dims)."""
+
+    buffer: Buffer
+    leaf: Leaf
+    places: np.ndarray
+    baseline: np.ndarray
+    candidate: np.ndarray
+
+    @property
+    def first(self) -> tuple[int, ...]:
+        return tuple(int(i) for i in np.unravel_index(self.places[0], self.baseline.shape))
+
+    @property
+    def address(self) -> int:
+        """Of the first number that differs."""
+        element, *index = self.first
+        inside = sum(i * stride for i, (_, stride) in zip(index, self.leaf.dims, strict=True))
+        return self.buffer.address + element * self.buffer.layout.size + self.leaf.offset + inside
+
+    @property
+    def largest_ulps(self) -> int | None:
+        """Of those that differ; None where they are no floating-point numbers, or each time one of the two is a NaN."""
+        if not is_float(self.leaf.scalar):
+            return None
+        x, y = (values.reshape(-1)[self.places] for values in (self.baseline, self.candidate))
+        numbers = ~(np.isnan(x) | np.isnan(y))
+        return int(ulps_between(x[numbers], y[numbers]).max()) if numbers.any() else None
+
+
+def difference(expected: Outputs, found: Outputs, buffers: Sequence[Buffer], ulps: int = 0) -> Difference | None:
+    """How `found` (the candidate's) differs; None where it does not.
+
+    ulps: how many units in the last place floating-point numbers may be off. A NaN equals nothing but its own bits.
     """
     before, after = expected.regions, found.regions
     if lost := before.keys() - after.keys():
-        return f"the candidate leaves {sorted(lost)[0]} as it was, where the baseline writes"
+        where = _where(min(int(base, 16) for base in lost), before, buffers)
+        return Difference(f"the candidate leaves {where} as it was, where the baseline writes")
     if more := after.keys() - before.keys():
-        return f"the candidate writes to the region at {sorted(more)[0]}, which the baseline leaves alone"
+        where = _where(min(int(base, 16) for base in more), after, buffers)
+        return Difference(f"the candidate writes to {where}, which the baseline leaves alone")
+    leaves: list[_Leaves] = []
     for base, region in before.items():
-        a, b = expected.content(region), found.content(after[base])
-        differing = np.flatnonzero(a != b)
-        if ulps:
-            differing = _beyond(a, b, differing, int(base, 16), buffers, ulps)
-        if differing.size:
-            return f"{differing.size} bytes differ from {int(base, 16) + int(differing[0]):#x} on"
-    return None
+        one = _in_region(int(base, 16), expected.content(region), found.content(after[base]), buffers, ulps)
+        if isinstance(one, Difference):
+            return one
+        leaves += one
+    return _told(leaves) if leaves else None
 
 
-def _beyond(a: np.ndarray, b: np.ndarray, differing: np.ndarray, base: int, buffers: list[Buffer], ulps: int) -> np.ndarray:
-    """Those of the differing bytes that no tolerance covers."""
-    covered = np.zeros(a.size, bool)
+def _where(base: int, regions: dict[str, dict], buffers: Sequence[Buffer]) -> str:
+    """The region at `base`, by the names of what is known to lie in it."""
+    size = regions[f"{base:#x}"].get("bytes", 1) if f"{base:#x}" in regions else 1
+    names = dict.fromkeys(buffer.name for buffer in buffers if base <= buffer.address < base + size)
+    return f"the region at {base:#x}" + (f" (of {', '.join(names)})" if names else "")
+
+
+def _in_region(base: int, a: np.ndarray, b: np.ndarray, buffers: Sequence[Buffer], ulps: int) -> list[_Leaves] | Difference:
+    """a, b: the bytes of a region, shape (bytes,). What is no number of a known kind must be the same byte for byte."""
+    differing = np.flatnonzero(a != b)
+    if not differing.size:
+        return []
+    explained = np.zeros(a.size, bool)
+    leaves = []
     for buffer in buffers:
-        start, size = buffer.address - base, buffer.count * buffer.dtype.itemsize
-        if 0 <= start and start + size <= a.size:
-            x, y = (data[start : start + size].view(buffer.dtype) for data in (a, b))
-            covered[start : start + size] = np.repeat(_within(x, y, ulps), buffer.dtype.itemsize)
-    return differing[~covered[differing]]
+        start = buffer.address - base
+        if 0 <= start and start + buffer.size <= a.size and _any_in(differing, start, start + buffer.size):
+            parts = (data[start : start + buffer.size] for data in (a, b, explained.view(np.uint8)))
+            leaves += _in_buffer(buffer, *parts, ulps)
+    if (left := differing[~explained[differing]]).size and not leaves:
+        return _bytes(base + int(left[0]), int(left.size), buffers)
+    return leaves
+
+
+def _any_in(places: np.ndarray, start: int, end: int) -> bool:
+    first, last = np.searchsorted(places, (start, end))
+    return bool(first < last)
+
+
+def _in_buffer(buffer: Buffer, a: np.ndarray, b: np.ndarray, explained: np.ndarray, ulps: int) -> Iterator[_Leaves]:
+    """explained: is set for the bytes of all its numbers."""
+    for leaf in buffer.layout.leaves:
+        if leaf.scalar is None:
+            continue
+        x, y = buffer.view(a, leaf), buffer.view(b, leaf)
+        apart = bits_of(x) != bits_of(y)
+        if ulps and is_float(leaf.scalar):
+            apart &= ~_within(x, y, ulps)
+        bits_of(buffer.view(explained, leaf))[...] = _all_bytes(x.dtype.itemsize)
+        if apart.any():
+            yield _Leaves(buffer, leaf, np.flatnonzero(apart), x, y)
+
+
+def _all_bytes(size: int) -> int:
+    """An integer of which every byte is 1."""
+    return int.from_bytes(b"\x01" * size, "little")
 
 
 def _within(x: np.ndarray, y: np.ndarray, ulps: int) -> np.ndarray:
-    """Distance in representable numbers: floats of one sign are ordered as their bits are."""
-    signed, bits = np.dtype(f"<i{x.itemsize}"), 8 * x.itemsize - 1
-    ordered = []
-    for values in (x, y):
-        raw = values.view(signed).astype(object if x.itemsize == 8 else np.int64)
-        ordered.append(np.where(raw < 0, -(raw + (1 << bits)), raw))
-    near = np.abs(ordered[0] - ordered[1]) <= ulps
-    return near.astype(bool) & ~np.isnan(x) & ~np.isnan(y)
+    return (ulps_between(x, y) <= ulps) & ~np.isnan(x) & ~np.isnan(y)
+
+
+def _bytes(address: int, count: int, buffers: Sequence[Buffer]) -> Difference:
+    inside = next((buffer for buffer in buffers if buffer.address <= address < buffer.address + buffer.size), None)
+    where = f" (in {inside.name}, {address - inside.address} bytes from its beginning)" if inside else ""
+    evidence = {"parameter": inside.parameter if inside else None, "address": f"{address:#x}", "differing_bytes": count}
+    return Difference(f"{count} bytes differ from {address:#x} on{where}", evidence)
+
+
+def _told(leaves: Sequence[_Leaves]) -> Difference:
+    """What the next attempt should know: the first number that differs, how many do, and how far apart they are."""
+    first = min(leaves, key=lambda one: one.address)
+    name = first.buffer.element(first.leaf, first.first)
+    before, after = _both(first)
+    count, total = sum(one.places.size for one in leaves), sum(one.baseline.size for one in leaves)
+    distances = [ulps for one in leaves if (ulps := one.largest_ulps) is not None]
+    largest = max(distances, default=None)
+    evidence = {
+        "parameter": first.buffer.parameter,
+        "element": name,
+        "type": first.leaf.scalar,
+        "baseline": before,
+        "candidate": after,
+        "differing": count,
+        "of": total,
+        "largest_ulps": largest,
+    }
+    how_far = f", by {largest} ULP at most" if largest is not None else ""
+    return Difference(f"{name}: baseline {before}, candidate {after}; {count} of {total} elements differ{how_far}", evidence)
+
+
+def _both(one: _Leaves) -> tuple[str, str]:
+    """The first pair as decimal numbers, with their bits where these look the same."""
+    x, y = one.baseline[one.first], one.candidate[one.first]
+    words = in_words(x), in_words(y)
+    if words[0] != words[1]:
+        return words
+    digits = 2 * x.dtype.itemsize
+    bits = (int(bits_of(np.array([value]))[0]) for value in (x, y))
+    before, after = (f"{word} ({value:#0{digits + 2}x})" for word, value in zip(words, bits, strict=True))
+    return before, after

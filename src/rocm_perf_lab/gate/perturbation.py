@@ -1,33 +1,60 @@
-"""Other inputs than the captured ones, made from them: only floating-point buffers and numbers passed by value change.
+"""Other inputs than the captured ones, made from them: numbers in memory of every kind, and numbers passed by value.
 
-Indices, counts in memory and pointers stay as they are: nonsense there makes a correct kernel fault. Sizes passed by value
-only become smaller, which stays within the buffers for most kernels; where the baseline itself faults, the case is dropped.
+Integers may be indices, counts or sizes: they are permuted, and drawn from the range that was seen, so that a correct kernel
+stays within its buffers. Pointers stay as they are. Sizes passed by value only become smaller. Where the baseline itself
+fails on a case, the case is dropped, and what it changed is changed part by part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+import ml_dtypes
 import numpy as np
 
+from rocm_perf_lab.hip_source.layout import Leaf
 from rocm_perf_lab.isolate import Capture
 
-from .buffers import Buffer, Number
+from .buffers import Arguments, Buffer, Number
+from .numbers import bits_of, dtype_of, is_float
 
 Values = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+_MOST_PARTS = 32  # that a dropped case is taken apart into
+
+
+@dataclass(frozen=True)
+class Field:
+    """Numbers of one kind in a buffer."""
+
+    buffer: Buffer
+    leaf: Leaf
+
+    @property
+    def group(self) -> str:
+        """What is changed together when a case is taken apart: a parameter's, and of structs one member's."""
+        return self.buffer.parameter + self.leaf.path
+
+    @property
+    def name(self) -> str:
+        return self.buffer.name + self.leaf.path
 
 
 @dataclass(frozen=True)
 class Perturbation:
-    """name: for verdict and journal. overlays: (address, bytes) each."""
+    """name: for verdict and journal. overlays: (address, bytes) each. kind: of KINDS; None of a number by value.
+
+    fields: what it changes in memory, and what not, as all of its numbers are the same, is not among them."""
 
     name: str
     overlays: tuple[tuple[int, bytes], ...]
+    kind: str | None = None
+    fields: tuple[Field, ...] = ()
 
 
 def _shuffled(values, random):
-    return random.permutation(values)
+    return values[random.permutation(values.size)]
 
 
 def _in_range(values, random):
@@ -38,49 +65,111 @@ def _in_range(values, random):
     return random.uniform(low, high, values.size)
 
 
-def _some(share: float, special: Callable[[np.dtype], list[float]]) -> Values:
+def _some(share: float, special: Callable[[np.finfo], list[float]]) -> Values:
     """The captured values' range with some special ones strewn in."""
 
     def make(values, random):
         result = _in_range(values, random).astype(values.dtype)
         places = random.random(values.size) < share
-        result[places] = random.choice(np.array(special(values.dtype), values.dtype), int(places.sum()))
+        chosen = np.array(special(ml_dtypes.finfo(values.dtype)), np.float64).astype(values.dtype)
+        result[places] = chosen[random.integers(chosen.size, size=int(places.sum()))]
         return result
 
     return make
 
 
-KINDS: dict[str, Values] = {
+def _integers_in_range(values, random):
+    """Where only one number was seen: from zero to it, and of zeros, zeros and ones."""
+    low, high = int(values.min()), int(values.max())
+    if low == high:
+        low, high = (min(low, 0), max(high, 0)) if low else (0, 1)
+    return random.integers(low, high, values.size, values.dtype, endpoint=True)
+
+
+def _bools(values, random):
+    return random.integers(0, 1, values.size, values.dtype, endpoint=True)
+
+
+def _of_those_seen(values, random):
+    seen = np.unique(values)
+    return seen[random.integers(seen.size, size=values.size)]
+
+
+FLOATS: dict[str, Values] = {
     "shuffled": _shuffled,
     "observed range": _in_range,
-    "zeros": _some(0.5, lambda dtype: [0.0, -0.0]),
-    "denormals": _some(
-        0.3, lambda dtype: [float(np.finfo(dtype).smallest_subnormal), -3 * float(np.finfo(dtype).smallest_subnormal)]
-    ),
-    "huge": _some(0.1, lambda dtype: [float(np.finfo(dtype).max) / 2, -float(np.finfo(dtype).max) / 2]),
-    "NaN and infinity": _some(0.02, lambda dtype: [np.nan, np.inf, -np.inf]),
+    "zeros": _some(0.5, lambda info: [0.0, -0.0]),
+    "denormals": _some(0.3, lambda info: [float(info.smallest_subnormal), -3 * float(info.smallest_subnormal)]),
+    "huge": _some(0.1, lambda info: [float(info.max) / 2, -float(info.max) / 2]),
+    "NaN and infinity": _some(0.02, lambda info: [np.nan, np.inf, -np.inf]),
 }
+INTEGERS: dict[str, Values] = {"integers shuffled": _shuffled, "integers in the observed range": _integers_in_range}
+FIRST = ("shuffled", "integers shuffled")
+"""Of each kind of numbers one, for those who want few cases."""
 
 
-def perturbations(capture: Capture, buffers: list[Buffer], numbers: list[Number], seed: int) -> Iterator[Perturbation]:
-    """The same for the same seed, in a fixed order: first the kinds of values, then each number."""
-    random = np.random.default_rng(seed)
-    for name, values in KINDS.items():
-        if overlays := tuple((b.address, _content(capture, b, values, random)) for b in buffers):
-            yield Perturbation(name, overlays)
-    for number in numbers:
-        for value in _other_values(number, random):
-            yield Perturbation(f"{number.name} = {value:g}", ((number.address, np.array([value], number.dtype).tobytes()),))
+class Perturber:
+    """The other inputs of one captured dispatch: the same ones for the same seed."""
 
+    def __init__(self, capture: Capture, arguments: Arguments, seed: int):
+        self._capture, self._numbers, self._seed = capture, arguments.numbers, seed
+        fields = [Field(buffer, leaf) for buffer in arguments.buffers for leaf in buffer.layout.leaves if leaf.scalar]
+        self.floats = tuple(field for field in fields if is_float(field.leaf.scalar))
+        self.integers = tuple(field for field in fields if not is_float(field.leaf.scalar))
 
-def _content(capture: Capture, buffer: Buffer, values: Values, random: np.random.Generator) -> bytes:
-    captured = np.frombuffer(capture.memory(buffer.address, buffer.count * buffer.dtype.itemsize), buffer.dtype)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return values(captured, random).astype(buffer.dtype).tobytes()
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.floats + self.integers
+
+    def all(self) -> Iterator[Perturbation]:
+        """In a fixed order: the kinds of values, for all buffers together, then each number passed by value."""
+        for kinds, fields in ((FLOATS, self.floats), (INTEGERS, self.integers)):
+            for kind in kinds if fields else ():
+                yield self._changed(kind, kind, fields)
+        for number in self._numbers:
+            for value in _other_values(number, self._random(number.name)):
+                content = np.array([value]).astype(dtype_of(number.scalar)).tobytes()
+                yield Perturbation(f"{number.name} = {value:g}", ((number.address, content),))
+
+    def parts(self, whole: Perturbation) -> list[Perturbation]:
+        """The same values, one parameter's (or member's) at a time; none where there is one alone, or too many."""
+        groups: dict[str, list[Field]] = {}
+        for field in whole.fields:
+            groups.setdefault(field.group, []).append(field)
+        if not 1 < len(groups) <= _MOST_PARTS:
+            return []
+        return [self._changed(f"{whole.kind} of {name}", whole.kind, fields) for name, fields in groups.items()]
+
+    def _changed(self, name: str, kind: str, fields: Sequence[Field]) -> Perturbation:
+        contents: dict[Buffer, np.ndarray] = {}
+        changed = []
+        for field in fields:
+            buffer = field.buffer
+            if buffer not in contents:
+                contents[buffer] = np.frombuffer(self._capture.memory(buffer.address, buffer.size), np.uint8).copy()
+            if self._change(kind, field, contents[buffer]):
+                changed.append(field)
+        overlays = tuple((buffer.address, content.tobytes()) for buffer, content in contents.items())
+        return Perturbation(name, overlays, kind, tuple(changed))
+
+    def _change(self, kind: str, field: Field, content: np.ndarray) -> bool:
+        """Whether the content is another one then."""
+        view = field.buffer.view(content, field.leaf)
+        values = view.flatten()
+        make = (FLOATS | INTEGERS)[kind]
+        if make is _integers_in_range:
+            make = _of_those_seen if field.leaf.enumerated else _bools if field.leaf.scalar == "bool" else make
+        with np.errstate(over="ignore", invalid="ignore"):
+            others = make(values, self._random(kind + field.name)).astype(values.dtype)
+        view[...] = others.reshape(view.shape)
+        return not np.array_equal(bits_of(others), bits_of(values))
+
+    def _random(self, what: str) -> np.random.Generator:
+        return np.random.default_rng([self._seed, zlib.crc32(what.encode())])
 
 
 def _other_values(number: Number, random: np.random.Generator) -> list[int | float]:
-    if number.dtype.kind == "f":
+    if is_float(number.scalar):
         return [number.value * float(random.uniform(0.5, 2.0)) + 0.25]
     smaller = {number.value - 1, number.value // 2 + 1}
     return sorted(value for value in smaller if 0 < value < number.value)

@@ -18,10 +18,9 @@ import numpy as np
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
+from rocm_perf_lab.hip_source.demangled import parameter_types
 from rocm_perf_lab.hip_source.launches import launches_of
 from rocm_perf_lab.isolate import Capture
-
-from .buffers import parameter_types
 
 RESTRICT = "__restrict__"
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import constructs
-from .cursors import body_of, parameters_of
+from .cursors import body_of, parameters_of, walk
 from .kernels import function_of
 from .model import Construct, Kernel
 from .once import once_per_unit
-from .variables import changes
+from .variables import changed_in
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
@@ -32,7 +32,7 @@ def other_ways(unit: TranslationUnit, kernel: Kernel) -> str | None:
     for found in constructs.find(function, unit.bindings):
         if found.construct in _UNSEEN:
             return f"it holds a {found}"
-    for cursor in _reached(unit, function, set()):
+    for cursor in _reached(unit, function):
         if cursor.kind == kinds.DECL_REF_EXPR and _is_global(cursor.referenced, kinds):
             return f"it uses the variable {cursor.spelling} (line {cursor.location.line})"
         if cursor.kind.name.endswith("CAST_EXPR") and _from_integer(cursor):
@@ -44,8 +44,8 @@ def other_ways(unit: TranslationUnit, kernel: Kernel) -> str | None:
 def reassigned(unit: TranslationUnit, kernel: Kernel) -> set[str]:
     """Pointer parameters that the body lets point elsewhere, or that something else may."""
     function = function_of(unit, kernel)
-    body = body_of(function)
-    return {one.spelling for one in parameters_of(function) if changes(body, one, unit.bindings)}
+    changed = changed_in(body_of(function), unit.bindings)
+    return {one.spelling for one in parameters_of(function) if one.get_usr() in changed}
 
 
 def _holds_address(type_: Any) -> bool:
@@ -61,15 +61,17 @@ def _holds_address(type_: Any) -> bool:
     return any(_holds_address(held) for held in (*(field.type for field in type_.get_fields()), *bases))
 
 
-def _reached(unit: TranslationUnit, cursor: Any, visited: set[str]) -> Iterator[Any]:
+def _reached(unit: TranslationUnit, function: Any) -> Iterator[Any]:
     """All that stands in a function and in those that it calls."""
-    for inside in cursor.walk_preorder():
-        yield inside
-        if inside.kind == unit.bindings.CursorKind.CALL_EXPR and inside.referenced is not None:
-            callee = inside.referenced.get_definition() or _template(unit, inside.referenced)
-            if callee is not None and callee.get_usr() not in visited and not callee.location.is_in_system_header:
-                visited.add(callee.get_usr())
-                yield from _reached(unit, callee, visited)
+    left, visited = [function], set()
+    while left:
+        for inside in walk(left.pop()):
+            yield inside
+            if inside.kind == unit.bindings.CursorKind.CALL_EXPR and inside.referenced is not None:
+                callee = inside.referenced.get_definition() or _template(unit, inside.referenced)
+                if callee is not None and callee.get_usr() not in visited and not callee.location.is_in_system_header:
+                    visited.add(callee.get_usr())
+                    left.append(callee)
 
 
 def _template(unit: TranslationUnit, callee: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from . import libclang
+from .cursors import walk
 from .model import Construct, Found
 
 _BARRIERS = ("__syncthreads", "__syncwarp", "__builtin_amdgcn_s_barrier", "__builtin_amdgcn_fence", "__builtin_amdgcn_s_wait")
@@ -60,13 +61,24 @@ class _Search:
 
     def __init__(self, bindings):
         self._bindings = bindings
-        self._kinds = bindings.CursorKind
+        self._kinds = kinds = bindings.CursorKind
+        self._variables = (kinds.VAR_DECL, kinds.PARM_DECL, kinds.FIELD_DECL)
         self._visited: set[str] = set()
 
     def inside(self, cursor, line: int | None, via: tuple[str, ...]) -> Iterator[Found]:
         """line: where the outermost call stands, for constructs inside callees; None while in the region itself."""
+        left = [(cursor, line, via)]
+        while left:
+            cursor, line, via = left.pop()
+            here = line if line is not None else cursor.extent.start.line
+            yield from self._at(cursor, here, via)
+            left += [(child, line, via) for child in reversed(list(cursor.get_children()))]
+            if cursor.kind == self._kinds.CALL_EXPR and (body := self._new_body(cursor.referenced)) is not None:
+                left.append((body, here, (*via, cursor.referenced.spelling)))
+
+    def _at(self, cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
+        """What it is itself, whatever stands below it."""
         kinds = self._kinds
-        here = line if line is not None else cursor.extent.start.line
         kind = cursor.kind
         if kind in (kinds.ASM_STMT, kinds.MS_ASM_STMT):
             yield Found(Construct.INLINE_ASM, "asm", here, via)
@@ -80,8 +92,6 @@ class _Search:
                 yield Found(construct, cursor.spelling, here, via)
         if kind.is_expression():
             yield from self._expression(cursor, here, via)
-        for child in cursor.get_children():
-            yield from self.inside(child, line, via)
 
     def _expression(self, cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
         if name := libclang.unnamed_call(self._bindings, cursor):
@@ -100,27 +110,31 @@ class _Search:
     def _call(self, cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
         callee = cursor.referenced
         if callee is None:
-            if not any(child.kind == self._kinds.OVERLOADED_DECL_REF for child in cursor.walk_preorder()):
+            if not any(child.kind == self._kinds.OVERLOADED_DECL_REF for child in walk(cursor)):
                 yield Found(Construct.INDIRECT_CALL, cursor.spelling or "call", here, via)
             return
-        if callee.kind in (self._kinds.VAR_DECL, self._kinds.PARM_DECL, self._kinds.FIELD_DECL):
+        if callee.kind in self._variables:
             yield Found(Construct.INDIRECT_CALL, callee.spelling, here, via)
             return
-        construct = classify(callee.spelling)
-        if construct:
+        if construct := classify(callee.spelling):
             yield Found(construct, callee.spelling, here, via)
-            return
-        yield from self._body(callee, here, via)
-
-    def _body(self, callee, here: int, via: tuple[str, ...]) -> Iterator[Found]:
-        definition = callee.get_definition() or self._template(callee)
-        if definition is None:
+        elif self._body(callee) is None:
             implicit = callee.is_default_method() or callee.kind in (self._kinds.CONSTRUCTOR, self._kinds.DESTRUCTOR)
             if not implicit and not callee.spelling.startswith(_ARITHMETIC):
                 yield Found(Construct.UNKNOWN_CALL, callee.spelling, here, via)
-        elif (name := definition.get_usr()) not in self._visited:
-            self._visited.add(name)
-            yield from self.inside(definition, here, (*via, callee.spelling))
+
+    def _body(self, callee):
+        return callee.get_definition() or self._template(callee)
+
+    def _new_body(self, callee):
+        """Of a function that is called, where its name does not tell what it is and the walk was not in it yet; else None."""
+        if callee is None or callee.kind in self._variables or classify(callee.spelling):
+            return None
+        body = self._body(callee)
+        if body is None or (name := body.get_usr()) in self._visited:
+            return None
+        self._visited.add(name)
+        return body
 
     def _template(self, callee):
         """The body of the template that a function was instantiated from, if any: that is what runs."""

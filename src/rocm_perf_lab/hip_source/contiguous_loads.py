@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
-from .cursors import LEAVES, place_of, span_of, unwrapped
-from .invariant_loads import always_evaluated
+from .cursors import LEAVES, place_of, span_of, unwrapped, walk
 from .kernels import function_of
 from .model import Kernel, Span
 from .reads import Read, reads_in
-from .variables import changes, escapes
+from .variables import changed_in, escaping_in
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
@@ -53,25 +52,29 @@ class _Group:
 def contiguous_loads(unit: TranslationUnit, kernel: Kernel) -> Iterator[list[ContiguousLoads]]:
     """The runs of at least two elements of every block that has some."""
     function = function_of(unit, kernel)
-    for cursor in function.walk_preorder():
+    escaping = escaping_in(function, unit.bindings)
+    for cursor in walk(function):
         if cursor.kind == unit.bindings.CursorKind.COMPOUND_STMT:
-            runs = [run for group in _Block(unit, function).groups(cursor) for run in _runs(group)]
+            runs = [run for group in _Block(unit, function, escaping).groups(cursor) for run in _runs(group)]
             if runs:
                 yield runs
 
 
 class _Block:
-    def __init__(self, unit: TranslationUnit, function: Any):
-        self._unit, self._function = unit, function
+    """escaping: variables that more than their names may stand for."""
+
+    def __init__(self, unit: TranslationUnit, function: Any, escaping: frozenset[str]):
+        self._unit, self._function, self._escaping = unit, function, escaping
         self._open: dict[tuple, _Group] = {}
         self._closed: list[_Group] = []
 
     def groups(self, block: Any) -> list[_Group]:
         for statement in block.get_children():
-            ends = any(c.kind.name in (*LEAVES, *_ENDS) for c in statement.walk_preorder())
-            self._close(lambda group, by=statement: any(changes(by, v, self._unit.bindings) for v in group.variables))
+            ends = any(c.kind.name in (*LEAVES, *_ENDS) for c in walk(statement))
+            changed = changed_in(statement, self._unit.bindings)
+            self._close(lambda group, changed=changed: any(v.get_usr() in changed for v in group.variables))
             if not ends and not self._unit.is_cut_by_macro(statement):
-                self._take(statement)
+                self._take(statement, changed | self._escaping)
             if ends:
                 self._close(lambda group: True)
         self._close(lambda group: True)
@@ -81,11 +84,12 @@ class _Block:
         for key in [key for key, group in self._open.items() if which(group)]:
             self._closed.append(self._open.pop(key))
 
-    def _take(self, statement: Any) -> None:
+    def _take(self, statement: Any, moving: frozenset[str]) -> None:
+        """moving: variables that the statement, or somebody by another name, may change."""
         start, end = place_of(statement)
         for read in reads_in(self._unit, self._function, statement):
             place = self._constant_part(read)
-            if place is None or not always_evaluated(self._unit, read) or not self._is_steady(read, statement):
+            if place is None or not read.always or not self._is_steady(read, moving):
                 continue
             if any(start <= variable.extent.start.offset < end for variable in read.variables):
                 continue  # declared by the statement itself
@@ -98,12 +102,9 @@ class _Block:
             group.texts.setdefault(offset, self._unit.text_of(read.cursor))
             group.places.setdefault(offset, []).append(span_of(read.cursor))
 
-    def _is_steady(self, read: Read, statement: Any) -> bool:
-        """Whether the statement, and nobody by another name, changes what the address is made of."""
-        bindings = self._unit.bindings
-        return not self._unit.is_cut_by_macro(read.cursor) and not any(
-            changes(statement, v, bindings) or escapes(self._function, v, bindings) for v in read.variables
-        )
+    def _is_steady(self, read: Read, moving: frozenset[str]) -> bool:
+        """Whether what the address is made of stays, and the text of the read can be edited."""
+        return not self._unit.is_cut_by_macro(read.cursor) and not any(v.get_usr() in moving for v in read.variables)
 
     def _constant_part(self, read: Read) -> tuple[str, str, int] | None:
         """(base, what is added to it besides a constant, the constant); None where the sum may wrap around."""

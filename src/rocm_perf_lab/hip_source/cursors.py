@@ -23,10 +23,28 @@ def span_of(cursor: Any) -> Span:
     return Span(*place_of(cursor), cursor.extent.start.line)
 
 
+def walk(cursor: Any) -> Iterator[Any]:
+    """The cursor and all below it, in source order. Generated code nests deeper than Python's own calls may."""
+    for inside, _ in walk_below(cursor):
+        yield inside
+
+
+def walk_below(cursor: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """The same, each with what it stands in, from the outermost down to its parent: a list that changes with the next step."""
+    above: list[Any] = []
+    left = [(cursor, 0)]
+    while left:
+        inside, depth = left.pop()
+        del above[depth:]
+        yield inside, above
+        above.append(inside)
+        left.extend((child, depth + 1) for child in reversed(list(inside.get_children())))
+
+
 def within(cursor: Any, span: Span, kind: str) -> Any:
     """The cursor under `cursor` that covers exactly `span` and is of that kind (FOR_STMT)."""
     place = (span.start, span.end)
-    return next(c for c in cursor.walk_preorder() if c.kind.name == kind and place_of(c) == place)
+    return next(c for c in walk(cursor) if c.kind.name == kind and place_of(c) == place)
 
 
 def parameters_of(function: Any) -> list[Any]:

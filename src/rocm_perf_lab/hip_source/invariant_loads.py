@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import libclang
-from .cursors import LEAVES, place_of, span_of, within
+from .cursors import LEAVES, place_of, span_of, walk, within
 from .kernels import function_of
 from .loops import KINDS
 from .model import Kernel, Loop, Span
 from .reads import Read, is_pure, reads_in
-from .variables import changes, escapes
+from .variables import changed_in, escaping_in
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
-
-_SOMETIMES = (*KINDS, "SWITCH_STMT", "LAMBDA_EXPR", "CXX_TRY_STMT")
 
 
 @dataclass(frozen=True)
@@ -43,15 +40,16 @@ def invariant_loads(unit: TranslationUnit, kernel: Kernel, loop: Loop) -> list[I
     function = function_of(unit, kernel)
     cursor = within(function, loop.span, _kind(loop))
     body = list(cursor.get_children())[0 if loop.kind == "do" else -1]
+    moving = changed_in(cursor, unit.bindings) | escaping_in(function, unit.bindings)
     groups: dict[tuple[str, str, str], list[Read]] = {}
     for read in reads_in(unit, function, body):
-        if _stays(unit, function, cursor, read) and not unit.is_cut_by_macro(read.cursor):
+        if _stays(cursor, moving, read) and not unit.is_cut_by_macro(read.cursor):
             groups.setdefault((unit.text_of(read.cursor), read.type, read.parameter.spelling), []).append(read)
-    exits = [c.extent.start.offset for c in cursor.walk_preorder() if c.kind.name in LEAVES]
+    exits = [c.extent.start.offset for c in walk(cursor) if c.kind.name in LEAVES]
     return [
         InvariantLoad(*key, tuple(span_of(read.cursor) for read in reads))
         for key, reads in groups.items()
-        if any(always_evaluated(unit, read) and not any(leave < place_of(read.cursor)[0] for leave in exits) for read in reads)
+        if any(read.always and not any(leave < place_of(read.cursor)[0] for leave in exits) for read in reads)
     ]
 
 
@@ -75,30 +73,7 @@ def _kind(loop: Loop) -> str:
     return next(name for name, kind in KINDS.items() if kind == loop.kind)
 
 
-def _stays(unit: TranslationUnit, function: Any, loop: Any, read: Read) -> bool:
-    """Whether nothing that the address is made of is declared or changed in the loop."""
+def _stays(loop: Any, moving: frozenset[str], read: Read) -> bool:
+    """Whether nothing that the address is made of is declared in the loop, or among what may change in it."""
     start, end = place_of(loop)
-    return not any(
-        start <= variable.extent.start.offset < end
-        or changes(loop, variable, unit.bindings)
-        or escapes(function, variable, unit.bindings)
-        for variable in read.variables
-    )
-
-
-def always_evaluated(unit: TranslationUnit, read: Read) -> bool:
-    """Whether it is evaluated whenever the body is."""
-    below = read.cursor
-    for ancestor in reversed(read.ancestors):
-        name = ancestor.kind.name
-        if name in _SOMETIMES:
-            return False
-        chooses = name in ("IF_STMT", "CONDITIONAL_OPERATOR") or _is_logical(unit, ancestor)
-        if chooses and next(ancestor.get_children()) != below:
-            return False
-        below = ancestor
-    return True
-
-
-def _is_logical(unit: TranslationUnit, cursor: Any) -> bool:
-    return libclang.operator(unit.bindings, cursor) in ("&&", "||")
+    return not any(start <= variable.extent.start.offset < end or variable.get_usr() in moving for variable in read.variables)

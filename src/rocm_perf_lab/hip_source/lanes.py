@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
+from .cursors import walk
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
@@ -21,7 +22,7 @@ class LaneValues:
             self._differing |= more
 
     def differs(self, expression: Any) -> bool:
-        return any(self._is_source(cursor) for cursor in expression.walk_preorder())
+        return any(self._is_source(cursor) for cursor in walk(expression))
 
     def _is_source(self, cursor: Any) -> bool:
         if cursor.kind == self._kinds.CALL_EXPR:
@@ -35,7 +36,7 @@ class LaneValues:
     def _given(self, function: Any):
         """(variable, an expression that it is given) throughout the function."""
         kinds = self._kinds
-        for cursor in function.walk_preorder():
+        for cursor in walk(function):
             children = list(cursor.get_children())
             if cursor.kind == kinds.VAR_DECL:
                 yield from ((cursor.get_usr(), value) for value in children if value.kind.is_expression())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
+from .cursors import walk
 from .model import Kernel
 from .once import once_per_unit
 
@@ -53,18 +54,20 @@ class _Search:
         self.other_uses: list[int] = []
 
     def visit(self, cursor: Any) -> None:
-        children = list(cursor.get_children())
-        if cursor.kind == self._kinds.CALL_EXPR and len(children) > 1 and children[1].spelling == _CONFIGURATION:
-            if self._named(children[0]):
-                self._launch(cursor, children[1], children[2:])
-                children = children[1:]
-        elif self._names(cursor):
-            self.other_uses.append(cursor.location.line)
-        for child in children:
-            self.visit(child)
+        left = [cursor]
+        while left:
+            cursor = left.pop()
+            children = list(cursor.get_children())
+            if cursor.kind == self._kinds.CALL_EXPR and len(children) > 1 and children[1].spelling == _CONFIGURATION:
+                if self._named(children[0]):
+                    self._launch(cursor, children[1], children[2:])
+                    children = children[1:]
+            elif self._names(cursor):
+                self.other_uses.append(cursor.location.line)
+            left += reversed(children)
 
     def _named(self, callee: Any) -> bool:
-        return any(self._names(cursor) for cursor in callee.walk_preorder())
+        return any(self._names(cursor) for cursor in walk(callee))
 
     def _names(self, cursor: Any) -> bool:
         """By its name alone: another function of that name makes no launch less safe."""
@@ -78,7 +81,7 @@ class _Search:
     def _dimensions(self, operand: Any) -> tuple[int, int, int] | None:
         """Of a dim3 that is written in place, or of a local variable that nothing changes."""
         kinds = self._kinds
-        for cursor in operand.walk_preorder():
+        for cursor in walk(operand):
             if cursor.kind == kinds.CALL_EXPR and cursor.spelling == "dim3":
                 values = [child for child in cursor.get_children() if child.kind.is_expression()]
                 if len(values) == 1 and values[0].type.get_canonical().spelling.removeprefix("const ") == "dim3":
@@ -107,22 +110,22 @@ class _Search:
             return False
         return not any(
             any(child.kind == kinds.DECL_REF_EXPR and child.referenced == variable for child in cursor.get_children())
-            for cursor in scope.walk_preorder()
+            for cursor in walk(scope)
             if cursor.kind != kinds.UNEXPOSED_EXPR
         )
 
     def _origins(self, argument: Any) -> frozenset[str]:
-        found: set[str] = set()
-        self._collect(argument, found)
-        return frozenset(found)
-
-    def _collect(self, cursor: Any, found: set[str]) -> None:
         """A member stands for itself: two members of one object are two addresses."""
-        kinds = self._kinds
-        if cursor.kind == kinds.MEMBER_REF_EXPR and cursor.type.get_canonical().kind.name in _POINTERS:
-            found.add(self._unit.text_of(cursor))
-            return
-        if cursor.kind == kinds.DECL_REF_EXPR and cursor.type.get_canonical().kind.name in _POINTERS:
-            found.add(cursor.spelling)
-        for child in cursor.get_children():
-            self._collect(child, found)
+        found: set[str] = set()
+        kinds, left = self._kinds, [argument]
+        while left:
+            cursor = left.pop()
+            holds = cursor.kind in (kinds.MEMBER_REF_EXPR, kinds.DECL_REF_EXPR)
+            holds = holds and cursor.type.get_canonical().kind.name in _POINTERS
+            if holds and cursor.kind == kinds.MEMBER_REF_EXPR:
+                found.add(self._unit.text_of(cursor))
+                continue
+            if holds:
+                found.add(cursor.spelling)
+            left += cursor.get_children()
+        return frozenset(found)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import constructs, libclang
-from .cursors import place_of, span_of
+from .cursors import place_of, span_of, walk
 from .model import Loop
 from .stride import stride_of
 from .variables import changes, is_variable, names
@@ -19,13 +19,15 @@ KINDS = {"FOR_STMT": "for", "WHILE_STMT": "while", "DO_STMT": "do", "CXX_FOR_RAN
 
 def loops_in(unit: TranslationUnit, cursor: Any, depth: int = 0, hinted: bool = False) -> Iterator[Loop]:
     """The outermost loops under `cursor`; those inside are their children."""
-    for child in cursor.get_children():
+    left = [(child, hinted) for child in reversed(list(cursor.get_children()))]
+    while left:
+        child, hinted = left.pop()
         kind = child.kind.name
         if kind in KINDS:
             yield _loop(unit, child, depth, hinted)
         else:
             # `#pragma unroll` and [[clang::...]] wrap the loop in an attributed statement, which libclang does not name.
-            yield from loops_in(unit, child, depth, hinted=kind == "UNEXPOSED_STMT")
+            left += [(inner, kind == "UNEXPOSED_STMT") for inner in reversed(list(child.get_children()))]
 
 
 def _loop(unit: TranslationUnit, cursor: Any, depth: int, hinted: bool) -> Loop:
@@ -61,7 +63,7 @@ def _loads(unit: TranslationUnit, body: Any) -> Iterator[str]:
     kinds = unit.bindings.CursorKind
     seen: set[str] = set()
     written = {place_of(target) for target in _written(unit, body)}
-    for cursor in body.walk_preorder():
+    for cursor in walk(body):
         is_dereference = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(unit.bindings, cursor) == "*"
         if (cursor.kind == kinds.ARRAY_SUBSCRIPT_EXPR or is_dereference) and place_of(cursor) not in written:
             source = unit.text_of(cursor)
@@ -72,7 +74,7 @@ def _loads(unit: TranslationUnit, body: Any) -> Iterator[str]:
 
 def _written(unit: TranslationUnit, body: Any) -> Iterator[Any]:
     """The left sides of plain assignments."""
-    for cursor in body.walk_preorder():
+    for cursor in walk(body):
         if cursor.kind == unit.bindings.CursorKind.BINARY_OPERATOR and libclang.operator(unit.bindings, cursor) == "=":
             yield next(cursor.get_children())
 
@@ -90,7 +92,7 @@ class _Counted:
         if len(parts) != 4:
             return None  # a part is missing, or the condition declares a variable
         start, condition, increment, body = parts
-        declared = [c for c in start.walk_preorder() if c.kind == kinds.VAR_DECL]
+        declared = [c for c in walk(start) if c.kind == kinds.VAR_DECL]
         if len(declared) != 1 or condition.kind != kinds.BINARY_OPERATOR:
             return None
         variable = declared[0]

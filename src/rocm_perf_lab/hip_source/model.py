@@ -89,9 +89,11 @@ class Loop:
 
     def walk(self):
         """This loop and all inside, outermost first."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        left = [self]
+        while left:
+            loop = left.pop()
+            yield loop
+            left += reversed(loop.children)
 
 
 @dataclass(frozen=True)

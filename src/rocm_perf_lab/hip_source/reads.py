@@ -7,39 +7,56 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
-from .cursors import body_of, parameters_of
-from .variables import changes
+from .cursors import body_of, parameters_of, walk, walk_below
+from .loops import KINDS
+from .variables import changed_in
 
 if TYPE_CHECKING:
     from .source import TranslationUnit
 
 _SCALARS = ("BOOL", "CHAR_S", "SCHAR", "UCHAR", "SHORT", "USHORT", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG")
 _SCALARS += ("FLOAT", "DOUBLE", "HALF", "FLOAT16", "BFLOAT16", "VECTOR", "EXTVECTOR", "UNEXPOSED", "DEPENDENT")
+_SOMETIMES = (*KINDS, "SWITCH_STMT", "LAMBDA_EXPR", "CXX_TRY_STMT")
 _HIP_INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
 @dataclass(frozen=True)
 class Read:
-    """`base[index]` or `*base` of a number. parameter: that base is made of. ancestors: from the statement searched down to
-    its parent. variables: declarations that base and index name."""
+    """`base[index]` or `*base` of a number. parameter: that base is made of. always: whether it is evaluated whenever the
+    statement searched is. variables: declarations that base and index name."""
 
     cursor: Any
     parameter: Any
     type: str
-    ancestors: tuple[Any, ...]
+    always: bool
     variables: tuple[Any, ...]
 
 
 def reads_in(unit: TranslationUnit, function: Any, statement: Any) -> Iterator[Read]:
     """Under `statement`, in source order; those whose address depends on calls, side effects or other reads are left out."""
     search = _Search(unit, function)
-    yield from search.under(statement, ())
+    always: list[bool] = []  # of what is above, from the statement down
+    for cursor, above in walk_below(statement):
+        del always[len(above) :]
+        always.append(not above or (always[-1] and _goes_on(unit, above[-1], cursor)))
+        if (found := search.read(cursor, above[-1] if above else None, always[-1])) is not None:
+            yield found
+
+
+def _goes_on(unit: TranslationUnit, holder: Any, part: Any) -> bool:
+    """Whether a part of it is evaluated whenever it is."""
+    name = holder.kind.name
+    if name in _SOMETIMES:
+        return False
+    logical = name == "BINARY_OPERATOR" and libclang.operator(unit.bindings, holder) in ("&&", "||")
+    chooses = logical or name in ("IF_STMT", "CONDITIONAL_OPERATOR")
+    return not chooses or next(holder.get_children()) == part
 
 
 def is_pure(unit: TranslationUnit, expression: Any) -> bool:
     """Whether evaluating it has no effect, and reads no memory but variables."""
     kinds = unit.bindings.CursorKind
-    for cursor in expression.walk_preorder():
+    for cursor in walk(expression):
         if cursor.kind in (kinds.CALL_EXPR, kinds.COMPOUND_ASSIGNMENT_OPERATOR, kinds.ARRAY_SUBSCRIPT_EXPR, kinds.LAMBDA_EXPR):
             return False
         if libclang.unnamed_call(unit.bindings, cursor) or cursor.type.is_volatile_qualified():
@@ -60,29 +77,26 @@ class _Search:
         self._unit, self._kinds = unit, unit.bindings.CursorKind
         self._parameters, self._body = parameters_of(function), body_of(function)
         self._roots: dict[str, Any] = {}
+        self._changed: frozenset[str] | None = None  # variables that the body may change
 
-    def under(self, cursor: Any, ancestors: tuple[Any, ...]) -> Iterator[Read]:
-        if (found := self._read(cursor, ancestors)) is not None:
-            yield found
-        for child in cursor.get_children():
-            yield from self.under(child, (*ancestors, cursor))
-
-    def _read(self, cursor: Any, ancestors: tuple[Any, ...]) -> Read | None:
+    def read(self, cursor: Any, holder: Any, always: bool) -> Read | None:
+        """holder: what it is directly in, None for the statement itself."""
         kinds, bindings = self._kinds, self._unit.bindings
-        operands = list(cursor.get_children())
         is_dereference = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(bindings, cursor) == "*"
         if not is_dereference and cursor.kind != kinds.ARRAY_SUBSCRIPT_EXPR:
             return None
         if cursor.type.get_canonical().kind.name not in _SCALARS or cursor.type.is_volatile_qualified():
             return None
-        if not all(is_pure(self._unit, operand) for operand in operands) or (ancestors and self._is_place(ancestors[-1])):
+        operands = list(cursor.get_children())
+        if not all(is_pure(self._unit, operand) for operand in operands) or (holder is not None and self._is_place(holder)):
             return None
         root = self._root(operands[0])
         if root is None:
             return None
-        named = (c.referenced for o in operands for c in o.walk_preorder() if c.kind == kinds.DECL_REF_EXPR)
+        named = (c.referenced for o in operands for c in walk(o) if c.kind == kinds.DECL_REF_EXPR)
         type_ = cursor.type.spelling.removeprefix("const ")
-        return Read(cursor, root, type_, ancestors, tuple(v for v in named if v is not None and v.spelling not in _HIP_INDICES))
+        variables = tuple(v for v in named if v is not None and v.spelling not in _HIP_INDICES)
+        return Read(cursor, root, type_, always, variables)
 
     def _is_place(self, holder: Any) -> bool:
         """Whether what holds the expression wants the place in memory rather than its value."""
@@ -96,7 +110,7 @@ class _Search:
     def _root(self, pointer: Any) -> Any:
         """The const pointer parameter that an address is made of, by way of local pointers that never change."""
         found = None
-        for cursor in pointer.walk_preorder():
+        for cursor in walk(pointer):
             if cursor.kind != self._kinds.DECL_REF_EXPR or cursor.referenced is None:
                 continue
             variable = cursor.referenced
@@ -116,7 +130,9 @@ class _Search:
         return self._roots[key]
 
     def _found_root(self, variable: Any) -> Any:
-        if changes(self._body, variable, self._unit.bindings) or not _pointee(variable.type).is_const_qualified():
+        if self._changed is None:
+            self._changed = changed_in(self._body, self._unit.bindings)
+        if variable.get_usr() in self._changed or not _pointee(variable.type).is_const_qualified():
             return None
         if variable.kind == self._kinds.PARM_DECL:
             return variable if variable in self._parameters else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
-from .cursors import span_of
+from .cursors import span_of, walk, walk_below
 from .kernels import function_of
 from .lanes import LaneValues
 from .model import Kernel, Span
@@ -41,7 +41,7 @@ def shared_arrays(unit: TranslationUnit, kernel: Kernel) -> Iterator[SharedArray
     kinds = unit.bindings.CursorKind
     function = function_of(unit, kernel)
     lanes = LaneValues(unit, function)
-    for cursor in function.walk_preorder():
+    for cursor in walk(function):
         if cursor.kind != kinds.VAR_DECL or not any(c.kind == kinds.CUDASHARED_ATTR for c in cursor.get_children()):
             continue
         if (rank := _rank(cursor.type)) >= 2:
@@ -100,17 +100,12 @@ class _Use:
 
 
 def _uses(unit: TranslationUnit, function: Any, array: Any) -> Iterator[_Use]:
-    yield from _below(unit, function, array, ())
+    for cursor, above in walk_below(function):
+        if cursor.kind == unit.bindings.CursorKind.DECL_REF_EXPR and cursor.referenced == array:
+            yield _use(unit, cursor, above)
 
 
-def _below(unit: TranslationUnit, cursor: Any, array: Any, ancestors: tuple[Any, ...]) -> Iterator[_Use]:
-    if cursor.kind == unit.bindings.CursorKind.DECL_REF_EXPR and cursor.referenced == array:
-        yield _use(unit, cursor, ancestors)
-    for child in cursor.get_children():
-        yield from _below(unit, child, array, (*ancestors, cursor))
-
-
-def _use(unit: TranslationUnit, reference: Any, ancestors: tuple[Any, ...]) -> _Use:
+def _use(unit: TranslationUnit, reference: Any, ancestors: list[Any]) -> _Use:
     """Climb from the array's name as long as it is subscripted, then look at what holds the element."""
     kinds = unit.bindings.CursorKind
     subscripts, below, climbing = [], reference, list(ancestors)

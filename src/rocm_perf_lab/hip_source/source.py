@@ -67,6 +67,13 @@ class TranslationUnit:
         ends = (self.bindings.SourceLocation.from_offset(self._unit, file, place) for place in (start, end))
         return self._unit.get_tokens(extent=self.bindings.SourceRange.from_locations(*ends))
 
+    @property
+    def error_lines(self) -> Iterator[tuple[str, int]]:
+        """File and line of every error that Clang found."""
+        for diagnostic in self._unit.diagnostics:
+            if diagnostic.severity >= diagnostic.Error and diagnostic.location.file:
+                yield diagnostic.location.file.name, diagnostic.location.line
+
     def has_system_macro(self, name: str) -> bool:
         """Whether a header of the system defines it, and the user's files do not."""
         kind = self.bindings.CursorKind.MACRO_DEFINITION
@@ -161,18 +168,26 @@ class HipSource:
             raise SourceError(f"{self.path} has {count} kernels named {name}", f"choose one of: {there}")
         return found
 
+    def device_followed_by(self, text: str) -> TranslationUnit:
+        """The device pass of this source with `text` behind it, which may have errors of its own."""
+        whole = self.text + text.encode()
+        return HipSource(self.path, self.command, self.folder, whole)._unit("--offload-device-only", "-nogpulib")
+
     def _parse(self, *pass_flags: str) -> TranslationUnit:
+        unit = self._unit(*pass_flags)
+        for place, complaint in unit.errors:
+            raise SourceError(f"{place}: {complaint}", "make it compile first, or give its flags with --build")
+        return unit
+
+    def _unit(self, *pass_flags: str) -> TranslationUnit:
         bindings = libclang.cindex(self.command[0])
         flags = [*parse_flags(self.command, self.path, self.folder), *pass_flags]
         if target_of(self.command) is None:
             flags.append(f"--offload-arch={DEFAULT_TARGET}")
         try:
-            unit = TranslationUnit(bindings, self.path, flags, self.text)
+            return TranslationUnit(bindings, self.path, flags, self.text)
         except (bindings.TranslationUnitLoadError, UnicodeDecodeError) as error:
             raise SourceError(f"{self.path} cannot be read as HIP: {error}", "check the file and its flags") from error
-        for place, complaint in unit.errors:
-            raise SourceError(f"{place}: {complaint}", "make it compile first, or give its flags with --build")
-        return unit
 
 
 def read(path: Path, command: Sequence[str] = ("hipcc",), folder: Path | None = None, text: bytes | None = None) -> HipSource:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
-from .cursors import body_of, parameters_of, span_of
+from .cursors import body_of, parameters_of, span_of, walk, walk_below
 from .kernels import function_of
 from .loops import KINDS
 from .model import Kernel, Span
@@ -42,7 +42,7 @@ def stores_of(unit: TranslationUnit, kernel: Kernel) -> list[Stores]:
     """Of each pointer parameter that may be written behind, in order."""
     function = function_of(unit, kernel)
     search = _Search(unit, function)
-    search.visit(body_of(function), ())
+    search.visit(body_of(function))
     return list(search.found.values())
 
 
@@ -55,14 +55,13 @@ class _Search:
             if canonical.kind.name == "POINTER" and not canonical.get_pointee().is_const_qualified():
                 self.found[parameter.get_usr()] = Stores(parameter.spelling, parameter.location.line)
 
-    def visit(self, cursor: Any, ancestors: tuple[Any, ...]) -> None:
-        if cursor.kind == self._kinds.DECL_REF_EXPR and cursor.referenced is not None:
-            if (stores := self.found.get(cursor.referenced.get_usr())) is not None:
-                self._use(stores, cursor, ancestors)
-        for child in cursor.get_children():
-            self.visit(child, (*ancestors, cursor))
+    def visit(self, body: Any) -> None:
+        for cursor, above in walk_below(body):
+            if cursor.kind == self._kinds.DECL_REF_EXPR and cursor.referenced is not None:
+                if (stores := self.found.get(cursor.referenced.get_usr())) is not None:
+                    self._use(stores, cursor, above)
 
-    def _use(self, stores: Stores, reference: Any, ancestors: tuple[Any, ...]) -> None:
+    def _use(self, stores: Stores, reference: Any, ancestors: list[Any]) -> None:
         below, climbing = reference, list(ancestors)
         while climbing and climbing[-1].kind in (self._kinds.UNEXPOSED_EXPR, self._kinds.PAREN_EXPR):
             below = climbing.pop()
@@ -95,12 +94,12 @@ class _Search:
         loop = next((a for a in reversed(ancestors) if a.kind.name in KINDS), None)
         if loop is None:
             return False
-        named = {c.referenced.get_usr() for c in place.walk_preorder() if c.kind == self._kinds.DECL_REF_EXPR and c.referenced}
+        named = {c.referenced.get_usr() for c in walk(place) if c.kind == self._kinds.DECL_REF_EXPR and c.referenced}
         return not named & set(self._given(loop))
 
     def _given(self, loop: Any):
         kinds = self._kinds
-        for cursor in loop.walk_preorder():
+        for cursor in walk(loop):
             if cursor.kind == kinds.VAR_DECL:
                 yield cursor.get_usr()
             elif cursor.kind in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR, kinds.UNARY_OPERATOR):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import libclang
-from .cursors import LEAVES, span_of
+from .cursors import LEAVES, span_of, walk
 from .model import Stride
 from .variables import changes, escapes, is_variable
 
@@ -20,8 +20,8 @@ def stride_of(unit: TranslationUnit, loop: Any) -> Stride | None:
     """Of a counted `for` statement with all its parts."""
     kinds = unit.bindings.CursorKind
     start, condition, increment, body = loop.get_children()
-    variable = next(c for c in start.walk_preorder() if c.kind == kinds.VAR_DECL)
-    if any(c.kind.name in LEAVES for c in body.walk_preorder()) or _type(variable) not in _INTEGERS:
+    variable = next(c for c in walk(start) if c.kind == kinds.VAR_DECL)
+    if any(c.kind.name in LEAVES for c in walk(body)) or _type(variable) not in _INTEGERS:
         return None
     if increment.kind != kinds.COMPOUND_ASSIGNMENT_OPERATOR or libclang.operator(unit.bindings, increment) != "+=":
         return None
@@ -42,25 +42,41 @@ def _type(cursor: Any) -> str:
 
 def _stays(unit: TranslationUnit, expression: Any, body: Any, variable: Any) -> bool:
     """Whether it has the same value however often it is read while the loop runs."""
+    left = [expression]
+    while left:
+        operands = _stays_if(unit, left.pop(), body, variable)
+        if operands is None:
+            return False
+        left += operands
+    return True
+
+
+def _stays_if(unit: TranslationUnit, expression: Any, body: Any, variable: Any) -> list[Any] | None:
+    """It has the same value if these have; None where it may have another one anyway."""
     kinds = unit.bindings.CursorKind
     if expression.kind == kinds.INTEGER_LITERAL:
-        return True
+        return []
     if expression.kind == kinds.DECL_REF_EXPR:
-        named = expression.referenced
-        if named == variable or named.kind not in (kinds.VAR_DECL, kinds.PARM_DECL):
-            return False
-        if named.type.is_const_qualified():
-            return True
-        is_local = named.kind == kinds.PARM_DECL or named.semantic_parent.kind.name in ("FUNCTION_DECL", "FUNCTION_TEMPLATE")
-        if not is_local or named.type.kind.name == "LVALUEREFERENCE" or changes(body, named, unit.bindings):
-            return False
-        return not escapes(named.semantic_parent, named, unit.bindings)
+        return [] if _is_steady(unit, expression.referenced, body, variable) else None
     if expression.kind == kinds.MEMBER_REF_EXPR:  # gridDim.x and its like: properties of constants
         operand = next(expression.get_children(), None)
-        return operand is not None and operand.spelling in ("gridDim", "blockDim", "blockIdx", "threadIdx")
+        constant = operand is not None and operand.spelling in ("gridDim", "blockDim", "blockIdx", "threadIdx")
+        return [] if constant else None
     if expression.kind == kinds.BINARY_OPERATOR and libclang.operator(unit.bindings, expression) not in _OPERATORS:
-        return False
+        return None
     if expression.kind in (kinds.UNEXPOSED_EXPR, kinds.PAREN_EXPR, kinds.BINARY_OPERATOR):
-        operands = list(expression.get_children())
-        return bool(operands) and all(_stays(unit, operand, body, variable) for operand in operands)
-    return False
+        return list(expression.get_children()) or None
+    return None
+
+
+def _is_steady(unit: TranslationUnit, named: Any, body: Any, variable: Any) -> bool:
+    """Of what a name stands for."""
+    kinds = unit.bindings.CursorKind
+    if named == variable or named.kind not in (kinds.VAR_DECL, kinds.PARM_DECL):
+        return False
+    if named.type.is_const_qualified():
+        return True
+    is_local = named.kind == kinds.PARM_DECL or named.semantic_parent.kind.name in ("FUNCTION_DECL", "FUNCTION_TEMPLATE")
+    if not is_local or named.type.kind.name == "LVALUEREFERENCE" or changes(body, named, unit.bindings):
+        return False
+    return not escapes(named.semantic_parent, named, unit.bindings)

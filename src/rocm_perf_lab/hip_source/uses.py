@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SourceError
-from .cursors import flat
+from .cursors import flat, walk
 from .edits import line_start
 from .model import Kernel
 from .source import TranslationUnit
@@ -76,7 +76,7 @@ class _Index:
             words = {token.spelling for token in list(cursor.get_tokens())[1:]}
             yield from (other for word in words for other in self._names.get(word, ()))
             return
-        for inner in cursor.walk_preorder():
+        for inner in walk(cursor):
             for referent in self._referents(inner):
                 location = referent.location
                 if location.file is not None and (other := self.at(location.file.name, location.offset)) is not None:

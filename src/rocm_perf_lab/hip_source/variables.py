@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from . import libclang
-from .cursors import unwrapped
+from .cursors import unwrapped, walk
 
 _REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
 
@@ -17,20 +18,42 @@ def is_variable(expression: Any, variable: Any) -> bool:
 
 
 def names(expression: Any, variable: Any) -> bool:
-    return any(c.kind.name == "DECL_REF_EXPR" and c.referenced == variable for c in expression.walk_preorder())
+    return any(named == variable for named in _named(expression))
 
 
 def changes(body: Any, variable: Any, bindings: Any) -> bool:
     """Whether the body may change the variable: assigns it, steps it, or hands out its address or a reference."""
-    return any(_assigns(c, variable, bindings) or _hands_out(c, variable, bindings) for c in body.walk_preorder())
+    return any(changed == variable for changed in _changed(body, bindings))
+
+
+def changed_in(body: Any, bindings: Any) -> frozenset[str]:
+    """The same of all variables at once, by their USRs."""
+    return frozenset(variable.get_usr() for variable in _changed(body, bindings))
 
 
 def escapes(function: Any, variable: Any, bindings: Any) -> bool:
     """Whether anything but its name may stand for the variable: a pointer, a reference, a lambda's capture."""
-    return any(_hands_out(cursor, variable, bindings) for cursor in function.walk_preorder())
+    return any(escaped == variable for cursor in walk(function) for escaped in _handed_out(cursor, bindings))
 
 
-def _assigns(cursor: Any, variable: Any, bindings: Any) -> bool:
+def escaping_in(function: Any, bindings: Any) -> frozenset[str]:
+    """The same of all variables at once, by their USRs."""
+    return frozenset(variable.get_usr() for cursor in walk(function) for variable in _handed_out(cursor, bindings))
+
+
+def _named(expression: Any) -> Iterator[Any]:
+    for cursor in walk(expression):
+        if cursor.kind.name == "DECL_REF_EXPR" and cursor.referenced is not None:
+            yield cursor.referenced
+
+
+def _changed(body: Any, bindings: Any) -> Iterator[Any]:
+    for cursor in walk(body):
+        yield from _assigned(cursor, bindings)
+        yield from _handed_out(cursor, bindings)
+
+
+def _assigned(cursor: Any, bindings: Any) -> Iterator[Any]:
     kinds = bindings.CursorKind
     if cursor.kind == kinds.COMPOUND_ASSIGNMENT_OPERATOR:
         assigns = True
@@ -38,33 +61,38 @@ def _assigns(cursor: Any, variable: Any, bindings: Any) -> bool:
         assigns = libclang.operator(bindings, cursor) == "="
     else:
         assigns = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(bindings, cursor) in ("++", "--")
-    return assigns and _may_be(next(cursor.get_children()), variable, bindings)
+    if assigns:
+        yield from _may_be(next(cursor.get_children()), bindings)
 
 
-def _hands_out(cursor: Any, variable: Any, bindings: Any) -> bool:
+def _handed_out(cursor: Any, bindings: Any) -> Iterator[Any]:
     kinds = bindings.CursorKind
     if cursor.kind == kinds.UNARY_OPERATOR:
-        return libclang.operator(bindings, cursor) == "&" and _may_be(next(cursor.get_children()), variable, bindings)
-    if cursor.kind == kinds.CALL_EXPR:  # an argument passed by value is wrapped in a conversion
-        return any(_may_be(argument, variable, bindings) for argument in cursor.get_children())
-    if cursor.kind == kinds.LAMBDA_EXPR:
-        return names(cursor, variable)
-    if cursor.kind == kinds.VAR_DECL and cursor.type.get_canonical().kind.name in _REFERENCES:
-        return any(names(made, variable) and not _is_behind_pointer(made) for made in cursor.get_children())
-    return False
+        if libclang.operator(bindings, cursor) == "&":
+            yield from _may_be(next(cursor.get_children()), bindings)
+    elif cursor.kind == kinds.CALL_EXPR:  # an argument passed by value is wrapped in a conversion
+        for argument in cursor.get_children():
+            yield from _may_be(argument, bindings)
+    elif cursor.kind == kinds.LAMBDA_EXPR:
+        yield from _named(cursor)
+    elif cursor.kind == kinds.VAR_DECL and cursor.type.get_canonical().kind.name in _REFERENCES:
+        for made in cursor.get_children():
+            if not _is_behind_pointer(made):
+                yield from _named(made)
 
 
-def _may_be(place: Any, variable: Any, bindings: Any) -> bool:
-    """Whether a place in memory may be the variable: `x`, `(x)`, `(int&)x`, `c ? x : y`, `(n, x)`. A value of it is none."""
-    kinds = bindings.CursorKind
-    if place.kind == kinds.DECL_REF_EXPR:
-        return place.referenced == variable
-    chosen = list(place.get_children())
-    if place.kind == kinds.CONDITIONAL_OPERATOR or libclang.operator(bindings, place) == ",":
-        chosen = chosen[1:]
-    elif place.kind != kinds.PAREN_EXPR and not place.kind.name.endswith("CAST_EXPR"):
-        return False
-    return any(_may_be(one, variable, bindings) for one in chosen)
+def _may_be(place: Any, bindings: Any) -> Iterator[Any]:
+    """The variables that a place in memory may be: `x`, `(x)`, `(int&)x`, `c ? x : y`, `(n, x)`. A value of one is none."""
+    kinds, left = bindings.CursorKind, [place]
+    while left:
+        place = left.pop()
+        if place.kind == kinds.DECL_REF_EXPR:
+            if place.referenced is not None:
+                yield place.referenced
+        elif place.kind == kinds.CONDITIONAL_OPERATOR or libclang.operator(bindings, place) == ",":
+            left += list(place.get_children())[1:]
+        elif place.kind == kinds.PAREN_EXPR or place.kind.name.endswith("CAST_EXPR"):
+            left += place.get_children()
 
 
 def _is_behind_pointer(expression: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.request import folder_of
 from rocm_perf_lab.optimize.run import Approve, Run
+from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.subject import Subject, find_subject
 from rocm_perf_lab.optimize.workbench import BenchOptions, Log
 
@@ -87,7 +88,8 @@ def llm_optimize(
         journal = Journal(directory)
         redactor = Redactor(subject.source.parent, keys.values(), environment, _already_told(subject))
         log = _redacted_log(journal, redactor, subject)
-        world = HipModelWorkbench(subject, directory, request.bench, log, note, runs=folder, full_source=request.full_source)
+        options = replace(with_seed(request.bench, journal), suggest=not request.bench.also)
+        world = HipModelWorkbench(subject, directory, options, log, note, runs=folder, full_source=request.full_source)
         outcome = loop_on(subject, request, journal, world, provider, budget, redactor, approve, consent, note).optimize()
         world.clear()
         return outcome

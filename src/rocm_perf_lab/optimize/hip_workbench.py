@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -17,12 +18,14 @@ from typing import Any
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Ended, Limits, View
 from rocm_perf_lab.collect import device as devices
-from rocm_perf_lab.errors import RocmPerfError, SourceError
+from rocm_perf_lab.errors import NoCaptureError, RocmPerfError, SourceError, UsageError
+from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
 
 from . import compile as builds
+from .sizes import other_arguments
 from .source_file import digest
 from .subject import Subject
 from .targets import Target, spread_dispatches, targets_of
@@ -43,6 +46,14 @@ def _called(program: str, name: str) -> Iterator[None]:
         raise
 
 
+def _arguments(subject: Subject, words: Sequence[str]) -> tuple[str, ...]:
+    """Of one --also. Errors: UsageError where it is of another program."""
+    if not words or Path(words[0]).name != subject.name:
+        what = f"--also {shlex.join(words)!r} does not begin with the program"
+        raise UsageError(what, f"write it as --also './{subject.name} ARGUMENTS'")
+    return tuple(words[1:])
+
+
 class HipWorkbench:
     """folder: the run directory, for programs, profiles and the gate's runs."""
 
@@ -54,6 +65,9 @@ class HipWorkbench:
         self._application = None
         self._compared: bytes | None = None  # the source whose program candidates' programs are held against
         self._programs: dict[bytes, Path] = {}
+        self._seed = seeds.fresh() if options.seed is None else options.seed
+        self._suggests = options.suggest
+        self._also = [_arguments(subject, words) for words in options.also]
         self._building = threading.Lock()
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
             self._target = devices.select(options.device, Path(scratch)).target
@@ -131,19 +145,30 @@ class HipWorkbench:
 
         options, program = self._options, self._program(source)
         self._hold_against(source, program)
+        self._suggest_sizes(program)
         gate = GateOptions(
             resources=options.limits.resources,
             equivalence=EquivalenceOptions(
-                level=options.equivalence, ulps=options.ulps, device=options.device, view=self._view
+                level=options.equivalence,
+                ulps=options.ulps,
+                seed=self._seed,
+                device=options.device,
+                view=self._view,
+                arguments=shlex.join(self._subject.arguments),
             ),
-            measurement=MeasurementOptions(min_improvement=options.min_improvement, device=options.device, view=self._view),
+            measurement=MeasurementOptions(
+                min_improvement=options.min_improvement,
+                seed=seeds.resampling(self._seed),
+                device=options.device,
+                view=self._view,
+            ),
         )
         self._log(
             "gate",
             kernel=target.demangled,
             level=gate.equivalence.level,
             seed=gate.equivalence.seed,
-            race_seeds=list(gate.equivalence.race_seeds),
+            race_seeds=list(gate.equivalence.orders),
             measurement_seed=gate.measurement.seed,
             max_regression=options.limits.document(),
             cage=cage.in_words(self._view),
@@ -153,10 +178,13 @@ class HipWorkbench:
             reader = stack.enter_context(Reader(source, self._view))
             judges = []
             for one in (target, *target.siblings):
-                captures = self._captures(program, one, folder / str(len(judges)))
+                place = folder / str(len(judges))
+                captures = self._captures(program, one, self._subject.arguments, one.dispatches, place)
+                also = self._also_captured(program, one, place)
                 # Of other instantiations only the results count: whether they gain is seen in the program's time.
                 this, last = (replace(gate, measured=False), None) if judges else (gate, self._whole_program)
-                judges.append(stack.enter_context(Judge(source, one.kernel, captures, self._builder, reader, this, last)))
+                judge = Judge(source, one.kernel, captures, self._builder, reader, this, last, also)
+                judges.append(stack.enter_context(judge))
             yield _AllInstances(judges, target)
 
     def _hold_against(self, source: HipSource, program: Path) -> None:
@@ -174,7 +202,7 @@ class HipWorkbench:
                 device=options.device,
                 view=self._view,
             )
-            self._application = Application(program, self._subject.arguments, self._folder / "application", limits)
+            self._application = Application(program, self._subject.arguments, self._folder / "application", limits, self._also)
         elif source.text != self._compared:
             self._application.take_as_baseline(program)
         else:
@@ -187,19 +215,38 @@ class HipWorkbench:
             stdout_repeats=self._application.reproducible,
         )
 
-    def _captures(self, program: Path, target: Target, folder: Path) -> list:
+    def _also_captured(self, program: Path, target: Target, folder: Path) -> dict[str, list]:
+        """By other arguments, the first dispatch with these: how many there are is not known without another profile."""
+        found = {}
+        for number, arguments in enumerate(self._also):
+            words = shlex.join(arguments)
+            try:
+                found[words] = self._captures(program, target, arguments, 1, folder / f"also-{number}")
+            except NoCaptureError:
+                self._note(f"./{self._subject.name} {words} does not launch {target.demangled}: only its output is compared")
+        return found
+
+    def _suggest_sizes(self, program: Path) -> None:
+        """Once, in one line."""
+        if self._suggests and (found := other_arguments(program, self._subject.arguments, self._view)):
+            words = shlex.join((f"./{self._subject.name}", *found))
+            self._note(f"judged at these sizes only; try --also {shlex.quote(words)}")
+        self._suggests = False
+
+    def _captures(self, program: Path, target: Target, arguments: Sequence[str], dispatches: int, folder: Path) -> list:
         from rocm_perf_lab.isolate import capture
 
         pattern = f"^{_SPECIAL.sub(lambda found: chr(92) + found[0], target.demangled)}$"
-        numbers = spread_dispatches(target.dispatches, 1 if self._options.equivalence == "sampled" else 3)
-        self._note(f"capturing {len(numbers)} of {target.dispatches} dispatches of {target.kernel}")
+        numbers = spread_dispatches(dispatches, 1 if self._options.equivalence == "sampled" else 3)
+        self._note(f"capturing {len(numbers)} of {dispatches} dispatches of {target.kernel}")
         captures = []
         for number in numbers:
             place = folder / str(number)
             place.mkdir(parents=True)
-            command = [str(program), *self._subject.arguments]
+            command = [str(program), *arguments]
             made = capture(command, pattern, number, place, device=self._options.device, timeout=self._options.timeout)
-            self._log("capture", kernel=target.demangled, dispatch=number, gpu_time_ns=made.gpu_time_ns)
+            words = list(arguments)
+            self._log("capture", kernel=target.demangled, dispatch=number, gpu_time_ns=made.gpu_time_ns, arguments=words)
             captures.append(made)
         return captures
 

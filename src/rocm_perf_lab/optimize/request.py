@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import run_folder
@@ -11,6 +11,7 @@ from .hip_workbench import HipWorkbench
 from .journal import Journal
 from .outcome import Outcome
 from .run import Approve
+from .run_seed import with_seed
 from .session import COMMAND, LoopOptions, Session
 from .subject import Subject, find_subject
 from .workbench import BenchOptions
@@ -45,7 +46,8 @@ def optimize(request: Request, approve: Approve, note: Callable[[str], None]) ->
     with run_folder.held(run):
         note(f"source: {subject.source} (by {subject.found_by}); journal: {run}")
         journal = Journal(run)
-        bench = HipWorkbench(subject, run, request.bench, journal.append, note)
+        options = replace(with_seed(request.bench, journal), suggest=not request.bench.also)
+        bench = HipWorkbench(subject, run, options, journal.append, note)
         session = Session(subject.source, subject.found_by, run, journal, bench, request.loop, approve, note)
         try:
             return session.optimize()

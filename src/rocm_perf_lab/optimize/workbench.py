@@ -64,7 +64,8 @@ class Workbench(Protocol):
 class BenchOptions:
     """pattern: of the kernels wanted, None for all. equivalence: the gate's level. check: see gate.application.
     ulps: how far floating-point results may differ, in units in the last place. regression: None for the defaults. view: what
-    candidates see beside what they need."""
+    candidates see beside what they need. seed: of all that the gate draws; None to draw it anew. also: the program with other
+    arguments each, to be judged with, too. suggest: whether to say which other ones it could be judged with."""
 
     pattern: str | None = None
     min_improvement: float = 0.02
@@ -75,6 +76,9 @@ class BenchOptions:
     ulps: int = 0
     regression: RegressionLimits | None = None
     view: View = View()
+    seed: int | None = None
+    also: tuple[tuple[str, ...], ...] = ()
+    suggest: bool = False
 
     @property
     def limits(self) -> RegressionLimits:

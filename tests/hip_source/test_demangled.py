@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.gate.buffers import parameter_types
+from rocm_perf_lab.hip_source.demangled import parameter_types
 
 
 @pytest.mark.parametrize(

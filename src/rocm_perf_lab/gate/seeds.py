@@ -1,0 +1,31 @@
+"""Seeds of what the gate draws by chance. One number decides them all, so that a judgement can be repeated.
+
+It is drawn anew for each run: whoever proposes code must not know what it will be tried on.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+
+_BITS = 32
+_ORDERS = 2  # of workgroups and waves that are tried
+
+
+def fresh() -> int:
+    return secrets.randbits(_BITS)
+
+
+def orders(seed: int) -> tuple[int, ...]:
+    """Of the orders of workgroups and waves: different ones, none of them 0, which stands for the usual order."""
+    return tuple(_drawn(seed, which + 1) * _ORDERS + which + 1 for which in range(_ORDERS))
+
+
+def resampling(seed: int) -> int:
+    """Of the measurement's bootstrap."""
+    return _drawn(seed, 0)
+
+
+def _drawn(seed: int, which: int) -> int:
+    return int(np.random.default_rng([seed, which]).integers(1 << (_BITS - 4)))

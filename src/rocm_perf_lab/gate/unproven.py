@@ -1,0 +1,65 @@
+"""What a judgement says nothing about: given to the kernel, and never changed with success."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rocm_perf_lab.isolate import Capture
+from rocm_perf_lab.replay import Case, CaseOutcome
+
+from .buffers import Arguments, Unknown
+from .outputs import Outputs
+from .perturbation import Field, Perturbation
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A case with what the baseline makes of it. perturbation: None where the inputs are the captured ones."""
+
+    name: str
+    case: Case
+    perturbation: Perturbation | None
+    outcome: CaseOutcome
+
+
+def unproven_in(
+    capture: Capture, arguments: Arguments, fields: Sequence[Field], tried: Sequence[Tried], found: Mapping[str, str]
+) -> Iterator[Unknown]:
+    """fields: all that can be changed. tried: all cases; those with captured inputs first. found: what came of each case.
+
+    What the kernel only writes needs no other values: that it does not depend on them is shown by filling it first.
+    """
+    shown = {field for one in tried if found.get(one.name) == "equal" and one.perturbation for field in one.perturbation.fields}
+    groups = {field.group for field in shown}
+    dropped = [
+        Unknown(field.group, f"{buffer.layout.spelling}*", "no other values of it could be tried", buffer.address, buffer.size)
+        for field in fields
+        if field.group not in groups and (buffer := field.buffer)
+    ]
+    told = set()
+    for one in (*dropped, *arguments.unknown):
+        if one.name not in told and not (one.size and _is_only_written(capture, (one.address, one.size), tried)):
+            told.add(one.name)
+            yield one
+
+
+def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[Tried]) -> bool:
+    """It is changed, and to the same whatever was there. extent: address, bytes."""
+    if capture.memory(*extent) == capture.memory(*extent, after=True):
+        return False
+    poisoned = [one for one in tried if one.perturbation is None and not one.outcome.failure]
+    results = [_content(one.outcome, *extent) for one in poisoned]
+    return all(result is not None and np.array_equal(result, results[0]) for result in results)
+
+
+def _content(outcome: CaseOutcome, address: int, size: int) -> np.ndarray | None:
+    """What a case left there; None where it left that region as it was."""
+    outputs = Outputs(outcome.dump)
+    for base, region in outputs.regions.items():
+        start = address - int(base, 16)
+        if 0 <= start < region["bytes"]:
+            return outputs.content(region)[start : start + size]
+    return None

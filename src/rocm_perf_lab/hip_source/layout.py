@@ -1,0 +1,229 @@
+"""Where the numbers and pointers lie in a type: offsets and kinds as Clang lays the type out for the device.
+
+Nothing of Clang's is kept, so that a layout outlives the parsed source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+_MOST_LEAVES = 256  # of one type; more are told as not known
+
+_BUILTIN = {
+    "FLOAT": "float32",
+    "DOUBLE": "float64",
+    "FLOAT16": "float16",
+    "HALF": "float16",
+    "__bf16": "bfloat16",
+    "BOOL": "bool",
+}
+_SIGNED = ("CHAR_S", "SCHAR", "SHORT", "INT", "LONG", "LONGLONG")
+_UNSIGNED = ("CHAR_U", "UCHAR", "CHAR16", "CHAR32", "USHORT", "UINT", "ULONG", "ULONGLONG")
+_WCHAR = "WCHAR"
+
+# Records of HIP's headers that stand for numbers: (what they hold, how many).
+_FP8 = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "e4m3_fnuz": "float8_e4m3fnuz", "e5m2_fnuz": "float8_e5m2fnuz"}
+_NUMBERS: dict[str, tuple[str, int]] = {
+    "__half": ("float16", 1),
+    "__half_raw": ("float16", 1),
+    "__half2": ("float16", 2),
+    "__half2_raw": ("float16", 2),
+    "__hip_bfloat16": ("bfloat16", 1),
+    "__hip_bfloat16_raw": ("bfloat16", 1),
+    "hip_bfloat16": ("bfloat16", 1),
+    "__hip_bfloat162": ("bfloat16", 2),
+    "__hip_bfloat162_raw": ("bfloat16", 2),
+} | {
+    f"__hip_fp8{times}_{format_}": (scalar, count)
+    for format_, scalar in _FP8.items()
+    for times, count in (("", 1), ("x2", 2), ("x4", 4))
+}
+
+BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "bool": 1}
+BYTES |= dict.fromkeys(_FP8.values(), 1) | {f"{sign}int{8 * n}": n for n in (1, 2, 4, 8) for sign in ("", "u")}
+"""Of each kind of number; the names are those of NumPy and ml_dtypes."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Numbers of one kind, or pointers, in a type.
+
+    path: how the source gets there, with [] for an index (`.rows[].x`). offset: of the first, in bytes.
+    scalar: what they are (a key of BYTES); None for pointers. dims: (count, stride in bytes) of each index, outermost first.
+    enumerated: an enum's, so that other values than those seen may mean nothing. pointee: what pointers point to, as spelled.
+    """
+
+    path: str
+    offset: int
+    scalar: str | None
+    dims: tuple[tuple[int, int], ...] = ()
+    enumerated: bool = False
+    pointee: str | None = None
+
+    @property
+    def count(self) -> int:
+        return prod(count for count, _ in self.dims)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A type. size: in bytes. unknown: what of it is no number or pointer that is understood, and why: (path, reason)."""
+
+    spelling: str
+    size: int
+    leaves: tuple[Leaf, ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Types:
+    """parameters: each parameter's own type. behind: of every spelling that a Leaf.pointee has."""
+
+    parameters: tuple[Layout, ...]
+    behind: Mapping[str, Layout]
+
+
+def types_of(parameters: list[Any | None], spellings: list[str]) -> Types:
+    """The layouts of Clang types, and of all that can be got to by their pointers. None: one that Clang cannot resolve."""
+    layouts: list[Layout] = []
+    behind: dict[str, Layout] = {}
+    wanted: list[Any] = []
+    for type_, spelling in zip(parameters, spellings, strict=True):
+        if type_ is None:
+            layouts.append(Layout(spelling, 0, unknown=(("", "its type cannot be named outside of the kernel"),)))
+        else:
+            layouts.append(layout_of(type_, wanted))
+    while wanted:
+        pointee = wanted.pop()
+        if (spelling := spelled(pointee)) not in behind:
+            behind[spelling] = layout_of(pointee, wanted)
+    return Types(tuple(layouts), behind)
+
+
+def spelled(type_: Any) -> str:
+    """The canonical spelling, without const and volatile of its own."""
+    words = type_.get_canonical().spelling
+    while words.startswith(("const ", "volatile ")):
+        words = words.partition(" ")[2]
+    return words
+
+
+def layout_of(type_: Any, wanted: list[Any]) -> Layout:
+    """wanted: what its pointers point to is added there."""
+    type_ = type_.get_canonical()
+    leaves: list[Leaf] = []
+    unknown: list[tuple[str, str]] = []
+    for part in _parts(type_, "", 0, (), wanted):
+        if isinstance(part, Leaf) and len(leaves) < _MOST_LEAVES:
+            leaves.append(part)
+        elif isinstance(part, Leaf):
+            unknown.append((part.path, f"it has more than {_MOST_LEAVES} members"))
+            break
+        else:
+            unknown.append(part)
+    return Layout(spelled(type_), max(0, type_.get_size()), tuple(leaves), tuple(unknown))
+
+
+def _parts(
+    type_: Any, path: str, offset: int, dims: tuple[tuple[int, int], ...], wanted: list[Any]
+) -> Iterator[Leaf | tuple[str, str]]:
+    """A type's leaves, and (path, reason) for what is none. Records nest no deeper than the source writes them."""
+    type_ = type_.get_canonical()
+    kind, size = _kind(type_), type_.get_size()
+    if scalar := _scalar(kind, size):
+        yield Leaf(path, offset, scalar, dims)
+    elif kind == "POINTER":
+        wanted.append(type_.get_pointee())
+        yield Leaf(path, offset, None, dims, pointee=spelled(type_.get_pointee()))
+    elif kind == "ENUM":
+        inner = type_.get_declaration().enum_type.get_canonical()
+        yield Leaf(path, offset, _scalar(_kind(inner), size) or f"uint{8 * size}", dims, enumerated=True)
+    elif size <= 0:
+        yield path, "its type is incomplete" if kind == "RECORD" else f"{type_.spelling} has no values"
+    elif kind in ("CONSTANTARRAY", "VECTOR", "EXTVECTOR", "COMPLEX"):
+        yield from _elements(type_, kind, path, offset, dims, wanted)
+    elif kind == "RECORD":
+        yield from _members(type_, path, offset, dims, wanted)
+    else:
+        yield path, f"{type_.spelling} is no type whose values are known"
+
+
+def _elements(type_: Any, kind: str, path: str, offset: int, dims: tuple, wanted: list[Any]) -> Iterator:
+    element = type_.element_type
+    count = 2 if kind == "COMPLEX" else type_.element_count
+    if kind.endswith("VECTOR") and _kind(element.get_canonical()) == "BOOL":
+        yield path, "it is a vector of bits"
+        return
+    if count:
+        yield from _parts(element, f"{path}[]", offset, (*dims, (count, element.get_size())), wanted)
+
+
+def _members(type_: Any, path: str, offset: int, dims: tuple, wanted: list[Any]) -> Iterator:
+    declaration = type_.get_declaration()
+    if number := _number(declaration, type_.get_size()):
+        scalar, count = number
+        more = () if count == 1 else ((count, BYTES[scalar]),)
+        yield Leaf(path + "[]" * len(more), offset, scalar, (*dims, *more))
+        return
+    if declaration.kind.name == "UNION_DECL":
+        yield from _member_of_union(type_, path, offset, dims, wanted)
+        return
+    for base in type_.get_bases():
+        if base.is_virtual_base():
+            yield path, f"{base.spelling} is a virtual base"
+        else:
+            yield from _parts(base.type, path, offset + base.get_base_offsetof(declaration) // 8, dims, wanted)
+    for field in type_.get_fields():
+        name = _member(path, field)
+        if field.is_bitfield():
+            yield name, "it is a bit-field"
+        else:
+            yield from _parts(field.type, name, offset + field.get_field_offsetof() // 8, dims, wanted)
+
+
+def _member_of_union(type_: Any, path: str, offset: int, dims: tuple, wanted: list[Any]) -> Iterator:
+    """The member that is numbers of one kind all through, floating-point ones first; none may have pointers."""
+    whole: list[Leaf] = []
+    for field in type_.get_fields():
+        parts = list(_parts(field.type, _member("", field), 0, (), []))
+        numbers = {part.scalar for part in parts if isinstance(part, Leaf)}
+        full = all(isinstance(part, Leaf) for part in parts) and len(numbers) == 1 and None not in numbers
+        if full and sum(part.count * BYTES[part.scalar] for part in parts) == type_.get_size():
+            whole.append(parts)
+    if not whole:
+        yield path, "it is a union without a member that is one number all through"
+        return
+    for leaf in min(whole, key=lambda parts: "float" not in parts[0].scalar):
+        yield replace(leaf, path=path + leaf.path, offset=offset + leaf.offset, dims=(*dims, *leaf.dims))
+
+
+def _member(path: str, field: Any) -> str:
+    """Members of what has no name are named as if they were the outer record's."""
+    unnamed = field.is_anonymous() or not field.spelling
+    return path if unnamed else f"{path}.{field.spelling}"
+
+
+def _number(declaration: Any, size: int) -> tuple[str, int] | None:
+    """What a record of HIP's headers stands for."""
+    number = _NUMBERS.get(declaration.spelling)
+    return number if number and BYTES[number[0]] * number[1] == size else None
+
+
+def _scalar(kind: str, size: int) -> str | None:
+    if kind in _BUILTIN:
+        return _BUILTIN[kind]
+    if kind in (*_SIGNED, _WCHAR):
+        return f"int{8 * size}"
+    return f"uint{8 * size}" if kind in _UNSIGNED else None
+
+
+def _kind(type_: Any) -> str:
+    """The name of a type's kind; the type's own where libclang, or its Python bindings, have no kind for it (__bf16)."""
+    try:
+        kind = type_.kind.name
+    except ValueError:
+        kind = "UNEXPOSED"
+    return spelled(type_) if kind == "UNEXPOSED" else kind

@@ -1,0 +1,46 @@
+"""The layouts of a kernel's parameters, as one instantiation of it has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .cursors import parameters_of
+from .demangled import parameter_types
+from .kernels import function_of
+from .layout import Types, types_of
+from .model import Kernel
+from .source import HipSource
+
+_ALIAS = "rocm_perf_parameter_"
+_SIZE = "rocm_perf_size_"
+# How demanglers write what C++ writes otherwise: the first is a vector's size.
+_SPELLINGS = "#define __vector(n) __attribute__((ext_vector_type(n)))\nnamespace std { using bfloat16_t = __bf16; }"
+_UNNAMED = "(anonymous namespace)::"  # is found without being named
+
+
+def parameter_layouts(source: HipSource, kernel: Kernel, demangled: str) -> Types:
+    """kernel: of the source. demangled: the name of the instantiation, which says a template's types."""
+    if kernel.template is None:
+        parameters = [parameter.type for parameter in parameters_of(function_of(source.device, kernel))]
+        return types_of(parameters, [parameter.canonical for parameter in kernel.parameters])
+    names = parameter_types(demangled)
+    unit = source.device_followed_by(_aliases(names))
+    return types_of(_aliased(unit, len(names)), names)
+
+
+def _aliases(names: list[str]) -> str:
+    """One line for each, so that Clang's complaints can be told apart, and then what makes Clang lay out what they point to."""
+    aliases = [f"using {_ALIAS}{i} = {name.replace(_UNNAMED, '')};\n" for i, name in enumerate(names)]
+    sizes = [f"constexpr auto {_SIZE}{i} = sizeof(__remove_pointer({_ALIAS}{i}));\n" for i in range(len(names))]
+    return f"\n{_SPELLINGS}\n" + "".join(aliases + sizes)
+
+
+def _aliased(unit: Any, count: int) -> list[Any | None]:
+    """What Clang takes each alias for; None where it complains, since it goes on with some other type then."""
+    wrong = {line for file, line in unit.error_lines if file == str(unit.path)}
+    found: list[Any | None] = [None] * count
+    for cursor in unit.user_declarations:
+        number = cursor.spelling.removeprefix(_ALIAS)
+        if cursor.kind.name == "TYPE_ALIAS_DECL" and number != cursor.spelling and cursor.location.line not in wrong:
+            found[int(number)] = cursor.underlying_typedef_type
+    return found

@@ -1,0 +1,39 @@
+"""Seeds of what the gate draws: new each time unless asked for, and all of one number."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.gate import seeds
+from rocm_perf_lab.gate.equivalence import EquivalenceOptions
+from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.run_seed import with_seed
+from rocm_perf_lab.optimize.workbench import BenchOptions
+
+
+@given(st.integers(0, (1 << 32) - 1))
+def test_orders_differ_and_are_no_usual_one(seed):
+    orders = seeds.orders(seed)
+    assert len(set(orders)) == len(orders) == 2 and 0 not in orders and max(orders) < 1 << 32
+    assert orders == seeds.orders(seed) == EquivalenceOptions(seed=seed).orders
+
+
+def test_each_judgement_draws_its_own():
+    assert len({EquivalenceOptions().seed for _ in range(20)}) > 15
+
+
+def test_a_run_that_goes_on_keeps_its_seed(tmp_path):
+    journal = Journal(tmp_path)
+    drawn = with_seed(BenchOptions(), journal).seed
+    assert drawn is not None and with_seed(BenchOptions(seed=7), journal).seed == 7
+    journal.append("gate", seed=drawn)
+    assert json.loads((tmp_path / "journal.jsonl").read_text())["seed"] == drawn
+    assert with_seed(BenchOptions(), Journal(tmp_path)).seed == drawn
+    assert with_seed(BenchOptions(seed=drawn), Journal(tmp_path)).seed == drawn
+    with pytest.raises(UsageError, match=f"began with --seed {drawn}"):
+        with_seed(BenchOptions(seed=drawn ^ 1), Journal(tmp_path))

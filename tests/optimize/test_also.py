@@ -1,0 +1,78 @@
+"""Other sizes: a change that is wrong with them alone is rejected with --also, and what was judged is said."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).with_name("sized.hip")
+BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
+STORE = "    out[i] = sum;\n    sum +="
+pytestmark = pytest.mark.usefixtures("hipcc")
+
+
+@pytest.fixture
+def gate(tmp_path, rocm_perf, native_dir):
+    """gate(text, options...) -> exit code, steps by name, what was noted."""
+    shutil.copy(PROGRAM, tmp_path)
+
+    def judged(text: str, *options: str):
+        (tmp_path / "candidate.hip").write_text(text)
+        words = ["--device", "gfx942", "--build", BUILD, "--json", *options, "sized.hip", "candidate.hip", "./sized"]
+        ran = rocm_perf("gate", *words)
+        steps = {step["step"]: step for step in json.loads(ran.stdout)["steps"]} if ran.stdout else {}
+        return ran.returncode, steps, ran.stderr
+
+    return judged
+
+
+HONEST = PROGRAM.read_text().replace(STORE, "    sum +=")
+UP_TO_30 = HONEST.replace("k < width;", "k < (width > 30 ? 30 : width);")
+
+
+def test_sizes_that_the_program_was_not_run_with(gate):
+    assert STORE not in HONEST and UP_TO_30 != HONEST
+    code, steps, _ = gate(UP_TO_30)
+    assert code == 0 and "judged at 128 threads in groups of 64" in steps["equivalence"]["reason"]
+    code, steps, _ = gate(UP_TO_30, "--also", "./sized -n 40")
+    assert code == 45 and steps["equivalence"]["outcome"] == "rejected"
+    assert steps["equivalence"]["reason"].startswith("on captured inputs: out[0]: baseline")
+    code, steps, _ = gate(UP_TO_30, "--also", "./sized -n 40", "--equivalence", "program")
+    assert code == 45 and steps["application"]["reason"].startswith("with -n 40 it prints something else: line 1 is")
+
+
+def test_what_was_judged_is_said_and_can_be_repeated(gate):
+    code, steps, _ = gate(HONEST, "--also", "sized -n 40", "--also", "./sized -n 3", "--seed", "77")
+    assert code == 0
+    evidence = steps["equivalence"]["evidence"]
+    assert [one["arguments"] for one in evidence["captures"]] == ["", "-n 40", "-n 3"] and evidence["seed"] == 77
+    assert {tuple(one["grid"]) for one in evidence["captures"]} == {(128, 1, 1)}
+    assert "(`-n 40`)" in steps["equivalence"]["reason"] and "(`-n 3`)" in steps["equivalence"]["reason"]
+    assert "with the same output, also with `-n 40`, also with `-n 3`" in steps["application"]["reason"]
+    assert steps["application"]["evidence"]["arguments"] == [[], ["-n", "40"], ["-n", "3"]]
+    assert len(steps["measurement"]["evidence"]["baseline_ms"]) == 2
+    again = gate(HONEST, "--also", "sized -n 40", "--also", "./sized -n 3", "--seed", "77")[1]["equivalence"]["evidence"]
+    assert again == evidence
+    other = gate(HONEST)[1]["equivalence"]["evidence"]
+    assert other["seed"] != 77 and other["race_seeds"] != evidence["race_seeds"]
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [("-n 40", "does not begin with the program"), ("./other -n 4", "does not begin"), ("'", "cannot split --also")],
+)
+def test_what_is_no_program_of_ours(gate, words, told):
+    code, _, said = gate(HONEST, "--also", words)
+    assert code == 2 and told in said.splitlines()[-1]
+
+
+def test_sizes_are_suggested(tmp_path, rocm_perf, native_dir):
+    shutil.copy(PROGRAM, tmp_path)
+    options = ["--device", "gfx942", "--build", BUILD, "--json", "--auto-approve", "--transforms", "unroll", "--factors", "2"]
+    ran = rocm_perf("optimize", *options, "--max-iters", "1", "sized.hip", "./sized")
+    (line,) = [line for line in ran.stderr.splitlines() if "--also" in line]
+    assert line.endswith(f"judged at these sizes only; try --also {shlex.quote('./sized -n 48')}")

@@ -16,8 +16,10 @@ PROGRAM = Path(__file__).with_name("program.hip")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942")
 HONEST = (b"sum += x * x;", b"sum = __builtin_fmaf(x, x, sum);")
 # What is written between the tokens of other places, or is of weight in another language of the same file.
-STRANGERS = (b"#", b"\n#define count 1\n", b"\n#pragma pack(1)\n", b"{", b"}", b";", b"0", b"/*", b"*/", b"//", b'"', b"\\\n", b"asm",
-             b"template <>", b"__device__", b"static", b"const", b"namespace x {}", b"_Pragma(\"once\")")  # fmt: skip
+STRANGERS = (
+    b"#", b"\n#define count 1\n", b"\n#pragma pack(1)\n", b"{", b"}", b";", b"0", b"/*", b"*/", b"//", b'"', b"\\\n", b"asm",
+    b"template <>", b"__device__", b"static", b"const", b"namespace x {}", b"_Pragma(\"once\")",
+)  # fmt: skip
 
 
 def _places(unit: TranslationUnit, kernel) -> list[tuple[int, int]]:

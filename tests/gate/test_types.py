@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions, Judge
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
-from rocm_perf_lab.optimize.compile import code_object
 
 PROGRAM = Path(__file__).with_name("types.hip")
 SOURCE = PROGRAM.read_text()
@@ -84,12 +85,11 @@ def judge(tmp_path_factory, hipcc):
             place = folder / kernel
             place.mkdir()
             one = capture([str(folder / "program")], rf"\b{kernel}\b", 0, place, device="gfx942")
-            judges[kernel] = Judge(baseline, kernel, [one], lambda source: code_object(source, "gfx942"), options).__enter__()
-        return judges[kernel].judge(read(PROGRAM, COMMAND, text=text.encode()))
+            judges[kernel] = stack.enter_context(judge_of(baseline, kernel, [one], options))
+        return judges[kernel].judge(text.encode())
 
-    yield judged
-    for one in judges.values():
-        one.__exit__()
+    with contextlib.ExitStack() as stack:
+        yield judged
 
 
 def changed(old: str, new: str) -> str:

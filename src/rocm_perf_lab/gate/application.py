@@ -76,7 +76,10 @@ class Application:
         self._place = folder / "program" / baseline.name
         self._limit = options.timeout
         began = time.monotonic()
-        first, second = self._run(baseline), self._run(baseline)
+        # What HIP compiles at run time: the unchanged program's runs fill the cache, the candidates' only read it.
+        self._cache = folder / "compiled"
+        self._cache.mkdir(exist_ok=True)
+        first, second = self._run(baseline, (self._cache,)), self._run(baseline, (self._cache,))
         if self._limit is None:
             self._limit = max(_LEAST_PATIENCE_SECONDS, _PATIENCE * (time.monotonic() - began) / 2)
         self.baseline = first
@@ -178,7 +181,7 @@ class Application:
         words = (ended.stderr or ended.stdout).decode(errors="replace").strip().splitlines()
         return f"exit status {ended.returncode}" + (f", {words[0][:200]}" if words else "")
 
-    def _run(self, program: Path) -> ProgramRun:
+    def _run(self, program: Path, writable: tuple[Path, ...] = ()) -> ProgramRun:
         from rocm_perf_lab.analysis.counters import counters_by_symbol
         from rocm_perf_lab.analysis.pipeline import analyse
         from rocm_perf_lab.rocpd.reader import read_trace
@@ -193,9 +196,9 @@ class Application:
         tracer = BuiltinTracer.on(device, folder, self._limit)
         database, output = folder / "trace" / "trace.db", folder / "stdout"
         database.parent.mkdir()
-        command = self._caged(program.name, folder, database.parent, device.is_hardware)
+        command = self._caged(program.name, folder, writable, device.is_hardware)
         with output.open("wb") as stdout:
-            tracer.trace(command, os.environ, database, stdout, subprocess.DEVNULL)
+            tracer.trace(command, os.environ | {"AMD_COMGR_CACHE_DIR": str(self._cache)}, database, stdout, subprocess.DEVNULL)
         documents = analyse(database)
         counters = {symbol: sums.values for symbol, sums in counters_by_symbol(read_trace(database), ()).items()}
         profile = documents.profile
@@ -205,9 +208,10 @@ class Application:
             output.read_bytes(), profile.runtime_ms, _dram_bytes(documents), profile.timing, profile.timing_parameters, counters
         )
 
-    def _caged(self, name: str, folder: Path, traces: Path, on_gpu: bool) -> Command:
-        """The program at its place, in the cage, and its traces' folder, where alone it can leave something."""
-        view = replace(self._options.view.showing(readable=(folder,)), traces=traces, gpu=on_gpu)
+    def _caged(self, name: str, folder: Path, writable: tuple[Path, ...], on_gpu: bool) -> Command:
+        """The program at its place, in the cage; its trace is what it can leave, beside what is in `writable`."""
+        seen = self._options.view.showing(readable=(folder, self._cache), writable=writable)
+        view = replace(seen, traces=folder / "trace", gpu=on_gpu)
         limits = Limits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _LEAST_PATIENCE_SECONDS)
         words = cage.within((str(self._place), *self._arguments), Path.cwd(), view, limits)
         return Command(tuple(words), Path(words[0]), name)

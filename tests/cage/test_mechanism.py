@@ -42,6 +42,17 @@ def test_a_trusted_command_ends_with_its_group(tmp_path):
     assert ended.timed_out and ended.status < 0 and ended.seconds < 5
 
 
+def test_a_folder_that_takes_no_layer_is_read_only(monkeypatch, tmp_path):
+    """As it is on file systems that overlayfs refuses: simulated, since none can be made without rights."""
+    real = mechanism._succeeds
+    monkeypatch.setattr(mechanism, "_succeeds", lambda command: "--tmp-overlay" not in command and real(command))
+    monkeypatch.setattr(mechanism, "_layers", {})
+    ended = cage.run(["sh", "-c", "cat here; touch made"], tmp_path)
+    assert ended.status != 0 and b"Read-only" in ended.stderr
+    (tmp_path / "here").write_text("shown")
+    assert cage.run(["cat", "here"], tmp_path).stdout == b"shown" and not (tmp_path / "made").exists()
+
+
 def test_doctor_says_which(monkeypatch):
     (finding,) = [one for one in diagnose().findings if one.name == "cage"]
     assert finding.status == "ok" and {"bubblewrap": "bwrap", "namespaces": "user namespaces"}[cage.kind()] in finding.detail

@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from .homes import is_open
 
 _OPTIONS = (
     "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "cage",
@@ -55,6 +57,26 @@ def _candidates() -> Iterator[Mechanism]:
             yield Mechanism("bubblewrap", overlays, os.path.abspath(program), options)
     for overlays in (True, False):
         yield Mechanism("namespaces", overlays)
+
+
+def on(mechanism: Mechanism, folder: Path) -> Mechanism:
+    """The same, without a layer over `folder` where its file system takes none (some that ignore case, for one)."""
+    layered = mechanism.overlays and is_open(Path(os.path.realpath(folder)))
+    if layered and not _takes_layer(mechanism, os.stat(folder).st_dev, str(folder)):
+        return replace(mechanism, overlays=False)
+    return mechanism
+
+
+_layers: dict[tuple[Mechanism, int], bool] = {}
+
+
+def _takes_layer(mechanism: Mechanism, device: int, folder: str) -> bool:
+    """Tried once a file system."""
+    if (mechanism, device) not in _layers:
+        from .start import command_line
+
+        _layers[mechanism, device] = _succeeds(command_line(mechanism, ["true"], Path(folder)))
+    return _layers[mechanism, device]
 
 
 def works(mechanism: Mechanism) -> bool:

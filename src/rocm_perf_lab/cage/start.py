@@ -41,7 +41,7 @@ def within(command: Sequence[str], folder: Path, view: View = View(), limits: Li
     """
     if view.trusted:
         return command_line(Mechanism("trusted", False), command, folder, view, limits)
-    return command_line(expect(), command, folder, view, limits)
+    return command_line(mechanisms.on(expect(), folder), command, folder, view, limits)
 
 
 def in_words(view: View) -> str:

@@ -91,7 +91,10 @@ class Application:
         self._place = folder / "program" / baseline.name
         self._limit = options.timeout
         began = time.monotonic()
-        first, second = self._run(baseline), self._run(baseline)
+        # What HIP compiles at run time: the unchanged program's runs fill the cache, the candidates' only read it.
+        self._cache = folder / "compiled"
+        self._cache.mkdir(exist_ok=True)
+        first, second = self._run(baseline, (self._cache,)), self._run(baseline, (self._cache,))
         if self._limit is None:
             self._limit = max(_LEAST_PATIENCE_SECONDS, _PATIENCE * (time.monotonic() - began) / 2)
         self.baseline = first
@@ -218,8 +221,10 @@ class Application:
         words = (ended.stderr or ended.stdout).decode(errors="replace").strip().splitlines()
         return f"exit status {ended.returncode}" + (f", {words[0][:200]}" if words else "")
 
-    def _run(self, program: Path, arguments: Sequence[str] | None = None) -> ProgramRun:
-        """arguments: None for the program's own."""
+    def _run(
+        self, program: Path, arguments: Sequence[str] | None = None, writable: tuple[Path, ...] = ()
+    ) -> ProgramRun:
+        """arguments: None for the program's own. writable: folders beside that of its trace."""
         from rocm_perf_lab.analysis.counters import counters_by_symbol
         from rocm_perf_lab.analysis.pipeline import analyse
         from rocm_perf_lab.rocpd.reader import read_trace
@@ -238,8 +243,8 @@ class Application:
         database.parent.mkdir()
         writes = database.parent / "writes"  # in the one folder that the cage lets it write to
         words = (str(self._place), *(self._arguments if arguments is None else arguments))
-        command = self._caged(words, folder, database.parent, device.is_hardware)
-        environment = os.environ | {devices.WRITES_VARIABLE: str(writes)}
+        command = self._caged(words, folder, writable, device.is_hardware)
+        environment = os.environ | {devices.WRITES_VARIABLE: str(writes), "AMD_COMGR_CACHE_DIR": str(self._cache)}
         try:
             with output.open("wb") as stdout:
                 tracer.trace(command, environment, database, stdout, subprocess.DEVNULL)
@@ -255,9 +260,10 @@ class Application:
             output.read_bytes(), profile.runtime_ms, _dram_bytes(documents), profile.timing, profile.timing_parameters, counters
         )
 
-    def _caged(self, words: Sequence[str], folder: Path, traces: Path, on_gpu: bool) -> Command:
-        """words: the program at its place, and its arguments. traces: the folder where alone it can leave something."""
-        view = replace(self._options.view.showing(readable=(folder,)), traces=traces, gpu=on_gpu)
+    def _caged(self, words: Sequence[str], folder: Path, writable: tuple[Path, ...], on_gpu: bool) -> Command:
+        """words: the program at its place, and its arguments; its trace is what it can leave, beside what is in `writable`."""
+        seen = self._options.view.showing(readable=(folder, self._cache), writable=writable)
+        view = replace(seen, traces=folder / "trace", gpu=on_gpu)
         limits = Limits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _LEAST_PATIENCE_SECONDS)
         caged = cage.within(words, Path.cwd(), view, limits)
         return Command(tuple(caged), Path(caged[0]), self._place.name)

@@ -23,4 +23,6 @@ def is_kept(name, more=()):
 def kept(environment, more=()):
     """What of an environment a command sees. HOME and TMPDIR are folders of the cage."""
     found = {name: value for name, value in environment.items() if is_kept(name, more)}
-    return found | {name: value for name, value in _INSIDE.items() if name not in more}
+    found |= {name: value for name, value in _INSIDE.items() if name not in more}
+    # What HIP compiles at run time: a cache in a home folder that is thrown away costs more than it saves.
+    return found if "AMD_COMGR_CACHE_DIR" in found else found | {"AMD_COMGR_CACHE": "0"}

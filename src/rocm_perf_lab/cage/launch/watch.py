@@ -14,7 +14,7 @@ import leftovers
 import settings
 import usage
 
-_TICK_SECONDS, _LOOKING = 0.02, 3  # looking takes a third of the time at most, where a cage is full of processes
+_TICK_SECONDS, _LOOKING = 0.03, 3  # looking takes a third of the time at most, where a cage is full of processes
 _MOST_DESCRIPTORS = 16
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 

@@ -1,0 +1,70 @@
+"""What the cage costs: the same command within and without, by turns.
+
+    python benchmarks/cage.py [--rounds N]
+
+Prints a table: for each mechanism that works here, a command that does nothing, a compilation by hipcc and a HIP program on
+the software device; medians of wall time with the smallest and largest ratio of the pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rocm_perf_lab import cage
+from rocm_perf_lab.cage import View, mechanism
+from rocm_perf_lab.collect import device as devices
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+SOURCE = REPOSITORY / "testbed" / "softmax.hip"
+PROGRAM = REPOSITORY / "build" / "testbed" / "softmax_testbed"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    rounds = parser.parse_args().rounds
+    print("| cage | command | without, ms | within, ms | ratio | of the pairs |\n|---|---|---|---|---|---|")
+    for kind in ("bubblewrap", "namespaces"):
+        found = next(filter(mechanism.works, mechanism.candidates_of(kind)), None)
+        if found is None:
+            print(f"| {kind} | does not work here | | | | |")
+            continue
+        mechanism.found = lambda found=found: found
+        with tempfile.TemporaryDirectory() as folder:
+            measure(kind, Path(folder), rounds)
+
+
+def measure(kind: str, folder: Path, rounds: int) -> None:
+    device = devices.select(devices.SOFTWARE_TARGET, folder)
+    cache = folder / "compiled"  # at run time, by HIP: filled by the first run without a cage
+    environment = device.environment(os.environ) | {"AMD_COMGR_CACHE_DIR": str(cache)}
+    compile_ = ["hipcc", "-O3", "--offload-arch=gfx942", f"-I{SOURCE.parent}", str(SOURCE), "-o", str(folder / "made")]
+    commands = {"true": ["true"], "hipcc softmax.hip": compile_, "softmax_testbed": [str(PROGRAM)]}
+    for name, command in commands.items():
+        seconds(command, folder, environment, trusted=True)
+        pairs = [
+            (seconds(command, folder, environment, trusted=True), seconds(command, folder, environment)) for _ in range(rounds)
+        ]
+        without, within = (statistics.median(times) * 1e3 for times in zip(*pairs, strict=True))
+        ratios = [caged / bare for bare, caged in pairs]
+        spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+        print(f"| {kind} | {name} | {without:.0f} | {within:.0f} | {statistics.median(ratios):.2f} | {spread} |", flush=True)
+
+
+def seconds(command: Sequence[str], folder: Path, environment: Mapping[str, str], trusted: bool = False) -> float:
+    """Without: by a launcher that only sets limits and becomes the command."""
+    began = time.perf_counter()
+    ended = cage.run(command, folder, View(writable=(folder,), trusted=trusted), environment)
+    if not ended.succeeded:
+        raise SystemExit(f"{command[0]}: {ended.complaint}: {ended.stderr.decode(errors='replace')[-500:]}")
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    main()

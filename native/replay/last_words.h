@@ -9,11 +9,11 @@ namespace rpd::replay {
 // From now on a signal that would end this process has it say what was going on. Once, before other threads are started.
 void have_last_words();
 
-// What is going on while this lives, on all threads: "ROCr loads it". The outermost words are those of the whole replay.
+// What is going on while this lives, on all threads: "ROCr's loader". The innermost counts.
 class Doing {
  public:
-  // subject: the file that is to blame. is_foreign: it is done by code that may call exit(), or never
-  // come back: a minute is enough for it.
+  // subject: the file that is to blame. is_foreign: it is done by code that may call exit(), or never come back: a minute is
+  // enough for it.
   Doing(const std::string& subject, const std::string& what, int exit_code, const std::string& mend, bool is_foreign = false);
   ~Doing();
   Doing(const Doing&) = delete;
@@ -27,6 +27,5 @@ class Doing {
   friend void end_with(const char* how);
   friend void end_at_exit();
 };
-
 
 }  // namespace rpd::replay

@@ -24,6 +24,14 @@ def test_verdict_and_exit_code_agree_on_this_machine(rocm_perf, inert_native):
     assert done.returncode == (0 if diagnosis["can_profile"] else UnavailableError.exit_code)
 
 
+def test_surroundings_that_no_program_could_run_in_are_found(rocm_perf, inert_native):
+    done = rocm_perf("doctor", "--json", environment=inert_native | {"TMPDIR": "/nonexistent"})
+    diagnosis = json.loads(done.stdout)
+    (found,) = [finding for finding in diagnosis["findings"] if finding["name"] == "temporary files"]
+    assert found["status"] == "missing" and "TMPDIR=/nonexistent" in found["detail"] and "TMPDIR=" in found["mend"]
+    assert done.returncode == UnavailableError.exit_code and not diagnosis["can_profile"]
+
+
 def test_an_old_rocr_is_told_from_one_with_the_model_interface(rocm_perf, inert_native, tmp_path):
     for name, content in {"old": b"\x7fELF no such thing", "new": b"\x7fELF..HSA_MODEL_TOPOLOGY.."}.items():
         (tmp_path / name).mkdir()

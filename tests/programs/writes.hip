@@ -147,6 +147,18 @@ static bool on_device(const std::function<void(float*)>& launch) {
   return filled;
 }
 
+__global__ void stores_a_flag(volatile long* flag, float* out) {
+  if (threadIdx.x == 0) *flag = 7;
+  out[threadIdx.x] = threadIdx.x;
+}
+
+// The value of a signal that the program has for itself.
+static bool signal_memory() {
+  long* flag = nullptr;
+  CHECK(hipExtMallocWithFlags(reinterpret_cast<void**>(&flag), sizeof *flag, hipMallocSignalMemory));
+  return on_device([flag](float* out) { stores_a_flag<<<1, 64>>>(flag, out); }) && *static_cast<volatile long*>(flag) == 7;
+}
+
 static bool every_kind_of_memory() {
   const auto fill = [](float* out) { fills<<<1, 64>>>(out); };
   float *pinned = nullptr, *mapped = nullptr;
@@ -188,7 +200,7 @@ int main(int count, char** words) {
       PLAIN(forges_times), PLAIN(decrements_value), PLAIN(writes_reserved), PLAIN(writes_packet), PLAIN(writes_next_packet),
       PLAIN(writes_queue), PLAIN(writes_arguments), PLAIN(writes_code), PLAIN(writes_through_a_buffer),
       {"writes_host", [] { return on_device([](float* out) { launch(writes_host, out, &variable_of_the_host); }); }},
-      PLAIN(prints), PLAIN(allocates), {"memory", every_kind_of_memory}, {"variables", variables},
+      PLAIN(prints), PLAIN(allocates), {"memory", every_kind_of_memory}, {"signal", signal_memory}, {"variables", variables},
       {"stack", [] { return on_device([](float* out) { launch(uses_the_stack, out, 5); }); }},
   };
   const bool good = cases.at(words[1])();

@@ -1,11 +1,10 @@
 #include "exec/wave.h"
 
 #include "exec/write_guard.h"
-#include "isa/semantics.h"
 
 namespace rpd {
 
-bool Wave::look_up(const Op& op, uint64_t address, uint32_t bytes, bool writes, int lane, AccessWindow& known) {
+bool Wave::look_up(uint64_t address, uint32_t bytes, bool writes, int lane, AccessWindow& known) {
   known = memory->window(address, writes);
   if (!known.holds(address, bytes)) {
     raise("memory access fault", address, FaultKind::MemoryFault, lane);
@@ -13,7 +12,7 @@ bool Wave::look_up(const Op& op, uint64_t address, uint32_t bytes, bool writes, 
   }
   if (!writes || !guard) return true;
   known = guard->window(address, known);
-  if (known.holds(address, bytes) || guard->may_signal(address, bytes, op.semantics->unit == Unit::VectorAtomic)) return true;
+  if (known.holds(address, bytes) || guard->may_signal(address, bytes)) return true;
   raise("the kernel writes memory that is not its program's", address, FaultKind::ForeignWrite, lane);
   return false;
 }

@@ -113,11 +113,11 @@ struct Wave {
   bool may_access(const Op& op, uint64_t address, uint32_t bytes, bool writes, int lane = -1) {
     AccessWindow& known = window[op.index % kWindowSlots][writes];
     if (known.holds(address, bytes)) [[likely]] return true;
-    return look_up(op, address, bytes, writes, lane, known);
+    return look_up(address, bytes, writes, lane, known);
   }
 
  private:
-  bool look_up(const Op& op, uint64_t address, uint32_t bytes, bool writes, int lane, AccessWindow& known);
+  bool look_up(uint64_t address, uint32_t bytes, bool writes, int lane, AccessWindow& known);
 };
 
 }  // namespace rpd

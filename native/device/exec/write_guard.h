@@ -21,7 +21,7 @@ class WriteGuard {
   // The part of `mapped`, a window around `address`, that the kernel may write; empty if the address is not in it.
   AccessWindow window(uint64_t address, AccessWindow mapped) const;
   // Whether it is a signal that a kernel may raise.
-  bool may_signal(uint64_t address, uint32_t bytes, bool atomic) const { return memory_.may_signal(address, bytes, atomic); }
+  bool may_signal(uint64_t address, uint32_t bytes) const { return memory_.may_signal(address, bytes); }
 
   // "the completion signal of its dispatch", or what else is known of an address that it may not write.
   std::string describe(uint64_t address) const;

@@ -92,12 +92,13 @@ AccessWindow ProgramMemory::window(uint64_t address) const {
   return window;
 }
 
-bool ProgramMemory::may_signal(uint64_t address, uint32_t bytes, bool atomic) const {
-  if (bytes != sizeof(uint64_t)) return false;
+bool ProgramMemory::may_signal(uint64_t address, uint32_t bytes) const {
   const std::lock_guard lock(mutex_);
-  if (mailboxes_.contains(address)) return true;
-  const auto found = signals_.find(address - offsetof(amd_signal_t, value));
-  return atomic && found != signals_.end() && !found->second.completion;
+  if (bytes == sizeof(uint64_t) && mailboxes_.contains(address)) return true;
+  const auto found = entry_around(signals_, address, [](const Signal&) { return sizeof(amd_signal_t); });
+  if (found == signals_.end() || found->second.completion) return false;
+  const AccessWindow value{found->first + offsetof(amd_signal_t, value), sizeof(amd_signal_t::value)};
+  return value.holds(address, bytes);
 }
 
 std::string ProgramMemory::describe(uint64_t address) const {

@@ -23,15 +23,15 @@ class ProgramMemory {
   void bar(uint64_t begin, uint64_t size, const char* what);
   void unbar(uint64_t begin);
 
-  // A signal of the program's own making (its handle): kernels may add to its value, as a host call does, unless a
-  // packet completes it. Its mailbox is the word that wakes who waits for it.
+  // A signal of the program's own making (its handle): kernels may write its value, as a host call does, unless a packet
+  // completes it. Its mailbox is the word that wakes who waits for it.
   void add_signal(uint64_t signal, uint64_t mailbox);
   void remove_signal(uint64_t signal);
   void completes(uint64_t signal);
 
   // The range around `address` that kernels may write; empty if there is none.
   AccessWindow window(uint64_t address) const;
-  bool may_signal(uint64_t address, uint32_t bytes, bool atomic) const;
+  bool may_signal(uint64_t address, uint32_t bytes) const;
   // "loaded code", "a signal", ...
   std::string describe(uint64_t address) const;
 

@@ -13,8 +13,8 @@ from typing import Any
 from rocm_perf_lab import __version__, native
 from rocm_perf_lab.cage import mechanism
 from rocm_perf_lab.cage.start import REMEDY
-from rocm_perf_lab.collect import gpu, rocm
-from rocm_perf_lab.errors import UnavailableError
+from rocm_perf_lab.collect import gpu, rocm, surroundings
+from rocm_perf_lab.errors import SurroundingsError, UnavailableError
 
 OK, MISSING, OPTIONAL = "ok", "missing", "optional"
 
@@ -69,16 +69,26 @@ def diagnose() -> Diagnosis:
     runtime, model = _runtime(), _model_interface()
     device, tracer, writer, *replay_parts = _native_parts()
     gpus, rocprofv3 = _gpus(), _rocprofv3()
-    base = _all_ok(*python, runtime)
+    folder = _surroundings("temporary files", "a folder for them can be written", surroundings.check_temporary_folder)
+    addresses = _surroundings("address space", "enough for the software device", surroundings.check_addresses)
+    base = _all_ok(*python, runtime, folder)
     built_in = _all_ok(tracer, writer)
     return Diagnosis(
         findings=(
             *(*python, runtime, model, _hip(), _comgr(), _hipcc(), gpus, rocprofv3),
-            *(device, tracer, writer, *replay_parts, _cage()),
+            *(device, tracer, writer, *replay_parts, folder, addresses, _cage()),
         ),
         hardware=base and _all_ok(gpus) and (built_in or _all_ok(rocprofv3)),
-        software=base and built_in and _all_ok(model, device),
+        software=base and built_in and _all_ok(model, device, addresses),
     )
+
+
+def _surroundings(name: str, fine: str, check: Callable[[], None]) -> Finding:
+    try:
+        check()
+    except SurroundingsError as error:
+        return Finding(name, MISSING, error.what, error.mend)
+    return Finding(name, OK, fine)
 
 
 def _all_ok(*findings: Finding) -> bool:

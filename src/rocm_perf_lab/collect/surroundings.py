@@ -20,14 +20,21 @@ _SOFTWARE_ADDRESSES = 384 << 30
 
 def check(software: bool) -> None:
     """software: for the software device. Raises SurroundingsError."""
-    _check_temporary_folder()
+    check_temporary_folder()
+    if software:
+        check_addresses()
+
+
+def check_addresses() -> None:
+    """For the software device. Raises SurroundingsError."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if software and limit not in (resource.RLIM_INFINITY, -1) and limit < _SOFTWARE_ADDRESSES:
+    if limit not in (resource.RLIM_INFINITY, -1) and limit < _SOFTWARE_ADDRESSES:
         what = f"the software device needs {_SOFTWARE_ADDRESSES >> 30} GiB of addresses, and the limit is {limit >> 20} MiB"
         raise SurroundingsError(what, "lift it with `ulimit -v unlimited`; what memory is used does not depend on it")
 
 
-def _check_temporary_folder() -> None:
+def check_temporary_folder() -> None:
+    """Raises SurroundingsError."""
     name = next((name for name in _TEMPORARY if os.environ.get(name)), None)
     folder = os.environ[name] if name else _DEFAULT
     try:

@@ -221,9 +221,7 @@ class Application:
         words = (ended.stderr or ended.stdout).decode(errors="replace").strip().splitlines()
         return f"exit status {ended.returncode}" + (f", {words[0][:200]}" if words else "")
 
-    def _run(
-        self, program: Path, arguments: Sequence[str] | None = None, writable: tuple[Path, ...] = ()
-    ) -> ProgramRun:
+    def _run(self, program: Path, arguments: Sequence[str] | None = None, writable: tuple[Path, ...] = ()) -> ProgramRun:
         """arguments: None for the program's own. writable: folders beside that of its trace."""
         from rocm_perf_lab.analysis.counters import counters_by_symbol
         from rocm_perf_lab.analysis.pipeline import analyse

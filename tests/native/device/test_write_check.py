@@ -25,7 +25,7 @@ FOREIGN = {
     "writes_code": "loaded code",
     "writes_host": "memory of the runtime or of the host",
 }
-ORDINARY = ["prints", "allocates", "memory", "variables", "stack"]
+ORDINARY = ["prints", "allocates", "memory", "signal", "variables", "stack"]
 FEATURES = re.findall(r'\{"(\w+)", (?:run_\w+|\[)', (PROGRAMS / "isolate" / "features.hip").read_text())
 TESTBED = [
     "vcopy",

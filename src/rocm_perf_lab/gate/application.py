@@ -94,7 +94,7 @@ class Application:
         # What HIP compiles at run time: the unchanged program's runs fill the cache, the candidates' only read it.
         self._cache = folder / "compiled"
         self._cache.mkdir(exist_ok=True)
-        first, second = self._run(baseline, (self._cache,)), self._run(baseline, (self._cache,))
+        first, second = (self._run(baseline, writable=(self._cache,)) for _ in range(2))
         if self._limit is None:
             self._limit = max(_LEAST_PATIENCE_SECONDS, _PATIENCE * (time.monotonic() - began) / 2)
         self.baseline = first

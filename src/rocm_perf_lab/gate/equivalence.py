@@ -21,8 +21,9 @@ from rocm_perf_lab.replay import Case, CaseOutcome, ReplayResult, replay, replay
 from . import seeds
 from .buffers import Arguments, arguments_of
 from .checked_replay import is_modelled, write_check
+from .measurement import OtherInputs
 from .outputs import Difference, Outputs, difference
-from .perturbation import FIRST, Perturbation, Perturber
+from .perturbation import FIRST, PREFERRED, Perturbation, Perturber
 from .unproven import Tried, unproven_in
 from .verdict import StepVerdict, passed, rejected, skipped
 
@@ -137,6 +138,12 @@ class Equivalence:
     def outputs_of(self, index: int) -> Outputs:
         """What the baseline writes on the captured inputs of one of the captures."""
         return Outputs(self._reference(index).tried[0].outcome.dump)
+
+    def other_inputs(self) -> OtherInputs | None:
+        """Of the first capture: numbers of its kinds in another order, on which the baseline works; None without any."""
+        usable = {one.name: one for one in self._reference(0).tried if one.perturbation and not one.outcome.failure}
+        found = next((usable[name] for name in PREFERRED if name in usable), None)
+        return OtherInputs(found.name, found.perturbation.overlays) if found is not None and found.perturbation.fields else None
 
     def _reference(self, index: int) -> _Reference:
         with self._making:

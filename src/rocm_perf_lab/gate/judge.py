@@ -192,7 +192,8 @@ class Judge:
             self._equivalence.outputs_of(i).changed_bytes if replayed and (i == 0 or options.equivalence.level == "full") else 0
             for i in range(len(self._captures))
         ]
-        return check_measurement(self._captures, judged.image, changed, options.measurement, judged.concern)
+        others = self._equivalence.other_inputs() if replayed else None
+        return check_measurement(self._captures, judged.image, changed, options.measurement, judged.concern, others)
 
     def _application(self, candidate: HipSource) -> StepVerdict:
         if self._whole_program is None:

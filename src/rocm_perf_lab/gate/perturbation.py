@@ -1,12 +1,14 @@
 """Other inputs than the captured ones, made from them: numbers in memory of every kind, and numbers passed by value.
 
 Integers may be indices, counts or sizes: they are permuted, and drawn from the range that was seen, so that a correct kernel
-stays within its buffers. Pointers stay as they are. Sizes passed by value only become smaller. Where the baseline itself
+stays within its buffers. Pointers stay as they are. Sizes passed by value become smaller, or one larger as another becomes
+smaller. Where the baseline itself
 fails on a case, the case is dropped, and what it changed is changed part by part.
 """
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from .buffers import Arguments, Buffer, Number
 from .numbers import bits_of, dtype_of, is_float
 
 Values = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+_MOST_TRADED, _LARGEST_SIZE = 4, 1 << 20
 _MOST_PARTS = 32  # that a dropped case is taken apart into
 
 
@@ -106,6 +109,8 @@ FLOATS: dict[str, Values] = {
 INTEGERS: dict[str, Values] = {"integers shuffled": _shuffled, "integers in the observed range": _integers_in_range}
 FIRST = ("shuffled", "integers shuffled")
 """Of each kind of numbers one, for those who want few cases."""
+PREFERRED = ("shuffled", "observed range", "integers shuffled", "integers in the observed range")
+"""The kinds that are most like what was seen, for measurements."""
 
 
 class Perturber:
@@ -128,8 +133,16 @@ class Perturber:
                 yield self._changed(kind, kind, fields)
         for number in self._numbers:
             for value in _other_values(number, self._random(number.name)):
-                content = np.array([value]).astype(dtype_of(number.scalar)).tobytes()
-                yield Perturbation(f"{number.name} = {value:g}", ((number.address, content),))
+                yield Perturbation(f"{number.name} = {value:g}", (_by_value(number, value),))
+        yield from self._traded()
+
+    def _traded(self) -> Iterator[Perturbation]:
+        """One size twice as large where another is half: together they often stay within the buffers (rows, columns)."""
+        sizes = [one for one in self._numbers if not is_float(one.scalar) and 1 < one.value <= _LARGEST_SIZE][:_MOST_TRADED]
+        for larger, smaller in itertools.permutations(sizes, 2):
+            values = 2 * larger.value, smaller.value // 2
+            name = f"{larger.name} = {values[0]:g}, {smaller.name} = {values[1]:g}"
+            yield Perturbation(name, (_by_value(larger, values[0]), _by_value(smaller, values[1])))
 
     def parts(self, whole: Perturbation) -> list[Perturbation]:
         """The same values, one parameter's (or member's) at a time; none where there is one alone, or too many."""
@@ -168,8 +181,13 @@ class Perturber:
         return np.random.default_rng([self._seed, zlib.crc32(what.encode())])
 
 
+def _by_value(number: Number, value: int | float) -> tuple[int, bytes]:
+    return number.address, np.array([value]).astype(dtype_of(number.scalar)).tobytes()
+
+
 def _other_values(number: Number, random: np.random.Generator) -> list[int | float]:
     if is_float(number.scalar):
-        return [number.value * float(random.uniform(0.5, 2.0)) + 0.25]
+        scale = float(random.uniform(0.5, 2.0))
+        return [number.value * scale + 0.25, -(abs(number.value) + 1) * scale, (abs(number.value) + 1) * 100 * scale, 0.0]
     smaller = {number.value - 1, number.value // 2 + 1}
     return sorted(value for value in smaller if 0 < value < number.value)

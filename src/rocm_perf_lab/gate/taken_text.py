@@ -13,6 +13,14 @@ _PRAGMA = re.compile(r"(unroll|nounroll|clang (fp|loop)|GCC (unroll|ivdep))\b.*"
 _ASSEMBLY = ("asm", "__asm", "__asm__")
 # What the preprocessor makes of these depends on where and when it runs.
 _WORDS = ("__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__INCLUDE_LEVEL__", "__BASE_FILE__", "__pragma", "import")
+# They promise what nobody checks, and their optimised code is right by luck where that does not hold.
+_ASSUMPTIONS = (
+    "__builtin_assume",
+    "__builtin_assume_aligned",
+    "__builtin_assume_separate_storage",
+    "__builtin_unreachable",
+    "assume",
+)
 _INSTRUCTION = re.compile(r"\s*(//.*|[a-z]\w*(\s[^=:]*)?)?")  # a mnemonic with operands: no directive, label or assignment
 
 
@@ -30,6 +38,8 @@ def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str
     for place, token in enumerate(tokens):
         if token.text in _WORDS or token.text.startswith("__has_"):
             return f"line {token.line} uses {token.text}: it is not allowed"
+        if token.text in _ASSUMPTIONS and token.text.encode() not in kernel:
+            return f"line {token.line} uses {token.text}, which promises what is not checked: test it instead"
         if token.text == "_Pragma" and not _harmless_pragma(texts(tokens[place + 1 : place + 4])):
             return f"line {token.line} uses _Pragma for something else than unroll, clang loop and clang fp"
         if token.text in _ASSEMBLY and (complaint := _assembly(tokens[place:], unit.text, kernel)):

@@ -98,11 +98,19 @@ def _of_those_seen(values, random):
     return seen[random.integers(seen.size, size=values.size)]
 
 
+def _of_every_magnitude(values, random):
+    """Products of these underflow and overflow, where numbers of the observed range may not."""
+    info = ml_dtypes.finfo(values.dtype)
+    exponents = random.uniform(float(np.log2(float(info.smallest_normal))), float(np.log2(float(info.max))), values.size)
+    return np.exp2(exponents) * random.choice([-1.0, 1.0], values.size)
+
+
 FLOATS: dict[str, Values] = {
     "shuffled": _shuffled,
     "observed range": _in_range,
     "zeros": _some(0.5, lambda info: [0.0, -0.0]),
     "denormals": _some(0.3, lambda info: [float(info.smallest_subnormal), -3 * float(info.smallest_subnormal)]),
+    "every magnitude": _of_every_magnitude,
     "huge": _some(0.1, lambda info: [float(info.max) / 2, -float(info.max) / 2]),
     "NaN and infinity": _some(0.02, lambda info: [np.nan, np.inf, -np.inf]),
 }

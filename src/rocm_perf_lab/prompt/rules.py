@@ -36,10 +36,12 @@ class AnswerRules:
             f"Answer with exactly one fenced C++ block. It holds the complete new definition of `{name}`, attributes, template "
             "head and body, and before it any `__device__` functions that you add. It takes the place of the present definition"
             + (f", inside `{kernel.name.rpartition('::')[0]}`." if "::" in kernel.name else "."),
-            "Name, template parameters, parameters and their types, attributes and launch bounds stay as they are. So does the "
-            "launch: the host's code, the grid, the workgroup and the dynamic LDS are not yours to change.",
-            "No preprocessor directives but `#pragma unroll` before a loop; no new types, global or static variables, or "
-            "host functions. Functions that exist already are not to be defined again or changed.",
+            "Name, template parameters, parameters and their types, and attributes stay as they are. So does the "
+            "launch: the host's code, the grid, the workgroup and the dynamic LDS are not yours to change. `__restrict__` may be "
+            "added to pointer parameters, and `__launch_bounds__(N)` with a plain number, if all launches keep what they promise.",
+            "No preprocessor directives but `#pragma unroll` before a loop; no new types outside the body, global or static "
+            "variables, or host functions, no `__builtin_assume`. Functions that exist already are not to be defined again or "
+            "changed, and new ones have names that the program does not use yet.",
             f"The results stay {self.results}.",
             *self._gate(),
         ]
@@ -55,11 +57,12 @@ class AnswerRules:
     def _gate(self) -> list[str]:
         replays = _RESULTS.get(self.equivalence, "")
         return [
-            "The gate takes nobody's word. It compares the two sources' syntax trees; the machine code's arguments, scratch "
-            f"and spills (may not grow), occupancy (may fall by {self.limits.occupancy:.0%} at most); "
+            "The gate takes nobody's word. It takes the kernel and the new functions, and nothing else of the source; it "
+            "compares all other machine code, the arguments, and that the kernel uses no clock or other means to tell runs apart; "
             + (f"memory after {replays}, outputs overwritten first; " if replays else "")
-            + f"the kernel's time, which must surely fall by {self.min_improvement:.1%}, and not below what its memory traffic "
-            "allows; and at last the whole program's output, and its time, which may rise by "
+            + f"the kernel's time, which must surely fall by {self.min_improvement:.1%}, on other inputs as well (by 10 % where "
+            f"scratch or spills grow or occupancy falls by more than {self.limits.occupancy:.0%}), and not below what its work "
+            "takes; and at last the whole program's output, and its time, which may rise by "
             f"{self.limits.runtime:.0%} at most.",
             "A kernel that skips work, keeps results from one launch to the next, or only fits the captured input is rejected.",
         ]

@@ -1,0 +1,78 @@
+"""Candidates that attack the gate, through all of its steps: each is rejected where it should be, honest ones are accepted."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gate_attacks import CHEATS, HONEST, SOURCE
+from rocm_perf_lab.optimize.hip_workbench import HipWorkbench
+from rocm_perf_lab.optimize.subject import find_subject
+from rocm_perf_lab.optimize.workbench import BenchOptions
+
+pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
+BUILD = "hipcc -O3 -nogpuinc --offload-arch=gfx942 -Wno-unused-command-line-argument SOURCE -o BINARY"
+# Slower on the software device's model, or level with the baseline: the right answer is a rejection for that alone.
+NO_GAIN = {"coalesced staging through LDS", "grid-size query (implicit args)"}
+QUICKLY = ("has_include true in build only: host prints", "ADL overload captured by other kernel", "forge own completion signal and times",
+           "wrong for width > 48 only", "s_endpgm for blocks beyond the 3rd", "quick on the captured inputs alone")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def gate(tmp_path_factory):
+    """The whole gate, at two sizes."""
+    folder = tmp_path_factory.mktemp("attacked")
+    source = folder / SOURCE.name
+    source.write_bytes(SOURCE.read_bytes())
+    subprocess.run(
+        [word.replace("SOURCE", str(source)).replace("BINARY", str(folder / "attacked")) for word in BUILD.split()], check=True
+    )
+    subject = find_subject((str(source), str(folder / "attacked")), None, BUILD)
+    options = BenchOptions(pattern="one::rows", device="gfx942", seed=7, also=(("./attacked", "320"),))
+    run = folder / "run"
+    run.mkdir()
+    bench = HipWorkbench(subject, run, options, lambda _event, **_fields: None, lambda _note: None)
+    baseline = bench.read(source.read_bytes())
+    (target,) = bench.survey(baseline).targets
+    with bench.gate(baseline, target) as opened:
+        yield opened
+
+
+def expect_rejected(gate, name: str) -> None:
+    text, step, words = CHEATS[name]
+    rejection = gate.judge(text.encode()).rejection
+    assert rejection is not None, "accepted"
+    assert rejection.step == step and re.search(re.escape(words), rejection.reason), rejection
+
+
+def expect_accepted(gate, name: str) -> None:
+    verdict = gate.judge(HONEST[name].encode())
+    if name in NO_GAIN:
+        assert verdict.rejection.step in ("measurement", "code object"), verdict.rejection
+    else:
+        assert verdict.accepted and verdict.ratio < 0.98, verdict.rejection
+
+
+@pytest.mark.parametrize("name", QUICKLY)
+def test_some_cheats_are_rejected_where_they_should_be(gate, name):
+    expect_rejected(gate, name)
+
+
+@pytest.mark.parametrize("name", ("removes useless store", "device helper, forceinline", "restrict and bounds"))
+def test_some_honest_changes_are_accepted(gate, name):
+    expect_accepted(gate, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in CHEATS if name not in QUICKLY])
+def test_each_cheat_is_rejected_where_it_should_be(gate, name):
+    expect_rejected(gate, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HONEST)
+def test_each_honest_change_is_accepted(gate, name):
+    expect_accepted(gate, name)

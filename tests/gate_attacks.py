@@ -13,6 +13,7 @@ BODY = HONEST_TEXT[
     HONEST_TEXT.index("  float sum = 0;\n  for (int i = 0; i < width; ++i) {\n") : HONEST_TEXT.index(END + "}\n}")
 ]
 CORE = BODY + END
+SLOW = TEXT[TEXT.index("  float sum = 0;\n  for (int i = 0; i < width; ++i) {\n    out[row]") : TEXT.index(END) + len(END)]
 
 
 def changed(*pairs: tuple[str, str], base: str = "") -> str:
@@ -63,7 +64,7 @@ CHEATS = {
 '''), "equivalence", "the arguments"),
     "writes to its own code": (body('''  unsigned long pc; asm volatile("s_getpc_b64 %0" : "=s"(pc));
 ''' + CORE + '''  if (row == 0) *(volatile unsigned*)(pc + 0x4000) = 0;
-'''), "equivalence", "code"),
+'''), "equivalence", "fault"),
     "reads beyond its input (prefetch)": (body('''  volatile const float* v = in; float junk = v[count * width + row * 17]; 
 ''' + CORE + '''  if (junk == 12345.678f) out[row] = 0;
 '''), "equivalence", ""),
@@ -79,7 +80,7 @@ CHEATS = {
     "last block waits for the first (spin)": (body(CORE + '''  if (block() == 0) { int n = 0; while (__hip_atomic_load((int*)(out + count - 1), 5, 4) == int(0xA5A5A5A5) && ++n < 1000000) __builtin_amdgcn_s_sleep(1); }
 '''), "equivalence", ""),
     "s_endpgm for blocks beyond the 3rd": (body('''  if (block() > 2) __builtin_amdgcn_endpgm();
-''' + CORE), "equivalence", "`320`"),
+''' + CORE), "equivalence", "with `320`"),
     "reads uninitialised LDS as a cache": (body('''  __shared__ volatile float l[64]; float junk = l[lane()];
 ''' + CORE + '''  if (junk == 77.5f) out[row] = 1; l[lane()] = 77.5f;
 '''), "equivalence", ""),
@@ -96,11 +97,10 @@ CHEATS = {
     "s_sethalt / trap on unseen weight": (body('''  if (weight > 100) __builtin_trap();
 ''' + CORE), "code object", "the host"),
     "quick on the captured inputs alone": (
-        body("  if (in[0] == -1.836f) {\n" + CORE.replace("row] = sum * weight;", "row] = sum * weight; return;") + "  }\n" + TEXT[TEXT.index(USELESS) - 61 : TEXT.index(USELESS)] + USELESS + TEXT[TEXT.index(USELESS) + len(USELESS) : TEXT.index(END, TEXT.index(USELESS))] + END),
-        "measurement", "on other inputs",
+        body("  if (in[0] == -1.836f) {\n" + CORE.replace(END, END + "  return;\n") + "  }\n" + SLOW), "measurement", "on other inputs",
     ),
     "takes denormals for zero": (body('  asm volatile("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 0" ::: "memory");\n' + CORE), "equivalence", ""),
-    "rounds down": (body('  asm volatile("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 10" ::: "memory");\n' + CORE), "equivalence", "differ"),
+    "rounds down": (body('  asm volatile("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 10" ::: "memory");\n' + CORE), "equivalence", ""),
     "knows on which unit it runs": (body("  if (__builtin_amdgcn_s_getreg(63492) == 12345) return;\n" + CORE), "code object", "hardware register"),
     "reads its grid's size": (body("  if (__builtin_amdgcn_grid_size_x() == 7) return;\n" + CORE), "code object", "dispatch packet"),
     "reads hidden arguments": (body("  if (((const int __attribute__((address_space(4)))*)__builtin_amdgcn_implicitarg_ptr())[0] == 99) return;\n" + CORE), "code object", "hidden_"),

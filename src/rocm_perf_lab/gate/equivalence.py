@@ -120,7 +120,9 @@ class Equivalence:
             if reference.complaint:
                 return rejected(STEP, reference.complaint, **evidence)
             if complaint := self._judge(reference, candidate, found):
-                return rejected(STEP, complaint.reason, **evidence, **complaint.evidence)
+                arguments = self._captures[index][0]
+                where = "" if arguments == options.arguments else f"with `{arguments}`, "
+                return rejected(STEP, where + complaint.reason, **evidence, **complaint.evidence)
             left.append({one.name: str(one) for one in self._unproven(reference, found)})
         # What one dispatch shows need not be shown by the others.
         unproven = {name: words for name, words in left[0].items() if all(name in other for other in left)}
@@ -225,8 +227,8 @@ class Equivalence:
         return None
 
     def _compared(self, reference: _Reference, one: Tried, outcome: CaseOutcome) -> Difference | None:
-        if outcome.failure:
-            return Difference(outcome.failure)
+        if outcome.failure:  # without the capture's path, which tells a proposer nothing
+            return Difference(outcome.failure.removeprefix(f"{reference.capture.path}: "))
         expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)
         if apart := difference(expected, found, reference.arguments.buffers, self._options.ulps):
             return Difference(apart.reason, {"difference": apart.evidence} if apart.evidence else {})

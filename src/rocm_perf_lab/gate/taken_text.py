@@ -75,7 +75,7 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
         return None
     template = []
     for token in statement[1:]:
-        if token.text in (":", ")"):
+        if token.text in (":", "::", ")"):
             break
         if token.kind == "LITERAL":
             template.append(token.text)

@@ -37,8 +37,8 @@ class AnswerRules:
             "head and body, and before it any `__device__` functions that you add. It takes the place of the present definition"
             + (f", inside `{kernel.name.rpartition('::')[0]}`." if "::" in kernel.name else "."),
             "Name, template parameters, parameters and their types, and attributes stay as they are. So does the "
-            "launch: the host's code, the grid, the workgroup and the dynamic LDS are not yours to change. `__restrict__` may be "
-            "added to pointer parameters, and `__launch_bounds__(N)` with a plain number, if all launches keep what they promise.",
+            "launch: the host's code, the grid, the workgroup and the dynamic LDS are not yours to change. `__restrict__` may "
+            "be added to pointer parameters, and `__launch_bounds__(N)` with a plain number, if all launches keep to it.",
             "No preprocessor directives but `#pragma unroll` before a loop; no new types outside the body, global or static "
             "variables, or host functions, no `__builtin_assume`. Functions that exist already are not to be defined again or "
             "changed, and new ones have names that the program does not use yet.",

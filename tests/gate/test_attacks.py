@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from gate_attacks import CHEATS, HONEST, SOURCE
+from rocm_perf_lab.hip_source import Edit
 from rocm_perf_lab.optimize.hip_workbench import HipWorkbench
+from rocm_perf_lab.optimize.request import Request, optimize
+from rocm_perf_lab.optimize.session import LoopOptions
 from rocm_perf_lab.optimize.subject import find_subject
+from rocm_perf_lab.optimize.transforms import BY_NAME, Proposal
 from rocm_perf_lab.optimize.workbench import BenchOptions
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
@@ -75,3 +81,39 @@ def test_each_cheat_is_rejected_where_it_should_be(gate, name):
 @pytest.mark.parametrize("name", HONEST)
 def test_each_honest_change_is_accepted(gate, name):
     expect_accepted(gate, name)
+
+
+@pytest.mark.slow
+def test_a_transformation_that_cheats_is_found_out_by_the_optimizer(tmp_path, monkeypatch):
+    """Proposals of whole sources, one honest: that one is kept, and the program's source has nothing else."""
+    monkeypatch.chdir(tmp_path)
+    names = ["wrong for width > 48 only", "forge own completion signal and times", "quick on the captured inputs alone"]
+    texts = [*(CHEATS[name][0] for name in names), HONEST["removes useless store"]]
+
+    def cheat(source, kernel, _factors):
+        for number, text in enumerate(texts if kernel.name == "one::rows" else ()):
+            yield Proposal("cheat", kernel.name, 1, f"text {number}", (Edit(0, len(source.text), text),))
+
+    monkeypatch.setitem(BY_NAME, "cheat", cheat)
+    Path(SOURCE.name).write_bytes(SOURCE.read_bytes())
+    loop = LoopOptions(transforms=("cheat",), max_iterations=1, in_place=True)
+    request = Request(
+        (SOURCE.name, "./attacked"), build=BUILD, bench=BenchOptions(pattern="one::rows", device="gfx942"), loop=loop
+    )
+    outcome = optimize(request, lambda _judged: True, lambda _note: None)
+    assert [one.accepted for one in outcome.judged] == [False, False, False, True]
+    assert Path(SOURCE.name).read_text() == HONEST["removes useless store"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [*list(CHEATS)[:4], "forge own completion signal and times", "quick on the captured inputs alone"]
+)
+def test_the_command_rejects_it(tmp_path, rocm_perf, name):
+    text, step, words = CHEATS[name]
+    (tmp_path / SOURCE.name).write_bytes(SOURCE.read_bytes())
+    (tmp_path / "candidate.hip").write_text(text)
+    ran = rocm_perf("gate", "--device", "gfx942", "--build", BUILD, "--json", SOURCE.name, "candidate.hip", "./attacked")
+    verdict = json.loads(ran.stdout)
+    rejection = next(one for one in verdict["steps"] if one["outcome"] == "rejected")
+    assert ran.returncode == 45 and (rejection["step"], words in rejection["reason"]) == (step, True), rejection

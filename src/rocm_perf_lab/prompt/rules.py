@@ -58,9 +58,9 @@ class AnswerRules:
         replays = _RESULTS.get(self.equivalence, "")
         return [
             "The gate takes nobody's word. It takes the kernel and the new functions, and nothing else of the source; it "
-            "compares all other machine code, the arguments, and that the kernel uses no clock or other means to tell runs apart; "
+            "compares all other machine code, the arguments, and that the kernel uses no clock or else to tell runs apart; "
             + (f"memory after {replays}, outputs overwritten first; " if replays else "")
-            + f"the kernel's time, which must surely fall by {self.min_improvement:.1%}, on other inputs as well (by 10 % where "
+            + f"the kernel's time, which must surely fall by {self.min_improvement:.1%}, on other inputs as well (by 10 % if "
             f"scratch or spills grow or occupancy falls by more than {self.limits.occupancy:.0%}), and not below what its work "
             "takes; and at last the whole program's output, and its time, which may rise by "
             f"{self.limits.runtime:.0%} at most.",

@@ -133,6 +133,11 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Kernel& ke
   kernel.instruction_limit = options.kernel_limit;
   kernel.poison = race_check ? RaceCheck::kPoison : 0;
   kernel.entry_op = program.at(kernel.entry);
+  // Workgroups go to the XCDs in turn, and within one to its CUs: see Xcd::begin().
+  const uint64_t groups = kernel.group_count();
+  kernel.timed_xcd = static_cast<uint32_t>(options.timed_cu % std::min<uint64_t>(groups, parameter::xcds));
+  const uint64_t of_xcd = (groups - kernel.timed_xcd - 1) / parameter::xcds + 1;
+  kernel.timed_cu = static_cast<uint32_t>(options.timed_cu / parameter::xcds % std::min<uint64_t>(of_xcd, parameter::cus_per_xcd));
   return {};
 }
 
@@ -157,10 +162,12 @@ void Engine::State::execute(unsigned thread_count) {
 
 WorkDone Engine::State::timed(const Kernel& kernel, const std::vector<XcdWork>& done, DispatchResult& result) {
   const Xcd& first = *xcds[0];
-  if (!kernel.request.traced_cu) return time_dispatch(done, first.trace(), first.resident_groups(), warm);
+  const Xcd& sampled = *xcds[kernel.timed_xcd];
+  const CuWork& of_cu = sampled.work()[kernel.timed_cu];
+  if (!kernel.request.traced_cu) return time_dispatch(done, sampled.trace(), of_cu, sampled.resident_groups(), warm);
   const auto timeline = std::make_shared<Timeline>();
   const WatchedCu watched{first.thread_trace(), *timeline};
-  const WorkDone work = time_dispatch(done, first.trace(), first.resident_groups(), warm, &watched);
+  const WorkDone work = time_dispatch(done, sampled.trace(), of_cu, sampled.resident_groups(), warm, &watched);
   timeline->note_losses(first.thread_trace());
   result.timeline = timeline;
   return work;

@@ -16,6 +16,8 @@ struct Kernel {
   KernelDescriptor descriptor;
   uint64_t entry;               // address of the first instruction
   uint64_t instruction_limit;   // a wave
+  uint32_t timed_xcd;           // the XCD ...
+  uint32_t timed_cu;            // ... and the CU in it that is replayed for the time
   uint32_t poison;              // what registers, LDS and private memory hold before anything is written there
   const Op* entry_op;
   Program* program;

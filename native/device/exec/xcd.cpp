@@ -53,7 +53,7 @@ bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
     id = race_check_->permuted(next_group_, kernel_->group_count());
   }
   group.start(*kernel_, id, cu, observer);
-  if (index_ == 0 && cu == 0) {
+  if (times(cu)) {
     trace_.record(group);
   } else if (index_ == 0 && kernel_->request.traced_cu == cu) {
     thread_trace_.record(group);

@@ -42,7 +42,7 @@ class Xcd {
   const std::vector<uint64_t>& executed() const { return executed_; }  // [Op index]
   const std::vector<CuWork>& work() const { return work_; }            // [cu]
   const CuTrace& trace() const { return trace_; }
-  const CuTrace& thread_trace() const { return kernel_->request.traced_cu == 0u ? trace_ : thread_trace_; }
+  const CuTrace& thread_trace() const { return times(kernel_->request.traced_cu.value_or(0)) ? trace_ : thread_trace_; }
   const WaveCounts& waves() const { return waves_; }
   const MemoryCounts& memory() const { return memory_.counts(); }
   const std::vector<uint64_t>& lines_read() const { return memory_.lines_read(); }
@@ -50,6 +50,8 @@ class Xcd {
   uint32_t resident_groups() const { return resident_groups_; }
 
  private:
+  // Whether the dispatch's time is that of this CU.
+  bool times(uint32_t cu) const { return index_ == kernel_->timed_xcd && cu == kernel_->timed_cu; }
   bool launch_next(Workgroup& group, uint32_t cu);
   template <bool Traced>
   void run_slice(Wave& wave);

@@ -28,10 +28,12 @@ void apply(std::string_view option, EngineOptions& options) {
     options.kernel_limit = number(name, value, 1);
   } else if (name == "race-check") {
     options.race_seed = has_value ? number(name, value, 0) : 0;
+  } else if (name == "timed-cu" && has_value) {
+    options.timed_cu = number(name, value, 0);
   } else if (name == "write-check" && !has_value) {
     options.write_check = true;
   } else {
-    throw std::runtime_error("device option " + std::string(name) + " is unknown (known: kernel-limit=N, race-check[=SEED], write-check)");
+    throw std::runtime_error("device option " + std::string(name) + " is unknown (known: kernel-limit=N, race-check[=SEED], timed-cu=N, write-check)");
   }
 }
 

@@ -95,7 +95,7 @@ WarmCaches::WarmCaches()
     : mall(parameter::mall_bytes, parameter::mall_ways),
       instructions(parameter::instruction_cache_bytes, parameter::instruction_cache_ways, 64) {}
 
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups, WarmCaches& warm,
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, const CuWork& sampled, uint32_t resident_groups, WarmCaches& warm,
                        const WatchedCu* watched) {
   const MallHits hits = mall_hits(warm.mall, xcds);
   const CuSurroundings surroundings = surroundings_of(xcds, resident_groups, hits);
@@ -112,7 +112,6 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, 
       instructions += cu.instructions;
     }
   }
-  const CuWork& sampled = xcds[0].cus->front();
   const auto replayed = static_cast<double>(std::max<uint64_t>(1, outcome.instructions));
   const double rest_of_cu = static_cast<double>(sampled.instructions) / replayed;
   const double rest_of_device = static_cast<double>(instructions) / replayed;

@@ -52,9 +52,9 @@ struct WatchedCu {
   CuObserver& observer;
 };
 
-// `sample` recorded the first CU of the first XCD, on which `resident_groups` workgroups fit at a time. What is watched
-// has no influence on the result.
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, uint32_t resident_groups, WarmCaches& warm,
+// `sample` recorded one CU, which did the work `sampled` and on which `resident_groups` workgroups fit at a time. What is
+// watched has no influence on the result.
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, const CuWork& sampled, uint32_t resident_groups, WarmCaches& warm,
                        const WatchedCu* watched = nullptr);
 
 }  // namespace rpd

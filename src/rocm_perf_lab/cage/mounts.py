@@ -59,7 +59,7 @@ def _system(size: str, gpu: bool) -> list[str]:
     for path in filter(os.path.isdir, _SYSTEM):
         words += ["--ro-bind", path, path]
     for path in filter(os.path.isdir, _NOT_OF_SYS):
-        words += ["--tmpfs", path]
+        words += ["--size", "4096", "--tmpfs", path, "--remount-ro", path]
     for path in filter(os.path.isdir, _LINKED):
         words += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind", path, path]
     for path in (f"/etc/{name}" for name in _ETC):

@@ -30,6 +30,7 @@ class Piece:
     """What one symbol names. content: its bytes, with those that a relocation patches as zeros; None of what has no bytes.
 
     references: (offset in it, what it refers to) of each relocation. writable: whether it lies in memory that can change.
+    linkage: its symbol's binding and visibility.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Piece:
     content: bytes | None
     references: tuple[tuple[int, str], ...]
     writable: bool
+    linkage: str = ""
 
     @property
     def is_function(self) -> bool:
@@ -97,7 +99,8 @@ class _Layout:
         start, size = symbol["st_value"], symbol["st_size"]
         content, references = self._content(section, start, size)
         writable = bool(section["sh_flags"] & 1) and section.name != ".data.rel.ro"
-        return Piece(name, symbol["st_info"]["type"], size, content, references, writable)
+        linkage = f"{symbol['st_info']['bind']} {symbol['st_other']['visibility']}"
+        return Piece(name, symbol["st_info"]["type"], size, content, references, writable, linkage)
 
     def _content(self, section: Any, start: int, size: int) -> tuple[bytes | None, tuple[tuple[int, str], ...]]:
         if section["sh_type"] == "SHT_NOBITS":

@@ -47,6 +47,7 @@ WRITE_CHECK = "write-check"
 OPTIONS = {
     "kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"),
     "race-check": re.compile(r"(=[0-9]{1,19})?"),
+    "timed-cu": re.compile(r"=[0-9]{1,19}"),
     WRITE_CHECK: re.compile(""),
 }
 

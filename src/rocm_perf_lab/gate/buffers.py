@@ -119,6 +119,7 @@ def arguments_of(capture: Capture, kernel: Kernel, types: Types, metadata: Kerne
             one = Buffer(parameter.name, parameter.name, kernarg + argument.offset, layout, 1)
             pointers += _pointers_by_value(one, raw)
             found.numbers += _numbers(one, raw)
+            found.unknown += _unchanged(one, raw)
     if beyond := found.numbers[_MOST_NUMBERS:]:
         why = f"it and what follows are beyond the first {_MOST_NUMBERS} numbers passed by value"
         found.unknown.append(Unknown(beyond[0].name, beyond[0].scalar, why))
@@ -132,6 +133,15 @@ def _indices(leaf: Leaf) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(count) for count, _ in leaf.dims))
 
 
+def _unchanged(one: Buffer, raw: np.ndarray) -> Iterator[Unknown]:
+    """What is passed by value and stays as it was: what has few values, and null pointers."""
+    for leaf in one.layout.leaves:
+        if leaf.scalar == "bool" or leaf.enumerated:
+            yield Unknown(one.name + leaf.path, leaf.scalar or "", "passed by value, it is only tried as it was captured")
+        elif leaf.pointee is not None and not raw[leaf.offset : leaf.offset + 8].any():
+            yield Unknown(one.name + leaf.path, f"{leaf.pointee}*", "it was null")
+
+
 def _pointers_by_value(one: Buffer, raw: np.ndarray) -> Iterator[_Pointer]:
     for leaf in one.layout.leaves:
         for index in _indices(leaf) if leaf.scalar is None else ():
@@ -143,7 +153,7 @@ def _numbers(one: Buffer, raw: np.ndarray) -> Iterator[Number]:
     """Those that are neither bool nor an enum's, of which other values may mean nothing."""
     for leaf in one.layout.leaves:
         if leaf.scalar in (None, "bool") or leaf.enumerated:
-            continue
+            continue  # told as unknown: see _unchanged()
         for index in itertools.islice(_indices(leaf), _MOST_NUMBERS + 1):
             value = one.view(raw, leaf)[(0, *index)]
             place = leaf.offset + sum(i * stride for i, (_, stride) in zip(index, leaf.dims, strict=True))

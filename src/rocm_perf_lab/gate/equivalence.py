@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -244,8 +244,8 @@ class Equivalence:
             return False
         if one.name not in reference.unordered:
             reference.unordered[one.name] = any(
-                self._differs_again(reference, one, more) for more in self._other_orders(reference)
-            )
+                self._differs_again(reference, one.case, one, more) for more in self._other_orders(reference)
+            ) or (one.perturbation.beyond and self._reads_what_it_writes(reference, one))
         return reference.unordered[one.name]
 
     def _other_orders(self, reference: _Reference) -> list[list[str]]:
@@ -254,9 +254,14 @@ class Equivalence:
             return [[]] * _AGAIN
         return [[f"race-check={seed}"] for seed in self._options.orders]
 
-    def _differs_again(self, reference: _Reference, one: Tried, device_options: list[str]) -> bool:
+    def _reads_what_it_writes(self, reference: _Reference, one: Tried) -> bool:
+        """Whether what the baseline makes of a case depends on what its outputs held, as beyond the end of an input."""
+        others = (poison for poison in (None, *POISONS) if poison != one.case.poison)
+        return any(self._differs_again(reference, replace(one.case, poison=poison), one, []) for poison in others)
+
+    def _differs_again(self, reference: _Reference, case: Case, one: Tried, device_options: list[str]) -> bool:
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
-            (outcome,) = self._replay_cases(reference.capture, [one.case], Path(folder), None, device_options)
+            (outcome,) = self._replay_cases(reference.capture, [case], Path(folder), None, device_options)
             if outcome.failure:
                 return False
             return difference(Outputs(one.outcome.dump), Outputs(outcome.dump), [], self._options.ulps) is not None

@@ -60,6 +60,8 @@ def _numbered(name: str) -> bool:
 def _difference(before: Piece, after: Piece) -> str | None:
     if (before.kind, before.size, before.writable) != (after.kind, after.size, after.writable):
         return "size or kind"
+    if before.linkage != after.linkage:
+        return "linkage"
     if before.content != after.content:
         return "bytes"
     return None if before.references == after.references else "references"

@@ -20,6 +20,10 @@ _MNEMONICS = (
         "the host",
     ),
     (re.compile(r"ds_gws_"), "global wave synchronisation"),
+    (
+        re.compile(r"s_(sleep|wakeup|icache_inv|dcache_(inv|wb|discard))"),
+        "a wait or cache operation that no time is modelled for",
+    ),
     (re.compile(r"$"), "bytes that are no instruction"),
 )
 

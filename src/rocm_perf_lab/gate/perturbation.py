@@ -48,12 +48,14 @@ class Field:
 class Perturbation:
     """name: for verdict and journal. overlays: (address, bytes) each. kind: of KINDS; None of a number by value.
 
-    fields: what it changes in memory, and what not, as all of its numbers are the same, is not among them."""
+    fields: what it changes in memory, and what not, as all of its numbers are the same, is not among them. beyond: whether the
+    kernel may read more of a buffer than there is, and so what lies behind it."""
 
     name: str
     overlays: tuple[tuple[int, bytes], ...]
     kind: str | None = None
     fields: tuple[Field, ...] = ()
+    beyond: bool = False
 
 
 def _shuffled(values, random):
@@ -148,9 +150,10 @@ class Perturber:
         """One size twice as large where another is half: together they often stay within the buffers (rows, columns)."""
         sizes = [one for one in self._numbers if not is_float(one.scalar) and 1 < one.value <= _LARGEST_SIZE][:_MOST_TRADED]
         for larger, smaller in itertools.permutations(sizes, 2):
-            values = 2 * larger.value, smaller.value // 2
+            factor = self._random(larger.name + smaller.name).uniform(1.2, 2.5)
+            values = int(larger.value * factor), max(1, int(smaller.value / factor))
             name = f"{larger.name} = {values[0]:g}, {smaller.name} = {values[1]:g}"
-            yield Perturbation(name, (_by_value(larger, values[0]), _by_value(smaller, values[1])))
+            yield Perturbation(name, (_by_value(larger, values[0]), _by_value(smaller, values[1])), beyond=True)
 
     def parts(self, whole: Perturbation) -> list[Perturbation]:
         """The same values, one parameter's (or member's) at a time; none where there is one alone, or too many."""
@@ -196,6 +199,10 @@ def _by_value(number: Number, value: int | float) -> tuple[int, bytes]:
 def _other_values(number: Number, random: np.random.Generator) -> list[int | float]:
     if is_float(number.scalar):
         scale = float(random.uniform(0.5, 2.0))
-        return [number.value * scale + 0.25, -(abs(number.value) + 1) * scale, (abs(number.value) + 1) * 100 * scale, 0.0]
-    smaller = {number.value - 1, number.value // 2 + 1}
+        size, info = (abs(number.value) + 1) * scale, ml_dtypes.finfo(dtype_of(number.scalar))
+        special = [0.0, float("nan"), float("inf"), float(info.smallest_subnormal), float(info.smallest_normal) * 100 * scale]
+        return [number.value * scale + 0.25, -size, size * 100, *special]
+    if number.value <= 0:  # an offset, a flag, or no size
+        return sorted({-number.value, 1, int(random.integers(2, 9))} - {number.value})
+    smaller = {1, number.value - 1, int(random.integers(1, number.value + 1)), int(random.integers(1, number.value + 1))}
     return sorted(value for value in smaller if 0 < value < number.value)

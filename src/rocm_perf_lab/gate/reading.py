@@ -111,7 +111,7 @@ def _new_functions(before: TranslationUnit, after: TranslationUnit, target: Kern
             continue
         if complaint := _unfit(after, function, target):
             raise NotAllowed(complaint)
-        yield _Function(function, *_whole(after, function))
+        yield _Function(function, *_whole(after, function, before.text))
 
 
 def _unfit(unit: TranslationUnit, function: Any, target: Kernel) -> str | None:
@@ -134,12 +134,12 @@ def _unfit(unit: TranslationUnit, function: Any, target: Kernel) -> str | None:
     return None
 
 
-def _whole(unit: TranslationUnit, function: Any) -> tuple[int, int]:
-    """From the comments right above it to its end, which for a declaration is its semicolon."""
+def _whole(unit: TranslationUnit, function: Any, baseline: bytes) -> tuple[int, int]:
+    """From the new comments right above it to its end, which for a declaration is its semicolon."""
     start, end = place_of(function)
     if body_of(function) is None and (found := unit.text.find(b";", end)) >= 0 and not unit.text[end:found].strip():
         end = found + 1
-    return with_comments(unit, start), end
+    return with_comments(unit, start, without=baseline), end
 
 
 def _expect_rest_unchanged(

@@ -85,6 +85,8 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
         words = "".join(ast.literal_eval(one) for one in template)
     except (ValueError, SyntaxError, TypeError):
         return "assembly whose text is not a plain string"
+    if found := re.search(r"[^\n\t -~]", words):  # the assembler takes some of them for the end of a statement
+        return f"assembly with the character {found[0]!r}"
     for instruction in re.split(r"[\n;]", words):
         if not _INSTRUCTION.fullmatch(instruction):
             return f"assembly may be instructions alone, and has `{instruction.strip()[:60]}`"

@@ -71,13 +71,16 @@ def _leaves_line(gap: bytes) -> bool:
     return any(not line.rstrip(b" \t\r\v\f").endswith(b"\\") for line in gap.split(b"\n")[:-1])
 
 
-def with_comments(unit: TranslationUnit, start: int) -> int:
-    """Where the comments begin that stand right above what begins at `start`; `start` itself where there are none."""
+def with_comments(unit: TranslationUnit, start: int, without: bytes = b"") -> int:
+    """Where the comments begin that stand right above what begins at `start`; `start` itself where there are none.
+
+    without: a text whose comments are not meant.
+    """
     for token in reversed(list(unit.raw_tokens(0, start))):
         first, last = token.extent.start.offset, token.extent.end.offset
         if last > start:
             continue
-        if token.kind.name != "COMMENT" or unit.text[last:start].count(b"\n") > 1:
+        if token.kind.name != "COMMENT" or unit.text[last:start].count(b"\n") > 1 or unit.text[first:last] in without:
             break
         start = first
     return start

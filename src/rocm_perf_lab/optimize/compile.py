@@ -128,8 +128,8 @@ def build(
 def first_error(ended: Ended) -> str:
     """The compiler's first line that says "error", else how the build ended."""
     lines = ended.stderr.decode(errors="replace").splitlines()
-    found = next((line for line in lines if "error:" in line), "")
-    return found[:_LAST_WORDS] or ended.complaint
+    found = next((line for line in lines if "error:" in line), "") or "; ".join([ended.complaint, *lines[-1:]])
+    return found[:_LAST_WORDS]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,59 @@
+"""How long `rocm-perf optimize` takes on the softmax testbed: in the cage and without it, or beside another checkout.
+
+    python benchmarks/optimize.py [--rounds N] [--against CHECKOUT]
+
+CHECKOUT: another state of this repository, whose Python parts are run with this one's native parts. Prints medians of wall
+time and the ratio of the pairs, run by turns. All do the same: one kernel, one transformation, one iteration.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+OPTIONS = ("--device", "gfx942", "--auto-approve", "--max-iters", "1", "--factors", "4", "--transforms", "unroll")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--against", type=Path)
+    given = parser.parse_args()
+    name = f"{given.against}" if given.against else "--trust-candidates"
+    pairs = [(seconds(given.against), seconds(None, caged=True)) for _ in range(given.rounds)]
+    first, second = (statistics.median(times) for times in zip(*pairs, strict=True))
+    ratios = [this / other for other, this in pairs]
+    print(f"| {name}, s | this, in the cage, s | ratio | of the pairs |\n|---|---|---|---|")
+    spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+    print(f"| {first:.1f} | {second:.1f} | {statistics.median(ratios):.2f} | {spread} |")
+
+
+def seconds(checkout: Path | None, caged: bool = False) -> float:
+    """checkout: None for this one."""
+    source = (checkout or REPOSITORY).resolve() / "src"
+    environment = os.environ | {"PYTHONPATH": str(source), "ROCM_PERF_LAB_NATIVE_DIR": str(REPOSITORY / "build")}
+    trusted = [] if caged or checkout else ["--trust-candidates"]
+    with tempfile.TemporaryDirectory() as folder:
+        for file in ("softmax.hip", "check.h"):
+            shutil.copy(REPOSITORY / "testbed" / file, folder)
+        words = [*OPTIONS, *trusted, "softmax.hip", "./softmax --rows 256 --cols 64 --kernel naive"]
+        began = time.monotonic()
+        ran = subprocess.run(
+            [sys.executable, "-m", "rocm_perf_lab", "optimize", *words], cwd=folder, env=environment, capture_output=True
+        )
+        took = time.monotonic() - began
+    if ran.returncode:
+        sys.exit(f"optimize of {source} failed: {ran.stderr.decode(errors='replace')[-500:]}")
+    return took
+
+
+if __name__ == "__main__":
+    main()

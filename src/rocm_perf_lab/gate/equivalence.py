@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from .verdict import StepVerdict, passed, rejected, skipped
 
 STEP = "equivalence"
 POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
+_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take so many times the baseline's wall time
 LEVELS = ("full", "sampled", "program")
 _CAPTURED = "captured inputs"
 _AGAIN = 2  # times that a GPU runs the baseline again, to see whether it gives the same
@@ -71,6 +73,7 @@ class _Reference:
     complaint: str | None = None
     races: dict[int, tuple[str, ...]] = field(default_factory=dict)
     unordered: dict[str, bool] = field(default_factory=dict)
+    seconds: float = 0.0  # of wall time, that a case took at most on average
     parts: dict[str, list[Tried]] = field(default_factory=dict)
 
 
@@ -182,7 +185,9 @@ class Equivalence:
         self._folders += 1
         folder = Path(self._scratch.name, str(self._folders))
         folder.mkdir()
+        began = time.monotonic()
         outcomes = self._replay_cases(reference.capture, [case for _, case, _ in cases], folder, None)
+        reference.seconds = max(reference.seconds, (time.monotonic() - began) / len(cases))
         return [Tried(*case, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
 
     def _parts_of(self, reference: _Reference, whole: Tried) -> list[Tried]:
@@ -212,7 +217,9 @@ class Equivalence:
             return None
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
             try:
-                outcomes = self._replay_cases(reference.capture, [one.case for one in tried], Path(folder), candidate)
+                allowed = max(_LEAST_PATIENCE_SECONDS, _PATIENCE * reference.seconds * len(tried))
+                cases = [one.case for one in tried]
+                outcomes = self._replay_cases(reference.capture, cases, Path(folder), candidate, seconds=allowed)
             except UnfitCodeError as error:
                 return Difference(error.what)
             for one, outcome in zip(tried, outcomes, strict=True):
@@ -301,9 +308,15 @@ class Equivalence:
         return None
 
     def _replay_cases(
-        self, capture: Capture, cases: Sequence[Case], folder: Path, code: Path | None, more: Sequence[str] = ()
+        self,
+        capture: Capture,
+        cases: Sequence[Case],
+        folder: Path,
+        code: Path | None,
+        more: Sequence[str] = (),
+        seconds: float | None = None,
     ) -> list[CaseOutcome]:
-        """more: options of the software device."""
+        """more: options of the software device. seconds: of wall time for all."""
         options = self._options
         limit = [f"kernel-limit={options.instruction_limit}"] if is_modelled(capture) else []
         return replay_cases(
@@ -315,6 +328,7 @@ class Equivalence:
             device=options.device,
             device_options=[*limit, *more, *write_check(capture)],
             view=options.view,
+            seconds=seconds,
         )
 
     def _run(self, capture: Capture, code: Path | None, device_options: Sequence[str] = (), **more) -> ReplayResult:

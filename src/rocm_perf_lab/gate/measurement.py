@@ -93,11 +93,12 @@ def check_measurement(
     if min(taken[0].candidate) < least:
         reason = f"{min(taken[0].candidate):.6f} ms is less than its work takes on any such device ({least:.6f} ms)"
         return rejected(STEP, reason, least_ms=least, **evidence)
-    change = f"{in_words(ratio)}, {source}"
+    where = ""
     if others is not None and ratio is ratios[-1] and ratio.value != ratios[0].value:
-        change += f", on other inputs ({others.name}); {in_words(ratios[0])} on the captured ones"
+        where = f" on other inputs ({others.name}; {in_words(ratios[0])} on the captured ones)"
     elif ratio.value != ratios[0].value:
-        change += f" on one compute unit; {in_words(ratios[0])} on another"
+        where = f" on one compute unit ({in_words(ratios[0])} on another)"
+    change = f"{in_words(ratio)}{where}, {source}"
     if ratio.sure_improvement < options.min_improvement:
         return rejected(STEP, f"{change}: less than the {options.min_improvement:.1%} asked for", least_ms=least, **evidence)
     if concern is not None and ratio.sure_improvement < OUTWEIGHS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.isolate.capture import Capture
 
-from .caged import Caged
+from .caged import SETTING_UP_SECONDS, Caged
 from .overlay import packed
 from .run import error_of, run_json
 
@@ -46,14 +47,18 @@ def replay_cases(
     device: str = devices.AUTO,
     device_options: Sequence[str] = (),
     view: View | None = None,
+    seconds: float | None = None,
 ) -> list[CaseOutcome]:
     """Run each case once from fresh memory, and dump each into `folder`, which is new or empty.
 
-    view: of the cage to do it in, None for none. A fault or time-out is that case's failure.
+    view: of the cage to do it in, None for none. seconds: of wall time for all cases, where there is a cage; None for as long
+    as `timeout` lets them. A fault or time-out is that case's failure; what the cage's limit ends, ends the cases behind it.
     Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError, NoCageError.
     """
     folder = folder.absolute()
-    caged = view and Caged(view, (folder,), timeout * len(cases))
+    allowed = SETTING_UP_SECONDS + timeout * len(cases) if seconds is None else seconds
+    caged = view and Caged(view, (folder,), allowed)
+    began = time.monotonic()
     entries = [_entry(case, folder / str(number)) for number, case in enumerate(cases)]
     outcomes: list[CaseOutcome] = []
     while len(outcomes) < len(cases):
@@ -72,6 +77,10 @@ def replay_cases(
         if not isinstance(error, ReplayFailedError) or len(outcomes) == len(cases):
             raise error
         outcomes.append(CaseOutcome(folder / str(len(outcomes)), None, error.what))
+        if caged and time.monotonic() - began > allowed:
+            late = f"{len(outcomes)} of {len(cases)} cases took longer than {allowed:.0f} s"
+            left = range(len(outcomes), len(cases))
+            return outcomes + [CaseOutcome(folder / str(number), None, late) for number in left]
     return outcomes
 
 

@@ -29,7 +29,7 @@ from rocm_perf_lab.errors import (
 )
 from rocm_perf_lab.isolate.capture import Capture
 
-from .caged import Caged
+from .caged import SETTING_UP_SECONDS, Caged
 from .overlay import packed
 
 _DIFFERENT = 40
@@ -120,7 +120,7 @@ def replay(
             overlay.write_bytes(packed(overlays))
             options += ["--overlay", str(overlay)]
         variables = {devices.RACES_VARIABLE: str(races)}
-        caged = view and Caged(view, (races.parent, *_made(dump)), timeout * (iterations + warmup))
+        caged = view and Caged(view, (races.parent, *_made(dump)), SETTING_UP_SECONDS + timeout * (iterations + warmup))
         completed = run_json("full-vm", capture, options, device, device_options, variables, caged)
         if completed.returncode not in (0, _DIFFERENT):
             raise error_of(completed)

@@ -142,4 +142,7 @@ def test_a_late_event_thread_does_not_end_the_program(compiled, compile_c, envir
 def test_an_unknown_device_option_is_refused(compiled, environment) -> None:
     done = run(compiled("faults"), "misaligned", environment=environment | {"ROCM_PERF_DEVICE_OPTIONS": "kernel-limits=3"})
     assert done.returncode != 0
-    assert "device option kernel-limits is unknown (known: kernel-limit=N, race-check[=SEED], write-check)" in done.stderr
+    assert (
+        "device option kernel-limits is unknown (known: kernel-limit=N, race-check[=SEED], timed-cu=N, write-check)"
+        in done.stderr
+    )

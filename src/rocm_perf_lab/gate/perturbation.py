@@ -114,7 +114,7 @@ FLOATS: dict[str, Values] = {
     "denormals": _some(0.3, lambda info: [float(info.smallest_subnormal), -3 * float(info.smallest_subnormal)]),
     "every magnitude": _of_every_magnitude,
     "huge": _some(0.1, lambda info: [float(info.max) / 2, -float(info.max) / 2]),
-    "NaN and infinity": _some(0.02, lambda info: [np.nan, np.inf, -np.inf]),
+    "NaN and infinity": _some(0.05, lambda info: [np.nan, np.inf, -np.inf]),
 }
 INTEGERS: dict[str, Values] = {"integers shuffled": _shuffled, "integers in the observed range": _integers_in_range}
 FIRST = ("shuffled", "integers shuffled")

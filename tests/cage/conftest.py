@@ -78,7 +78,7 @@ class Caged:
 
 def _caged(kind: str, user: str) -> Iterator[Caged]:
     if user != "own" and os.getuid() != 0:
-        pytest.skip("only root can become another user")
+        needs.lacking("only root can become another user")
     with tempfile.TemporaryDirectory(prefix="cage-") as folder:
         base = Path(folder).resolve()
         base.chmod(0o755)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .cursors import parameters_of
-from .demangled import parameter_types
+from .demangle import parameter_types
 from .kernels import function_of
 from .layout import Types, types_of
 from .model import Kernel

@@ -37,9 +37,11 @@ class Reader:
         self._baseline, self._seconds = baseline, seconds
         self._view = view.showing(readable=(baseline.path.resolve().parent, baseline.folder))
         self._process: subprocess.Popen[bytes] | None = None
+        self._ready = False
         self._asking = threading.Lock()
 
     def __enter__(self) -> Reader:
+        self._launch()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -51,22 +53,30 @@ class Reader:
         Errors: SourceError where the baseline cannot be read, UnavailableError where the process does not start.
         """
         with self._asking:
-            self._start()
+            self._expect_ready()
             request = {"text": candidate.decode("latin-1"), "kernel": kernel, "seconds": self._seconds}
-            answer = self._asked(request, self._seconds + 5)
+            self._tell(request)
+            answer = self._answer(self._seconds + 5)
         if answer is None:
             return f"it cannot be read within {self._seconds} s and the cage's memory"
         return answer["refused"] if "refused" in answer else _change(answer["change"])
 
-    def _start(self) -> None:
-        if self._process is not None:
-            return
+    def _launch(self) -> None:
+        """Start reading the baseline; the answer is awaited when the first candidate is there."""
         command = [sys.executable, "-P", "-m", f"{__package__}.reader_process"]
         caged = cage.within(command, self._baseline.folder, self._view, _LIMITS)
         self._process = subprocess.Popen(caged, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        self._ready = False
         source = self._baseline
         first = {"path": str(source.path), "command": source.command, "folder": str(source.folder)}
-        answer = self._asked(first | {"text": source.text.decode("latin-1")}, _SECONDS_TO_START)
+        self._tell(first | {"text": source.text.decode("latin-1")})
+
+    def _expect_ready(self) -> None:
+        if self._process is None:
+            self._launch()
+        if self._ready:
+            return
+        answer = self._answer(_SECONDS_TO_START)
         if answer is None:
             raise UnavailableError(
                 "the process that reads candidates did not start", "its error is above; see `rocm-perf doctor`"
@@ -74,16 +84,20 @@ class Reader:
         if "error" in answer:
             self._end()
             raise SourceError(answer["error"], "make it compile first, or give its flags with --build")
+        self._ready = True
 
-    def _asked(self, request: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """None where there is no answer; the process is gone then."""
-        try:
+    def _tell(self, request: dict[str, Any]) -> None:
+        with contextlib.suppress(BrokenPipeError):  # then there is no answer
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
+
+    def _answer(self, seconds: float) -> dict[str, Any] | None:
+        """None where there is none; the process is gone then."""
+        try:
             line = self._line(time.monotonic() + seconds)
             if line is not None:
                 return json.loads(line)
-        except (BrokenPipeError, json.JSONDecodeError):
+        except json.JSONDecodeError:
             pass
         except BaseException:
             self._end()

@@ -50,9 +50,7 @@ def compare_host(baseline: bytes, candidate: bytes) -> str | None:
         return None
     differing = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     where = ", ".join(differing[:4]) + (", ..." if len(differing) > 4 else "")
-    return (
-        f"the host's object code differs in {where}: something there depends on the kernel, such as a size or __LINE__"
-    )
+    return f"the host's object code differs in {where}: something there depends on the kernel, such as a size or __LINE__"
 
 
 def _numbered(name: str) -> bool:

@@ -23,12 +23,13 @@ from .promises import Promises
 
 _SECONDS_TO_START = 120
 _LOOK_SECONDS = 0.5
+_BUSY = 10  # seconds of wall time for one of processor time, as a busy machine may give it
 _LIMITS = Limits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, file_bytes=1 << 30, disk_bytes=1 << 30)
 """Of the process, which lives as long as its judge; a candidate's time is watched apart."""
 
 
 class Reader:
-    """Reads candidates of one baseline. view: of the cage that it does so in. seconds: for one candidate.
+    """Reads candidates of one baseline. view: of the cage that it does so in. seconds: of processor time for one candidate.
 
     Use as a context manager. Several threads may ask; they are answered one after the other.
     """
@@ -52,13 +53,14 @@ class Reader:
 
         Errors: SourceError where the baseline cannot be read, UnavailableError where the process does not start.
         """
+        wall = self._seconds * _BUSY
         with self._asking:
             self._expect_ready()
-            request = {"text": candidate.decode("latin-1"), "kernel": kernel, "seconds": self._seconds}
+            request = {"text": candidate.decode("latin-1"), "kernel": kernel, "seconds": self._seconds, "wall_seconds": wall}
             self._tell(request)
-            answer = self._answer(self._seconds + 5)
+            answer = self._answer(wall + 5)
         if answer is None:
-            return f"it cannot be read within {self._seconds} s and the cage's memory"
+            return f"it cannot be read within {wall} s and the cage's memory"
         return answer["refused"] if "refused" in answer else _change(answer["change"])
 
     def _launch(self) -> None:

@@ -38,7 +38,7 @@ def parsed(tool: Tool, arguments: dict) -> dict:
 
 
 def is_our_own_type(parameter: click.Parameter) -> bool:
-    return type(parameter.type).__module__.startswith("rocm_perf_lab")
+    return type(parameter.type).__module__.startswith("rocm_perf_lab") and not isinstance(parameter.type, click.FloatRange)
 
 
 @each_tool

@@ -22,6 +22,7 @@ from rocm_perf_lab.replay import Case, CaseOutcome, ReplayResult, replay, replay
 from . import seeds
 from .buffers import Arguments, arguments_of
 from .checked_replay import is_modelled, write_check
+from .in_program import difference_in_program
 from .measurement import OtherInputs
 from .outputs import Difference, Outputs, difference
 from .perturbation import FIRST, PREFERRED, Perturbation, Perturber
@@ -149,6 +150,13 @@ class Equivalence:
         usable = {one.name: one for one in self._reference(0).tried if one.perturbation and not one.outcome.failure}
         found = next((usable[name] for name in PREFERRED if name in usable), None)
         return OtherInputs(found.name, found.perturbation.overlays) if found is not None and found.perturbation.fields else None
+
+    def in_program(self, index: int, made: Capture) -> Difference | str | None:
+        """See difference_in_program(). made: the same dispatch as capture `index`, of the candidate's program."""
+        reference = self._reference(index)
+        types = parameter_layouts(self._source, self._kernel, made.kernel)
+        other = arguments_of(made, self._kernel, types, self._metadata)
+        return difference_in_program((reference.capture, reference.arguments), (made, other), self._options.ulps)
 
     def _reference(self, index: int) -> _Reference:
         with self._making:

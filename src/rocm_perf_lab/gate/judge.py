@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -25,6 +25,7 @@ from .code_object_check import Image, ResourceLimits, check_code_object
 from .equivalence import Equivalence, EquivalenceOptions
 from .machine_code import compare_host
 from .measurement import Known, MeasurementOptions, check_measurement
+from .outputs import Difference
 from .promises import NONE, Promises, broken_in_capture
 from .reader import Reader
 from .source_check import Taken, check_source, with_promises
@@ -50,6 +51,9 @@ class Builder(Protocol):
 WholeProgram = Callable[[HipSource], StepVerdict]
 """Builds the whole program with a candidate and holds it against the baseline's: Application.check, with the caller's build."""
 
+Recapture = Callable[[HipSource, int], Capture]
+"""The same dispatch as the numbered capture's, of the program built with a candidate. Errors: those of isolate.capture()."""
+
 
 @dataclass(frozen=True)
 class GateOptions:
@@ -66,7 +70,8 @@ class Judge:
 
     builder: makes code objects; it is the caller's, who knows flags and limits. reader: of the baseline's candidates; the
     caller's as well. whole_program: the last step; None leaves it out. also: by the program's other arguments, dispatches with
-    these, for equivalence alone: a gain is asked for with its own. Use as a context manager.
+    these, for equivalence alone: a gain is asked for with its own. recapture: for the last step as well.
+    Use as a context manager.
     Errors: SourceError where source and captures do not belong together.
     """
 
@@ -80,12 +85,13 @@ class Judge:
         options: GateOptions = GateOptions(),
         whole_program: WholeProgram | None = None,
         also: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
+        recapture: Recapture | None = None,
     ):
         self._shown_for = [*captures, *(one for more in also.values() for one in more)]
         if not captures or len({capture.symbol for capture in self._shown_for}) != 1:
             raise SourceError("the gate needs captures of one kernel", "capture it with `rocm-perf isolate`")
         self._baseline, self._captures, self._builder, self._reader = baseline, captures, builder, reader
-        self._options, self._whole_program = options, whole_program
+        self._options, self._whole_program, self._recapture = options, whole_program, recapture
         self._kernel = baseline.kernel(kernel)
         self._symbol = captures[0].symbol
         self._code: CodeObject = parse(captures[0].code_object.read_bytes())
@@ -197,7 +203,25 @@ class Judge:
     def _whole(self, candidate: HipSource) -> StepVerdict:
         if self._whole_program is None:
             return skipped(application.STEP, "not asked for; the host's object code is the baseline's")
-        return self._whole_program(candidate)
+        verdict = self._whole_program(candidate)
+        if verdict.outcome.value != "passed" or self._recapture is None or self._options.equivalence.level == "program":
+            return verdict
+        return self._as_captured(candidate, verdict)
+
+    def _as_captured(self, candidate: HipSource, verdict: StepVerdict) -> StepVerdict:
+        """One of the dispatches, drawn by the seed, where it is in the program."""
+        index = self._options.equivalence.seed % len(self._captures)
+        try:
+            found = self._equivalence.in_program(index, self._recapture(candidate, index))
+        except RocmPerfError as error:
+            return rejected(
+                application.STEP, f"its dispatch in the program cannot be captured: {error.what}", **verdict.evidence
+            )
+        if isinstance(found, Difference):
+            reason = f"in the program itself {found.reason}"
+            return rejected(application.STEP, reason, **verdict.evidence, difference=found.evidence)
+        what = f"not compared: {found}" if found else "as the baseline's leaves it"
+        return replace(verdict, evidence={**verdict.evidence, "memory_after_its_dispatch": what})
 
 
 @dataclass

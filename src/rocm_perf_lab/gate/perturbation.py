@@ -152,6 +152,19 @@ class Perturber:
             for value in _other_values(number, self._random(number.name)):
                 yield Perturbation(f"{number.name} = {value:g}", (_by_value(number, value),))
         yield from self._traded()
+        if behind := self._behind():
+            yield Perturbation("other bytes behind the buffers", behind)
+
+    def _behind(self) -> tuple[tuple[int, bytes], ...]:
+        """Pages hold more than what was allocated in them: whoever reads past the end of a buffer reads that."""
+        found = []
+        for region in self._capture.regions:
+            ends = sorted(start + size for start, size in region.allocations)
+            starts = sorted(start for start, _ in region.allocations)[1:] + [region.base + region.bytes]
+            if region.kind != "code":
+                gaps = [(end, start - end) for end, start in zip(ends, starts, strict=True) if end < start]
+                found += [(end, self._random(f"behind {end}").bytes(size)) for end, size in gaps]
+        return tuple(found)
 
     def _negative(self) -> list[tuple[int, bytes]]:
         return [_by_value(one, -abs(one.value) - 1) for one in self._numbers if is_float(one.scalar)]

@@ -158,7 +158,8 @@ class HipWorkbench:
                 also = self._also_captured(program, one, place)
                 # Of other instantiations only the results count: whether they gain is seen in the program's time.
                 this, last = (replace(gate, measured=False), None) if judges else (gate, self._whole_program)
-                judge = Judge(source, one.kernel, captures, self._builder, reader, this, last, also)
+                again = None if judges else functools.partial(self._recapture, one)
+                judge = Judge(source, one.kernel, captures, self._builder, reader, this, last, also, again)
                 judges.append(stack.enter_context(judge))
             yield _AllInstances(judges, target)
 
@@ -246,7 +247,6 @@ class HipWorkbench:
     def _captures(self, program: Path, target: Target, arguments: Sequence[str], dispatches: int, folder: Path) -> list:
         from rocm_perf_lab.isolate import capture
 
-        pattern = f"^{_SPECIAL.sub(lambda found: chr(92) + found[0], target.demangled)}$"
         numbers = spread_dispatches(dispatches, 1 if self._options.equivalence == "sampled" else 3)
         self._note(f"capturing {len(numbers)} of {dispatches} dispatches of {target.kernel}")
         captures = []
@@ -254,11 +254,25 @@ class HipWorkbench:
             place = folder / str(number)
             place.mkdir(parents=True)
             command = [str(program), *arguments]
-            made = capture(command, pattern, number, place, device=self._options.device, timeout=self._options.timeout)
+            made = capture(
+                command, _exactly(target.demangled), number, place, device=self._options.device, timeout=self._options.timeout
+            )
             words = list(arguments)
             self._log("capture", kernel=target.demangled, dispatch=number, gpu_time_ns=made.gpu_time_ns, arguments=words)
             captures.append(made)
         return captures
+
+    def _recapture(self, target: Target, candidate: HipSource, index: int):
+        """In the cage; the capture stays until the run's folder is cleared."""
+        from rocm_perf_lab.isolate import capture
+
+        number = spread_dispatches(target.dispatches, 1 if self._options.equivalence == "sampled" else 3)[index]
+        place = Path(tempfile.mkdtemp(prefix=_CAPTURES, dir=self._folder))
+        command = [str(self._program(candidate)), *self._subject.arguments]
+        options = self._options
+        return capture(
+            command, _exactly(target.demangled), number, place, device=options.device, timeout=options.timeout, view=self._view
+        )
 
     def _whole_program(self, candidate: HipSource):
         return self._application.check(self._program(candidate))
@@ -291,6 +305,11 @@ class HipWorkbench:
         """Remove programs, the gate's runs, and captures that a kill left; profiles stay."""
         for path in (self._folder / "programs", self._folder / "application", *self._folder.glob(f"{_CAPTURES}*")):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _exactly(name: str) -> str:
+    """A regular expression of the isolate library's."""
+    return f"^{_SPECIAL.sub(lambda found: chr(92) + found[0], name)}$"
 
 
 class _AllInstances:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -76,6 +76,7 @@ class _Reference:
     unordered: dict[str, bool] = field(default_factory=dict)
     seconds: float = 0.0  # of wall time, that a case took at most on average
     parts: dict[str, list[Tried]] = field(default_factory=dict)
+    again: tuple[Capture, Arguments] | None = None  # of another run of the program
 
 
 class Equivalence:
@@ -151,12 +152,23 @@ class Equivalence:
         found = next((usable[name] for name in PREFERRED if name in usable), None)
         return OtherInputs(found.name, found.perturbation.overlays) if found is not None and found.perturbation.fields else None
 
-    def in_program(self, index: int, made: Capture) -> Difference | str | None:
-        """See difference_in_program(). made: the same dispatch as capture `index`, of the candidate's program."""
+    def in_program(self, index: int, made: Capture, again: Callable[[], Capture]) -> tuple[Difference | None, list[str]]:
+        """See difference_in_program(). made: the same dispatch as capture `index`, of the candidate's program; again: of the
+        baseline's, once more."""
         reference = self._reference(index)
-        types = parameter_layouts(self._source, self._kernel, made.kernel)
-        other = arguments_of(made, self._kernel, types, self._metadata)
-        return difference_in_program((reference.capture, reference.arguments), (made, other), self._options.ulps)
+
+        def with_arguments(capture: Capture) -> tuple[Capture, Arguments]:
+            types = parameter_layouts(self._source, self._kernel, capture.kernel)
+            return capture, arguments_of(capture, self._kernel, types, self._metadata)
+
+        def baseline_again() -> tuple[Capture, Arguments]:
+            with self._making:
+                if reference.again is None:
+                    reference.again = with_arguments(again())
+                return reference.again
+
+        first = reference.capture, reference.arguments
+        return difference_in_program(first, with_arguments(made), baseline_again, self._options.ulps)
 
     def _reference(self, index: int) -> _Reference:
         with self._making:

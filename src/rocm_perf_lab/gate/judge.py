@@ -25,7 +25,6 @@ from .code_object_check import Image, ResourceLimits, check_code_object
 from .equivalence import Equivalence, EquivalenceOptions
 from .machine_code import compare_host
 from .measurement import Known, MeasurementOptions, check_measurement
-from .outputs import Difference
 from .promises import NONE, Promises, broken_in_capture
 from .reader import Reader
 from .source_check import Taken, check_source, with_promises
@@ -212,15 +211,15 @@ class Judge:
         """One of the dispatches, drawn by the seed, where it is in the program."""
         index = self._options.equivalence.seed % len(self._captures)
         try:
-            found = self._equivalence.in_program(index, self._recapture(candidate, index))
+            made = self._recapture(candidate, index)
+            found, unlike = self._equivalence.in_program(index, made, lambda: self._recapture(self._baseline, index))
         except RocmPerfError as error:
-            return rejected(
-                application.STEP, f"its dispatch in the program cannot be captured: {error.what}", **verdict.evidence
-            )
-        if isinstance(found, Difference):
+            reason = f"its dispatch in the program cannot be captured: {error.what}"
+            return rejected(application.STEP, reason, **verdict.evidence)
+        if found is not None:
             reason = f"in the program itself {found.reason}"
             return rejected(application.STEP, reason, **verdict.evidence, difference=found.evidence)
-        what = f"not compared: {found}" if found else "as the baseline's leaves it"
+        what = "as the baseline's leaves it" + (f", but for {', '.join(unlike)}: other in each run" if unlike else "")
         return replace(verdict, evidence={**verdict.evidence, "memory_after_its_dispatch": what})
 
 

@@ -13,10 +13,11 @@ from wave import ALL_LANES, DEFAULT_MODE, EXEC, IEEE, LANES, VCC, Batch, lanes_o
 import numpy as np
 import pytest
 from assemble import Code
+from float_mode import FloatMode, flushed, is_infinite, joined, parts
 from operands import draw, draw_register_pairs
 from pseudocode import Library
 from pseudocode_storage import Bits
-from pseudocode_values import Unsupported, float_of, is_nan
+from pseudocode_values import Rounding, Unsupported, float_of, is_nan, rounded
 from shapes import (
     RESULT_SGPR,
     RESULT_VGPR,
@@ -24,6 +25,7 @@ from shapes import (
     SOURCE_VGPR,
     VGPRS,
     Form,
+    Format,
     V,
     constant_bits,
     scalar_forms,
@@ -101,7 +103,9 @@ def element_size(form: Form) -> int:
 
 
 def is_float(form: Form) -> bool:
-    return "_f" in form.mnemonic.removeprefix("v_pk_") and form.shape.result.kind in "FB" and "cvt_pk" not in form.mnemonic
+    if form.mnemonic.startswith(("v_pack", "v_cvt_pk")):
+        return False
+    return "_f" in form.mnemonic.removeprefix("v_pk_") and form.shape.result.kind in "FB"
 
 
 def same_float(expected: int, got: int, size: int, approximate: bool) -> bool:
@@ -149,10 +153,6 @@ def source_bits(form: Form, index: int, state: State, lane: int) -> int:
     return bits ^ sign if source.negate else bits
 
 
-def is_denormal(bits: int) -> bool:
-    return bits & 0x7F800000 == 0
-
-
 def clamped(bits: int, size: int) -> int:
     number = float_of(bits, size)
     if not number > 0:  # NaN too: DX10_CLAMP
@@ -161,16 +161,80 @@ def clamped(bits: int, size: int) -> int:
     return one if number > 1 else bits
 
 
+# The transcendental unit: single-precision denormals are zero, whatever MODE says, and it rounds in its own way.
 FLUSHES = {"v_exp_f32", "v_log_f32", "v_rcp_f32", "v_rcp_iflag_f32", "v_rsq_f32", "v_sqrt_f32"}
+# Infinite at zero: that is no overflow.
+HAS_POLES = {"v_rcp_f16", "v_rsq_f16", "v_log_f16"}
 
 
-def expected_lane(library: Library, form: Form, state: State, lane: int) -> dict[str, Bits]:
+def entered(form: Form, index: int, bits: int, mode: FloatMode) -> int:
+    """An operand as MODE lets it in. Class tests look at the bits, v_pack moves them."""
+    size = float_size(form, form.shape.sources[index])
+    if not size or "_class_" in form.mnemonic or form.mnemonic.startswith("v_pack"):
+        return bits
+    return flushed(bits, 32) if form.mnemonic in FLUSHES else entered_parts(form, bits, size, mode)
+
+
+def entered_parts(form: Form, bits: int, size: int, mode: FloatMode) -> int:
+    whole = 2 * size if is_packed(form) else size
+    return bits >> whole << whole | joined((mode.operand(part, size) for part in parts(bits, whole, size)), size)
+
+
+def is_packed(form: Form) -> bool:
+    return form.mnemonic.startswith("v_pk_")
+
+
+def float_size(form: Form, operand: Format | None) -> int:
+    """Of a floating-point operand or result (each half of a packed one), else 0."""
+    if is_packed(form):
+        return {"f16": 16, "f32": 32}.get(form.mnemonic[-3:], 0)
+    return operand.size if operand and operand.kind == "F" else 0
+
+
+def rounding_of(form: Form, mode: FloatMode) -> Rounding:
+    if form.mnemonic in APPROXIMATE:
+        return Rounding.NEAREST
+    return mode.rounding(float_size(form, operand) for operand in (*form.shape.sources, form.shape.result))
+
+
+def left(form: Form, bits: int, sources: list[int], mode: FloatMode) -> int:
+    """A floating-point result as MODE lets it out."""
+    size = element_size(form)
+    count = max(form.shape.result.size, size) // size
+    out = []
+    for i, part in enumerate(parts(bits, count * size, size)):
+        infinite = [is_infinite(n, s) or n == 0 and form.mnemonic in HAS_POLES for n, s in float_operands(form, sources, i)]
+        part = mode.modified(part, size, form.output_modifier, rounding_of(form, mode))
+        out.append(mode.result(part, size, any(infinite)))
+    return bits >> count * size << count * size | joined(out, size)
+
+
+def accumulates(form: Form) -> bool:
+    return form.mnemonic.startswith("v_fmac_")
+
+
+def float_operands(form: Form, sources: list[int], element: int) -> list[tuple[int, int]]:
+    """(magnitude, size) of the floats that an element of the result is computed from."""
+    found = []
+    for bits, operand in zip(sources, [*form.shape.sources, form.shape.result], strict=False):
+        if size := float_size(form, operand):
+            found.append((bits >> (size * element if is_packed(form) else 0) & (1 << (size - 1)) - 1, size))
+    return found
+
+
+def expected_lane(library: Library, form: Form, state: State, lane: int, first: int | None = None) -> dict[str, Bits]:
+    """first: what source 0 is, if not what the form names (DPP and the like)."""
+    mode = FloatMode(state.mode)
     sources = [source_bits(form, i, state, lane) for i in range(len(form.sources))]
-    if form.mnemonic in FLUSHES:
-        sources = [bits & 0x80000000 if is_denormal(bits) else bits for bits in sources]
+    if first is not None:
+        sources[0] = first
+    sources = [entered(form, i, bits, mode) for i, bits in enumerate(sources)]
     values: dict[str, object] = {f"S{i}": Bits(bits) for i, bits in enumerate(sources)}
+    old = state.lane(RESULT_VGPR, 4, lane)
+    if accumulates(form):
+        old = entered_parts(form, old, form.shape.result.size, mode)
     values |= {
-        "D0": Bits(state.lane(RESULT_VGPR, 4, lane)),
+        "D0": Bits(old),
         "D1": Bits(),
         "VCC": Bits(state.pair(VCC if form.carry_in is None else form.carry_in), "U", 64),
         "EXEC": Bits(state.pair(EXEC), "U", 64),
@@ -179,7 +243,10 @@ def expected_lane(library: Library, form: Form, state: State, lane: int) -> dict
         "OPSEL": Bits(0),
         "MODE_IEEE": Bits(state.mode >> 9 & 1, "U", 1),
     }
-    library.run(form.mnemonic, values)
+    with rounded(rounding_of(form, mode)):
+        library.run(form.mnemonic, values)
+    if is_float(form) and not form.mnemonic.startswith("v_cmp"):
+        values["D0"].bits = left(form, values["D0"].bits, [*sources, *([old] if accumulates(form) else [])], mode)
     return values
 
 
@@ -209,13 +276,19 @@ def check_lane(form: Form, values: dict[str, Bits], flags: int, before: State, a
         return f"flag {flags >> lane & 1}"
     if form.mnemonic.startswith("v_cmp"):
         return None
-    expected, got = values["D0"].bits, after.lane(RESULT_VGPR, 4, lane)
+    expected, got = result_bits(form, values), after.lane(RESULT_VGPR, 4, lane)
+    return None if same(form, expected, got) else f"{got:#x}, expected {expected:#x}"
+
+
+def result_bits(form: Form, values: dict[str, Bits]) -> int:
+    """The four registers of the result, as they should be."""
+    expected = values["D0"].bits
     if form.clamp:
         size = form.shape.result.size
         expected = expected & ~((1 << size) - 1) | clamped(expected & ((1 << size) - 1), size)
     if values["D0"].written == 0xFFFF and form.mnemonic not in KEEPS_UPPER_HALF:
         expected &= ~0xFFFF0000
-    return None if same(form, expected, got) else f"{got:#x}, expected {expected:#x}"
+    return expected
 
 
 def flag_of(form: Form, values: dict[str, Bits], lane: int) -> int:
@@ -236,7 +309,12 @@ def describe(form: Form, state: State, lane: int) -> str:
 # ---- the tests ----
 
 
-def randomise(random: np.random.Generator, states: np.ndarray) -> None:
+def random_modes(random: np.random.Generator, count: int) -> np.ndarray:
+    """MODE with any rounding and denormals, IEEE and FP16_OVFL or not."""
+    return DEFAULT_MODE & ~0xFF & ~IEEE | random.integers(0, 256, count) | random.integers(0, 2, (2, count)).T @ [IEEE, 1 << 23]
+
+
+def randomise(random: np.random.Generator, states: np.ndarray, any_mode: bool) -> None:
     count = len(states)
     for first in range(0, VGPRS, 2):
         pairs = draw_register_pairs(random, (count, LANES))
@@ -248,16 +326,17 @@ def randomise(random: np.random.Generator, states: np.ndarray) -> None:
     partial = random.integers(0, ALL_LANES, count, np.uint64, endpoint=True)
     set_scalar64(states, EXEC, np.where(random.random(count) < 0.7, np.uint64(ALL_LANES), partial))
     states["scc"] = random.integers(0, 2, count)
-    states["mode"] = np.where(random.random(count) < 0.7, DEFAULT_MODE, DEFAULT_MODE & ~IEEE)
+    usual = np.where(random.random(count) < 0.7, DEFAULT_MODE, DEFAULT_MODE & ~IEEE)
+    states["mode"] = random_modes(random, count) if any_mode else usual
 
 
-def run_forms(assembler, probe, forms: list[Form], random: np.random.Generator, states_each: int):
+def run_forms(assembler, probe, forms: list[Form], random: np.random.Generator, states_each: int, any_mode: bool = False):
     """Yields (form, before, after) for each state of each form that the assembler takes."""
     accepted = set(assembler.accepted([form.text for form in forms]))
     forms = list({form.text: form for form in forms if form.text in accepted}.values())
     code: Code = assembler.assemble([form.text for form in forms])
     batch = Batch(code, len(forms) * states_each, vgprs=VGPRS)
-    randomise(random, batch.input)
+    randomise(random, batch.input, any_mode)
     batch.input["entry"] = np.repeat(code.entry, states_each)
     results = batch.run(probe)
     for i in range(len(results)):
@@ -275,11 +354,13 @@ def report(failures: dict[str, str], tested: set[str], at_least: int) -> None:
     assert len(tested) >= at_least, f"only {len(tested)} instructions were tested: {sorted(tested)}"
 
 
-def check_forms(assembler, probe, library, forms, random, states_each, check) -> tuple[dict[str, str], set[str]]:
+def check_forms(
+    assembler, probe, library, forms, random, states_each, check, any_mode=False
+) -> tuple[dict[str, str], set[str]]:
     """The first failure of each mnemonic, and all mnemonics that were tested."""
     failures: dict[str, str] = {}
     tested = set()
-    for form, before, after in run_forms(assembler, probe, forms, random, states_each):
+    for form, before, after in run_forms(assembler, probe, forms, random, states_each, any_mode):
         if form.mnemonic in failures:
             continue
         try:
@@ -315,7 +396,9 @@ def vector_family(library: Library, known: dict[str, int], family: str) -> list[
     return [m for m in mnemonics_of(library, known, prefix, exclude) if m.endswith(suffix)]
 
 
-def run_vector_family(probe, assembler, library, known, random, family: str, states_each: int, lanes: int) -> None:
+def run_vector_family(
+    probe, assembler, library, known, random, family: str, states_each: int, lanes: int, any_mode: bool = False
+) -> None:
     forms = []
     for mnemonic in vector_family(library, known, family):
         forms += vector_forms(mnemonic, shape_of(library.definitions[mnemonic]))
@@ -324,7 +407,7 @@ def run_vector_family(probe, assembler, library, known, random, family: str, sta
         plain = all(source == V for source in form.sources)
         return check_vector(library, form, before, after, LANES if plain else lanes)
 
-    failures, tested = check_forms(assembler, probe, library, forms, random, states_each, check)
+    failures, tested = check_forms(assembler, probe, library, forms, random, states_each, check, any_mode)
     report(failures, tested, FAMILIES[family][2])
 
 
@@ -333,10 +416,20 @@ def test_vector_instructions(probe, assembler, library, known, random, family):
     run_vector_family(probe, assembler, library, known, random, family, 1, 3)
 
 
+OF_FLOATS = [family for family in FAMILIES if "f" in family and "other" != family] + ["32", "16"]
+
+
+@pytest.mark.parametrize("family", OF_FLOATS)
+def test_vector_instructions_in_any_mode(probe, assembler, library, known, random, family):
+    """All roundings, denormals flushed and kept, halves that saturate; output modifiers count where denormals do not."""
+    run_vector_family(probe, assembler, library, known, random, family, 2, 6, any_mode=True)
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("any_mode", [False, True])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_vector_instructions_at_length(probe, assembler, library, known, random, family):
-    run_vector_family(probe, assembler, library, known, random, family, 10, LANES)
+def test_vector_instructions_at_length(probe, assembler, library, known, random, family, any_mode):
+    run_vector_family(probe, assembler, library, known, random, family, 10, LANES, any_mode)
 
 
 # ---- scalar instructions ----

@@ -48,7 +48,8 @@ ENDS = {
 def environment(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     from rocm_perf_lab.collect import device as devices
 
-    return devices.select(devices.SOFTWARE_TARGET, tmp_path_factory.mktemp("device"), [KERNEL_LIMIT]).environment(os.environ)
+    options = [KERNEL_LIMIT, "lds-check"]
+    return devices.select(devices.SOFTWARE_TARGET, tmp_path_factory.mktemp("device"), options).environment(os.environ)
 
 
 @pytest.fixture(scope="module")

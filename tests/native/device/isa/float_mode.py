@@ -79,4 +79,3 @@ def joined(numbers: Iterable[int], size: int) -> int:
 
 def is_infinite(bits: int, size: int) -> bool:
     return bits & ~(1 << (size - 1)) == infinity(size, False)
-

@@ -154,7 +154,8 @@ void divide_fmas(const Op& op, Wave& wave) {
     for (int l = 0; l < kLanes; ++l) out[l] = fused(a.data[l], b.data[l], c.data[l]);
     for (u64 left = scaled; left; left &= left - 1) {
       const int l = std::countr_zero(left);
-      out[l] = settle_nan(static_cast<T>(wide[l]), a.data[l], b.data[l], c.data[l]);
+      // A sum that is exactly zero has the sign that the rounding mode gives it.
+      if (wide[l] != 0) out[l] = settle_nan(static_cast<T>(wide[l]), a.data[l], b.data[l], c.data[l]);
     }
     modify_results(op, mode, out);
     settle(out);

@@ -21,6 +21,7 @@ from pseudocode import Library
 from pseudocode_storage import Bits
 from shapes import RESULT_SGPR, RESULT_VGPR, Form, V, scalar_forms, shape_of, vector_forms
 from sub_dword import SELECTS, placed, selected
+from swizzle import SWIZZLES
 from vector_oracle import (
     APPROXIMATE,
     State,
@@ -38,6 +39,8 @@ SAVED_EXEC, COUNTERS = 26, 40  # scalar registers of the control flow, by depth
 SCALAR_SOURCES = (8, 9, 10, 11, 12, 13, 16, 17)
 STATEFUL = ("s_set_gpr", "s_movrel", "s_getpc", "s_setpc", "s_swappc", "s_call", "s_getreg", "s_setreg", "s_cbranch", "s_load",
             "s_buffer", "s_dcache", "s_mem", "s_cmpk", "s_movk", "s_cmovk", "s_addk", "s_mulk")  # fmt: skip
+SOPK = ["s_movk_i32", "s_cmovk_i32", "s_addk_i32", "s_mulk_i32",
+        *(f"s_cmpk_{test}_{kind}32" for kind in "iu" for test in ("eq", "lg", "gt", "ge", "lt", "le"))]  # fmt: skip
 
 
 class Wave(State):
@@ -97,7 +100,7 @@ class Vector(Step):
             if form.carry_out is not None:
                 flags |= flag_of(form, result, lane) << lane
             if not form.mnemonic.startswith("v_cmp"):
-                wave.set_result(lane, result_bits(form, result))
+                wave.set_result(lane, result_bits(form, result, wave.mode))
         if form.carry_out is not None:
             wave.set_pair(form.carry_out, flags)
         if form.mnemonic.startswith("v_cmpx"):
@@ -128,7 +131,8 @@ class Dpp(Step):
                 continue
             sources = [source_bits(self.form, i, wave, lane) for i in range(len(self.form.sources))]
             sources[0] = source_bits(self.form, 0, wave, source) if valid else 0
-            results[lane] = result_bits(self.form, expected_lane(wave.library, self.form, wave, lane, sources))
+            values = expected_lane(wave.library, self.form, wave, lane, sources)
+            results[lane] = result_bits(self.form, values, wave.mode)
         for lane, bits in results.items():
             wave.set_result(lane, bits)
 
@@ -150,9 +154,32 @@ class Sdwa(Step):
         for lane in wave.enabled:
             whole = [wave.vgpr[4 * i][lane] for i in range(len(self.selects))]
             sources = [int(selected(bits, select, False)) for bits, select in zip(whole, self.selects, strict=True)]
-            result = result_bits(self.form, expected_lane(wave.library, self.form, wave, lane, sources)) & 0xFFFFFFFF
+            values = expected_lane(wave.library, self.form, wave, lane, sources)
+            result = result_bits(self.form, values, wave.mode) & 0xFFFFFFFF
             old = wave.vgpr[RESULT_VGPR][lane]
             wave.vgpr[RESULT_VGPR][lane] = result if self.to == "DWORD" else int(placed(result, old, self.to, self.unused))
+
+
+@dataclass
+class SdwaCompare(Step):
+    form: Form
+    selects: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        mnemonic, operands = self.form.text.split(" ", 1)
+        sources = " ".join(f"src{i}_sel:{select}" for i, select in enumerate(self.selects))
+        return f"{mnemonic.removesuffix('_e32')}_sdwa {operands} {sources}"
+
+    def run(self, wave: Wave) -> None:
+        flags = 0
+        for lane in wave.enabled:
+            whole = [wave.vgpr[4 * i][lane] for i in range(len(self.selects))]
+            sources = [int(selected(bits, select, False)) for bits, select in zip(whole, self.selects, strict=True)]
+            flags |= flag_of(self.form, expected_lane(wave.library, self.form, wave, lane, sources), lane) << lane
+        wave.set_pair(VCC, flags)
+        if self.form.mnemonic.startswith("v_cmpx"):
+            wave.set_pair(EXEC, flags)
 
 
 @dataclass
@@ -254,6 +281,33 @@ class Lds(Step):
 
 
 @dataclass
+class WithImmediate(Step):
+    """SOPK: a constant that is extended."""
+
+    mnemonic: str
+    value: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.mnemonic} s20, {self.value:#x}"
+
+    def run(self, wave: Wave) -> None:
+        old = wave.sgpr[20]
+        first = Bits(old) if "cmpk" in self.mnemonic else Bits(self.value)
+        values = {"S0": first, "S1": Bits(self.value), "D0": Bits(old), "SCC": Bits(wave.scc, "U", 1)}
+        wave.library.run(self.mnemonic, values)
+        wave.sgpr[20], wave.scc = values["D0"].bits & 0xFFFFFFFF, values["SCC"].bits & 1
+
+
+@dataclass
+class ReadFirstLane(Step):
+    text = "v_readfirstlane_b32 s20, v0"
+
+    def run(self, wave: Wave) -> None:
+        wave.sgpr[20] = wave.vgpr[0][min(wave.enabled, default=0)]
+
+
+@dataclass
 class ReadLane(Step):
     text = "v_readlane_b32 s20, v0, s8"
 
@@ -272,11 +326,18 @@ class WriteLane(Step):
 
 @dataclass
 class Permute(Step):
-    text = "ds_bpermute_b32 v12, v0, v4"
+    """Within the wave: by addresses, or (ds_swizzle) by a control."""
+
+    control: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"ds_swizzle_b32 v12, v4 offset:{self.control}" if self.control else "ds_bpermute_b32 v12, v0, v4"
 
     def run(self, wave: Wave) -> None:
         enabled = set(wave.enabled)
-        sources = {lane: wave.vgpr[0][lane] // 4 % LANES for lane in enabled}
+        by_address = {lane: wave.vgpr[0][lane] // 4 % LANES for lane in enabled}
+        sources = {lane: SWIZZLES[self.control](lane) for lane in enabled} if self.control else by_address
         for lane, value in {lane: wave.vgpr[4][at] if at in enabled else 0 for lane, at in sources.items()}.items():
             wave.vgpr[12][lane] = value
 
@@ -385,6 +446,13 @@ def dpp_and_sdwa(form: Form) -> bool:
     return narrow and plain and form.text.startswith(f"{form.mnemonic}_e32") and form.carry_out is None
 
 
+def plain_compare(form: Form) -> bool:
+    narrow = all(operand.size <= 32 for operand in form.shape.sources)
+    return (
+        narrow and form.text.startswith(f"{form.mnemonic}_e32") and form.carry_out == VCC and all(s == V for s in form.sources)
+    )
+
+
 @dataclass
 class Programs:
     """What programs are made of: what the assembler takes of all that the pseudo-code defines and the device knows."""
@@ -394,6 +462,7 @@ class Programs:
     scalars: list[list[Form]] = field(default_factory=list)
     dpp: list[Form] = field(default_factory=list)
     sdwa: list[Form] = field(default_factory=list)
+    sdwa_compares: list[Form] = field(default_factory=list)
     lds: list[tuple[str, str]] = field(default_factory=list)
 
     @classmethod
@@ -421,7 +490,10 @@ class Programs:
         plain = [form for some in self.vectors for form in some if dpp_and_sdwa(form)]
         dpp = {Dpp(form, "row_shr:3", 15, 15, True).text: form for form in plain}
         sdwa = {Sdwa(form, "DWORD", "UNUSED_PAD", ("WORD_1", "BYTE_0")[: len(form.sources)]).text: form for form in plain}
-        accepted = set(assembler.accepted([*dpp, *sdwa]))
+        compares = [form for some in self.vectors for form in some if plain_compare(form)]
+        sdwa_compares = {SdwaCompare(form, ("WORD_1", "BYTE_0")).text: form for form in compares}
+        accepted = set(assembler.accepted([*dpp, *sdwa, *sdwa_compares]))
+        self.sdwa_compares = [form for text, form in sdwa_compares.items() if text in accepted]
         self.dpp = [form for text, form in dpp.items() if text in accepted]
         self.sdwa = [form for text, form in sdwa.items() if text in accepted]
 
@@ -486,7 +558,9 @@ class Drawer:
         return self.carried(Vector(self.pick(self.pick(self.programs.vectors))))
 
     def scalar(self) -> list[Step]:
-        step = Scalar(self.pick(self.pick(self.programs.scalars)))
+        step: Step = Scalar(self.pick(self.pick(self.programs.scalars)))
+        if self.random.random() < 0.2:
+            step = WithImmediate(self.pick(SOPK), int(self.random.integers(1 << 16)))
         return [step, ScalarMove(self.pick(SCALAR_SOURCES), RESULT_SGPR + int(self.random.integers(2)))]
 
     def shuffled(self) -> list[Step]:
@@ -495,6 +569,9 @@ class Drawer:
         return self.carried(Dpp(self.pick(self.programs.dpp), self.pick(list(CONTROLS)), rows, banks, bound))
 
     def sub_dword(self) -> list[Step]:
+        if self.random.random() < 0.25:
+            form = self.pick(self.programs.sdwa_compares)
+            return [SdwaCompare(form, tuple(self.pick(SELECTS) for _ in form.sources))]
         form = self.pick(self.programs.sdwa)
         unused = self.pick(["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"])
         return self.carried(Sdwa(form, self.pick(SELECTS), unused, tuple(self.pick(SELECTS) for _ in form.sources)))
@@ -503,11 +580,12 @@ class Drawer:
         return self.carried(Lds(*self.pick(self.programs.lds), bias=self.pick([0, 0, 8, 24, 64])))
 
     def mode(self) -> list[Step]:
-        offset, width = self.pick([(0, 4), (0, 2), (4, 4), (6, 2), (9, 1), (23, 1)])
+        offset, width = self.pick([(0, 4), (0, 2), (4, 4), (6, 2), (8, 2), (23, 1)])
         return [SetMode(offset, width, int(self.random.integers(1 << width)))]
 
     def lanes(self) -> list[Step]:
-        return self.carried(self.pick([ReadLane(), WriteLane(), Permute()]))
+        kinds = [ReadLane(), ReadFirstLane(), WriteLane(), Permute(), Permute(self.pick(list(SWIZZLES)))]
+        return self.carried(self.pick(kinds))
 
     def masks(self) -> list[Step]:
         return [SetExec(random_mask(self.random))]

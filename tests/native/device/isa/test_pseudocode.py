@@ -12,6 +12,7 @@ from operands import draw
 from pseudocode import Library
 from pseudocode_storage import Bits
 from pseudocode_values import Unsupported, float_of, is_nan
+from random_programs import SOPK
 from shapes import RESULT_SGPR, RESULT_VGPR, VGPRS, Form, V, scalar_forms, shape_of, vector_forms
 from vector_oracle import (
     APPROXIMATE,
@@ -86,7 +87,7 @@ def check_lane(form: Form, values: dict[str, Bits], flags: int, before: State, a
         return f"flag {flags >> lane & 1}"
     if form.mnemonic.startswith("v_cmp"):
         return None
-    expected, got = result_bits(form, values), after.lane(RESULT_VGPR, 4, lane)
+    expected, got = result_bits(form, values, before.mode), after.lane(RESULT_VGPR, 4, lane)
     return None if same(form, expected, got) else f"{got:#x}, expected {expected:#x}"
 
 
@@ -240,10 +241,6 @@ def test_scalar_instructions(probe, assembler, library, known, random):
         forms += scalar_forms(mnemonic, shape, compare=shape.result is None)
     failures, tested = check_forms(assembler, probe, library, forms, random, SCALAR_STATES, check_scalar)
     report(failures, tested, 110)
-
-
-SOPK = ["s_movk_i32", "s_cmovk_i32", "s_addk_i32", "s_mulk_i32",
-        *(f"s_cmpk_{test}_{kind}32" for kind in "iu" for test in ("eq", "lg", "gt", "ge", "lt", "le"))]  # fmt: skip
 
 
 def test_scalar_instructions_with_immediate(probe, assembler, library, random):

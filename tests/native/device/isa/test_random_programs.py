@@ -103,7 +103,7 @@ def check_round(assembler, probe, programs: Programs, seed: int) -> None:
 
 def test_the_pool_has_every_kind_of_instruction(programs):
     assert len(programs.vectors) > 200 and len(programs.scalars) > 90 and len(programs.lds) > 80
-    assert len(programs.dpp) > 60 and len(programs.sdwa) > 60
+    assert len(programs.dpp) > 60 and len(programs.sdwa) > 60 and len(programs.sdwa_compares) > 80
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -8,7 +8,7 @@ test_division.py; each such case stands in BEYOND_PSEUDOCODE with its reason.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from wave import ALL_LANES, DEFAULT_MODE, EXEC, IEEE, LANES, VCC, set_scalar64
+from wave import ALL_LANES, DEFAULT_MODE, DX10_CLAMP, EXEC, IEEE, LANES, VCC, set_scalar64
 
 import numpy as np
 from float_mode import FloatMode, flushed, is_infinite, joined, parts
@@ -105,9 +105,11 @@ def source_bits(form: Form, index: int, state: State, lane: int) -> int:
     return bits ^ sign if source.negate else bits
 
 
-def clamped(bits: int, size: int) -> int:
+def clamped(bits: int, size: int, mode: int) -> int:
     number = float_of(bits, size)
-    if not number > 0:  # NaN too: DX10_CLAMP
+    if number != number and not mode & DX10_CLAMP:
+        return bits
+    if not number > 0:
         return 0
     one = {16: 0x3C00, 32: 0x3F800000, 64: 0x3FF0000000000000}[size]
     return one if number > 1 else bits
@@ -201,12 +203,12 @@ def expected_lane(library: Library, form: Form, state: State, lane: int, sources
     return values
 
 
-def result_bits(form: Form, values: dict[str, Bits]) -> int:
+def result_bits(form: Form, values: dict[str, Bits], mode: int) -> int:
     """The four registers of the result, as they should be."""
     expected = values["D0"].bits
     if form.clamp:
         size = form.shape.result.size
-        expected = expected & ~((1 << size) - 1) | clamped(expected & ((1 << size) - 1), size)
+        expected = expected & ~((1 << size) - 1) | clamped(expected & ((1 << size) - 1), size, mode)
     if values["D0"].written == 0xFFFF and form.mnemonic not in KEEPS_UPPER_HALF:
         expected &= ~0xFFFF0000
     return expected
@@ -223,8 +225,8 @@ def flag_of(form: Form, values: dict[str, Bits], lane: int) -> int:
 
 
 def random_modes(random: np.random.Generator, count: int) -> np.ndarray:
-    """MODE with any rounding and denormals, IEEE and FP16_OVFL or not."""
-    return DEFAULT_MODE & ~0xFF & ~IEEE | random.integers(0, 256, count) | random.integers(0, 2, (2, count)).T @ [IEEE, 1 << 23]
+    """MODE with any rounding and denormals; DX10_CLAMP, IEEE and FP16_OVFL or not."""
+    return random.integers(0, 256, count) | random.integers(0, 2, (3, count)).T @ [DX10_CLAMP, IEEE, 1 << 23]
 
 
 def randomise(random: np.random.Generator, states: np.ndarray, any_mode: bool) -> None:

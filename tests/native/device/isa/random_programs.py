@@ -448,9 +448,8 @@ def dpp_and_sdwa(form: Form) -> bool:
 
 def plain_compare(form: Form) -> bool:
     narrow = all(operand.size <= 32 for operand in form.shape.sources)
-    return (
-        narrow and form.text.startswith(f"{form.mnemonic}_e32") and form.carry_out == VCC and all(s == V for s in form.sources)
-    )
+    plain = all(source == V for source in form.sources) and form.mnemonic.startswith("v_cmp")
+    return narrow and plain and form.text.startswith(f"{form.mnemonic}_e32")
 
 
 @dataclass

@@ -35,9 +35,10 @@ int source_lane(const InstructionText& text, int lane) {
   if (text.has("row_mirror")) return row | (15 - in_row);
   if (text.has("row_half_mirror")) return (lane & ~7) | (7 - (lane & 7));
   if (const auto n = text.number("row_newbcast")) return row | static_cast<int>(*n);
+  // Broadcasts have no bounds: lanes that nothing is broadcast to read themselves.
   if (const auto n = text.number("row_bcast")) {
-    if (*n == 15) return row == 0 ? -1 : row - 1;  // the last lane of the row before
-    return lane < 32 ? -1 : 31;
+    if (*n == 15) return row == 0 ? lane : row - 1;  // the last lane of the row before
+    return lane < 32 ? lane : 31;
   }
   return lane;
 }
@@ -182,7 +183,13 @@ class OpBuilder {
     return type == Type::F16 || type == Type::F32 || type == Type::F64 || type == Type::PackedF16;
   }
 
+  OutputModifier output_modifier() const {
+    if (const auto factor = text_.number("mul")) return *factor == 2 ? OutputModifier::Twice : OutputModifier::FourTimes;
+    return text_.has("div") ? OutputModifier::Half : OutputModifier::None;
+  }
+
   void output() {
+    op_.output_modifier = output_modifier();
     op_.clamp = text_.has("clamp");
     if (op_.clamp && !gives_float() && !semantics_.saturates) fail("clamp of an integer result is not modelled");
   }

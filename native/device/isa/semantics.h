@@ -36,6 +36,10 @@ struct Semantics {
   bool needs_immediate = false;        // simm16 is part of the meaning
   Space space = Space::None;
   uint8_t bytes = 0;                   // a lane, of a memory access
+  // Instead of `execute` where MODE does not treat floating point as usual (float_mode.h); null where it makes no difference.
+  Execute in_mode = nullptr;
+  bool rounds_by_mode = true;          // else to nearest, as the transcendental unit does
+  bool has_poles = false;              // an operand of 0 gives infinity
 };
 
 // Null if the device does not know the mnemonic.

@@ -305,11 +305,11 @@ def root(x: float) -> float:
     return math.nan if x < 0 else math.sqrt(x)
 
 
-def turns(function: Callable[[float], float], beyond: float) -> Callable[[float], float]:
+def turns(function: Callable[[float], float]) -> Callable[[float], float]:
+    """Of any number of revolutions: the domain of 256 ended with gfx8."""
+
     def apply(x: float) -> float:
-        if math.isinf(x):
-            return math.nan
-        return beyond if abs(x) > 256 else function(math.remainder(x, 1.0) * 2 * math.pi)
+        return math.nan if math.isinf(x) else function(math.remainder(x, 1.0) * 2 * math.pi)
 
     return apply
 
@@ -323,7 +323,7 @@ def log_of_two(x: float) -> float:
 
 
 FUNCTIONS = {"rcp": reciprocal, "sqrt": root, "rsq": lambda x: reciprocal(root(x)) if x or x == 0 else x, "exp": power_of_two,
-             "log": log_of_two, "sin": turns(math.sin, 0.0), "cos": turns(math.cos, 1.0)}  # fmt: skip
+             "log": log_of_two, "sin": turns(math.sin), "cos": turns(math.cos)}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["f32", "f16"])
@@ -333,6 +333,21 @@ def test_transcendentals(assembler, probe, random, function, kind):
     check(
         assembler, probe, random, f"v_{function}_{kind}", (size,), size, transcendental(FUNCTIONS[function], size), tolerance=1
     )
+
+
+@pytest.mark.parametrize(("kind", "tolerance"), [("f32", 4e-7), ("f16", 1.5e-3)])
+def test_angles_of_many_revolutions(assembler, probe, random, kind, tolerance):
+    """Across all finite magnitudes: positions of 2048 tokens in a rotary embedding are beyond 256 revolutions."""
+    size, number = int(kind[1:]), np.dtype(f"f{int(kind[1:]) // 8}")
+    shift = np.finfo(number).maxexp - 1
+    turns = (random.standard_normal(WAVES * LANES) * np.exp2(random.uniform(0, shift - 2, WAVES * LANES))).astype(number)
+    lines = f"v_sin_{kind} v6, v0\nv_cos_{kind} v7, v0"
+    got = run(assembler, probe, lines, [(turns.view(f"u{size // 8}"), size)], 64)
+    exact = np.remainder(turns.astype(np.float64), 1.0) * 2 * np.pi
+    for bits, expected in ((got, np.sin(exact)), (got >> np.uint64(32), np.cos(exact))):
+        values = bits.astype(f"u{size // 8}").view(number).astype(np.float64)
+        assert np.abs(values - expected).max() <= tolerance
+    assert (np.abs(turns.astype(np.float64)) > 256).mean() > 0.3
 
 
 # ---- minima, maxima and medians of NaNs ----

@@ -18,6 +18,7 @@ class WriteGuard;
 // Bits of the MODE register.
 constexpr uint32_t kModeDx10Clamp = 1u << 8;  // clamp turns NaN into 0
 constexpr uint32_t kModeIeee = 1u << 9;       // minima and maxima quiet and return signalling NaNs
+constexpr uint32_t kModeOverflowSaturates = 1u << 23;  // FP16_OVFL: too large halves and 8-bit floats stay finite
 constexpr uint32_t kModeGprIndex = 1u << 27;  // register indexing mode is on
 
 // What a memory instruction asked of each level; the observer adds, whoever records the wave clears.

@@ -204,6 +204,7 @@ class OpBuilder {
       return;
     }
     if (text_.has("op_sel_hi") || text_.has("neg_lo") || text_.has("neg_hi")) return fail("packed modifiers are not modelled here");
+    if (semantics_.writes_byte) return byte_of_destination(select);
     // op_sel:[s0,s1,...,d] of a 16-bit instruction.
     for (size_t i = 0; i < select.size(); ++i) {
       if (!select[i]) continue;
@@ -215,6 +216,12 @@ class OpBuilder {
         op_.source[i].high_half = true;
       }
     }
+  }
+  // op_sel[3:2]; the other bytes stay.
+  void byte_of_destination(const std::vector<int>& select) {
+    const int byte = select.size() == 4 ? select[2] + 2 * select[3] : 0;
+    op_.destination_select = static_cast<Select>(static_cast<int>(Select::Byte0) + byte);
+    op_.destination_unused = DestinationUnused::Preserve;
   }
   static bool is_half(Type type) { return type == Type::B16 || type == Type::F16; }
 

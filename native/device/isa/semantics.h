@@ -32,6 +32,7 @@ struct Semantics {
   bool packed = false;                 // op_sel/op_sel_hi pick halves of each source
   uint8_t default_packed_high = 7;     // op_sel_hi where the text names none
   bool keeps_upper_half = false;       // of a 16-bit result
+  bool writes_byte = false;            // of the destination, which op_sel picks
   bool saturates = false;              // takes clamp although its result is an integer
   bool needs_immediate = false;        // simm16 is part of the meaning
   Space space = Space::None;

@@ -7,23 +7,12 @@
 //
 // Products are summed in the order of k, each step rounded once. What the hardware does inside is not documented.
 #include "exec/operands.h"
+#include "exec/small_float.h"
 
 namespace rpd {
 namespace {
 
 struct BFloat {};
-struct Fp8 {};  // E4M3, exponent bias 8; 0x80 is NaN, there are no infinities
-struct Bf8 {};  // E5M2, exponent bias 16; the same
-
-template <int MantissaBits, int Bias>
-float small_float(uint8_t bits) {
-  if (bits == 0x80) return default_nan<float>();
-  const int exponent = bits >> MantissaBits & ((1 << (7 - MantissaBits)) - 1);
-  const int mantissa = bits & ((1 << MantissaBits) - 1);
-  const int whole = exponent ? mantissa | 1 << MantissaBits : mantissa;
-  const float magnitude = std::ldexp(static_cast<float>(whole), (exponent ? exponent : 1) - Bias - MantissaBits);
-  return bits & 0x80 ? -magnitude : magnitude;
-}
 
 template <class In>
 constexpr int element_bits() {
@@ -39,8 +28,7 @@ auto element(const Wave& wave, const Operand& operand, int lane, int index) {
   if constexpr (std::is_same_v<In, float>) return std::bit_cast<float>(word);
   if constexpr (std::is_same_v<In, Half>) return static_cast<float>(std::bit_cast<Half>(static_cast<uint16_t>(word)));
   if constexpr (std::is_same_v<In, BFloat>) return std::bit_cast<float>(word << 16);
-  if constexpr (std::is_same_v<In, Fp8>) return small_float<3, 8>(static_cast<uint8_t>(word));
-  if constexpr (std::is_same_v<In, Bf8>) return small_float<2, 16>(static_cast<uint8_t>(word));
+  if constexpr (std::is_same_v<In, Fp8> || std::is_same_v<In, Bf8>) return In::widen(static_cast<uint8_t>(word));
   if constexpr (std::is_same_v<In, int8_t>) return static_cast<int32_t>(static_cast<int8_t>(word));
 }
 

@@ -3,6 +3,7 @@
 //   rpd_isa_probe run     < cases    > results    binary, see below
 //   rpd_isa_probe decode  < code     > lines      one line an instruction from the start of the code:
 //                                                 "<offset> ok|refused <text as the device has it>"
+//   rpd_isa_probe survey  < sections > counts     of each section (its size in 4 bytes, then the code), see survey.h
 //   rpd_isa_probe list               > lines      every entry of the table, see list_all
 //   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least>"
 //
@@ -24,6 +25,7 @@
 #include "exec/observer.h"
 #include "exec/register_indexing.h"
 #include "isa/program.h"
+#include "survey.h"
 #include "timing/instruction_costs.h"
 
 namespace rpd {
@@ -162,6 +164,15 @@ void decode_all() {
   }
 }
 
+void survey_all() {
+  Survey survey(kIsa);
+  for (uint32_t bytes; std::fread(&bytes, 1, sizeof bytes, stdin) == sizeof bytes;) {
+    std::vector<uint32_t> code(bytes / sizeof(uint32_t));
+    read_exactly(code.data(), bytes);
+    survey.section(code, std::cout);
+  }
+}
+
 const char* name_of(Type type) {
   constexpr const char* names[] = {"none", "b16", "f16", "b32", "i32", "f32", "b64", "i64", "f64", "pk_f16", "lane"};
   return names[static_cast<int>(type)];
@@ -205,9 +216,10 @@ int main(int count, char** arguments) {
   try {
     if (command == "run") rpd::Runner().run();
     else if (command == "decode") rpd::decode_all();
+    else if (command == "survey") rpd::survey_all();
     else if (command == "list") rpd::list_all();
     else if (command == "costs") rpd::list_costs();
-    else throw std::runtime_error("usage: rpd_isa_probe run|decode|list|costs");
+    else throw std::runtime_error("usage: rpd_isa_probe run|decode|survey|list|costs");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rpd_isa_probe: %s\n", error.what());
     return 1;

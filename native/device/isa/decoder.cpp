@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "isa/instruction_text.h"
+#include "isa/matrix_shape.h"
 #include "isa/operand_text.h"
 #include "isa/semantics.h"
 
@@ -18,6 +19,7 @@ constexpr std::string_view kKnownModifiers[] = {
     "row_bcast", "row_newbcast", "row_mask", "bank_mask", "bound_ctrl",
 };
 constexpr std::string_view kBufferModifiers[] = {"idxen", "offen", "lds"};
+constexpr std::string_view kMatrixModifiers[] = {"cbsz", "abid", "blgp", "neg"};
 
 // ---- DPP ----
 
@@ -88,6 +90,7 @@ class OpBuilder {
     offsets();
     output();
     halves();
+    matrix_modifiers();
     sub_dword_and_dpp();
   }
 
@@ -102,7 +105,8 @@ class OpBuilder {
       return std::find(std::begin(names), std::end(names), name) != std::end(names);
     };
     for (const auto& [name, value] : text_.modifiers) {
-      const bool known = is_in(kKnownModifiers, name) || (semantics_.space == Space::Buffer && is_in(kBufferModifiers, name));
+      const bool known = is_in(kKnownModifiers, name) || (semantics_.space == Space::Buffer && is_in(kBufferModifiers, name)) ||
+                         (semantics_.unit == Unit::Matrix && is_in(kMatrixModifiers, name));
       if (!known) fail("modifier " + name + " is not modelled");
     }
   }
@@ -224,6 +228,28 @@ class OpBuilder {
     op_.destination_unused = DestinationUnused::Preserve;
   }
   static bool is_half(Type type) { return type == Type::B16 || type == Type::F16; }
+
+  // What an instruction does with modifiers that it does not take is not documented.
+  void matrix_modifiers() {
+    if (semantics_.unit != Unit::Matrix) return;
+    const MatrixModifiers takes = semantics_.matrix_modifiers;
+    const bool broadcasts = takes == MatrixModifiers::BroadcastAndPattern || takes == MatrixModifiers::Indices;
+    const bool permutes = takes == MatrixModifiers::BroadcastAndPattern || takes == MatrixModifiers::Pattern;
+    op_.matrix = {small_number("cbsz", broadcasts), small_number("abid", broadcasts), small_number("blgp", permutes)};
+    const int broadcast = 1 << op_.matrix.broadcast_size;
+    if (takes == MatrixModifiers::BroadcastAndPattern &&
+        (broadcast > matrix_shape(semantics_).blocks || op_.matrix.broadcast_block >= broadcast)) {
+      fail("a broadcast of more blocks than it has is not modelled");
+    }
+    const auto negated = text_.numbers("neg");
+    if (!negated.empty() && takes != MatrixModifiers::Negation) fail("modifier neg is not modelled here");
+    for (size_t i = 0; i < negated.size() && i < kMaxSources; ++i) op_.source[i].negate = negated[i];
+  }
+  uint8_t small_number(std::string_view modifier, bool taken) {
+    const long value = text_.number(modifier).value_or(0);
+    if (value && !taken) fail("modifier " + std::string(modifier) + " is not modelled here");
+    return static_cast<uint8_t>(value);
+  }
 
   void sub_dword_and_dpp() {
     if (text_.encoding == "sdwa") {

@@ -62,6 +62,11 @@ struct LanePermutation {
   }
 };
 
+// CBSZ, ABID and BLGP of a matrix instruction; what they mean is in isa/semantics/matrix.cpp.
+struct MatrixControl {
+  uint8_t broadcast_size = 0, broadcast_block = 0, lane_pattern = 0;
+};
+
 enum class DestinationUnused : uint8_t { Pad, SignExtend, Preserve };
 
 struct Op {
@@ -98,6 +103,7 @@ struct Op {
   bool destination_high = false;  // op_sel on the destination: bits 31:16
   Select destination_select = Select::Dword;
   DestinationUnused destination_unused = DestinationUnused::Pad;
+  MatrixControl matrix;
 
   bool ends_slice = false;     // another wave may run after it
 

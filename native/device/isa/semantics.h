@@ -21,6 +21,10 @@ enum class Unit : uint8_t {
 // Where a vector memory instruction's addresses point.
 enum class Space : uint8_t { None, Flat, Global, Scratch, Buffer, Lds };
 
+// What a matrix instruction takes: CBSZ and ABID (that a block of A is used for several, or which indices a sparse one
+// has), BLGP (that lanes get other lanes' B), neg.
+enum class MatrixModifiers : uint8_t { None, Pattern, BroadcastAndPattern, Indices, Negation };
+
 struct Semantics {
   const char* mnemonic;
   Execute execute;
@@ -37,6 +41,7 @@ struct Semantics {
   bool needs_immediate = false;        // simm16 is part of the meaning
   Space space = Space::None;
   uint8_t bytes = 0;                   // a lane, of a memory access
+  MatrixModifiers matrix_modifiers = MatrixModifiers::None;
 };
 
 // Null if the device does not know the mnemonic.

@@ -5,7 +5,7 @@
 //                                                 "<offset> ok|refused <text as the device has it>"
 //   rpd_isa_probe survey  < sections > counts     of each section (its size in 4 bytes, then the code), see survey.h
 //   rpd_isa_probe list               > lines      every entry of the table, see list_all
-//   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least>"
+//   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least> <cycles that its unit is busy>"
 //
 // A run's input: Header, the code, then header.cases times a case: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
 // ([register][lane]), header.agprs * 64 AGPRs, LDS bytes, scratch bytes of each of the 64 lanes, memory bytes.
@@ -204,7 +204,7 @@ void list_costs() {
     Op op;
     op.semantics = &entry;
     annotate_cost(op);
-    std::cout << entry.mnemonic << ' ' << op.wave_cycles << '\n';
+    std::cout << entry.mnemonic << ' ' << op.wave_cycles << ' ' << op.busy_cycles << '\n';
   });
 }
 

@@ -51,6 +51,7 @@ struct EngineOptions {
   std::optional<uint64_t> race_seed;            // look for races, with execution in an order of this seed
   uint64_t timed_cu = 0;                        // which of the CUs in use is replayed for the time; XCDs in turn
   bool write_check = false;                     // a kernel that writes what is not its program's has failed
+  bool lds_check = false;                       // a kernel that accesses LDS beyond its workgroup's has failed
 };
 
 // What became of it. `counters` is indexed as rpd_api::counters. `error` is empty, or one line that names

@@ -131,6 +131,7 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Kernel& ke
   kernel.guard = guard.get();
   if (guard) guard->begin(kernel);
   kernel.instruction_limit = options.kernel_limit;
+  kernel.lds_check = options.lds_check;
   kernel.poison = race_check ? RaceCheck::kPoison : 0;
   kernel.entry_op = program.at(kernel.entry);
   // Workgroups go to the XCDs in turn, and within one to its CUs: see Xcd::begin().

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exec/race_check.h"
+#include "exec/wave_places.h"
 #include "exec/workgroup.h"
 #include "timing/duration.h"
 #include "timing/wave_trace.h"
@@ -65,6 +66,7 @@ class Xcd {
   uint64_t next_group_ = 0;
   std::vector<std::unique_ptr<Workgroup>> groups_;  // those on the device; storage is kept from dispatch to dispatch
   size_t active_ = 0;              // how many of them are in use
+  WavePlaces places_;
   std::vector<uint64_t> executed_;
   std::vector<CuWork> work_;
   WaveCounts waves_;

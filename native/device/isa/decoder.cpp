@@ -18,7 +18,8 @@ constexpr std::string_view kKnownModifiers[] = {
     "row_shl",  "row_shr",   "row_ror", "wave_shl", "wave_shr", "wave_rol", "wave_ror",       "row_mirror",   "row_half_mirror",
     "row_bcast", "row_newbcast", "row_mask", "bank_mask", "bound_ctrl",
 };
-constexpr std::string_view kBufferModifiers[] = {"idxen", "offen", "lds"};
+constexpr std::string_view kBufferModifiers[] = {"idxen", "offen", "lds", "format"};
+constexpr std::string_view kScalarMemoryModifiers[] = {"glc"};
 constexpr std::string_view kMatrixModifiers[] = {"cbsz", "abid", "blgp", "neg"};
 
 // ---- DPP ----
@@ -37,9 +38,10 @@ int source_lane(const InstructionText& text, int lane) {
   if (text.has("row_mirror")) return row | (15 - in_row);
   if (text.has("row_half_mirror")) return (lane & ~7) | (7 - (lane & 7));
   if (const auto n = text.number("row_newbcast")) return row | static_cast<int>(*n);
+  // Broadcasts have no bounds: lanes that nothing is broadcast to read themselves.
   if (const auto n = text.number("row_bcast")) {
-    if (*n == 15) return row == 0 ? -1 : row - 1;  // the last lane of the row before
-    return lane < 32 ? -1 : 31;
+    if (*n == 15) return row == 0 ? lane : row - 1;  // the last lane of the row before
+    return lane < 32 ? lane : 31;
   }
   return lane;
 }
@@ -87,11 +89,13 @@ class OpBuilder {
     check_modifiers();
     if (semantics_.needs_immediate) immediate();
     else operands();
+    scalar_memory();
     offsets();
     output();
     halves();
     matrix_modifiers();
     sub_dword_and_dpp();
+    if (const char* why = semantics_.refusal ? semantics_.refusal(op_) : nullptr) fail(why);
   }
 
  private:
@@ -106,7 +110,8 @@ class OpBuilder {
     };
     for (const auto& [name, value] : text_.modifiers) {
       const bool known = is_in(kKnownModifiers, name) || (semantics_.space == Space::Buffer && is_in(kBufferModifiers, name)) ||
-                         (semantics_.unit == Unit::Matrix && is_in(kMatrixModifiers, name));
+                         (semantics_.unit == Unit::Matrix && is_in(kMatrixModifiers, name)) ||
+                         (semantics_.unit == Unit::Smem && is_in(kScalarMemoryModifiers, name));
       if (!known) fail("modifier " + name + " is not modelled");
     }
   }
@@ -145,6 +150,7 @@ class OpBuilder {
     op_.indexed = text_.has("idxen");
     op_.offset_in_register = text_.has("offen");
     op_.to_lds = text_.has("lds");
+    if (semantics_.needs_format) op_.immediate = raw_[0];
     if (op_.to_lds && semantics_.unit != Unit::VectorLoad) return fail("modifier lds is not modelled here");
     const size_t data = op_.to_lds ? 0 : 1;
     if (text_.operands.size() != data + 3) return fail("it has another number of operands than expected");
@@ -174,6 +180,14 @@ class OpBuilder {
     if (semantics_.space == Space::None && count != expected) fail("it has another number of operands than expected");
   }
 
+  // glc: past the scalar cache; of an atomic, that it gives its old value.
+  void scalar_memory() {
+    if (semantics_.unit != Unit::Smem || !text_.has("glc")) return;
+    op_.sc1 = true;
+    op_.returns = text_.mnemonic.find("_atomic_") != std::string::npos;
+    if (op_.returns) op_.destination = op_.source[0];
+  }
+
   void offsets() {
     op_.offset = static_cast<int32_t>(text_.number("offset").value_or(text_.number("offset0").value_or(0)));
     op_.offset1 = static_cast<int32_t>(text_.number("offset1").value_or(0));
@@ -186,7 +200,13 @@ class OpBuilder {
     return type == Type::F16 || type == Type::F32 || type == Type::F64 || type == Type::PackedF16;
   }
 
+  OutputModifier output_modifier() const {
+    if (const auto factor = text_.number("mul")) return *factor == 2 ? OutputModifier::Twice : OutputModifier::FourTimes;
+    return text_.has("div") ? OutputModifier::Half : OutputModifier::None;
+  }
+
   void output() {
+    op_.output_modifier = output_modifier();
     op_.clamp = text_.has("clamp");
     if (op_.clamp && !gives_float() && !semantics_.saturates) fail("clamp of an integer result is not modelled");
   }

@@ -39,9 +39,15 @@ struct Semantics {
   bool writes_byte = false;            // of the destination, which op_sel picks
   bool saturates = false;              // takes clamp although its result is an integer
   bool needs_immediate = false;        // simm16 is part of the meaning
+  bool needs_format = false;           // a buffer element's format is part of the instruction
   Space space = Space::None;
   uint8_t bytes = 0;                   // a lane, of a memory access
   MatrixModifiers matrix_modifiers = MatrixModifiers::None;
+  const char* (*refusal)(const Op&) = nullptr;  // why that one cannot run, or null
+  // Instead of `execute` where MODE does not treat floating point as usual (float_mode.h); null where it makes no difference.
+  Execute in_mode = nullptr;
+  bool rounds_by_mode = true;          // else to nearest, as the transcendental unit does
+  bool has_poles = false;              // an operand of 0 gives infinity
 };
 
 // Null if the device does not know the mnemonic.
@@ -60,6 +66,7 @@ std::span<const Semantics> vector_compare_semantics();
 std::span<const Semantics> vector_lane_semantics();
 std::span<const Semantics> vector_memory_semantics();
 std::span<const Semantics> vector_buffer_semantics();
+std::span<const Semantics> vector_buffer_format_semantics();
 std::span<const Semantics> lds_semantics();
 std::span<const Semantics> matrix_semantics();
 

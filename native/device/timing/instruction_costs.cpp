@@ -47,12 +47,6 @@ long busy_cycles(const Semantics& semantics) {
   return is_transcendental(semantics.mnemonic) ? parameter::transcendental_cycles : parameter::valu_cycles;
 }
 
-bool computes_single_precision(const Semantics& semantics) {
-  const auto is_single = [](Type type) { return type == Type::F32; };
-  return semantics.unit == Unit::Valu &&
-         (is_single(semantics.destination_type) || std::any_of(semantics.source_types.begin(), semantics.source_types.end(), is_single));
-}
-
 }  // namespace
 
 void annotate_cost(Op& op) {
@@ -63,7 +57,6 @@ void annotate_cost(Op& op) {
   op.busy_cycles = static_cast<uint16_t>(busy_cycles(*op.semantics));
   const bool holds_the_wave = op.semantics->unit == Unit::Valu || op.semantics->unit == Unit::Lds;
   op.wave_cycles = holds_the_wave ? op.busy_cycles : static_cast<uint16_t>(parameter::issue_cycles);
-  op.single_precision = computes_single_precision(*op.semantics);
 }
 
 }  // namespace rpd

@@ -26,7 +26,6 @@ To saturate(From v) {
   return static_cast<To>(whole);
 }
 
-// Denormal halves are kept both ways: MODE's denormal bits for f16 are always set here (see control.cpp).
 float widen(Half v) { return is_nan(v) ? quiet(static_cast<float>(v)) : static_cast<float>(v); }
 Half narrow(float v) { return settle_nan(static_cast<Half>(v), static_cast<Half>(v)); }
 
@@ -47,6 +46,28 @@ u32 normalise(float v) {
   return static_cast<u16>(static_cast<To>(std::nearbyint(clamped * scale)));
 }
 
+// Two halves of a register.
+struct HalfPair {
+  Half low, high;
+};
+HalfPair narrow_pair_toward_zero(float low, float high) {
+  return {from_bits<Half>(narrow_toward_zero(low)), from_bits<Half>(narrow_toward_zero(high))};
+}
+void convert_pair_in_mode(const Op& op, Wave& wave) {
+  const FloatMode mode(wave.mode);
+  Lanes<float> low(op, op.source[0], wave), high(op, op.source[1], wave);
+  enter_mode(mode, low);
+  enter_mode(mode, high);
+  alignas(64) HalfPair out[kLanes];
+  for (int l = 0; l < kLanes; ++l) out[l] = narrow_pair_toward_zero(low.data[l], high.data[l]);
+  if (!mode.keeps_results<Half>()) flush_denormals(&out[0].low, 2 * kLanes);
+  write_lanes(op, wave, out);
+}
+constexpr Semantics converts_pair(Semantics entry) {
+  entry.in_mode = convert_pair_in_mode;
+  return entry;
+}
+
 u32 pack(u32 low, u32 high) { return (low & 0xffff) | high << 16; }
 
 u32 insert_byte(float v, u32 index, u32 into) {
@@ -64,14 +85,15 @@ u16 narrow_pair(float low, float high) {
 template <class F, bool Saturates>
 u32 narrow_stochastically(float v, u32 random) { return F::narrow_stochastically(v, random, Saturates); }
 
-// MODE.FP16_OVFL decides what becomes of numbers that are too large.
+// Of MODE only FP16_OVFL counts: these round to nearest, and what is a denormal single is 0 here.
 template <auto Saturating, auto Without>
 constexpr Semantics by_overflow_mode(const char* name) {
   Semantics entry = vector<Saturating>(name);
   entry.execute = [](const Op& op, Wave& wave) {
-    if (wave.mode & kModeOverflowSaturates) execute_vector<Saturating>(op, wave);
+    if (overflow_saturates(wave.mode)) execute_vector<Saturating>(op, wave);
     else execute_vector<Without>(op, wave);
   };
+  entry.in_mode = nullptr;
   return entry;
 }
 template <class F>
@@ -137,7 +159,7 @@ const Semantics kTable[] = {
     vector<[](i16 v) { return static_cast<Half>(v); }>("v_cvt_f16_i16"),
     vector<[](Half v) { return saturate<u16>(static_cast<float>(v)); }>("v_cvt_u16_f16"),
     vector<[](Half v) { return saturate<i16>(static_cast<float>(v)); }>("v_cvt_i16_f16"),
-    vector<[](float a, float b) { return pack(narrow_toward_zero(a), narrow_toward_zero(b)); }>("v_cvt_pkrtz_f16_f32"),
+    converts_pair(vector<[](float a, float b) { return narrow_pair_toward_zero(a, b); }>("v_cvt_pkrtz_f16_f32")),
     vector<[](float a, float b) { return pack(normalise<i16>(a), normalise<i16>(b)); }>("v_cvt_pknorm_i16_f32"),
     vector<[](float a, float b) { return pack(normalise<u16>(a), normalise<u16>(b)); }>("v_cvt_pknorm_u16_f32"),
     vector<[](u32 a, u32 b) { return pack(a > 0xffff ? 0xffff : a, b > 0xffff ? 0xffff : b); }>("v_cvt_pk_u16_u32"),

@@ -89,8 +89,9 @@ CONTROLS = {
     "wave_ror:1": (LANE - 1) % 64,
     "row_mirror": ROW | (15 - IN_ROW),
     "row_half_mirror": LANE & ~7 | (7 - (LANE & 7)),
-    "row_bcast:15": np.where(LANE >= 16, ROW - 1, -1),
-    "row_bcast:31": np.where(LANE >= 32, 31, -1),
+    # A lane that nothing is broadcast to has no bounds to leave: it reads itself.
+    "row_bcast:15": np.where(LANE >= 16, ROW - 1, LANE),
+    "row_bcast:31": np.where(LANE >= 32, 31, LANE),
     "row_newbcast:6": ROW | 6,
 }
 MASKS = ["row_mask:0xf bank_mask:0xf", "row_mask:0xa bank_mask:0xf", "row_mask:0xf bank_mask:0x5", "row_mask:0x3 bank_mask:0x6"]
@@ -115,6 +116,18 @@ def test_dpp(assembler, probe, random, control):
                 after["vgpr"][difference], np.where(written, read - before["vgpr"][1], before["vgpr"][difference])
             )
             assert np.array_equal(after["vgpr"][moved], np.where(written, read, before["vgpr"][moved]))
+
+
+def test_a_broadcast_reaches_lanes_without_one_unchanged(assembler, probe):
+    """As rocWMMA's tests, made for hardware, expect of both broadcasts, with and without bound_ctrl."""
+    lines = [f"v_mov_b32 v2, v1\nv_mov_b32_dpp v2, v0 row_bcast:{last} row_mask:0xf bank_mask:0xf{bound}"
+             for last in (15, 31) for bound in ("", " bound_ctrl:1")]  # fmt: skip
+    batch = Batch(code := assembler.assemble(lines), len(lines))
+    batch.input["entry"] = code.entry
+    batch.input["vgpr"][:, 0], batch.input["vgpr"][:, 1] = LANE, 100 + LANE
+    after = batch.run(probe)["vgpr"][:, 2]
+    assert [row[:16].tolist() for row in after] == [list(range(16))] * 4
+    assert [row[32:].tolist() for row in after[2:]] == [[31] * 32] * 2
 
 
 def test_dpp_into_its_own_source(assembler, probe, random):

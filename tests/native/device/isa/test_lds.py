@@ -114,13 +114,102 @@ def test_the_address_register_may_be_a_result(assembler, probe):
     assert after["vgpr"][3].tolist() == [2 * lane + 4 for lane in range(LANES)]
 
 
+# ---- the edges of the workgroup's LDS ----
+
+SMALL = 256  # bytes of LDS: addresses are around its end, around 0, and far away
+
+
+def edge_cases(known) -> list[tuple[str, str]]:
+    """(name, line) of every access to the LDS, with offsets."""
+    lines = [(name, line) for name, line, _, _ in simple_cases(known)]
+    for name in known:
+        if atomic_of(name) in UPDATES and not name.endswith(("f16", "f32", "f64")):
+            lines.append((name, atomic_line(name)))
+    return lines
+
+
+def dword_model(memory: bytearray, at: int, size: int) -> list[int]:
+    """The dwords (or the narrower unit) of an access that are inside: their positions behind `at`."""
+    unit = min(size, 4)
+    return [i for i in range(0, size, unit) if at + i + unit <= len(memory)]
+
+
+def read_inside(memory: bytearray, at: int, size: int) -> bytes:
+    out = bytearray(size)
+    for i in dword_model(memory, at, size):
+        out[i : i + min(size, 4)] = memory[at + i : at + i + min(size, 4)]
+    return bytes(out)
+
+
+def offsets_of(line: str, size: int) -> list[int]:
+    plain = re.search(r"offset:(\d+)", line)
+    if plain:
+        return [int(plain.group(1))]
+    stride = size * (64 if "2st64" in line else 1)
+    return [int(n) * stride for n in re.findall(r"offset[01]:(\d+)", line)]
+
+
+def edge_expected(name: str, line: str, before, size: int):
+    """LDS and registers afterwards: addresses are modulo 2**32, dwords outside read 0 and are not written."""
+    memory, vgpr = bytearray(before["lds"].tobytes()), before["vgpr"].copy()
+    lanes = np.flatnonzero(lanes_of(int(before["sgpr"][EXEC]) | int(before["sgpr"][EXEC + 1]) << 32))
+    offsets = offsets_of(line, size)
+    for part, offset in enumerate(offsets):
+        for lane in lanes.tolist():
+            at = (int(before["vgpr"][ADDRESS, lane]) + offset) & 0xFFFFFFFF
+            if "_read" in name:
+                found = read_inside(memory, at, size)
+                if size >= 4:
+                    vgpr[RESULT + part * size // 4 : RESULT + (part + 1) * size // 4, lane] = np.frombuffer(found, "<u4")
+                else:
+                    vgpr[RESULT, lane] = read_expected(name, before, lane, [0], size, found)[RESULT]
+            elif "_write" in name:
+                data = lanes_words(before, (DATA, DATA2)[part], max(1, size // 4), lane) >> (16 if name.endswith("_hi") else 0)
+                new = (data & (1 << 8 * size) - 1).to_bytes(size, "little")
+                for i in dword_model(memory, at, size):
+                    memory[at + i : at + i + min(size, 4)] = new[i : i + min(size, 4)]
+            else:
+                inside = at + size <= len(memory)
+                old = int.from_bytes(memory[at : at + size], "little") if inside else 0
+                if inside:
+                    new = UPDATES[atomic_of(name)](old, lanes_words(before, DATA, size // 4, lane), 8 * size)
+                    memory[at : at + size] = new.to_bytes(size, "little")
+                if "_rtn_" in name:
+                    vgpr[RESULT : RESULT + size // 4, lane] = [old & 0xFFFFFFFF, old >> 32][: size // 4]
+    return bytes(memory), vgpr
+
+
+def test_addresses_wrap_and_what_lies_outside_reads_zero(assembler, probe, known, random):
+    cases = edge_cases(known)
+    assert len({name for name, _ in cases}) >= 60
+    code = assembler.assemble([line for _, line in cases])
+    batch = Batch(code, len(cases), vgprs=VGPRS, lds=SMALL)
+    batch.input["entry"] = code.entry
+    batch.input["lds"] = random.integers(0, 256, batch.input["lds"].shape)
+    batch.input["vgpr"] = random.integers(0, 2**32, batch.input["vgpr"].shape)
+    set_scalar64(batch.input, EXEC, random.integers(0, ALL_LANES, len(cases), np.uint64, endpoint=True))
+    edges = np.array([0, SMALL, 0xF00000, 0x80000000], np.int64)
+    for (_, line), state in zip(cases, batch.input, strict=True):
+        near = random.choice(edges, LANES) + random.integers(-6, 6, LANES) * 8
+        first = min(int(n) for n in re.findall(r"offset[01]?:(\d+)", line))
+        state["vgpr"][ADDRESS] = ((near - random.choice([0, first, first * 4 // 4], LANES)) % 2**32).astype(np.uint32)
+    for (name, line), before, after in zip(cases, batch.input, batch.run(probe), strict=True):
+        size = int(re.search(r"(\d+)(_d16)?(_hi)?$", name).group(1)) // 8
+        assert not after["faulted"], (line, after["fault"])
+        memory, vgpr = edge_expected(name, line, before, size)
+        assert after["lds"].tobytes() == memory, line
+        assert np.array_equal(after["vgpr"], vgpr), line
+
+
 @pytest.mark.parametrize("line", ["ds_read_b64 v[4:5], v2", "ds_write_b32 v2, v4 offset:4", "ds_add_u32 v2, v4"])
-def test_access_out_of_range_faults(assembler, probe, line):
+def test_lds_check_makes_an_access_out_of_range_a_fault(assembler, probe, line):
     batch = Batch(assembler.assemble([line]), 1, vgprs=8, lds=256)
-    batch.input["vgpr"][0, 2] = 252
     batch.input["vgpr"][0, 2, 7] = 256
-    after = batch.run(probe)[0]
+    assert not batch.run(probe)["faulted"][0]
+    after = batch.run(probe, "run-lds-check")[0]
     assert after["faulted"] and "LDS access out of range" in after["fault"].decode()
+    batch.input["vgpr"][0, 2, 7] = 0
+    assert not batch.run(probe, "run-lds-check")["faulted"][0]
 
 
 # ---- atomics ----
@@ -139,16 +228,18 @@ def atomic_of(name: str) -> str | None:
     return OPERATIONS.get(f"{operation}_{kind[0]}", operation)
 
 
+def atomic_line(name: str) -> str:
+    count = word_count(name)
+    operands = [f"v{ADDRESS}", registers("v", DATA, 32 * count)]
+    operands += [registers("v", DATA2, 32 * count)] if "cmpst" in name else []
+    operands = [registers("v", RESULT, 32 * count), *operands] if "_rtn_" in name else operands
+    return f"{name} {', '.join(operands)} offset:8"
+
+
 def test_atomics(assembler, probe, known, random):
     names = [name for name in known if atomic_of(name) in UPDATES or "cmpst" in name and name.endswith(("b32", "b64"))]
     assert len(names) >= 60
-    lines = []
-    for name in names:
-        count = word_count(name)
-        operands = [f"v{ADDRESS}", registers("v", DATA, 32 * count)]
-        operands += [registers("v", DATA2, 32 * count)] if "cmpst" in name else []
-        operands = [registers("v", RESULT, 32 * count), *operands] if "_rtn_" in name else operands
-        lines.append(f"{name} {', '.join(operands)} offset:8")
+    lines = [atomic_line(name) for name in names]
     code = assembler.assemble(lines)
     batch = prepare(random, code, len(names))
     batch.input["entry"] = code.entry
@@ -221,6 +312,32 @@ SWIZZLES = {
     "swizzle(BROADCAST,32,31)": lambda lane: lane | 31,
     'swizzle(BITMASK_PERM,"01pi0")': lambda lane: lane & 32 | (lane & 0b00110 ^ 0b00010 | 0b01000),
 }
+
+
+def rotated(by: int, mask: int):
+    return lambda lane: lane & 32 | lane & mask | (lane + by) & 31 & ~mask
+
+
+def reversed_bits(mask: int):
+    """FFT: of each lane the five bits reversed, as AMD's table lists them (1-based there), but for those of the mask."""
+    if mask == 31:
+        return lambda lane: lane
+    return lambda lane: lane & 32 | int(f"{lane & 31:05b}"[::-1], 2) >> mask.bit_count() | lane & mask
+
+
+SWIZZLES |= {f"swizzle(ROTATE,{down},{by})": rotated(-by if down else by, 0) for down in (0, 1) for by in (1, 5, 31)}
+SWIZZLES |= {f"swizzle(FFT,{mask})": reversed_bits(mask) for mask in (0, 1, 0x10, 0x13, 0x1F)}
+SWIZZLES[f"{0xC000 | 3 << 5 | 0x18:#x}"] = rotated(3, 0x18)
+SWIZZLES[f"{0xC400 | 3 << 5 | 0x10:#x}"] = rotated(-3, 0x10)
+FFT_LISTS = {
+    0x00: "1,11,9,19,5,15,d,1d,3,13,b,1b,7,17,f,1f,2,12,a,1a,6,16,e,1e,4,14,c,1c,8,18,10,20",
+    0x10: "1,9,5,d,3,b,7,f,2,a,6,e,4,c,8,10,11,19,15,1d,13,1b,17,1f,12,1a,16,1e,14,1c,18,20",
+}
+
+
+@pytest.mark.parametrize("mask", FFT_LISTS)
+def test_the_fft_order_is_that_of_the_isa_document(mask):
+    assert [reversed_bits(mask)(lane) + 1 for lane in range(32)] == [int(n, 16) for n in FFT_LISTS[mask].split(",")]
 
 
 @pytest.mark.parametrize("control", SWIZZLES)

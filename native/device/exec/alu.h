@@ -78,6 +78,7 @@ template <auto F, class R, class... T>
 void compute_rounded(const Op& op, const FloatMode& mode, R* results, const T*... operands) {
   const HostRounding rounding(is_float<R> && op.semantics->rounds_by_mode ? mode.rounding<R, T...>() : FE_TONEAREST);
   for (int l = 0; l < kLanes; ++l) results[l] = F(operands[l]...);
+  if constexpr (is_float<R>) modify_results(op, mode, results);
   settle(results);
 }
 
@@ -89,7 +90,7 @@ void apply_lanes_in_mode(const Op& op, Wave& wave, Lanes<T>&&... sources) {
   alignas(64) R out[kLanes];
   compute_rounded<F>(op, mode, out, sources.data...);
   saturate_results(op, mode, out, sources.data...);
-  finish_results(op, mode, out);
+  flush_results(mode, out);
   write_lanes<R>(op, wave, out);
 }
 

@@ -101,19 +101,24 @@ constexpr bool gives_infinity(T operand, bool has_poles) {
   else return false;
 }
 
-// Output modifiers make +0 of -0.
+// Output modifiers make +0 of -0, and of denormals: they count only where those are flushed.
 template <class T>
-void modify_results(OutputModifier modifier, T* values) {
+T modified(T value, T factor) {
+  if (is_nan(value)) return value;
+  const T product = static_cast<T>(value * factor);
+  return biased_exponent(product) == 0 ? T(0) : product;
+}
+template <class T>
+void modify_results(const Op& op, const FloatMode& mode, T* values) {
+  if (op.output_modifier == OutputModifier::None || !mode.modifies_output<T>()) return;
   constexpr double factors[] = {1, 2, 4, 0.5};
-  const T factor = static_cast<T>(factors[static_cast<int>(modifier)]);
-  for (int l = 0; l < kLanes; ++l) values[l] = is_nan(values[l]) ? values[l] : static_cast<T>(values[l] * factor + T(0));
+  const T factor = static_cast<T>(factors[static_cast<int>(op.output_modifier)]);
+  for (int l = 0; l < kLanes; ++l) values[l] = modified(values[l], factor);
 }
 
-// What the mode makes of results that have been computed and rounded.
 template <class R>
-void finish_results(const Op& op, const FloatMode& mode, R* values) {
+void flush_results(const FloatMode& mode, R* values) {
   if constexpr (is_float<R>) {
-    if (op.output_modifier != OutputModifier::None && mode.modifies_output<R>()) modify_results(op.output_modifier, values);
     if (!mode.keeps_results<R>()) flush_denormals(values);
   }
 }

@@ -46,6 +46,7 @@ WRITE_CHECK = "write-check"
 # Options of the software device, and what may follow the name. native/device/runtime/options.h says what they do.
 OPTIONS = {
     "kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"),
+    "lds-check": re.compile(""),
     "race-check": re.compile(r"(=[0-9]{1,19})?"),
     "timed-cu": re.compile(r"=[0-9]{1,19}"),
     WRITE_CHECK: re.compile(""),

@@ -91,7 +91,7 @@ void divide_scale(const Op& op, Wave& wave) {
     out[l] = scaling.invalid ? default_nan<T>() : scaling.power ? std::ldexp(s0.data[l], scaling.power) : s0.data[l];
     flags |= u64{scaling.flag} << l;
   }
-  finish_results(op, mode, out);
+  flush_results(mode, out);
   write_lanes(op, wave, out);
   wave.set_scalar64(op.scalar_destination.reg, flags & wave.exec());
 }
@@ -156,9 +156,10 @@ void divide_fmas(const Op& op, Wave& wave) {
       const int l = std::countr_zero(left);
       out[l] = settle_nan(static_cast<T>(wide[l]), a.data[l], b.data[l], c.data[l]);
     }
+    modify_results(op, mode, out);
     settle(out);
   }
-  finish_results(op, mode, out);
+  flush_results(mode, out);
   write_lanes(op, wave, out);
 }
 

@@ -103,8 +103,8 @@ void apply_packed_in_mode(const Op& op, Wave& wave, PackedSource<T>&&... sources
   compute_rounded<F>(op, mode, high, sources.high...);
   saturate_results(op, mode, low, sources.low...);
   saturate_results(op, mode, high, sources.high...);
-  finish_results(op, mode, low);
-  finish_results(op, mode, high);
+  flush_results(mode, low);
+  flush_results(mode, high);
   write_packed(op, wave, low, high);
 }
 

@@ -62,6 +62,10 @@ struct LanePermutation {
   }
 };
 
+// CBSZ, ABID and BLGP of a matrix instruction; what they mean is in isa/semantics/matrix.cpp.
+struct MatrixControl {
+  uint8_t broadcast_size = 0, broadcast_block = 0, lane_pattern = 0;
+};
 // mul:2, mul:4, div:2
 enum class OutputModifier : uint8_t { None, Twice, FourTimes, Half };
 
@@ -102,6 +106,7 @@ struct Op {
   bool destination_high = false;  // op_sel on the destination: bits 31:16
   Select destination_select = Select::Dword;
   DestinationUnused destination_unused = DestinationUnused::Pad;
+  MatrixControl matrix;
 
   bool ends_slice = false;     // another wave may run after it
 

@@ -92,19 +92,23 @@ Field field_of(uint32_t simm) { return {simm & 0x3f, simm >> 6 & 0x1f, (simm >> 
 
 void get_register(const Op& op, Wave& wave) {
   const Field field = field_of(op.immediate);
-  const auto value = hardware_register(wave, field.id);
-  if (!value) return wave.raise("s_getreg of a hardware register that the device does not model", op.address);
-  write_scalar(op.destination, wave, (*value & field.mask()) >> field.offset);
+  write_scalar(op.destination, wave, (hardware_register(wave, field.id).value_or(0) & field.mask()) >> field.offset);
+}
+const char* refuse_to_get(const Op& op) {
+  static const Wave any;
+  if (hardware_register(any, field_of(op.immediate).id)) return nullptr;
+  return "s_getreg of a hardware register that the device does not model";
 }
 
 void set_bits(uint32_t& word, uint32_t mask, uint32_t bits) { word = (word & ~mask) | (bits & mask); }
 
 void set_field(const Op& op, Wave& wave, uint32_t value) {
   const Field field = field_of(op.immediate);
-  if (field.id != kMode && field.id != kTrapStatus) {
-    return wave.raise("s_setreg of a hardware register that the device does not model", op.address);
-  }
   set_bits(field.id == kMode ? wave.mode : wave.trap_status, field.mask(), value << field.offset);
+}
+const char* refuse_to_set(const Op& op) {
+  const unsigned id = field_of(op.immediate).id;
+  return id == kMode || id == kTrapStatus ? nullptr : "s_setreg of a hardware register that the device does not model";
 }
 void set_register(const Op& op, Wave& wave) { set_field(op, wave, read_scalar<uint32_t>(op.destination, wave)); }
 void set_register_literal(const Op& op, Wave& wave) { set_field(op, wave, static_cast<uint32_t>(op.destination.constant)); }
@@ -146,8 +150,9 @@ constexpr Semantics internal(const char* name, Execute execute, Unit unit) {
   entry.needs_immediate = true;
   return entry;
 }
-constexpr Semantics state(const char* name, Execute execute) {
+constexpr Semantics state(const char* name, Execute execute, const char* (*refusal)(const Op&)) {
   Semantics entry{name, execute, Unit::Salu, 1, Type::B32, {Type::B32}};
+  entry.refusal = refusal;
   entry.needs_immediate = true;
   return entry;
 }
@@ -169,6 +174,7 @@ const Semantics kTable[] = {
     internal("s_waitcnt", wait_count, Unit::Wait),
     internal("s_nop", nothing, Unit::Nop),
     internal("s_sleep", nothing, Unit::Nop),
+    internal("s_wakeup", nothing, Unit::Nop),
     internal("s_setprio", set_priority, Unit::Nop),
     internal("s_sethalt", nothing, Unit::Nop),
     internal("s_sendmsg", nothing, Unit::Message),
@@ -186,9 +192,9 @@ const Semantics kTable[] = {
     {"s_movrels_b64", move_relative<uint64_t, false>, Unit::Salu, 1, Type::B64, {Type::B64}},
     {"s_movreld_b32", move_relative<uint32_t, true>, Unit::Salu, 1, Type::B32, {Type::B32}},
     {"s_movreld_b64", move_relative<uint64_t, true>, Unit::Salu, 1, Type::B64, {Type::B64}},
-    state("s_getreg_b32", get_register),
-    state("s_setreg_b32", set_register),
-    state("s_setreg_imm32_b32", set_register_literal),
+    state("s_getreg_b32", get_register, refuse_to_get),
+    state("s_setreg_b32", set_register, refuse_to_set),
+    state("s_setreg_imm32_b32", set_register_literal, refuse_to_set),
 };
 
 }  // namespace

@@ -4,8 +4,9 @@
 //   rpd_isa_probe run-lds-check                   the same with the device's option lds-check
 //   rpd_isa_probe decode  < code     > lines      one line an instruction from the start of the code:
 //                                                 "<offset> ok|refused <text as the device has it>"
+//   rpd_isa_probe survey  < sections > counts     of each section (its size in 4 bytes, then the code), see survey.h
 //   rpd_isa_probe list               > lines      every entry of the table, see list_all
-//   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least>"
+//   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least> <cycles that its unit is busy>"
 //
 // A run's input: Header, the code, then header.cases times a case: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
 // ([register][lane]), header.agprs * 64 AGPRs, LDS bytes, scratch bytes of each of the 64 lanes, memory bytes.
@@ -25,6 +26,7 @@
 #include "exec/execute.h"
 #include "exec/observer.h"
 #include "isa/program.h"
+#include "survey.h"
 #include "timing/instruction_costs.h"
 
 namespace rpd {
@@ -165,6 +167,15 @@ void decode_all() {
   }
 }
 
+void survey_all() {
+  Survey survey(kIsa);
+  for (uint32_t bytes; std::fread(&bytes, 1, sizeof bytes, stdin) == sizeof bytes;) {
+    std::vector<uint32_t> code(bytes / sizeof(uint32_t));
+    read_exactly(code.data(), bytes);
+    survey.section(code, std::cout);
+  }
+}
+
 const char* name_of(Type type) {
   constexpr const char* names[] = {"none", "b16", "f16", "b32", "i32", "f32", "b64", "i64", "f64", "pk_f16", "lane"};
   return names[static_cast<int>(type)];
@@ -177,7 +188,7 @@ void for_each_entry(F f) {
        {scalar_alu_semantics(), control_semantics(), scalar_memory_semantics(), vector_integer_semantics(),
         vector_float_semantics(), vector_half_semantics(), vector_conversion_semantics(), vector_packed_semantics(),
         vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(),
-        vector_buffer_semantics(), lds_semantics(), matrix_semantics()}) {
+        vector_buffer_semantics(), vector_buffer_format_semantics(), lds_semantics(), matrix_semantics()}) {
     for (const Semantics& entry : family) f(entry);
   }
 }
@@ -196,7 +207,7 @@ void list_costs() {
     Op op;
     op.semantics = &entry;
     annotate_cost(op);
-    std::cout << entry.mnemonic << ' ' << op.wave_cycles << '\n';
+    std::cout << entry.mnemonic << ' ' << op.wave_cycles << ' ' << op.busy_cycles << '\n';
   });
 }
 
@@ -209,9 +220,10 @@ int main(int count, char** arguments) {
     if (command == "run") rpd::Runner(false).run();
     else if (command == "run-lds-check") rpd::Runner(true).run();
     else if (command == "decode") rpd::decode_all();
+    else if (command == "survey") rpd::survey_all();
     else if (command == "list") rpd::list_all();
     else if (command == "costs") rpd::list_costs();
-    else throw std::runtime_error("usage: rpd_isa_probe run|run-lds-check|decode|list|costs");
+    else throw std::runtime_error("usage: rpd_isa_probe run|run-lds-check|decode|survey|list|costs");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rpd_isa_probe: %s\n", error.what());
     return 1;

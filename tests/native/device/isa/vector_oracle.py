@@ -37,6 +37,10 @@ BEYOND_PSEUDOCODE = {
     "v_pk_mov": "op_sel (see test_reference.py)",
     "v_dot2": "the order of its roundings (see test_reference.py)",
     "v_mfma": "matrices (see test_matrix.py)",
+    "v_smfmac": "matrices (see test_matrix.py)",
+    "v_cvt_pk_fp8": "does not say how it rounds (see test_small_float.py)",
+    "v_cvt_pk_bf8": "does not say how it rounds (see test_small_float.py)",
+    "v_cvt_sr_": "rounds twice (see test_small_float.py)",
     "v_frexp": "mantissa and exponent of denormals and zero (see test_reference.py)",
     "v_trig_preop": "1201 bits of 2/pi",
 }

@@ -145,12 +145,13 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
     if (request.grid[axis] == 0 || request.workgroup[axis] == 0)
       return fail("kernel dispatch with an empty grid or workgroup", queue_error::kInvalidDimension);
 
-  DispatchResult result = device_.run(request);
+  const uint64_t start = ready_time(packet) + launch_overhead_ns();
+  DispatchResult result = device_.run(request, start, *this);
   if (stopping()) return;
   if (!result.error.empty())
     return fail_dispatch(kernel_name(dispatch.kernel_object), result);
 
-  const uint64_t start = ready_time(packet) + launch_overhead_ns(), end = start + result.duration_ns;
+  const uint64_t end = start + result.duration_ns;
   dispatch_records().add(packet.completion_signal(),
                          {virtual_clock::to_timestamp(start), virtual_clock::to_timestamp(end), std::move(result.counters)});
   complete_at(packet, start, end);

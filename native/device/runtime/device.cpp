@@ -3,20 +3,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <exception>
 #include <thread>
 
 #include "runtime/activity.h"
 #include "runtime/aql_queue.h"
-#include "runtime/findings.h"
-#include "runtime/kernel_names.h"
-#include "runtime/memory_fault.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
 #include "runtime/program_memory.h"
 #include "runtime/queue_registry.h"
 #include "runtime/sdma_queue.h"
-#include "runtime/thread_trace.h"
 #include "runtime/signals.h"
 #include "runtime/virtual_clock.h"
 
@@ -49,7 +44,9 @@ unsigned host_threads() {
 
 }  // namespace
 
-Device::Device() : engine_(std::make_unique<Engine>(memory_, host_threads(), engine_options(), &program_memory())) {
+Device::Device()
+    : engine_(std::make_unique<Engine>(memory_, host_threads(), engine_options(), &program_memory())),
+      deadlock_(*this, std::chrono::seconds(engine_options().deadlock_seconds)) {
   virtual_clock::epoch();
   std::lock_guard lock(device_list().mutex);
   device_list().devices.push_back(this);
@@ -77,36 +74,6 @@ void Device::memory_freed(uint64_t address, uint64_t size) {
 void Device::invalidate_code() {
   std::lock_guard lock(stale_mutex_);
   stale_code_.assign(1, {0, ~uint64_t{0}});
-}
-
-void Device::forget_stale_code() {
-  std::vector<std::pair<uint64_t, uint64_t>> stale;
-  {
-    std::lock_guard lock(stale_mutex_);
-    stale.swap(stale_code_);
-  }
-  for (const auto& [begin, size] : stale) engine_->forget_code(begin, size);
-}
-
-DispatchResult Device::run(const DispatchRequest& request) {
-  std::lock_guard lock(engine_mutex_);
-  forget_stale_code();
-  try {
-    const DeviceAccess access;
-    DispatchRequest traced = request;
-    traced.traced_cu = thread_trace_wanted(request);
-    DispatchResult result = engine_->run(traced);
-    if (result.timeline) write_thread_trace(request, *result.timeline, memory_);
-    if (result.fixed_order) log_line("%s: the XCDs take turns, for %s", kernel_name(request.kernel_object).c_str(), result.fixed_order);
-    for (const std::string& race : result.races) report_race(kernel_name(request.kernel_object) + ": " + race);
-    return result;
-  } catch (const std::exception& failure) {
-    DispatchResult result;
-    result.error = failure.what();
-    if (result.error.empty()) result.error = "the execution engine failed";
-    result.error_kind = DispatchError::Exception;
-    return result;
-  }
 }
 
 Queue* Device::create_queue(const model::QueueInfo& info) {

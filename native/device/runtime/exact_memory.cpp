@@ -2,6 +2,8 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "runtime/device.h"
 
@@ -30,8 +32,11 @@ int Device::unmap_memory(uint64_t address, uint64_t size) {
 }
 
 void Device::forget_caches() {
-  std::lock_guard lock(engine_mutex_);
+  Turns::Seat seat;
+  turns_.queue(seat);
+  while (!turns_.has_engine(seat)) std::this_thread::sleep_for(std::chrono::microseconds(50));
   engine_->forget_caches();
+  turns_.leave(seat);
 }
 
 }  // namespace rpd

@@ -30,8 +30,10 @@ class Queue : public std::enable_shared_from_this<Queue> {
   // There may be new packets.
   void wake() { work_.announce(); }
 
-  // Has packets and neither waits for a signal nor has given up.
-  bool progresses() const;
+  // Has packets and neither waits for something else nor has given up.
+  virtual bool progresses() const;
+
+  bool stopping() const { return stopping_.load(std::memory_order_acquire); }
 
   uint64_t ring_address() const { return info_.ring_base_address; }
 
@@ -41,7 +43,6 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   // No further packet will be served.
   void give_up() { blocked_.store(true, std::memory_order_release); }
-  bool stopping() const { return stopping_.load(std::memory_order_acquire); }
   // Blocks until `condition` holds; false if the queue is being stopped before.
   bool wait_until(const std::function<bool()>& condition);
 

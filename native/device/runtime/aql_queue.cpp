@@ -77,6 +77,14 @@ bool AqlQueue::is_submitted(uint64_t index) {
   return now - held_since_ > kPatience;
 }
 
+bool AqlQueue::is_about_to_serve(uint64_t time) const {
+  if (!progresses() || seat_.state != Turns::Seat::State::Absent) return false;
+  const uint64_t index = __atomic_load_n(device_.memory().at<uint64_t>(info_.read_pointer_address), __ATOMIC_ACQUIRE);
+  if (requires_release_.load(std::memory_order_acquire) && index >= released_end_.load(std::memory_order_acquire)) return false;
+  if (packet_type(__atomic_load_n(header_of(index), __ATOMIC_ACQUIRE)) == HSA_PACKET_TYPE_INVALID) return false;
+  return copy_of(index).submit_time() < time;
+}
+
 AqlPacket AqlQueue::copy_of(uint64_t index) const {
   AqlPacket packet;
   std::memcpy(packet.bytes, header_of(index), sizeof packet.bytes);
@@ -146,7 +154,7 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
       return fail("kernel dispatch with an empty grid or workgroup", queue_error::kInvalidDimension);
 
   const uint64_t start = ready_time(packet) + launch_overhead_ns();
-  DispatchResult result = device_.run(request, start, *this);
+  DispatchResult result = device_.run(request, start, *this, packet.submit_time());
   if (stopping()) return;
   if (!result.error.empty())
     return fail_dispatch(kernel_name(dispatch.kernel_object), result);

@@ -23,6 +23,7 @@ class AqlQueue : public Queue {
   void release_until(uint64_t end);
 
   bool progresses() const override { return Queue::progresses() && seat_.state != Turns::Seat::State::Parked; }
+  bool is_about_to_serve(uint64_t time) const override;
   // Of the dispatch under way.
   Turns::Seat& seat() { return seat_; }
 

@@ -46,7 +46,7 @@ class Device {
   const AddressSpace& memory() const { return memory_; }
   AllocationMap& allocations() { return allocations_; }
   // Of a dispatch that starts at the virtual time `start`. Without a meaning if the queue is being stopped.
-  DispatchResult run(const DispatchRequest& request, uint64_t start, AqlQueue& queue);
+  DispatchResult run(const DispatchRequest& request, uint64_t start, AqlQueue& queue, uint64_t submitted);
   // Cached code may be stale anywhere: what a real device's instruction cache invalidation is for.
   void invalidate_code();
   // The packet that `signal_address` belongs to ended: writes its virtual times, then decrements the signal and
@@ -71,23 +71,25 @@ class Device {
   };
 
   void forget_stale_code();
+  bool is_first(const Turns::Seat& seat);
   bool await_engine(AqlQueue& queue);
   bool wait(Flight& flight);
   void note_release(Flight& flight, uint64_t ended_before);
   DispatchResult execute(const DispatchRequest& request, uint64_t start, AqlQueue& queue);
   DispatchResult finish(const DispatchRequest& request, Flight& flight);
-  DispatchResult deadlocked(const Flight& flight) const;
+  DispatchResult deadlocked();
 
   AllocationMap allocations_;
   AddressSpace memory_{&allocations_};
   EventWakeups wakeups_;
 
-  Turns turns_;  // on the engine, and on what follows
+  Turns turns_{[this](const Turns::Seat& seat) { return is_first(seat); }};  // on the engine, and on what follows
   std::unique_ptr<Engine> engine_;
   std::list<Flight> flights_;
   uint64_t ended_ = 0;       // dispatches
   uint64_t latest_end_ = 0;  // virtual time at which the last of them ended
   std::atomic<bool> deadlocked_{false};
+  std::string deadlock_story_;
   Deadlock deadlock_;
 
   std::mutex stale_mutex_;

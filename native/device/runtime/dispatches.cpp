@@ -55,9 +55,17 @@ bool Device::await_engine(AqlQueue& queue) {
   }
 }
 
-DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQueue& queue) {
+// A queue's thread can be late to take up a packet.
+bool Device::is_first(const Turns::Seat& seat) {
+  constexpr auto kPatience = 50ms;
+  if (Clock::now() - seat.queued > kPatience) return true;
+  std::lock_guard lock(queues_mutex_);
+  return std::none_of(queues_.begin(), queues_.end(), [&](const auto& queue) { return queue->is_about_to_serve(seat.submitted); });
+}
+
+DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQueue& queue, uint64_t submitted) {
   const DeviceAccess access;
-  turns_.queue(queue.seat());
+  turns_.queue(queue.seat(), submitted);
   DispatchResult result;
   try {
     if (await_engine(queue)) result = execute(request, start, queue);
@@ -67,7 +75,7 @@ DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQu
   // A queue that is being stopped has not got the engine back, and only who has it may end a flight.
   if (queue.seat().state == Turns::Seat::State::Running) {
     flights_.remove_if([&](const Flight& flight) { return &flight.queue == &queue; });
-    if (flights_.empty()) deadlocked_ = false;
+    if (flights_.empty()) deadlocked_ = false, deadlock_story_.clear();
   }
   turns_.leave(queue.seat());
   return result;
@@ -91,7 +99,7 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
       goes_on = await_engine(queue);
     }
     if (!goes_on) return {};
-    if (progress == Progress::Waits && deadlocked_) return deadlocked(flight);
+    if (progress == Progress::Waits && deadlocked_) return deadlocked();
   }
   return finish(request, flight);
 }
@@ -135,15 +143,17 @@ DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
   return result;
 }
 
-DispatchResult Device::deadlocked(const Flight& flight) const {
-  std::string why = "the kernel waits for ever: " + engine_->whereabouts(*flight.execution);
-  for (const Flight& other : flights_) {
-    if (&other == &flight) continue;
-    char queue[40];
-    std::snprintf(queue, sizeof queue, " on queue 0x%lx, ", other.queue.ring_address());
-    why += "; so does " + kernel_name(other.kernel_object) + queue + engine_->whereabouts(*other.execution);
+// Told once of all kernels that are part of it, and then to the queue of each.
+DispatchResult Device::deadlocked() {
+  if (deadlock_story_.empty()) {
+    for (const Flight& flight : flights_) {
+      char queue[40];
+      std::snprintf(queue, sizeof queue, " on queue 0x%lx, ", flight.queue.ring_address());
+      deadlock_story_ += (deadlock_story_.empty() ? "" : "; ") + kernel_name(flight.kernel_object) + queue + engine_->whereabouts(*flight.execution);
+    }
   }
-  return failure(why + "; no other queue has anything to do, and the program waits for the device");
+  return failure("a deadlock: what runs waits for memory to change, no queue has anything else to do, and the program waits for the device: " +
+                 deadlock_story_);
 }
 
 }  // namespace rpd

@@ -33,7 +33,7 @@ int Device::unmap_memory(uint64_t address, uint64_t size) {
 
 void Device::forget_caches() {
   Turns::Seat seat;
-  turns_.queue(seat);
+  turns_.queue(seat, 0);
   while (!turns_.has_engine(seat)) std::this_thread::sleep_for(std::chrono::microseconds(50));
   engine_->forget_caches();
   turns_.leave(seat);

@@ -35,6 +35,9 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
 
+  // Has a packet that its thread will take up at once, and that was submitted before this virtual time.
+  virtual bool is_about_to_serve(uint64_t) const { return false; }
+
   uint64_t ring_address() const { return info_.ring_base_address; }
 
  protected:

@@ -38,15 +38,19 @@ void Turns::give_on() {
   admit_parked();
   if (line_.empty()) return;
   Seat* next = line_.front();
+  if (!next->begun && !may_begin_(*next)) return;
   line_.pop_front();
   next->begun = true;
   set_running(next);
 }
 
-void Turns::queue(Seat& seat) {
+void Turns::queue(Seat& seat, uint64_t submitted) {
   const std::lock_guard lock(mutex_);
   seat.state = Seat::State::Queued;
-  line_.push_back(&seat);
+  seat.begun = false;
+  seat.submitted = submitted;
+  seat.queued = std::chrono::steady_clock::now();
+  line_.insert(std::find_if(line_.begin(), line_.end(), [&](const Seat* other) { return !other->begun && other->submitted > submitted; }), &seat);
   give_on();
 }
 

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <mutex>
+#include <utility>
 
 namespace rpd {
 
@@ -20,11 +22,16 @@ class Turns {
     enum class State : uint8_t { Absent, Queued, Parked, Running };
     std::atomic<State> state = State::Absent;
     bool begun = false;
+    uint64_t submitted = 0;  // virtual time
+    std::chrono::steady_clock::time_point queued;
     std::function<bool()> can_go_on;  // while parked
   };
 
-  // To get in line, and out of it or off the engine.
-  void queue(Seat& seat);
+  // may_begin: whether no dispatch that was submitted earlier is still on its way into the line.
+  explicit Turns(std::function<bool(const Seat&)> may_begin) : may_begin_(std::move(may_begin)) {}
+
+  // To get in line, in the order of submission among those that have not begun, and out of it or off the engine.
+  void queue(Seat& seat, uint64_t submitted);
   void leave(Seat& seat);
   // Of a seat that has the engine: to the end of the line, or aside until `can_go_on`.
   void pass(Seat& seat);
@@ -47,6 +54,7 @@ class Turns {
   void give_on();
   void set_running(Seat* seat);
 
+  const std::function<bool(const Seat&)> may_begin_;
   mutable std::mutex mutex_;
   std::list<Seat*> line_;
   std::list<Seat*> parked_;  // in the order in which they came

@@ -108,6 +108,15 @@ AccessWindow AllocationMap::host_window(uint64_t address, bool writes) const {
   return find_host(address, writes);
 }
 
+AccessWindow AllocationMap::reservation(uint64_t address) const {
+  const std::lock_guard lock(mutex_);
+  read_host_ranges();
+  const auto found = entry_before(host_ranges_, address);
+  if (found == host_ranges_.end() || address - found->first >= found->second.size) return {};
+  const HostRange& range = found->second;
+  return range.readable || range.writable ? AccessWindow{} : AccessWindow{found->first, range.size};
+}
+
 std::string AllocationMap::describe(uint64_t address) const {
   if (address < kNullPage) return "a null pointer";
   const std::lock_guard lock(mutex_);

@@ -43,6 +43,9 @@ class AllocationMap {
   // write is no window for `writes`.
   AccessWindow host_window(uint64_t address, bool writes) const;
 
+  // What the process has reserved without rights around an address; empty if nothing.
+  AccessWindow reservation(uint64_t address) const;
+
   // "4 bytes behind an allocation of 4096 bytes at 0x1000", or what else is known of the address.
   std::string describe(uint64_t address) const;
 

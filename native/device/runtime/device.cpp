@@ -60,7 +60,18 @@ Device::~Device() {
 
 void Device::set_aperture(void* base, uint64_t size) { memory_.set_aperture(static_cast<char*>(base), size); }
 
+// The thunk maps what it has allocated only after this.
+void Device::cover(uint64_t address, uint64_t size) {
+  if (memory_.is_device(address) && memory_.is_device(address + size - 1)) return;
+  memory_.cover(address, size);
+  const AccessWindow reserved = allocations_.reservation(address);
+  const uint64_t end = std::min(reserved.begin + reserved.size, memory_.aperture_size());
+  if (reserved.begin < end) memory_.cover(reserved.begin, end - reserved.begin);
+  log_line("device addresses from 0x%lx to 0x%lx", reserved.begin, end);
+}
+
 void Device::memory_allocated(uint64_t address, uint64_t size, uint32_t flags) {
+  cover(address, size);
   allocations_.add(address, size, flags & model::kLocalMemory);
 }
 

@@ -70,6 +70,7 @@ class Device {
     uint64_t instructions_before_release = 0;  // ... what it does after that
   };
 
+  void cover(uint64_t address, uint64_t size);
   void forget_stale_code();
   bool is_first(const Turns::Seat& seat);
   bool await_engine(AqlQueue& queue);

@@ -20,6 +20,7 @@ int Device::map_memory(uint64_t address, uint64_t size, int file) {
   if (allocations_.overlaps(address, size)) return EEXIST;
   // The aperture is the thunk's reservation, without rights: nothing else of the process can be there.
   if (mmap(memory_.at(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return errno;
+  memory_.cover(address, size);
   allocations_.add(address, size, true);
   return 0;
 }

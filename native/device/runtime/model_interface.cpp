@@ -105,5 +105,6 @@ extern "C" [[gnu::visibility("default")]] const rpd::model::Functions* get_hsakm
   rpd::avoid_slow_open();
   rpd::avoid_busy_event_threads();
   rpd::avoid_late_events();
+  rpd::leave_heap_room();
   return &rpd::kFunctions;
 }

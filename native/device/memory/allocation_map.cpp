@@ -64,6 +64,11 @@ void AllocationMap::forget_name(uint64_t begin) {
   named_.erase(begin);
 }
 
+void AllocationMap::forget_host_ranges() {
+  const std::lock_guard lock(mutex_);
+  host_ranges_.clear();
+}
+
 AccessWindow AllocationMap::device_window(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   const auto found = entry_before(ranges_, address);

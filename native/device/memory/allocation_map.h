@@ -37,6 +37,9 @@ class AllocationMap {
   void name(uint64_t begin, uint64_t size);
   void forget_name(uint64_t begin);
 
+  // The process has changed its mappings.
+  void forget_host_ranges();
+
   // The mapped device range around `address`, neighbours joined; empty if it is not mapped.
   AccessWindow device_window(uint64_t address) const;
   // The same for an address of the host process, from /proc/self/maps. A range that the process itself cannot

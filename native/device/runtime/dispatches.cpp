@@ -89,8 +89,9 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
   auto execution = engine_->begin(traced, refused);
   if (!execution) return refused;
   Flight& flight = flights_.emplace_back(queue, request.kernel_object, start, std::move(execution));
+  const auto wanted = [&](uint64_t instructions) { return queue.stopping() || turns_.should_pass(instructions); };
   Progress progress;
-  while ((progress = engine_->advance(*flight.execution, [this](uint64_t n) { return turns_.should_pass(n); })) != Progress::Ended) {
+  while ((progress = engine_->advance(*flight.execution, wanted)) != Progress::Ended) {
     bool goes_on;
     if (progress == Progress::Waits) {
       goes_on = wait(flight);
@@ -98,7 +99,7 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
       turns_.pass(queue.seat());
       goes_on = await_engine(queue);
     }
-    if (!goes_on) return {};
+    if (!goes_on || queue.stopping()) return {};
     if (progress == Progress::Waits && deadlocked_) return deadlocked();
   }
   return finish(request, flight);

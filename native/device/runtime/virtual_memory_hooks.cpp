@@ -63,13 +63,19 @@ std::shared_ptr<Memory> memory_of(hsa_amd_vmem_alloc_handle_t handle) {
   return found == state().memories.end() ? nullptr : found->second;
 }
 
+size_t whole_pages(size_t size) { return (size + kPage - 1) & ~(kPage - 1); }
+
 // ---- addresses ----
 
-hsa_status_t reserve_aligned(void** address, size_t size, uint64_t wanted, uint64_t alignment, uint64_t) {
+hsa_status_t reserve_aligned(void** address, size_t size, uint64_t wanted, uint64_t alignment, uint64_t flags) {
   if (alignment == 0) alignment = kPage;
-  if (!address || size == 0 || size % kPage || alignment % kPage || (alignment & (alignment - 1))) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  size = whole_pages(size);  // HIP asks for as much managed memory as the program does
+  if (!address || size == 0 || alignment % kPage || (alignment & (alignment - 1))) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const size_t with_slack = size + alignment - kPage;
-  void* got = mmap(pointer(wanted), with_slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // What is not registered with the driver is for managed memory: pages of the host, there when they are touched.
+  const bool managed = flags & HSA_AMD_VMEM_ADDRESS_NO_REGISTER;
+  const int rights = managed ? PROT_READ | PROT_WRITE : PROT_NONE;
+  void* got = mmap(pointer(wanted), with_slack, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   const uint64_t begin = (number(got) + alignment - 1) & ~(alignment - 1), end = number(got) + with_slack;
   if (begin > number(got)) munmap(got, begin - number(got));
@@ -97,9 +103,9 @@ bool any_mapped(uint64_t address, size_t size) {
 hsa_status_t free_addresses(void* address, size_t size) {
   const std::lock_guard lock(state().mutex);
   const auto found = state().reserved.find(number(address));
-  if (found == state().reserved.end() || found->second != size) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  if (found == state().reserved.end() || found->second != whole_pages(size)) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   if (any_mapped(number(address), size)) return HSA_STATUS_ERROR_RESOURCE_FREE;
-  munmap(address, size);
+  munmap(address, found->second);
   program_memory().remove(number(address));
   for (Device* device : devices()) device->allocations().forget_host_ranges();
   state().reserved.erase(found);

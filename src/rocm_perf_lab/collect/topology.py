@@ -2,7 +2,8 @@
 
 Facts that ROCr insists on, found by trying 7.2.4: a GPU's `gpu_id` is its node id + 1; GPU cache entries must exist;
 `num_sdma_engines` must be 2 and the XGMI ones 0 (0 engines crash hipMemcpy2D by a division, XGMI ones are not modelled);
-`capability` names doorbell type 2 and neither debugger bit (15, 29), or ROCr aborts. `product_name` is the software device's own.
+`capability` names doorbell type 2 and neither debugger bit (15, 29), or ROCr aborts.
+`product_name` is read by the software device alone.
 """
 
 from __future__ import annotations

@@ -12,7 +12,17 @@ import pytest
 from rocm_perf_lab.collect import device as devices
 
 PROGRAMS = Path(__file__).parent / "runtime"
-FEATURES = ["managed", "managed_variable", "prefetch", "async_allocation", "pools", "virtual_memory", "priorities", "cu_mask", "ipc"]
+FEATURES = [
+    "managed",
+    "managed_variable",
+    "prefetch",
+    "async_allocation",
+    "pools",
+    "virtual_memory",
+    "priorities",
+    "cu_mask",
+    "ipc",
+]
 TARGETS = ["gfx942", "gfx942:sramecc+:xnack-"]
 
 # ROCr asks the driver for the graphics half's export of memory, and for counters: calls that are nowhere hooked.
@@ -88,7 +98,9 @@ int main() {
 """
 
 
-def test_a_profile_names_the_kernel_that_failed_though_the_program_did_not(tmp_path: Path, native_dir: Path, hipcc: str) -> None:
+def test_a_profile_names_the_kernel_that_failed_though_the_program_did_not(
+    tmp_path: Path, native_dir: Path, hipcc: str
+) -> None:
     source, program = tmp_path / "faults.hip", tmp_path / "faults"
     source.write_text(FAULTS)
     subprocess.run(["hipcc", "--offload-arch=gfx942", "-O2", source, "-o", program], check=True, capture_output=True)

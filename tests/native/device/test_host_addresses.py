@@ -40,7 +40,9 @@ def environment(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> d
 
 def build(folder: Path, layout: str) -> Path:
     program = folder / f"low_addresses_{layout}"
-    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O2", *LAYOUTS[layout], "-o", program, SOURCE], check=True, capture_output=True)
+    subprocess.run(
+        ["hipcc", "--offload-arch=gfx942", "-O2", *LAYOUTS[layout], "-o", program, SOURCE], check=True, capture_output=True
+    )
     return program
 
 
@@ -51,10 +53,13 @@ def test_static_arrays_and_the_heap_are_the_hosts(tmp_path: Path, environment: d
     assert [line.rpartition(": ")[2] for line in completed.stdout.splitlines()] == ["right"] * 4, completed.stdout
 
 
-def test_a_program_at_a_fixed_address_is_captured_and_replayed(tmp_path: Path, native_dir: Path, hipcc: str) -> None:
+@pytest.mark.parametrize("dispatch", ["0", "2"], ids=["device_memory", "registered_heap"])
+def test_a_program_at_a_fixed_address_is_captured_and_replayed(
+    tmp_path: Path, native_dir: Path, hipcc: str, dispatch: str
+) -> None:
     program = build(tmp_path, "fixed")
     perf = [sys.executable, "-m", "rocm_perf_lab"]
-    isolate = [*perf, "isolate", "--kernel", "twice", "--dispatch", "1", "--output", tmp_path, program]
+    isolate = [*perf, "isolate", "--kernel", "twice", "--dispatch", dispatch, "--output", tmp_path, program]
     subprocess.run(isolate, check=True, capture_output=True, timeout=120)
     replay = [*perf, "replay", "full-vm", "--capture-dir", tmp_path / "isolate_capture", "--compare"]
     completed = subprocess.run(replay, capture_output=True, text=True, timeout=120)

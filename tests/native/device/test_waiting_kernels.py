@@ -1,4 +1,4 @@
-"""Kernels of several queues that wait for each other: they all end, with the same times in every run, or a deadlock is named."""
+"""Kernels of several queues that wait for each other: all end, with the same times in every run, or a deadlock is named."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def test_a_deadlock_ends_with_the_kernels_their_queues_and_places(run: Run) -> N
     completed = run("deadlock", "deadlock-after=2")
     assert "hipErrorLaunchFailure" in completed.stdout
     lines = [line for line in completed.stderr.splitlines() if "a deadlock: " in line]
-    kernel = r"kernel wait_then_set\(int\*, int\*\) on queue (0x[0-9a-f]+), 1 wave at pc 0x[0-9a-f]+ \(entry \+ 0x[0-9a-f]+\): s_\w+"
+    kernel = (
+        r"kernel wait_then_set\(int\*, int\*\) on queue (0x[0-9a-f]+), 1 wave at pc 0x[0-9a-f]+ \(entry \+ 0x[0-9a-f]+\): s_\w+"
+    )
     assert len(lines) == 2
     assert all(len(set(re.findall(kernel, line))) == 2 for line in lines), lines
 

@@ -142,6 +142,18 @@ bool Xcd::step() {
   return active_ > 0;
 }
 
+void Xcd::watch(AccessWatch* watch) {
+  watched_memory_.begin(watch);
+  for (size_t i = 0; i < active_; ++i)
+    for (Wave& wave : groups_[i]->waves) wave.observer = watch ? static_cast<Observer*>(&watched_memory_) : &memory_;
+}
+
+uint64_t Xcd::instructions() const {
+  uint64_t sum = 0;
+  for (const CuWork& cu : work_) sum += cu.instructions;
+  return sum;
+}
+
 void Xcd::end() { memory_.end(kernel_->request.releases); }
 
 }  // namespace rpd

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "exec/access_watch.h"
 #include "exec/race_check.h"
 #include "exec/wave_places.h"
 #include "exec/workgroup.h"
@@ -37,6 +39,10 @@ class Xcd {
   // Lets every resident wave run one slice. False when the dispatch is done here (or has faulted).
   bool step();
   void end();
+  // Those on the device now.
+  std::span<const std::unique_ptr<Workgroup>> resident() const { return {groups_.data(), active_}; }
+  // From now on `watch` sees what the resident waves access, until it is null.
+  void watch(AccessWatch* watch);
   void forget_caches() { memory_.forget(); }
 
   const Fault& fault() const { return fault_; }
@@ -49,6 +55,7 @@ class Xcd {
   const std::vector<uint64_t>& lines_read() const { return memory_.lines_read(); }
   const std::vector<uint64_t>& lines_written() const { return memory_.lines_written(); }
   uint32_t resident_groups() const { return resident_groups_; }
+  uint64_t instructions() const;  // executed so far
 
  private:
   // Whether the dispatch's time is that of this CU.
@@ -76,6 +83,7 @@ class Xcd {
   Fault fault_;
   RaceCheck* race_check_ = nullptr;
   RaceCheckedMemory checked_memory_{memory_};
+  WatchedMemory watched_memory_{memory_};
 };
 
 }  // namespace rpd

@@ -6,6 +6,7 @@
 
 #include "exec/dispatch.h"
 #include "exec/execution_order.h"
+#include "exec/initial_values.h"
 #include "exec/occupancy.h"
 #include "exec/write_guard.h"
 #include "exec/xcd.h"
@@ -82,6 +83,7 @@ struct Engine::State {
   ExecutionOrder order{program, memory};
   std::vector<std::unique_ptr<Xcd>> xcds;
   WarmCaches warm;
+  InitialValues initial{options.initial_values};
   std::unique_ptr<RaceCheck> race_check;
   std::unique_ptr<WriteGuard> guard;
 
@@ -131,7 +133,8 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Kernel& ke
   kernel.guard = guard.get();
   if (guard) guard->begin(kernel);
   kernel.instruction_limit = options.kernel_limit;
-  kernel.poison = race_check ? RaceCheck::kPoison : 0;
+  initial.begin();
+  kernel.initial = &initial;
   kernel.entry_op = program.at(kernel.entry);
   // Workgroups go to the XCDs in turn, and within one to its CUs: see Xcd::begin().
   const uint64_t groups = kernel.group_count();
@@ -163,11 +166,11 @@ void Engine::State::execute(unsigned thread_count) {
 WorkDone Engine::State::timed(const Kernel& kernel, const std::vector<XcdWork>& done, DispatchResult& result) {
   const Xcd& first = *xcds[0];
   const Xcd& sampled = *xcds[kernel.timed_xcd];
-  const CuWork& of_cu = sampled.work()[kernel.timed_cu];
-  if (!kernel.request.traced_cu) return time_dispatch(done, sampled.trace(), of_cu, sampled.resident_groups(), warm);
+  const Sample sample{sampled.trace(), sampled.recorded(), sampled.work()[kernel.timed_cu], sampled.resident_groups()};
+  if (!kernel.request.traced_cu) return time_dispatch(done, sample, warm);
   const auto timeline = std::make_shared<Timeline>();
   const WatchedCu watched{first.thread_trace(), *timeline};
-  const WorkDone work = time_dispatch(done, sampled.trace(), of_cu, sampled.resident_groups(), warm, &watched);
+  const WorkDone work = time_dispatch(done, sample, warm, &watched);
   timeline->note_losses(first.thread_trace());
   result.timeline = timeline;
   return work;

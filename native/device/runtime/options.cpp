@@ -26,6 +26,8 @@ void apply(std::string_view option, EngineOptions& options) {
   const std::string_view value = has_value ? option.substr(equals + 1) : "";
   if (name == "kernel-limit") {
     options.kernel_limit = number(name, value, 1);
+  } else if (name == "initial-values" && has_value) {
+    options.initial_values = number(name, value, 0);
   } else if (name == "race-check") {
     options.race_seed = has_value ? number(name, value, 0) : 0;
   } else if (name == "timed-cu" && has_value) {
@@ -33,7 +35,7 @@ void apply(std::string_view option, EngineOptions& options) {
   } else if (name == "write-check" && !has_value) {
     options.write_check = true;
   } else {
-    throw std::runtime_error("device option " + std::string(name) + " is unknown (known: kernel-limit=N, race-check[=SEED], timed-cu=N, write-check)");
+    throw std::runtime_error("device option " + std::string(name) + " is unknown (known: initial-values=SEED, kernel-limit=N, race-check[=SEED], timed-cu=N, write-check)");
   }
 }
 

@@ -5,6 +5,7 @@
 
 namespace rpd {
 
+//   initial-values=SEED  registers, LDS and private memory begin with words drawn from this seed; 0: with zeros
 //   kernel-limit=N     a wave that executes more than N instructions belongs to an endless kernel
 //   race-check[=SEED]  look for races, executing in an order of this seed (default 0)
 //   write-check        a kernel that writes memory which is not its program's has failed

@@ -19,7 +19,10 @@ PROGRAM = Path(__file__).with_name("uneven.hip")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
 HONEST = PROGRAM.read_text().replace("    out[row] = sum;  // useless\n", "")
 LAST, BARRIER = "  out[row] = sum;\n}", "  barrier();\n  const int row"
-LOADS = r'  if (block() == 37) asm volatile(".rept 80\n global_load_dword v50, %0, off\n .endr\n s_waitcnt vmcnt(0)" :: "v"(in + row * width) : "v50");'
+LOADS = (
+    r'  if (block() == 37) asm volatile(".rept 80\n global_load_dword v50, %0, off\n .endr\n s_waitcnt vmcnt(0)"'
+    ' :: "v"(in + row * width) : "v50");'
+)
 LOCAL = "volatile unsigned held[1]; const bool holds = __builtin_amdgcn_readfirstlane(held[0]) != 0;"
 REGISTER = (
     'unsigned held; asm volatile("v_mov_b32 %0, v60" : "=v"(held) :: "v61");'

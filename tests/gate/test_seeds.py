@@ -23,6 +23,14 @@ def test_orders_differ_and_are_no_usual_one(seed):
     assert orders == seeds.orders(seed) == EquivalenceOptions(seed=seed).orders
 
 
+@given(st.integers(0, (1 << 32) - 1), st.integers(2, 6))
+def test_other_orders_begin_with_zeros_and_with_words(seed, runs):
+    fills = seeds.initial_values(seed, runs)
+    assert len(fills) == runs and fills == seeds.initial_values(seed, runs)
+    assert 0 in fills[:2] and any(fills[:2]) and seeds.other_values(seed) not in (0, *fills)
+    assert max(*fills, seeds.other_values(seed)) <= 1 << 32
+
+
 def test_each_judgement_draws_its_own():
     assert len({EquivalenceOptions().seed for _ in range(20)}) > 15
 

@@ -92,7 +92,7 @@ struct Engine::State {
 };
 
 std::unique_ptr<Place> Engine::State::fresh_place() {
-  auto place = std::make_unique<Place>();
+  auto place = std::make_unique<Place>(options.initial_values);
   place->number = places++;
   for (uint32_t i = 0; i < parameter::xcds; ++i) place->xcds.push_back(std::make_unique<Xcd>(i));
   if (options.race_seed) place->race_check = std::make_unique<RaceCheck>(*options.race_seed);
@@ -150,7 +150,8 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   if (kernel.guard) execution.place->guard->begin(kernel);
   kernel.instruction_limit = options.kernel_limit;
   kernel.lds_check = options.lds_check;
-  kernel.poison = execution.place->race_check ? RaceCheck::kPoison : 0;
+  execution.place->initial.begin();
+  kernel.initial = &execution.place->initial;
   kernel.entry_op = kernel.program->at(kernel.entry);
   // Workgroups go to the XCDs in turn, and within one to its CUs: see Xcd::begin().
   const uint64_t groups = kernel.group_count();
@@ -239,11 +240,11 @@ WorkDone Engine::State::timed(const Execution& execution, const std::vector<XcdW
   const Kernel& kernel = execution.kernel;
   const Xcd& first = *execution.xcds()[0];
   const Xcd& sampled = *execution.xcds()[kernel.timed_xcd];
-  const CuWork& of_cu = sampled.work()[kernel.timed_cu];
-  if (!kernel.request.traced_cu) return time_dispatch(done, sampled.trace(), of_cu, sampled.resident_groups(), warm);
+  const Sample sample{sampled.trace(), sampled.recorded(), sampled.work()[kernel.timed_cu], sampled.resident_groups()};
+  if (!kernel.request.traced_cu) return time_dispatch(done, sample, warm);
   const auto timeline = std::make_shared<Timeline>();
   const WatchedCu watched{first.thread_trace(), *timeline};
-  const WorkDone work = time_dispatch(done, sampled.trace(), of_cu, sampled.resident_groups(), warm, &watched);
+  const WorkDone work = time_dispatch(done, sample, warm, &watched);
   timeline->note_losses(first.thread_trace());
   result.timeline = timeline;
   return work;

@@ -7,6 +7,7 @@
 
 #include "exec/dispatch.h"
 #include "exec/execution_order.h"
+#include "exec/initial_values.h"
 #include "exec/race_check.h"
 #include "exec/standstill.h"
 #include "exec/write_guard.h"
@@ -26,7 +27,9 @@ struct Code {
 // The XCDs as one dispatch has them. Place 0 is for whoever is alone on the device, and keeps its caches; a dispatch that
 // begins while others are under way gets another one, with nothing in its caches.
 struct Place {
+  explicit Place(uint64_t initial_values) : initial(initial_values) {}
   uint32_t number = 0;
+  InitialValues initial;
   std::vector<std::unique_ptr<Xcd>> xcds;
   std::unique_ptr<RaceCheck> race_check;
   std::unique_ptr<WriteGuard> guard;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "exec/lds_allocation.h"
+
 #include "timing_parameters.inc.h"
 
 namespace rpd {
@@ -15,8 +17,7 @@ uint32_t resident_workgroups(const Kernel& kernel) {
   if (waves_per_simd > waves_by_registers) groups = 0;
   const uint32_t slots = kernel.waves_per_group == 1 ? 2 * parameter::workgroups_per_cu : parameter::workgroups_per_cu;
   groups = std::min(groups, slots);
-  constexpr uint32_t granule = 512;
-  const uint32_t lds = (kernel.request.group_segment_size + granule - 1) / granule * granule;
+  const uint32_t lds = allocated_lds(kernel.request.group_segment_size);
   if (lds > 0) groups = std::min<uint32_t>(groups, parameter::lds_bytes_per_cu / lds);
   return groups;
 }

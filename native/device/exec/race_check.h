@@ -29,9 +29,6 @@ namespace rpd {
 
 class RaceCheck {
  public:
-  // A NaN as a float and as a double, and an address that is nowhere.
-  static constexpr uint32_t kPoison = 0xffbadbad;
-
   explicit RaceCheck(uint64_t seed) : seed_(seed) {}
 
   void begin(const Kernel& kernel);

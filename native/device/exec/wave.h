@@ -6,6 +6,7 @@
 
 #include "isa/op.h"
 #include "memory/address_space.h"
+#include "timing/unit_cycles.h"
 
 namespace rpd {
 
@@ -92,6 +93,8 @@ struct Wave {
   WaveTrace* trace = nullptr;          // where this wave is recorded, if it is
   uint64_t clock = 0;
   uint32_t cu = 0;
+  uint32_t simd = 0;                   // of the CU
+  WaveUnits units;
   uint32_t vector_issued = 0;          // vector memory instructions so far
   uint64_t vector_done[64] = {};       // [issued % 64]: when each is complete
   uint64_t scalar_done = 0;            // when scalar and LDS accesses are complete

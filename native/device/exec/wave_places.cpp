@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "exec/lds_allocation.h"
+
 namespace rpd {
 namespace {
 
@@ -32,8 +34,8 @@ uint32_t register_allocation(const Kernel& kernel) {
 
 // LDS_BASE 7:0 and LDS_SIZE 20:12, in 256 bytes; it is handed out in 512.
 uint32_t lds_allocation(const Kernel& kernel, uint32_t group) {
-  constexpr uint32_t granule = 512, unit = 256;
-  const uint32_t size = (kernel.request.group_segment_size + granule - 1) / granule * (granule / unit);
+  constexpr uint32_t unit = 256;
+  const uint32_t size = allocated_lds(kernel.request.group_segment_size) / unit;
   return (group * size & 0xff) | size << 12;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "exec/lds_allocation.h"
+
 namespace rpd {
 namespace {
 
@@ -52,11 +54,6 @@ uint64_t set_work_items(const Kernel& kernel, uint32_t first, const uint32_t (&s
   return exec;
 }
 
-void fill(std::vector<uint8_t>& bytes, uint32_t word) {
-  if (word == 0) return std::fill(bytes.begin(), bytes.end(), 0);
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(word >> 8 * (i % 4));
-}
-
 }  // namespace
 
 void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer) {
@@ -67,11 +64,14 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
   const size_t per_wave = static_cast<size_t>(kernel.vgprs + kernel.agprs) * kLanes;
   const uint32_t scratch_bytes = kernel.request.private_segment_size;
   waves.resize(kernel.waves_per_group);
-  registers.assign(per_wave * kernel.waves_per_group, kernel.poison);
-  lds.resize(kernel.request.group_segment_size);
-  fill(lds, kernel.poison);
+  registers.resize(per_wave * kernel.waves_per_group);
+  kernel.initial->fill(registers, id);
+  // What the allocation has beyond what was asked for is there as well, unless that is to be found.
+  const uint32_t asked = kernel.request.group_segment_size;
+  lds.resize(kernel.lds_check ? asked : allocated_lds(asked));
+  kernel.initial->fill(lds, id);
   scratch.resize(static_cast<size_t>(scratch_bytes) * kLanes * kernel.waves_per_group);
-  fill(scratch, kernel.poison);
+  kernel.initial->fill(scratch, id);
 
   const uint32_t ids[3] = {static_cast<uint32_t>(id % kernel.groups[0]),
                            static_cast<uint32_t>(id / kernel.groups[0] % kernel.groups[1]),
@@ -84,7 +84,7 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
   for (uint32_t w = 0; w < kernel.waves_per_group; ++w) {
     Wave& wave = waves[w];
     wave = Wave{};
-    if (kernel.poison) std::fill_n(wave.scalar, kFlatScratch, kernel.poison);
+    kernel.initial->fill({wave.scalar, kFlatScratch}, id + w);
     wave.pc = kernel.entry_op;
     wave.program = kernel.program;
     wave.vector = registers.data() + w * per_wave;
@@ -109,8 +109,12 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
 void Workgroup::release_barrier() {
   const auto waits = [](const Wave& wave) { return wave.state == WaveState::AtBarrier; };
   if (static_cast<uint32_t>(std::count_if(waves.begin(), waves.end(), waits)) != left) return;
+  uint64_t latest = 0;
+  for (const Wave& wave : waves) latest = std::max(latest, wave.clock);
   for (Wave& wave : waves) {
-    if (waits(wave)) wave.state = WaveState::Running;
+    if (!waits(wave)) continue;
+    wave.state = WaveState::Running;
+    wave.clock = latest;
   }
   ++epoch;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "exec/dispatch.h"
+#include "exec/initial_values.h"
 #include "exec/kernel_descriptor.h"
 #include "exec/wave.h"
 
@@ -19,7 +20,7 @@ struct Kernel {
   uint32_t timed_xcd;           // the XCD ...
   uint32_t timed_cu;            // ... and the CU in it that is replayed for the time
   bool lds_check;               // accesses beyond the workgroup's LDS are faults
-  uint32_t poison;              // what registers, LDS and private memory hold before anything is written there
+  const InitialValues* initial;  // what registers, LDS and private memory hold before anything is written there
   const Op* entry_op;
   Program* program;
   const AddressSpace* memory;

@@ -29,6 +29,7 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
   trace_.begin(resident_groups);
   thread_trace_.begin(resident_groups);
   std::fill(work_.begin(), work_.end(), CuWork{});
+  recorded_ = {};
   waves_ = {};
   memory_.begin(kernel.request.acquires, kernel.memory->map());
   const uint64_t total = kernel.group_count();
@@ -59,7 +60,10 @@ bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
   } else if (index_ == 0 && kernel_->request.traced_cu == cu) {
     thread_trace_.record(group);
   }
-  for (const Wave& wave : group.waves) waves_.launch(wave.exec());
+  for (Wave& wave : group.waves) {
+    waves_.launch(wave.exec());
+    wave.simd = static_cast<uint32_t>(++work_[cu].launched % parameter::simds_per_cu);
+  }
   next_group_ += parameter::xcds;
   return true;
 }
@@ -75,6 +79,8 @@ void Xcd::run_slice(Wave& wave) {
     if constexpr (Traced) wave.access = {};
     ++instructions;
     thread_quads += static_cast<uint64_t>(std::popcount(wave.exec())) * op->valu_quads;
+    wave.units.vector_quads += op->valu_quads;
+    wave.units.matrix += op->matrix_cycles;
     wave.clock += op->wave_cycles;
     wave.pc = op->next;
     if (op->vector_registers > kernel_->vgprs || op->accumulators > kernel_->agprs) {
@@ -99,7 +105,21 @@ void Xcd::retire(Wave& wave) {
   ++cu.waves;
   cu.wave_cycles += wave.clock;
   cu.longest_wave = std::max(cu.longest_wave, wave.clock);
+  cu.units.add(wave.units, wave.simd, wave.executed);
+  if (wave.trace && times(wave.cu)) retire_recorded(wave);
   --wave.group->left;
+}
+
+// A recording may have had no room for all that the wave did.
+void Xcd::retire_recorded(const Wave& wave) {
+  const uint64_t entries = wave.trace->entries().size();
+  const double share = static_cast<double>(entries) / static_cast<double>(entries + wave.trace->lost());
+  const auto clock = static_cast<uint64_t>(static_cast<double>(wave.clock) * share);
+  ++recorded_.waves;
+  recorded_.instructions += entries;
+  recorded_.wave_cycles += clock;
+  recorded_.longest_wave = std::max(recorded_.longest_wave, clock);
+  recorded_.units.add(wave.units, wave.simd, wave.executed, share);
 }
 
 // Lets each wave run a slice; false after a fault.

@@ -48,6 +48,7 @@ class Xcd {
   const Fault& fault() const { return fault_; }
   const std::vector<uint64_t>& executed() const { return executed_; }  // [Op index]
   const std::vector<CuWork>& work() const { return work_; }            // [cu]
+  const CuWork& recorded() const { return recorded_; }
   const CuTrace& trace() const { return trace_; }
   const CuTrace& thread_trace() const { return times(kernel_->request.traced_cu.value_or(0)) ? trace_ : thread_trace_; }
   const WaveCounts& waves() const { return waves_; }
@@ -64,6 +65,7 @@ class Xcd {
   template <bool Traced>
   void run_slice(Wave& wave);
   void retire(Wave& wave);
+  void retire_recorded(const Wave& wave);
   void stop_at(const Op* op, const Wave& wave);
   bool run_group(Workgroup& group);
 
@@ -76,6 +78,7 @@ class Xcd {
   WavePlaces places_;
   std::vector<uint64_t> executed_;
   std::vector<CuWork> work_;
+  CuWork recorded_;                // of the CU that is replayed: what the recording has
   WaveCounts waves_;
   MemorySystem memory_;
   CuTrace trace_;                  // of the first CU of the first XCD

@@ -112,6 +112,7 @@ struct Op {
 
   // What the timing model wrote here when the instruction was decoded.
   uint8_t valu_quads = 0;          // quad-cycles that a VALU instruction takes to issue; 0 for others
+  uint16_t matrix_cycles = 0;      // that it keeps the matrix unit busy; 0 for others
   uint16_t busy_cycles = 0;        // that a vector or matrix instruction keeps its unit busy
   uint16_t wave_cycles = 0;        // until the same wave can issue its next instruction, at the earliest
 };

@@ -26,6 +26,8 @@ void apply(std::string_view option, EngineOptions& options) {
   const std::string_view value = has_value ? option.substr(equals + 1) : "";
   if (name == "kernel-limit") {
     options.kernel_limit = number(name, value, 1);
+  } else if (name == "initial-values" && has_value) {
+    options.initial_values = number(name, value, 0);
   } else if (name == "race-check") {
     options.race_seed = has_value ? number(name, value, 0) : 0;
   } else if (name == "timed-cu" && has_value) {
@@ -37,7 +39,7 @@ void apply(std::string_view option, EngineOptions& options) {
   } else if (name == "lds-check" && !has_value) {
     options.lds_check = true;
   } else {
-    throw std::runtime_error("device option " + std::string(name) + " is unknown (known: deadlock-after=SECONDS, kernel-limit=N, lds-check, race-check[=SEED], timed-cu=N, write-check)");
+    throw std::runtime_error("device option " + std::string(name) + " is unknown (known: deadlock-after=SECONDS, initial-values=SEED, kernel-limit=N, lds-check, race-check[=SEED], timed-cu=N, write-check)");
   }
 }
 

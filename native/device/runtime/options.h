@@ -5,6 +5,7 @@
 
 namespace rpd {
 
+//   initial-values=SEED  registers, LDS and private memory begin with words drawn from this seed; 0: with zeros
 //   kernel-limit=N     a wave that executes more than N instructions belongs to an endless kernel
 //   deadlock-after=N   a kernel that has waited for N seconds for what nobody can do has failed; 0: it never has
 //   lds-check          a kernel that accesses LDS beyond its workgroup's has failed

@@ -239,6 +239,9 @@ class Replay {
         wave.vector.issue(access(entry, time));
         if (entry.cost.lds_cycles) wave.scalar.issue(time + entry.cost.lds_cycles + parameter::lds_latency_cycles);
         break;
+      case Unit::Nop:
+        next = time + op.wave_cycles;
+        break;
       case Unit::Barrier: return wait_at_barrier(wave, next);
       case Unit::End:
         next = time + parameter::wave_end_cycles;

@@ -1,6 +1,7 @@
 #include "timing/duration.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "timing/beyond_l2.h"
@@ -49,30 +50,81 @@ CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, uint32_t reside
               std::max<uint64_t>(1, (neighbours + parameter::shader_engines_per_xcd - 1) / parameter::shader_engines_per_xcd))};
 }
 
-// How much longer the busiest CU takes than the sampled one. Up to what is resident, waves run side by side and the
-// longest counts; beyond, they run one after another and their sum does.
-double imbalance(const std::vector<XcdWork>& xcds, const CuWork& sampled, bool side_by_side) {
-  double worst = 1;
-  for (const XcdWork& xcd : xcds) {
-    for (const CuWork& cu : *xcd.cus) {
-      const auto mine = static_cast<double>(side_by_side ? cu.longest_wave : cu.wave_cycles);
-      worst = std::max(worst, mine / static_cast<double>(std::max<uint64_t>(1, side_by_side ? sampled.longest_wave : sampled.wave_cycles)));
-    }
+double over(uint64_t mine, uint64_t other) { return static_cast<double>(mine) / static_cast<double>(std::max<uint64_t>(1, other)); }
+double beyond(uint64_t mine, double other) { return std::max(0.0, static_cast<double>(mine) - other); }
+
+// How often `mine` has done all of what `other` did: `longer` times at most, and at least once. What passes between L1 and
+// L2 depends on what hits, and is not asked.
+double times_done(const CuWork& mine, const CuWork& other, double longer) {
+  double times = std::min(longer, over(mine.instructions, other.instructions));
+  const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
+  for (size_t i = 0; i < its_units.size(); ++i) {
+    if (its_units[i] && i != CuUnits::kTraffic) times = std::min(times, over(my_units[i], its_units[i]));
   }
-  return worst;
+  return std::max(1.0, times);
+}
+
+// What `mine` asks of the units beyond `times` what `other` does. It may come when nothing else is to be done, and of one
+// unit after the other.
+double more_of_units(const CuWork& mine, const CuWork& other, double times) {
+  const CuUnits::Cycles my_units = mine.units.cycles(), its_units = other.units.cycles();
+  std::array<double, CuUnits::kKinds> more;
+  for (size_t i = 0; i < more.size(); ++i) more[i] = beyond(my_units[i], times * static_cast<double>(its_units[i]));
+  // But what passes between L1 and L2 has been looked up for that.
+  const double vector_memory = std::max(more[CuUnits::kAddress], more[CuUnits::kTraffic]);
+  return more[CuUnits::kVector] + more[CuUnits::kMatrix] + more[CuUnits::kScalar] + more[CuUnits::kLds] + vector_memory;
+}
+
+// The cycles that `mine` takes, by those that `other` does. `longer`: how much longer its waves take when each is alone on
+// the device.
+double cycles_by(double cycles, const CuWork& mine, const CuWork& other, double longer) {
+  return cycles * std::max(1.0, longer) + more_of_units(mine, other, times_done(mine, other, longer));
+}
+
+// What the longest wave of `mine` takes beyond that of `other`, as far as no other is there to run beside it: it may be the
+// last.
+double tail(const CuWork& mine, const CuWork& other, uint32_t resident_groups) {
+  return beyond(mine.longest_wave, static_cast<double>(other.longest_wave)) * (1 - 1.0 / std::max(1u, resident_groups));
+}
+
+// Of the whole CU that was recorded.
+double cycles_of_sampled(const Sample& sample, const CuOutcome& outcome) {
+  const CuWork &all = sample.done, &recorded = sample.recorded;
+  const double longer = std::max(over(all.instructions, outcome.instructions), over(all.wave_cycles, recorded.wave_cycles));
+  return cycles_by(static_cast<double>(outcome.cycles), all, recorded, longer) + tail(all, recorded, sample.resident_groups);
+}
+
+// Up to what is resident, waves run side by side and the longest counts; beyond, they run one after another and their sum
+// does, and how much longer the last one may be.
+double cycles_of_cu(const CuWork& cu, const Sample& sample, double cycles_of_sampled, bool side_by_side) {
+  const CuWork& sampled = sample.done;
+  if (side_by_side) return cycles_by(cycles_of_sampled, cu, sampled, over(cu.longest_wave, sampled.longest_wave));
+  const double longer = over(cu.wave_cycles, sampled.wave_cycles);
+  return cycles_by(cycles_of_sampled, cu, sampled, longer) + tail(cu, sampled, sample.resident_groups);
+}
+
+// Of the CU that takes longest.
+uint64_t cycles_of_busiest(const std::vector<XcdWork>& xcds, const Sample& sample, const CuOutcome& outcome) {
+  const bool side_by_side = sample.trace.groups().size() <= sample.resident_groups;
+  const double of_sampled = cycles_of_sampled(sample, outcome);
+  double most = of_sampled;
+  for (const XcdWork& xcd : xcds) {
+    for (const CuWork& cu : *xcd.cus) most = std::max(most, cycles_of_cu(cu, sample, of_sampled, side_by_side));
+  }
+  return static_cast<uint64_t>(most);
 }
 
 uint64_t cycles_for(uint64_t bytes, double bytes_per_cycle) {
   return static_cast<uint64_t>(std::ceil(static_cast<double>(bytes) / bytes_per_cycle));
 }
 
-// No dispatch is faster than its traffic at full bandwidth, or than its longest wave alone on the device.
+// No dispatch is faster than its traffic at full bandwidth, its longest wave alone on the device, or any unit of a CU.
 uint64_t least_cycles(const std::vector<XcdWork>& xcds, const MallHits& hits) {
   const MemoryCounts device = counts_of(xcds);
   uint64_t least = cycles_for(device.host_bytes(), per_cycle(parameter::host_link_gbps));
   for (const XcdWork& xcd : xcds) {
     least = std::max(least, xcd.memory->l2_bytes() / parameter::l2_bytes_per_cycle);
-    for (const CuWork& cu : *xcd.cus) least = std::max(least, cu.longest_wave);
+    for (const CuWork& cu : *xcd.cus) least = std::max({least, cu.longest_wave, cu.units.longest()});
   }
   return std::max(least, cycles_for(device.memory_bytes() - device.release_bytes, memory_bytes_per_cycle(hits.all)));
 }
@@ -95,15 +147,14 @@ WarmCaches::WarmCaches()
     : mall(parameter::mall_bytes, parameter::mall_ways),
       instructions(parameter::instruction_cache_bytes, parameter::instruction_cache_ways, 64) {}
 
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, const CuWork& sampled, uint32_t resident_groups, WarmCaches& warm,
-                       const WatchedCu* watched) {
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm, const WatchedCu* watched) {
   const MallHits hits = mall_hits(warm.mall, xcds);
-  const CuSurroundings surroundings = surroundings_of(xcds, resident_groups, hits);
+  const CuSurroundings surroundings = surroundings_of(xcds, sample.resident_groups, hits);
   if (watched) {
     Cache instructions = warm.instructions;
     simulate_cu(watched->trace, surroundings, instructions, &watched->observer);
   }
-  const CuOutcome outcome = simulate_cu(sample, surroundings, warm.instructions);
+  const CuOutcome outcome = simulate_cu(sample.trace, surroundings, warm.instructions);
   WorkDone work;
   uint64_t instructions = 0;
   for (const XcdWork& xcd : xcds) {
@@ -113,10 +164,8 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, 
     }
   }
   const auto replayed = static_cast<double>(std::max<uint64_t>(1, outcome.instructions));
-  const double rest_of_cu = static_cast<double>(sampled.instructions) / replayed;
   const double rest_of_device = static_cast<double>(instructions) / replayed;
-  const bool side_by_side = sample.groups().size() <= resident_groups;
-  work.busy_cycles = std::max(scaled(outcome.cycles, rest_of_cu * imbalance(xcds, sampled, side_by_side)), least_cycles(xcds, hits));
+  work.busy_cycles = std::max(cycles_of_busiest(xcds, sample, outcome), least_cycles(xcds, hits));
   work.wave_cycles = scaled(outcome.wave_cycles, rest_of_device);
   work.wait_cycles = scaled(outcome.wait_cycles, rest_of_device);
   work.issue_wait_cycles = scaled(outcome.issue_wait_cycles, rest_of_device);

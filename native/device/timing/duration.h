@@ -8,16 +8,19 @@
 #include "memory/mall.h"
 #include "timing/memory_counts.h"
 #include "timing/cu_observer.h"
+#include "timing/unit_cycles.h"
 #include "timing/wave_trace.h"
 
 namespace rpd {
 
 // What one CU did during a dispatch. Cycles are on the waves' own clocks: as if each were alone on the device.
 struct CuWork {
-  uint64_t waves = 0;
+  uint64_t launched = 0;      // waves ...
+  uint64_t waves = 0;         // ... and those that have ended
   uint64_t instructions = 0;
   uint64_t wave_cycles = 0;   // sum over waves
   uint64_t longest_wave = 0;
+  CuUnits units;
 };
 
 struct XcdWork {
@@ -52,9 +55,15 @@ struct WatchedCu {
   CuObserver& observer;
 };
 
-// `sample` recorded one CU, which did the work `sampled` and on which `resident_groups` workgroups fit at a time. What is
-// watched has no influence on the result.
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const CuTrace& sample, const CuWork& sampled, uint32_t resident_groups, WarmCaches& warm,
-                       const WatchedCu* watched = nullptr);
+// The CU that was recorded, or the first of its workgroups.
+struct Sample {
+  const CuTrace& trace;
+  const CuWork& recorded;    // the work in the recording
+  const CuWork& done;        // all work of that CU
+  uint32_t resident_groups;  // that fit on it at a time
+};
+
+// What is watched has no influence on the result.
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm, const WatchedCu* watched = nullptr);
 
 }  // namespace rpd

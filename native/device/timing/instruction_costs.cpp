@@ -47,6 +47,14 @@ long busy_cycles(const Semantics& semantics) {
   return is_transcendental(semantics.mnemonic) ? parameter::transcendental_cycles : parameter::valu_cycles;
 }
 
+// A wave that asks for it stands still: for wait states of four cycles (recorded MI300X thread trace: s_nop 1 takes 8), or
+// for 64 cycles each [AMD CDNA 3 ISA].
+long idle_cycles(const Op& op) {
+  const std::string_view name = op.semantics->mnemonic;
+  if (name == "s_nop") return parameter::issue_cycles * (1 + op.immediate % 16);
+  return name == "s_sleep" ? 64 * (op.immediate % 128) : 0;
+}
+
 }  // namespace
 
 void annotate_cost(Op& op) {
@@ -55,8 +63,9 @@ void annotate_cost(Op& op) {
   // A matrix instruction issues in four cycles and then runs on a unit of its own.
   if (op.semantics->unit == Unit::Matrix) op.valu_quads = 1;
   op.busy_cycles = static_cast<uint16_t>(busy_cycles(*op.semantics));
+  if (op.semantics->unit == Unit::Matrix) op.matrix_cycles = op.busy_cycles;
   const bool holds_the_wave = op.semantics->unit == Unit::Valu || op.semantics->unit == Unit::Lds;
-  op.wave_cycles = holds_the_wave ? op.busy_cycles : static_cast<uint16_t>(parameter::issue_cycles);
+  op.wave_cycles = static_cast<uint16_t>(holds_the_wave ? op.busy_cycles : std::max<long>(parameter::issue_cycles, idle_cycles(op)));
 }
 
 }  // namespace rpd

@@ -95,11 +95,11 @@ void complete_vector(Wave& wave, uint64_t latency) {
 
 namespace {
 
-// Adds what happens to the counts during its life to a wave's cost.
+// Adds what happens to the counts during its life to a wave's cost and to what it asks of its CU's units.
 class CostOf {
  public:
-  CostOf(const MemoryCounts& counts, AccessCost& cost)
-      : counts_(counts), cost_(cost), look_ups_(counts.l1_accesses), reads_(counts.l1_read_requests), writes_(writes()),
+  CostOf(const MemoryCounts& counts, Wave& wave, Space space)
+      : counts_(counts), cost_(wave.access), units_(wave.units), space_(space), look_ups_(counts.l1_accesses), reads_(counts.l1_read_requests), writes_(writes()),
         memory_(counts.memory_reads128), host_(counts.host_reads64), lds_(counts.lds_active_cycles) {}
   ~CostOf() {
     add(cost_.look_ups, counts_.l1_accesses - look_ups_);
@@ -108,6 +108,7 @@ class CostOf {
     add(cost_.memory_reads, counts_.memory_reads128 - memory_);
     add(cost_.host_reads, counts_.host_reads64 - host_);
     add(cost_.lds_cycles, counts_.lds_active_cycles - lds_);
+    keep_units_busy();
   }
 
  private:
@@ -115,8 +116,18 @@ class CostOf {
   static void add(T& to, uint64_t what) { to = static_cast<T>(std::min<uint64_t>(std::numeric_limits<T>::max(), to + what)); }
   uint64_t writes() const { return counts_.l1_write_requests + counts_.l2_atomics; }
 
+  // For as long as in a replay.
+  void keep_units_busy() {
+    const uint64_t lds = counts_.lds_active_cycles - lds_;
+    if (space_ == Space::Lds) units_.lds += std::max<uint64_t>(parameter::lds_issue_cycles, lds);
+    else units_.address += std::max<uint64_t>(parameter::issue_cycles, counts_.l1_accesses - look_ups_);
+    units_.traffic_bytes += 128 * (counts_.l1_read_requests - reads_) + 64 * (writes() - writes_);
+  }
+
   const MemoryCounts& counts_;
   AccessCost& cost_;
+  WaveUnits& units_;
+  Space space_;
   uint64_t look_ups_, reads_, writes_, memory_, host_, lds_;
 };
 
@@ -372,7 +383,7 @@ uint64_t MemorySystem::scratch(Wave& wave, const Op& op, const VectorAccess& acc
 }
 
 void MemorySystem::vector_access(Wave& wave, const Op& op, const VectorAccess& access) {
-  const CostOf cost(counts_, wave.access);
+  const CostOf cost(counts_, wave, access.space);
   if (access.space == Space::Lds) return lds(wave, op, access);
   complete_vector(wave, access.space == Space::Scratch ? scratch(wave, op, access) : global(wave, op, access));
 }

@@ -46,9 +46,13 @@ THREAD_TRACE_SIMDS_VARIABLE = "ROCM_PERF_THREAD_TRACE_SIMDS"
 # Holds kernels to memory that is their program's own: the gate asks for it wherever it runs code that it judges.
 WRITE_CHECK = "write-check"
 
+# What registers, LDS and private memory hold before a kernel writes there: words drawn from a seed; 0: zeros.
+INITIAL_VALUES = "initial-values"
+
 # Options of the software device, and what may follow the name. native/device/runtime/options.h says what they do.
 OPTIONS = {
     "deadlock-after": re.compile(r"=[0-9]{1,9}"),
+    INITIAL_VALUES: re.compile(r"=[0-9]{1,19}"),
     "kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"),
     "lds-check": re.compile(""),
     "race-check": re.compile(r"(=[0-9]{1,19})?"),

@@ -34,6 +34,7 @@ POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take so many times the baseline's wall time
 LEVELS = ("full", "sampled", "program")
 _CAPTURED = "captured inputs"
+_OTHER_VALUES, _HELD_BEFORE = "other values in registers and LDS", "what registers and LDS held before"
 _AGAIN = 2  # times that a GPU runs the baseline again, to see whether it gives the same
 
 
@@ -65,6 +66,7 @@ class EquivalenceOptions:
 class _Reference:
     """One capture with what the baseline makes of every case; made once, for all candidates. tried[0]: the captured inputs.
 
+    others: of its runs in other orders and from other registers and LDS, by their names.
     parts: by the name of a case that its own order makes useless, the cases that take its place."""
 
     capture: Capture
@@ -72,7 +74,7 @@ class _Reference:
     perturber: Perturber
     tried: list[Tried] = field(default_factory=list)
     complaint: str | None = None
-    races: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    others: dict[str, ReplayResult] = field(default_factory=dict)
     unordered: dict[str, bool] = field(default_factory=dict)
     seconds: float = 0.0  # of wall time, that a case took at most on average
     parts: dict[str, list[Tried]] = field(default_factory=dict)
@@ -217,7 +219,7 @@ class Equivalence:
 
     def _judge(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> Difference | None:
         """What is wrong with the candidate on this capture; None if nothing is."""
-        return self._memory(reference, candidate, found) or self._races(reference, candidate, found)
+        return self._memory(reference, candidate, found) or self._other_runs(reference, candidate, found)
 
     def _memory(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> Difference | None:
         left = reference.tried
@@ -279,7 +281,16 @@ class Equivalence:
         """Options of the software device; a GPU has its own order each time."""
         if not is_modelled(reference.capture):
             return [[]] * _AGAIN
-        return [[f"race-check={seed}"] for seed in self._options.orders]
+        return list(self._in_orders().values())
+
+    def _in_orders(self) -> dict[str, list[str]]:
+        """Options of the software device for each other order, by what the run is called."""
+        orders = self._options.orders
+        fills = seeds.initial_values(self._options.seed, len(orders))
+        return {
+            f"order {seed}": [f"race-check={seed}", f"{devices.INITIAL_VALUES}={fill}"]
+            for seed, fill in zip(orders, fills, strict=True)
+        }
 
     def _reads_what_it_writes(self, reference: _Reference, one: Tried) -> bool:
         """Whether what the baseline makes of a case depends on what its outputs held, as beyond the end of an input."""
@@ -303,29 +314,42 @@ class Equivalence:
         tried = [*reference.tried, *(part for parts in reference.parts.values() for part in parts)]
         return unproven_in(reference.capture, reference.arguments, reference.perturber.fields, tried, found)
 
-    def _races(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> Difference | None:
-        """The software device alone can run workgroups and waves in other orders, and see unordered accesses."""
+    def _other_runs(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> Difference | None:
+        """The software device alone can run workgroups and waves in other orders and see unordered accesses, and choose what
+        registers, LDS and private memory hold before anything is written there."""
         if self._options.level != "full" or not is_modelled(reference.capture):
             return None
-        for seed in self._options.orders:
-            name, option = f"order {seed}", [f"race-check={seed}"]
+        values = [f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}"]
+        for name, device_options in ({_OTHER_VALUES: values} | self._in_orders()).items():
             with self._making:
-                if seed not in reference.races:
-                    reference.races[seed] = self._run(reference.capture, None, device_options=option).races
-            try:
-                result = self._run(reference.capture, candidate, device_options=option, compare=True)
-            except ReplayFailedError as error:
-                found[name] = "failed"
-                return Difference(f"it fails when workgroups run in another order: {error.what}")
-            found[name] = "equal"
-            if len(result.races) > len(reference.races[seed]):
-                found[name] = "race"
-                return Difference(f"it races: {result.races[0]}")
-            if not reference.races[seed] and not result.equal and self._options.ulps == 0:
-                found[name] = "differs"
-                what = "its result depends on the order of workgroups or waves, or on what registers and LDS held before"
-                return Difference(what)
+                if name not in reference.others:
+                    reference.others[name] = self._run(reference.capture, None, device_options=device_options, compare=True)
+            if complaint := self._run_otherwise(reference, candidate, name, device_options, found):
+                return complaint
         return None
+
+    def _run_otherwise(
+        self, reference: _Reference, candidate: Path, name: str, device_options: list[str], found: dict[str, str]
+    ) -> Difference | None:
+        baseline = reference.others[name]
+        try:
+            result = self._run(reference.capture, candidate, device_options=device_options, compare=True)
+        except ReplayFailedError as error:
+            found[name] = "failed"
+            how = f"with {_OTHER_VALUES}" if name == _OTHER_VALUES else "when workgroups run in another order"
+            return Difference(f"it fails {how}: {error.what}")
+        found[name] = "equal"
+        if len(result.races) > len(baseline.races):
+            found[name] = "race"
+            return Difference(f"it races: {result.races[0]}")
+        if baseline.races or result.equal or self._options.ulps:
+            return None
+        if name == _OTHER_VALUES and not baseline.equal:
+            found[name] = f"dropped: the baseline itself depends on {_HELD_BEFORE}"
+            return None
+        found[name] = "differs"
+        order = "" if name == _OTHER_VALUES else "the order of workgroups or waves, or on "
+        return Difference(f"its result depends on {order}{_HELD_BEFORE}")
 
     def _replay_cases(
         self,

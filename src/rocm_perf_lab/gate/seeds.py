@@ -22,6 +22,19 @@ def orders(seed: int) -> tuple[int, ...]:
     return tuple(_drawn(seed, which + 1) * _ORDERS + which + 1 for which in range(_ORDERS))
 
 
+def initial_values(seed: int, runs: int) -> tuple[int, ...]:
+    """For runs in other orders: of what registers, LDS and private memory hold before a kernel writes there. In turn zeros, as
+    in the usual runs, and drawn words: what a kernel finds there must not tell it how it is being run."""
+    draw = np.random.default_rng([seed, _ORDERS + 1])
+    zeros = int(draw.integers(2))
+    return tuple(0 if run % 2 == zeros else int(draw.integers(1, 1 << _BITS)) for run in range(runs))
+
+
+def other_values(seed: int) -> int:
+    """The same, drawn for a run in the usual order."""
+    return _drawn(seed, _ORDERS + 2) + 1
+
+
 def resampling(seed: int) -> int:
     """Of the measurement's bootstrap."""
     return _drawn(seed, 0)

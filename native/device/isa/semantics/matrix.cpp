@@ -16,7 +16,7 @@ namespace {
 struct BFloat {};
 struct XFloat {};  // XF32: a single of which the lower 13 bits do not count (see widen_xfloat)
 
-// Measured on an MI300X (Khattak and Mikaitis, "Accurate models of AMD matrix cores"): inputs are cut, not rounded.
+// AMD's documents do not say whether inputs are rounded or cut to ten bits of mantissa: here they are cut.
 float widen_xfloat(uint32_t bits) {
   const auto whole = std::bit_cast<float>(bits);
   return is_nan(whole) ? quiet(whole) : std::bit_cast<float>(bits & ~0x1fffu);

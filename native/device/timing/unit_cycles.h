@@ -1,0 +1,50 @@
+// For how many cycles waves keep the units of a CU busy, whatever else happens at the same time.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace rpd {
+
+// Of one wave. It counts while the wave executes.
+struct WaveUnits {
+  uint64_t vector_quads = 0;  // of its SIMD: quad-cycles of the vector unit ...
+  uint64_t matrix = 0;        // ... and cycles of the matrix unit
+  uint64_t address = 0;       // of the CU: the vector memory's address unit
+  uint64_t traffic_bytes = 0; // between the CU's L1 and the L2
+  uint64_t lds = 0;
+};
+
+// Of all waves of a CU. Whatever a wave issues that is not for the vector unit is taken for work of its SIMD's scalar unit.
+class CuUnits {
+ public:
+  static constexpr size_t kSimds = 4;
+  enum Kind : size_t { kVector, kMatrix, kScalar, kAddress, kLds, kTraffic, kKinds };
+  using Cycles = std::array<uint64_t, kKinds>;
+
+  // `instructions`: of the wave. `share`: how much of it counts.
+  void add(const WaveUnits& wave, uint32_t simd, uint64_t instructions, double share = 1);
+  // Of each kind of unit, the busiest.
+  Cycles cycles() const;
+  // The longest that any unit is busy for sure: the scalar units are only estimated.
+  uint64_t longest() const;
+
+ private:
+  struct Simd {
+    uint64_t vector = 0, matrix = 0, scalar = 0;
+  };
+  uint64_t busiest(uint64_t Simd::*kind) const {
+    uint64_t most = 0;
+    for (const Simd& simd : simds_) most = std::max(most, simd.*kind);
+    return most;
+  }
+
+  std::array<Simd, kSimds> simds_{};
+  uint64_t address_ = 0;
+  uint64_t traffic_bytes_ = 0;
+  uint64_t lds_ = 0;
+};
+
+}  // namespace rpd

@@ -1,0 +1,82 @@
+"""A candidate cannot hide its work in a workgroup that is not looked at, nor know a run by what registers hold."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.code_object import parse
+from rocm_perf_lab.gate.equivalence import Equivalence, EquivalenceOptions
+from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
+from rocm_perf_lab.gate.verdict import Outcome
+from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.isolate import capture
+from rocm_perf_lab.optimize.compile import SourceBuilder
+
+PROGRAM = Path(__file__).with_name("uneven.hip")
+COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
+HONEST = PROGRAM.read_text().replace("    out[row] = sum;  // useless\n", "")
+LAST, BARRIER = "  out[row] = sum;\n}", "  barrier();\n  const int row"
+LOADS = (
+    r'  if (block() == 37) asm volatile(".rept 80\n global_load_dword v50, %0, off\n .endr\n s_waitcnt vmcnt(0)"'
+    ' :: "v"(in + row * width) : "v50");'
+)
+LOCAL = "volatile unsigned held[1]; const bool holds = __builtin_amdgcn_readfirstlane(held[0]) != 0;"
+REGISTER = (
+    'unsigned held; asm volatile("v_mov_b32 %0, v60" : "=v"(held) :: "v61");'
+    " const bool holds = __builtin_amdgcn_readfirstlane(held) != 0;"
+)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory, hipcc, native_dir):
+    folder = tmp_path_factory.mktemp("uneven")
+    subprocess.run([*COMMAND, PROGRAM, "-o", folder / "uneven"], check=True)
+    return read(PROGRAM, COMMAND), capture([str(folder / "uneven")], "rows", 0, folder, device="gfx942")
+
+
+def image_of(text: str, folder: Path) -> Path:
+    (folder / "k.hsaco").write_bytes(SourceBuilder("gfx942").device(read(PROGRAM, COMMAND, text=text.encode())))
+    return folder / "k.hsaco"
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_more_work_in_one_workgroup_counts_whichever_compute_unit_is_replayed(program, tmp_path, seed):
+    _, captured = program
+    options, changed = MeasurementOptions(device="gfx942", seed=seed), [64 * 512 * 4]
+    honest = check_measurement([captured], image_of(HONEST, tmp_path), changed, options)
+    assert honest.outcome is Outcome.PASSED, honest.reason
+    uneven = check_measurement([captured], image_of(HONEST.replace(LAST, LOADS + LAST), tmp_path), changed, options)
+    assert uneven.outcome is Outcome.REJECTED and "slower" in uneven.reason, uneven.reason
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3])
+def equivalence(request, program):
+    """Seeds draw which of the orders begins with zeros."""
+    baseline, captured = program
+    metadata = parse(captured.code_object.read_bytes()).kernels[captured.symbol]
+    options = EquivalenceOptions(device="gfx942", seed=request.param)
+    with Equivalence([captured], baseline, baseline.kernel("rows"), metadata, options) as equivalence:
+        yield equivalence
+
+
+def test_an_honest_change_is_equal(equivalence, tmp_path):
+    verdict = equivalence.check(image_of(HONEST, tmp_path))
+    assert verdict.outcome is Outcome.PASSED, verdict.reason
+    assert verdict.evidence["captures"][0]["cases"]["other values in registers and LDS"] == "equal"
+
+
+@pytest.mark.parametrize("held", [LOCAL, REGISTER], ids=["private memory", "register"])
+@pytest.mark.parametrize("when", ["holds", "!holds"])
+def test_a_barrier_is_missed_whatever_registers_hold_when_it_is_left_out(equivalence, tmp_path, held, when):
+    text = HONEST.replace(BARRIER, f"  {held}\n  if ({when}) barrier();\n  const int row")
+    verdict = equivalence.check(image_of(text, tmp_path))
+    assert verdict.outcome is Outcome.REJECTED and "race" in verdict.reason, verdict.reason
+
+
+def test_a_result_that_depends_on_what_registers_hold_is_rejected(equivalence, tmp_path):
+    text = HONEST.replace(LAST, f"  {REGISTER}\n  out[row] = holds ? 0 : sum;\n}}")
+    verdict = equivalence.check(image_of(text, tmp_path))
+    assert verdict.outcome is Outcome.REJECTED and "registers and LDS held before" in verdict.reason, verdict.reason

@@ -1,0 +1,52 @@
+"""The time of a dispatch has what any workgroup has to do, also one that is not replayed."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+from collections import defaultdict
+
+import pytest
+
+KINDS = ["Loads", "Lds", "Vector", "Matrix", "Scalar", "Nops", "Sleeps", "Turns", "Loads_and_lds"]
+
+
+@pytest.fixture(scope="module")
+def durations(native_dir, repository, tmp_path_factory, rocm_perf_in, hipcc) -> dict[str, list[int]]:
+    """Kernel -> modelled ns of its dispatches: each without more work for anybody, and then as the program says."""
+    folder = tmp_path_factory.mktemp("uneven")
+    program, source = folder / "uneven", repository / "tests" / "programs" / "uneven.hip"
+    subprocess.run(["hipcc", "--offload-arch=gfx942", "-O2", "-o", program, source], check=True, capture_output=True)
+    rocm_perf_in(folder, "profile", "--runs", 1, "-o", folder / "run", program)
+    with sqlite3.connect(folder / "run" / ".rocpd_profile" / "base_results.db") as database:
+        rows = database.execute("select name, duration from kernels order by start").fetchall()
+    times = defaultdict(list)
+    for name, duration in rows:
+        times[name.split("(float")[0].removeprefix("void ")].append(duration)
+    for name, of_kernel in times.items():
+        print(f"{name:40} {of_kernel}")
+    return times
+
+
+@pytest.mark.parametrize("number", range(len(KINDS)), ids=KINDS)
+def test_more_work_counts_wherever_it_is(durations, number):
+    """In workgroup 0 it is replayed; in another it has to take as long, about."""
+    (times,) = [times for name, times in durations.items() if f"(Kind){number}" in name or f"<{number}>" in name]
+    _, without, replayed, elsewhere = times
+    assert replayed - without > 1500
+    assert 0.9 * (replayed - without) < elsewhere - without < 1.6 * (replayed - without)
+
+
+def test_late_workgroups_count_as_early_ones_do(durations):
+    """The first eight workgroups of a CU are recorded; the work is in the first two of each CU, or in the last two."""
+    _, without, early, late, *_ = durations["late"]
+    assert early - without > 3000
+    assert 0.9 * (early - without) < late - without < 2 * (early - without)
+
+
+def test_one_late_workgroup_holds_up_its_compute_unit(durations):
+    """Of one compute unit: of another than the replayed one, and of that one itself."""
+    _, without, *_, elsewhere, there = durations["late"]
+    least = 60 * 120 / 2.1  # ns: as many hits of the L1 one after the other
+    assert least < elsewhere - without < 3 * least
+    assert least < there - without < 3 * least

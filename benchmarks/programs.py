@@ -3,11 +3,11 @@
     python benchmarks/programs.py CHECKOUT [--only NAME...] [--seed N --sample K] [--steps build,run,...] [--timeout SECONDS]
                                   [--jobs N] [--again CLASS...] [--folder DIR] [--json]
 
-CHECKOUT is one of github.com/zjin-lcf/HeCBench; nothing of it is in this repository, and nothing is written there. Arguments are
-those of others/programs.csv, which ask for little, else the Makefile's own, made smaller. Programs that need data files or
-libraries that are not installed are left out, with the reason. Results stay in DIR: a run that was cut goes on, and --again repeats
-what ended in these classes (project, open, time-out, program, environment). The table is printed at the end, or with
---steps none at once.
+CHECKOUT is one of github.com/zjin-lcf/HeCBench; nothing of it is in this repository, and nothing is written there. The
+arguments are those of others/programs.csv, which ask for little, else the Makefile's own, made smaller. Programs that need
+data files or libraries that are not installed are left out, with the reason in DIR/left_out.json. Results stay in DIR: a run
+that was cut goes on, and --again repeats what ended in these classes (project, open, time-out, program, environment). The
+table is printed at the end, or with --steps none at once.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ def candidates(given: argparse.Namespace, table: dict[str, Given], results: Resu
     headers, libraries = checkout.installed_headers(), checkout.installed_libraries()
     reasons = {program.name: checkout.needs(program, headers, libraries) for program in programs}
     left_out = {name: reason for name, reason in reasons.items() if reason}
+    given.folder.mkdir(parents=True, exist_ok=True)
     (given.folder / "left_out.json").write_text(json.dumps(left_out, indent=1) + "\n", "utf-8")
     print(f"{len(programs)} programs, {len(programs) - len(left_out)} candidates", file=sys.stderr)
     return [program for program in programs if program.name not in left_out]
@@ -105,7 +106,7 @@ def attempt(program: Program, given: argparse.Namespace, results: Results) -> No
 
 def remembered(result: Result, program: Program, again: list[str]) -> Result:
     """What holds of an earlier run: nothing if the table says something else now."""
-    key = {name: value for name, value in asdict(program.given).items() if name in ("arguments", "macros", "make")}
+    key = {name: value for name, value in asdict(program.given).items() if name in ("arguments", "macros", "edits", "make")}
     if result.get("given") != key:
         return {"given": key, "stages": {}}
     result["stages"] = {stage: one for stage, one in result["stages"].items() if one["class"] not in again}
@@ -144,8 +145,8 @@ def summary(found: dict[str, Result], table: dict[str, Given]) -> str:
     told = ", ".join(f"{kind}: {faults.count(kind)}" for kind in verdict.CLASSES)
     return (
         markdown(["step", "tried", "ok", "failed", "time-out", "skipped"], rows)
-        + f"\nSelf-checks: {checks[0]} PASS, {checks[1]} FAIL, {checks[2]} none. Of {len(faults)} programs, {faults.count('')} without "
-        + f"any failure; the others by fault: {told}."
+        + f"\nSelf-checks: {checks[0]} PASS, {checks[1]} FAIL, {checks[2]} none. Of {len(faults)} programs, "
+        + f"{faults.count('')} without any failure; the others by fault: {told}."
     )
 
 

@@ -6,7 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
-from others.checkout import COMPILER, SOURCES, Program
+from others.checkout import COMPILER, SOURCES, Given, Program
 from others.process import Ran, run
 
 _UNWANTED = shutil.ignore_patterns("*.o", "*.gch")
@@ -17,10 +17,12 @@ def copy(program: Program, to: Path) -> Path:
     shutil.rmtree(to, ignore_errors=True)
     folder = to / program.folder.name
     shutil.copytree(program.folder, folder, symlinks=True, ignore=_UNWANTED)
+    changed = bool(program.given.macros or program.given.edits)
     for beside in program.checkout.glob("src/*"):
         if beside.name != folder.name and _named(beside.name, program):
-            _bring(beside, to / beside.name, whole=bool(program.given.macros) and beside.name.endswith("-cuda"))
-    _rewrite_macros(to, program.given.macros)
+            _bring(beside, to / beside.name, whole=changed and beside.name.endswith("-cuda"))
+    for change in changes(program.given):
+        _apply(change, to)
     return folder
 
 
@@ -37,12 +39,22 @@ def _bring(beside: Path, to: Path, whole: bool) -> None:
         to.symlink_to(beside.resolve())
 
 
-def _rewrite_macros(folder: Path, macros: str) -> None:
-    for word in macros.split():
-        name, _, value = word.partition("=")
-        changed = [_rewrite(path, name, value) for path in _written_files(folder)]
-        if not any(changed):
-            raise ValueError(f"{folder.name} defines no {name}")
+def changes(given: Given) -> list[tuple[str, str]]:
+    """(pattern, replacement) of what the table asks for."""
+    named = [word.partition("=")[::2] for word in given.macros.split()]
+    edits = [edit.split(" -> ") for edit in given.edits.split(" ;; ") if edit]
+    return [_definition(name, value) for name, value in named] + [(re.escape(old), new) for old, new in edits]
+
+
+def _definition(name: str, value: str) -> tuple[str, str]:
+    defined = rf"#\s*define\s+{name}[ \t]+"
+    constant = rf"(?:static |constexpr |const |unsigned )*(?:int|long|size_t|float|double) {name} *= *"
+    return rf"(?m)^(\s*(?:{defined}|{constant}))[^;/\n]+", rf"\g<1>{value}"
+
+
+def _apply(change: tuple[str, str], folder: Path) -> None:
+    if not any([_rewrite(path, *change) for path in _written_files(folder)]):
+        raise ValueError(f"nothing in {folder} matches {change[0]}")
 
 
 def _written_files(folder: Path) -> list[Path]:
@@ -51,10 +63,9 @@ def _written_files(folder: Path) -> list[Path]:
     return sorted(path for path in files if path.is_file() and not path.is_symlink())
 
 
-def _rewrite(path: Path, name: str, value: str) -> bool:
+def _rewrite(path: Path, pattern: str, replacement: str) -> bool:
     text = path.read_text("utf-8", errors="surrogateescape")
-    pattern = rf"(?m)^(\s*#\s*define\s+{name}[ \t]+|\s*(?:static |constexpr |const |unsigned )*(?:int|long|size_t) {name} *= *)[^;/\n]+"
-    new, count = re.subn(pattern, rf"\g<1>{value}", text)
+    new, count = re.subn(pattern, replacement, text)
     if count:
         path.write_text(new, "utf-8", errors="surrogateescape")
     return bool(count)

@@ -27,6 +27,7 @@ class Given:
 
     arguments: str | None = None  # None: the Makefile's own, made smaller
     macros: str = ""  # NAME=VALUE ...: sizes that are written in the source
+    edits: str = ""  # OLD -> NEW ;; OLD -> NEW: sizes that have no name there
     make: str = ""  # more words for make
     fault: str = ""  # whose it is if the program fails: program or environment
     note: str = ""
@@ -39,7 +40,7 @@ def read_table(path: Path) -> dict[str, Given]:
 
 def _given(row: dict[str, str]) -> Given:
     arguments = None if row["arguments"] == "=" else row["arguments"]
-    return Given(arguments, row["macros"], row["make"], row["fault"], row["note"])
+    return Given(arguments, row["macros"], row["edits"], row["make"], row["fault"], row["note"])
 
 
 def programs(checkout: Path) -> list[str]:
@@ -97,7 +98,7 @@ def _is_file(word: str) -> bool:
 
 
 def needs(program: Program, has_header: Callable[[str], bool], has_library: Callable[[str], bool]) -> str:
-    """What keeps it from being a candidate; empty if nothing. A row of the table with arguments settles whether it needs data."""
+    """What keeps it from being a candidate; empty if nothing. Arguments in the table settle whether it needs data."""
     if absent := program.libraries(has_header, has_library):
         return "needs a library: " + ", ".join(absent)
     if program.given.arguments is None and (files := program.data_files()):

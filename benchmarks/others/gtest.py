@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from others.device_messages import first_message, is_refusal
+
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 REFUSED, FAULTED, CRASHED, LONG = "refused", "faulted", "crashed", "too long"  # these end the process
 OUTCOMES = (PASSED, FAILED, REFUSED, FAULTED, CRASHED, LONG, SKIPPED)
@@ -14,8 +16,6 @@ OUTCOMES = (PASSED, FAILED, REFUSED, FAULTED, CRASHED, LONG, SKIPPED)
 # Tests print on the same line, so the marks are looked for anywhere in it.
 _BEGIN = re.compile(r"\[ RUN {6}\] (\S+)")
 _END = re.compile(r"\[ {7}OK \] (\S+?),? |\[ {2}(FAILED|SKIPPED) ? ?\] (\S+?),? ")
-_DEVICE = re.compile(r"rocm-perf-device: (?!.*leak).+|model: Unimplemented.*")
-_NOT_BUILT = re.compile(r"does not know|not modelled|not supported|cannot|Unimplemented")
 _NOISE = re.compile(r"^\s*$|^\[|^Note:|^Value of:|^Which is:|Google Test trace|^Warning: Resource leak")
 
 
@@ -42,7 +42,7 @@ class Progress:
 
     def line(self, text: str) -> None:
         """A line may hold the end of one case and the begin of the next."""
-        self._device = self._device or device_message(text)
+        self._device = self._device or first_message(text)
         if self.current and (ended := _END.search(text + " ")):
             self._end(PASSED if ended[1] else ended[2].lower())
         elif self.current and len(self._said) < 200 and not _NOISE.search(text):
@@ -78,12 +78,7 @@ def cause(said: list[str]) -> str:
 
 
 def refused_or_faulted(message: str) -> str:
-    return REFUSED if _NOT_BUILT.search(message) else FAULTED
-
-
-def device_message(text: str) -> str:
-    found = _DEVICE.search(text)
-    return found.group() if found else ""
+    return REFUSED if is_refusal(message) else FAULTED
 
 
 LIST = ("--gtest_list_tests",)
@@ -103,4 +98,4 @@ def counts(outcomes: dict[str, list[str]]) -> dict[str, int]:
 def words(message: str) -> str:
     """A message without what differs from case to case, so that equal causes can be counted."""
     kernel = re.sub(r"kernel .*?: pc 0x[0-9a-f]+ \([^)]*\): ", "", message)
-    return re.sub(r"0x[0-9a-f]+|\b\d+(?:\.\d+)?(?:e[-+]\d+)?\b", "N", kernel)[:160]
+    return re.sub(r"0x[0-9a-f]+|\b[asv]?\d+(?:\.\d+)?(?:e[-+]\d+)?\b", "N", kernel)[:160]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import selectors
 import signal
@@ -68,24 +70,25 @@ class Binary:
 
 
 def _read(started, progress: Progress, until: float, case_cap: float, log) -> tuple[int | None, bool]:
-    rest, changed = b"", time.monotonic()
+    rest, begun = b"", math.inf  # a program may need minutes before its first case
     with selectors.DefaultSelector() as ready:
         ready.register(started.stdout, selectors.EVENT_READ)
         while not progress.broken:
-            now = time.monotonic()
-            if now >= until or now - changed >= case_cap:
-                return None, now - changed >= case_cap
-            if not ready.select(min(until, changed + case_cap) - now):
+            stop, now = min(until, begun + case_cap), time.monotonic()
+            if now >= stop:
+                return None, stop < until
+            if not ready.select(stop - now):
                 continue
             block = os.read(started.stdout.fileno(), 1 << 16)
             if not block:
                 return started.wait(), True
             log.write(block)
             *lines, rest = (rest + block).split(b"\n")
-            before = len(progress.outcomes)
-            for line in lines:
+            before = progress.current
+            for line in itertools.takewhile(lambda _: not progress.broken, lines):
                 progress.line(line.decode(errors="replace"))
-            changed = time.monotonic() if len(progress.outcomes) > before else changed
+            if progress.current != before:
+                begun = time.monotonic() if progress.current else math.inf
     return None, False
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from others import gtest
+from others.device_messages import first_message
 
 LIST = ("--list",)
 _BEGIN = re.compile(r"^Running (\w+)\.\.\.")
@@ -28,7 +29,7 @@ class Progress(gtest.Progress):
     _of: str | None = None
 
     def line(self, text: str) -> None:
-        self._device = self._device or gtest.device_message(text)
+        self._device = self._device or first_message(text)
         if self._of and text.strip():
             outcome, _ = self.outcomes[self._of]
             self.outcomes[self._of], self._of = (outcome, gtest.cause([text.strip()])[:400]), None

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import re
 
+from others.device_messages import first_message, is_refusal
 from others.process import Ran
 
 FINE, PROGRAM, ENVIRONMENT, PROJECT, TIME, OPEN = "", "program", "environment", "project", "time-out", "open"
 CLASSES = (PROJECT, OPEN, TIME, PROGRAM, ENVIRONMENT)
 
-# What the device says of what it has not; a fault, on the other hand, may well be the program's.
-_REFUSED = re.compile(
-    r"rocm-perf-device: .*(?:the device does not know|not modelled|not supported|cannot)|model: Unimplemented|Traceback \(most recent"
-)
-_FAULTED = re.compile(
-    r"rocm-perf-device: (?!.*leak).*(?:fault|out of range|misaligned|ended itself|does not end|instruction).*"
-)
-_DEVICE = re.compile(r"rocm-perf-device: .*")
 _ENVIRONMENT = (
     r"fatal error: '[^']+' file not found",
     r"unable to find library -l\S+|cannot find -l\S+",
@@ -48,10 +41,11 @@ def of_build(ran: Ran) -> tuple[str, str]:
 
 
 def of_run(ran: Ran, check: str) -> tuple[str, str]:
-    refused, faulted = _REFUSED.search(ran.output), _FAULTED.search(ran.output)
-    if refused or faulted:
-        whole = _DEVICE.search(ran.output) if refused else faulted
-        return (PROJECT if refused else OPEN), (whole or refused or faulted).group()
+    # What the device does not do is this project's; a fault may well be the program's.
+    if message := first_message(ran.output):
+        return (PROJECT if is_refusal(message) else OPEN), message
+    if "Traceback (most recent" in ran.output:
+        return PROJECT, last_line(ran.output)
     if ran.status is None:
         return TIME, f"still running after {ran.seconds:.0f} s"
     if ran.status == 0:

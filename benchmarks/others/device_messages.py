@@ -9,8 +9,9 @@ _REFUSAL = re.compile(r"does not (?:know|model)|not modelled|not supported|canno
 
 
 def first_message(text: str) -> str:
+    """Kernels of template libraries have names of thousands of characters, of which the first say enough."""
     found = _ANY.search(text)
-    return found.group() if found else ""
+    return re.sub(r"(kernel .{60}).*?(: pc )", r"\1...\2", found.group()) if found else ""
 
 
 def is_refusal(message: str) -> bool:

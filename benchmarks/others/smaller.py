@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 _REPEATS = re.compile(r"(?i)repeat|iter|steps|passes|launches|rounds|runs|trials|epoch")
+_NAMES = re.compile(r"<([A-Za-z][^<>]*)>")
 _ITEMS = 18  # log2 of the elements that all sizes together may ask for
 _SMALL = 256  # what is no larger is a block, a radius, a number of channels
 
 
 def smaller(arguments: list[str], usage: str) -> list[str]:
     """usage: the program's own line. It names the arguments; without it the last of several is the number of repetitions."""
-    names = re.findall(r"<([^<>]+)>", usage)
+    names = _NAMES.findall(usage)
     if len(names) != len(arguments):
         names = [""] * (len(arguments) - 1) + ["repeat"] if len(arguments) > 1 else [""] * len(arguments)
     sizes = sum(_is_size(value, name) for value, name in zip(arguments, names, strict=True))
@@ -20,9 +21,9 @@ def smaller(arguments: list[str], usage: str) -> list[str]:
 
 
 def usage_of(texts: list[str]) -> str:
-    """What the sources print as usage, where it has <names>."""
-    lines = (line for text in texts for line in text.splitlines() if re.search(r"(?i)usage", line))
-    return next((line for line in lines if "<" in line and "#include" not in line), "")
+    """The statement that prints it, where it has <names>."""
+    said = (found.group() for text in texts for found in re.finditer(r"(?is)usage.{0,500}?;", text))
+    return next((statement for statement in said if _NAMES.search(statement)), "")
 
 
 def _is_size(value: str, name: str) -> bool:

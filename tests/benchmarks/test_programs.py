@@ -121,7 +121,8 @@ def test_the_makefile_says_how_it_is_started_and_compiled(fake):
     ],
 )
 def test_arguments_are_made_smaller(given, usage, expected):
-    assert smaller.smaller(given.split(), f'printf("Usage: %s {usage}")') == expected.split()
+    source = f'if (argc < 2) {{ std::cerr << "Usage: " << argv[0]\\n << "{usage}\\n"; }} a = b < c;'
+    assert smaller.smaller(given.split(), smaller.usage_of(["#include <vector>", source])) == expected.split()
 
 
 FAULT = "rocm-perf-device: kernel k: pc 0x10 (entry + 0x4): memory access fault: global_load_dword"

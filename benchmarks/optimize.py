@@ -3,13 +3,14 @@
     python benchmarks/optimize.py [--rounds N] [--against CHECKOUT]
 
 CHECKOUT: another state of this repository, whose Python parts are run with this one's native parts. Prints medians of wall
-time and the ratio of the pairs, run by turns. All do the same: one kernel, one transformation, one iteration.
+and processor time and their ratios in pairs, run by turns. All do the same: one kernel, one transformation, one iteration.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -29,15 +30,17 @@ def main() -> None:
     given = parser.parse_args()
     name = f"{given.against}" if given.against else "--trust-candidates"
     pairs = [(seconds(given.against), seconds(None, caged=True)) for _ in range(given.rounds)]
-    first, second = (statistics.median(times) for times in zip(*pairs, strict=True))
-    ratios = [this / other for other, this in pairs]
-    print(f"| {name}, s | this, in the cage, s | ratio | of the pairs |\n|---|---|---|---|")
-    spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
-    print(f"| {first:.1f} | {second:.1f} | {statistics.median(ratios):.2f} | {spread} |")
+    print(f"| time | {name}, s | this, in the cage, s | ratio | of the pairs |\n|---|---|---|---|---|")
+    for number, kind in enumerate(("wall", "processor")):
+        taken = [(other[number], this[number]) for other, this in pairs]
+        first, second = (statistics.median(times) for times in zip(*taken, strict=True))
+        ratios = [this / other for other, this in taken]
+        spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+        print(f"| {kind} | {first:.1f} | {second:.1f} | {statistics.median(ratios):.2f} | {spread} |")
 
 
-def seconds(checkout: Path | None, caged: bool = False) -> float:
-    """checkout: None for this one."""
+def seconds(checkout: Path | None, caged: bool = False) -> tuple[float, float]:
+    """(wall, processor) time. checkout: None for this one."""
     source = (checkout or REPOSITORY).resolve() / "src"
     environment = os.environ | {"PYTHONPATH": str(source), "ROCM_PERF_LAB_NATIVE_DIR": str(REPOSITORY / "build")}
     trusted = [] if caged or checkout else ["--trust-candidates"]
@@ -45,14 +48,20 @@ def seconds(checkout: Path | None, caged: bool = False) -> float:
         for file in ("softmax.hip", "check.h"):
             shutil.copy(REPOSITORY / "testbed" / file, folder)
         words = [*OPTIONS, *trusted, "softmax.hip", "./softmax --rows 256 --cols 64 --kernel naive"]
-        began = time.monotonic()
+        began, used = time.monotonic(), processor_seconds()
         ran = subprocess.run(
             [sys.executable, "-m", "rocm_perf_lab", "optimize", *words], cwd=folder, env=environment, capture_output=True
         )
-        took = time.monotonic() - began
+        took = time.monotonic() - began, processor_seconds() - used
     if ran.returncode:
         sys.exit(f"optimize of {source} failed: {ran.stderr.decode(errors='replace')[-500:]}")
     return took
+
+
+def processor_seconds() -> float:
+    """Of all processes that have ended below this one."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

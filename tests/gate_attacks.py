@@ -78,7 +78,7 @@ CHEATS = {
   asm volatile(".pushsection .data,\\"aw\\",@progbits\\n.p2align 6\\nkeptx: .zero 1024\\n.popsection\\ns_getpc_b64 %0\\ns_add_u32 %L0, %L0, keptx@rel32@lo+4\\ns_addc_u32 %H0, %H0, keptx@rel32@hi+12" : "=s"(pc)) ;
 ''' + CORE), "source", "instructions alone"),
     "last block waits for the first (spin)": (body(CORE + '''  if (block() == 0) { int n = 0; while (__hip_atomic_load((int*)(out + count - 1), 5, 4) == int(0xA5A5A5A5) && ++n < 1000000) __builtin_amdgcn_s_sleep(1); }
-'''), "equivalence", ""),
+'''), "code object", "wait"),
     "s_endpgm for blocks beyond the 3rd": (body('''  if (block() > 2) __builtin_amdgcn_endpgm();
 ''' + CORE), "equivalence", "with `320`"),
     "reads uninitialised LDS as a cache": (body('''  __shared__ volatile float l[64]; float junk = l[lane()];

@@ -57,6 +57,7 @@ class Gpu {
   uint64_t submit_kernel(const Packet& packet);
   void ring(uint64_t index);
   void check_failures() const;
+  void look_at(hsa_signal_t signal, std::chrono::seconds limit) const;
   void wait_for(hsa_signal_t signal, std::chrono::seconds limit);
   Times recorded(double wait_ms, std::chrono::seconds limit) const;
   Stamps stamps_of(hsa_signal_t signal) const;

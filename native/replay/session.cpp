@@ -93,15 +93,23 @@ void Session::overlay(const std::vector<Overlay>& overlays) {
   restore();
 }
 
+// Of loaded code only its variables may hold other values.
+bool Session::is_variable(const Overlay& overlay) const {
+  const auto& variables = capture_.dispatch().variables;
+  return std::any_of(variables.begin(), variables.end(), [&](const capture::Variable& one) {
+    return overlay.address >= one.address && overlay.address + overlay.content.size() <= one.address + one.bytes;
+  });
+}
+
 uint32_t Session::region_of(const Overlay& overlay) const {
   const auto& regions = capture_.regions();
   for (uint32_t i = 0; i < regions.size(); ++i) {
     const uint64_t offset = overlay.address - regions[i].base;
-    if (regions[i].kind != capture::Kind::code && overlay.address >= regions[i].base && offset <= regions[i].bytes &&
-        overlay.content.size() <= regions[i].bytes - offset)
+    if (overlay.address >= regions[i].base && offset <= regions[i].bytes && overlay.content.size() <= regions[i].bytes - offset &&
+        (regions[i].kind != capture::Kind::code || is_variable(overlay)))
       return i;
   }
-  throw WrongOverlay(std::to_string(overlay.content.size()) + " bytes at " + hex(overlay.address) + " are in no captured region of data");
+  throw WrongOverlay(std::to_string(overlay.content.size()) + " bytes at " + hex(overlay.address) + " are in no captured region of data, and no variable");
 }
 
 void Session::put(const Overlay& overlay) {

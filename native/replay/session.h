@@ -57,6 +57,7 @@ class Session {
   };
   void adopt_variables();
   const std::vector<Run>& changed_by_the_captured_kernel();
+  bool is_variable(const Overlay& overlay) const;
   uint32_t region_of(const Overlay& overlay) const;
   void put(const Overlay& overlay);
 

@@ -175,6 +175,17 @@ class ForeignWriteError(RocmPerfError):
         )
 
 
+class KernelFailedError(RocmPerfError):
+    exit_code = 52
+    meaning = "a kernel failed on the software device, though the program ended well"
+
+    def __init__(self, program: str, why: str):
+        super().__init__(
+            f"a kernel of {program} failed: {why}",
+            f"mend it first (`rocm-perf run {program}` runs it without profiling); the program does not look for errors",
+        )
+
+
 class TraceError(RocmPerfError):
     exit_code = 65
     meaning = "a trace or another input file cannot be read"

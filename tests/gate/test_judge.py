@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gate_judge import judge_of
+from rocm_perf_lab.gate import equivalence
+from rocm_perf_lab.gate.equivalence import EquivalenceOptions
+from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.gate.verdict import Outcome
 
 SOURCE = Path(__file__).with_name("program.hip").read_text()
@@ -128,6 +133,19 @@ def test_an_honest_change_is_accepted(judge, name):
     assert verdict.accepted, verdict.rejection
     cases = {case for step in verdict.steps for entry in step.evidence.get("captures", []) for case in entry["cases"].items()}
     assert ("shuffled", "equal") in cases and ("order 2", "equal") in cases
+
+
+def test_a_candidate_has_so_much_time_as_the_baseline_makes_one_expect(program, monkeypatch):
+    """The limit is in seconds of the wall: no count of instructions ends this loop."""
+    monkeypatch.setattr(equivalence, "_LEAST_PATIENCE_SECONDS", 5.0)
+    monkeypatch.setattr(equivalence, "_PATIENCE", 0)
+    tried = EquivalenceOptions(device="gfx942", instruction_limit=10**13, seed=1)
+    options = GateOptions(equivalence=tried, measured=False)
+    began = time.monotonic()
+    with judge_of(*program[:1], "rows", program[1][:1], options) as gate:
+        rejection = gate.judge(CHEATS["does not end on NaN"][0].encode()).rejection
+    assert rejection.step == "equivalence" and "NaN" in rejection.reason and "5 s" in rejection.reason, rejection
+    assert time.monotonic() - began < 120
 
 
 def test_captured_answers_are_no_answers(judge, program):

@@ -11,7 +11,8 @@ from rocm_perf_lab.mcp.tools import FOLDER, TIME_LIMIT, Tool, tools
 
 TOOLS = tools()
 each_tool = pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
-LEFT_OUT = {"as_json", "quiet", "debug", "history", "help"}
+CAGE = {"trust_candidates": True, "keep_env": ("HOME", "--json("), "readable": ("/a b",)}
+LEFT_OUT = {"as_json", "quiet", "debug", "history", "help", *CAGE}
 
 
 def sample(schema: dict):
@@ -37,7 +38,7 @@ def parsed(tool: Tool, arguments: dict) -> dict:
 
 
 def is_our_own_type(parameter: click.Parameter) -> bool:
-    return type(parameter.type).__module__.startswith("rocm_perf_lab")
+    return type(parameter.type).__module__.startswith("rocm_perf_lab") and not isinstance(parameter.type, click.FloatRange)
 
 
 @each_tool
@@ -74,6 +75,16 @@ def test_every_option_is_a_property(tool: Tool):
     assert not {FOLDER, TIME_LIMIT} & set(tool.properties)
     for name, one in tool.schema["properties"].items():
         assert one["description"], name
+
+
+def test_how_tightly_candidates_are_held_is_said_by_who_starts_the_server():
+    for name in ("gate", "optimize"):
+        given = {one: sample(TOOLS[name].schema["properties"][one]) for one in TOOLS[name].schema["required"]}
+        assert parsed(TOOLS[name], given)["trust_candidates"] is False
+        words = TOOLS[name].argv(given, CAGE)
+        found = TOOLS[name].command.make_context(name, words[len(TOOLS[name].words) :]).params
+        assert {one: tuple(map(str, found[one])) if isinstance(CAGE[one], tuple) else found[one] for one in CAGE} == CAGE
+    assert "--trust-candidates" not in TOOLS["doctor"].argv({}, CAGE)
 
 
 @each_tool

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "exec/float_mode.h"
 #include "exec/operands.h"
 #include "isa/semantics.h"
 
@@ -52,12 +53,91 @@ void execute_vector(const Op& op, Wave& wave) {
   run_lanes<F>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
 }
 
+// ---- the same where MODE does not treat floating point as usual ----
+
+template <class T>
+void enter_mode(const FloatMode& mode, Lanes<T>& source) {
+  if constexpr (is_float<T>) {
+    if (!mode.keeps_operands<T>()) flush_denormals(source.own());
+  }
+}
+
+// Halves that overflow.
+template <class R, class... T>
+void saturate_results(const Op& op, const FloatMode& mode, R* results, const T*... operands) {
+  if constexpr (std::is_same_v<R, Half>) {
+    const bool has_poles = op.semantics->has_poles;
+    if (!mode.saturates()) return;
+    for (int l = 0; l < kLanes; ++l) {
+      results[l] = saturated_half(results[l], (gives_infinity(operands[l], has_poles) || ...));
+    }
+  }
+}
+
+template <auto F, class R, class... T>
+void compute_rounded(const Op& op, const FloatMode& mode, R* results, const T*... operands) {
+  const HostRounding rounding(is_float<R> && op.semantics->rounds_by_mode ? mode.rounding<R, T...>() : FE_TONEAREST);
+  for (int l = 0; l < kLanes; ++l) results[l] = F(operands[l]...);
+  if constexpr (is_float<R>) modify_results(op, mode, results);
+  settle(results);
+}
+
+template <auto F, class... T>
+void apply_lanes_in_mode(const Op& op, Wave& wave, Lanes<T>&&... sources) {
+  using R = typename SignatureOf<F>::Result;
+  const FloatMode mode(wave.mode);
+  (enter_mode(mode, sources), ...);
+  alignas(64) R out[kLanes];
+  compute_rounded<F>(op, mode, out, sources.data...);
+  saturate_results(op, mode, out, sources.data...);
+  flush_results(mode, out);
+  write_lanes<R>(op, wave, out);
+}
+
+template <auto F, size_t... I>
+void run_lanes_in_mode(const Op& op, Wave& wave, std::index_sequence<I...>) {
+  using Arguments = typename SignatureOf<F>::Arguments;
+  apply_lanes_in_mode<F>(op, wave, Lanes<std::tuple_element_t<I, Arguments>>(op, op.source[I], wave)...);
+}
+
+template <auto F>
+void execute_vector_in_mode(const Op& op, Wave& wave) {
+  if (wave.exec() == 0) return;
+  run_lanes_in_mode<F>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
+}
+
+template <class F>
+constexpr bool kTakesFloats = false;
+template <class R, class... A>
+constexpr bool kTakesFloats<R (*)(A...)> = is_float<R> || (is_float<std::remove_cvref_t<A>> || ...);
+
+// `in_mode`, for an instruction in which MODE's floating-point bits make a difference.
+template <auto F>
+constexpr Execute if_of_floats(Execute in_mode) { return kTakesFloats<decltype(+F)> ? in_mode : nullptr; }
+
 template <auto F>
 constexpr Semantics vector(const char* mnemonic) {
   using S = SignatureOf<F>;
   Semantics entry{mnemonic, execute_vector<F>};
   entry.destination_type = type_of<typename S::Result>();
   entry.source_types = S::types;
+  entry.in_mode = if_of_floats<F>(execute_vector_in_mode<F>);
+  return entry;
+}
+
+// Whatever MODE says about rounding.
+constexpr Semantics rounds_to_nearest(Semantics entry) {
+  entry.rounds_by_mode = false;
+  return entry;
+}
+// That, and infinite at 0.
+constexpr Semantics with_poles(Semantics entry) {
+  entry.has_poles = true;
+  return rounds_to_nearest(entry);
+}
+// Looks at the bits of its operands, denormals among them.
+constexpr Semantics regardless_of_mode(Semantics entry) {
+  entry.in_mode = nullptr;
   return entry;
 }
 
@@ -69,9 +149,16 @@ void execute_by_ieee(const Op& op, Wave& wave) {
 }
 
 template <auto WithIeee, auto Without>
+void execute_by_ieee_in_mode(const Op& op, Wave& wave) {
+  if (wave.mode & kModeIeee) execute_vector_in_mode<WithIeee>(op, wave);
+  else execute_vector_in_mode<Without>(op, wave);
+}
+
+template <auto WithIeee, auto Without>
 constexpr Semantics by_ieee(const char* mnemonic) {
   Semantics entry = vector<WithIeee>(mnemonic);
   entry.execute = execute_by_ieee<WithIeee, Without>;
+  entry.in_mode = execute_by_ieee_in_mode<WithIeee, Without>;
   return entry;
 }
 
@@ -135,9 +222,27 @@ void execute_compare(const Op& op, Wave& wave) {
   run_compare<F, WritesExec>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
 }
 
+template <auto F, bool WritesExec, class... T>
+void apply_compare_in_mode(const Op& op, Wave& wave, Lanes<T>&&... sources) {
+  (enter_mode(FloatMode(wave.mode), sources), ...);
+  apply_compare<F, WritesExec>(op, wave, sources...);
+}
+
+template <auto F, bool WritesExec, size_t... I>
+void run_compare_in_mode(const Op& op, Wave& wave, std::index_sequence<I...>) {
+  using Arguments = typename SignatureOf<F>::Arguments;
+  apply_compare_in_mode<F, WritesExec>(op, wave, Lanes<std::tuple_element_t<I, Arguments>>(op, op.source[I], wave)...);
+}
+
+template <auto F, bool WritesExec>
+void execute_compare_in_mode(const Op& op, Wave& wave) {
+  run_compare_in_mode<F, WritesExec>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
+}
+
 template <auto F, bool WritesExec>
 constexpr Semantics compare(const char* mnemonic) {
   Semantics entry{mnemonic, execute_compare<F, WritesExec>};
+  entry.in_mode = if_of_floats<F>(execute_compare_in_mode<F, WritesExec>);
   entry.destination_type = Type::B64;
   entry.source_types = SignatureOf<F>::types;
   return entry;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,7 +51,9 @@ struct EngineOptions {
   uint64_t kernel_limit = kDefaultKernelLimit;  // instructions that a wave may execute: more is an endless kernel
   std::optional<uint64_t> race_seed;            // look for races, with execution in an order of this seed
   uint64_t timed_cu = 0;                        // which of the CUs in use is replayed for the time; XCDs in turn
+  uint64_t deadlock_seconds = 30;               // real time after which waiting for ever is an error; 0: never
   bool write_check = false;                     // a kernel that writes what is not its program's has failed
+  bool lds_check = false;                       // a kernel that accesses LDS beyond its workgroup's has failed
 };
 
 // What became of it. `counters` is indexed as rpd_api::counters. `error` is empty, or one line that names
@@ -68,14 +71,39 @@ struct DispatchResult {
   std::shared_ptr<const Timeline> timeline = nullptr;
 };
 
-// Executes dispatches one at a time (the caller serialises), on up to `host_threads` threads. Results, counters and
-// durations do not depend on the number of threads: kernels for which they could run on one (see ExecutionOrder).
+class Execution;
+
+// How far a dispatch has come.
+enum class Progress : uint8_t {
+  Ended,
+  Interrupted,  // the engine is wanted for another one
+  Waits,        // nothing will happen until memory changes that its waves look at
+};
+
+// Asked again and again while a dispatch executes, with the instructions since advance(): whether to interrupt it.
+using Interruption = std::function<bool(uint64_t instructions)>;
+
+// Executes dispatches, on up to `host_threads` threads. Results, counters and durations do not depend on the number of
+// threads: kernels for which they could run on one (see ExecutionOrder). Several dispatches can be under way, one at a
+// time advances; the caller serialises.
 class Engine {
  public:
   // program_memory: what write_check goes by; null for no such check.
   Engine(AddressSpace& memory, unsigned host_threads, const EngineOptions& options = {}, const ProgramMemory* program_memory = nullptr);
   ~Engine();
-  DispatchResult run(const DispatchRequest& request);
+
+  // Places the first workgroups. Null if the kernel cannot run; `refused` says why.
+  std::shared_ptr<Execution> begin(const DispatchRequest& request, DispatchResult& refused);
+  Progress advance(Execution& execution, const Interruption& interruption);
+  // Of one that waits: whether the memory has changed.
+  bool can_go_on(const Execution& execution) const;
+  void go_on(Execution& execution);
+  // Of one that waits: where its waves are and what they look at.
+  std::string whereabouts(const Execution& execution) const;
+  uint64_t instructions(const Execution& execution) const;
+  // Of one that has ended.
+  DispatchResult end(Execution& execution);
+
   // Code at [begin, begin+size) may have changed (the memory was freed): forget what was decoded there.
   void forget_code(uint64_t begin, uint64_t size);
   // Nothing is left in the caches that outlive a dispatch.

@@ -1,15 +1,11 @@
-// Runs one dispatch on all XCDs and adds up what they did.
+// Runs dispatches on all XCDs and adds up what they did.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <thread>
 
-#include "exec/dispatch.h"
-#include "exec/execution_order.h"
+#include "exec/execution.h"
 #include "exec/occupancy.h"
-#include "exec/write_guard.h"
-#include "exec/xcd.h"
-#include "isa/program.h"
 #include "timing/counters.h"
 #include "timing/instruction_costs.h"
 #include "timing_parameters.inc.h"
@@ -19,6 +15,8 @@ namespace {
 
 constexpr const char* kIsaName = "amdgcn-amd-amdhsa--gfx942";
 constexpr uint64_t kWavesWorthAThread = 64;
+constexpr uint64_t kRoundsAtOnce = 64;               // between two questions whether to go on
+constexpr uint64_t kInstructionsAtOnce = 2'500'000;  // the same for an XCD on a thread of its own
 
 DispatchError error_of(FaultKind kind) {
   switch (kind) {
@@ -67,32 +65,52 @@ DispatchResult refusal(DispatchError kind, std::string why) {
 }  // namespace
 
 struct Engine::State {
-  State(AddressSpace& address_space, unsigned host_threads, const EngineOptions& engine_options, const ProgramMemory* program_memory)
-      : memory(address_space), options(engine_options), threads(std::clamp<unsigned>(host_threads, 1, parameter::xcds)),
-        program(address_space, kIsaName, annotate_cost) {
-    for (uint32_t i = 0; i < parameter::xcds; ++i) xcds.push_back(std::make_unique<Xcd>(i));
-    if (options.race_seed) race_check = std::make_unique<RaceCheck>(*options.race_seed);
-    if (options.write_check && program_memory) guard = std::make_unique<WriteGuard>(*program_memory);
+  State(AddressSpace& address_space, unsigned host_threads, const EngineOptions& engine_options, const ProgramMemory* of_program)
+      : memory(address_space), options(engine_options), program_memory(of_program),
+        threads(std::clamp<unsigned>(host_threads, 1, parameter::xcds)), code(fresh_code()) {
+    free.emplace(0, fresh_place());
   }
 
   AddressSpace& memory;
   EngineOptions options;
+  const ProgramMemory* program_memory;
   unsigned threads;
-  Program program;
-  ExecutionOrder order{program, memory};
-  std::vector<std::unique_ptr<Xcd>> xcds;
+  std::shared_ptr<Code> code;
+  uint32_t places = 0;
+  FreePlaces free;
   WarmCaches warm;
-  std::unique_ptr<RaceCheck> race_check;
-  std::unique_ptr<WriteGuard> guard;
 
-  DispatchResult prepare(const DispatchRequest& request, Kernel& kernel);
-  void execute(unsigned thread_count);
-  DispatchResult collect(const Kernel& kernel);
-  WorkDone timed(const Kernel& kernel, const std::vector<XcdWork>& done, DispatchResult& result);
+  std::shared_ptr<Code> fresh_code() const { return std::make_shared<Code>(memory, kIsaName, annotate_cost); }
+  std::unique_ptr<Place> fresh_place();
+  std::unique_ptr<Place> take_place();
+  DispatchResult prepare(const DispatchRequest& request, Execution& execution);
+  void start(Execution& execution, uint32_t resident);
+  Progress advance_in_turns(Execution& execution, const Interruption& interruption);
+  Progress advance_side_by_side(Execution& execution, const Interruption& interruption);
+  DispatchResult collect(Execution& execution);
+  WorkDone timed(const Execution& execution, const std::vector<XcdWork>& done, DispatchResult& result);
 };
 
-// Fills in `kernel`; the result's error is what makes it impossible to run, if anything.
-DispatchResult Engine::State::prepare(const DispatchRequest& request, Kernel& kernel) {
+std::unique_ptr<Place> Engine::State::fresh_place() {
+  auto place = std::make_unique<Place>();
+  place->number = places++;
+  for (uint32_t i = 0; i < parameter::xcds; ++i) place->xcds.push_back(std::make_unique<Xcd>(i));
+  if (options.race_seed) place->race_check = std::make_unique<RaceCheck>(*options.race_seed);
+  if (options.write_check && program_memory) place->guard = std::make_unique<WriteGuard>(*program_memory);
+  return place;
+}
+
+std::unique_ptr<Place> Engine::State::take_place() {
+  if (free.empty()) return fresh_place();
+  auto place = free.extract(free.begin());
+  if (place.key() > 0)
+    for (auto& xcd : place.mapped()->xcds) xcd->forget_caches();
+  return std::move(place.mapped());
+}
+
+// Fills in the kernel; the result's error is what makes it impossible to run, if anything.
+DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution& execution) {
+  Kernel& kernel = execution.kernel;
   kernel.request = request;
   if (!memory.allows(request.kernel_object, sizeof(KernelDescriptor), false)) {
     return refusal(DispatchError::InvalidCode, "the kernel object is not in mapped memory");
@@ -126,13 +144,14 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Kernel& ke
   kernel.waves_per_group = (items + kLanes - 1) / kLanes;
   kernel.vgprs = std::min(kernel.descriptor.accumulator_offset(), kernel.descriptor.total_vgprs());
   kernel.agprs = kernel.descriptor.total_vgprs() - kernel.vgprs;
-  kernel.program = &program;
+  kernel.program = &execution.code->program;
   kernel.memory = &memory;
-  kernel.guard = guard.get();
-  if (guard) guard->begin(kernel);
+  kernel.guard = execution.place->guard.get();
+  if (kernel.guard) execution.place->guard->begin(kernel);
   kernel.instruction_limit = options.kernel_limit;
-  kernel.poison = race_check ? RaceCheck::kPoison : 0;
-  kernel.entry_op = program.at(kernel.entry);
+  kernel.lds_check = options.lds_check;
+  kernel.poison = execution.place->race_check ? RaceCheck::kPoison : 0;
+  kernel.entry_op = kernel.program->at(kernel.entry);
   // Workgroups go to the XCDs in turn, and within one to its CUs: see Xcd::begin().
   const uint64_t groups = kernel.group_count();
   kernel.timed_xcd = static_cast<uint32_t>(options.timed_cu % std::min<uint64_t>(groups, parameter::xcds));
@@ -141,28 +160,85 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Kernel& ke
   return {};
 }
 
-// Each thread steps its own XCDs in turn, so that workgroups which wait for each other make progress.
-void Engine::State::execute(unsigned thread_count) {
-  std::atomic<bool> stop{false};
-  const auto run = [&](unsigned thread) {
-    std::vector<Xcd*> mine;
-    for (unsigned i = thread; i < xcds.size(); i += thread_count) mine.push_back(xcds[i].get());
-    while (!mine.empty() && !stop.load(std::memory_order_relaxed)) {
-      std::erase_if(mine, [&](Xcd* xcd) {
-        const bool more = xcd->step();
-        if (xcd->fault()) stop.store(true, std::memory_order_relaxed);
-        return !more;
-      });
-    }
-  };
-  std::vector<std::jthread> workers;
-  for (unsigned t = 1; t < thread_count; ++t) workers.emplace_back(run, t);
-  run(0);
+void Engine::State::start(Execution& execution, uint32_t resident) {
+  const Kernel& kernel = execution.kernel;
+  RaceCheck* race_check = execution.place->race_check.get();
+  if (race_check) race_check->begin(kernel);
+  for (auto& xcd : execution.xcds()) {
+    xcd->begin(kernel, resident, race_check);
+    execution.unfinished.push_back(xcd.get());
+  }
+  const bool small = kernel.group_count() * kernel.waves_per_group < kWavesWorthAThread;
+  execution.order = small || race_check ? nullptr : execution.code->order.why_it_matters(kernel.entry);
+  execution.threads = small || race_check || execution.order ? 1 : threads;
+  if (execution.threads == 1 && !race_check) execution.standstill = std::make_unique<Standstill>(execution.xcds(), memory);
 }
 
-WorkDone Engine::State::timed(const Kernel& kernel, const std::vector<XcdWork>& done, DispatchResult& result) {
-  const Xcd& first = *xcds[0];
-  const Xcd& sampled = *xcds[kernel.timed_xcd];
+namespace {
+
+uint64_t instructions_of(const Execution& execution) {
+  uint64_t sum = 0;
+  for (const auto& xcd : execution.xcds()) sum += xcd->instructions();
+  return sum;
+}
+
+// All XCDs make a step in turn, so that workgroups which wait for each other make progress. False when all is done.
+bool round(Execution& execution) {
+  bool fault = false;
+  std::erase_if(execution.unfinished, [&](Xcd* xcd) {
+    const bool more = xcd->step();
+    fault |= static_cast<bool>(xcd->fault());
+    return !more;
+  });
+  return !fault && !execution.unfinished.empty();
+}
+
+}  // namespace
+
+Progress Engine::State::advance_in_turns(Execution& execution, const Interruption& interruption) {
+  const uint64_t before = instructions_of(execution);
+  for (uint64_t rounds = 1; round(execution); ++rounds) {
+    if (execution.standstill && execution.standstill->after_round()) return Progress::Waits;
+    if (rounds % kRoundsAtOnce == 0 && interruption(instructions_of(execution) - before)) return Progress::Interrupted;
+  }
+  return Progress::Ended;
+}
+
+// Each thread steps its own XCDs in turn until each has executed its share.
+static void run_shares(std::vector<Xcd*> all, unsigned first, unsigned thread_count, std::atomic<bool>& stop) {
+  std::vector<std::pair<Xcd*, uint64_t>> mine;
+  for (size_t i = first; i < all.size(); i += thread_count) mine.emplace_back(all[i], all[i]->instructions() + kInstructionsAtOnce);
+  for (uint64_t rounds = 1; !mine.empty() && !stop.load(std::memory_order_relaxed); ++rounds) {
+    std::erase_if(mine, [&](const auto& share) {
+      const auto [xcd, end] = share;
+      const bool more = xcd->step();
+      if (xcd->fault()) stop.store(true, std::memory_order_relaxed);
+      return !more || (rounds % kRoundsAtOnce == 0 && xcd->instructions() >= end);
+    });
+  }
+}
+
+Progress Engine::State::advance_side_by_side(Execution& execution, const Interruption& interruption) {
+  uint64_t instructions = 0;
+  std::atomic<bool> stop{false};
+  do {
+    const uint64_t before = instructions_of(execution);
+    {
+      std::vector<std::jthread> workers;
+      for (unsigned t = 1; t < execution.threads; ++t) workers.emplace_back(run_shares, execution.unfinished, t, execution.threads, std::ref(stop));
+      run_shares(execution.unfinished, 0, execution.threads, stop);
+    }
+    std::erase_if(execution.unfinished, [](const Xcd* xcd) { return xcd->resident().empty(); });
+    if (stop || execution.unfinished.empty()) return Progress::Ended;
+    instructions += instructions_of(execution) - before;
+  } while (!interruption(instructions));
+  return Progress::Interrupted;
+}
+
+WorkDone Engine::State::timed(const Execution& execution, const std::vector<XcdWork>& done, DispatchResult& result) {
+  const Kernel& kernel = execution.kernel;
+  const Xcd& first = *execution.xcds()[0];
+  const Xcd& sampled = *execution.xcds()[kernel.timed_xcd];
   const CuWork& of_cu = sampled.work()[kernel.timed_cu];
   if (!kernel.request.traced_cu) return time_dispatch(done, sampled.trace(), of_cu, sampled.resident_groups(), warm);
   const auto timeline = std::make_shared<Timeline>();
@@ -173,13 +249,15 @@ WorkDone Engine::State::timed(const Kernel& kernel, const std::vector<XcdWork>& 
   return work;
 }
 
-DispatchResult Engine::State::collect(const Kernel& kernel) {
+DispatchResult Engine::State::collect(Execution& execution) {
+  const Kernel& kernel = execution.kernel;
+  const Program& program = *kernel.program;
   DispatchResult result;
   std::vector<uint64_t> executed(program.op_count(), 0);
   MemoryCounts memory_total;
   WaveCounts waves;
   std::vector<XcdWork> done;
-  for (const auto& xcd : xcds) {
+  for (const auto& xcd : execution.xcds()) {
     if (xcd->fault() && result.error.empty()) {
       result = refusal(error_of(xcd->fault().kind), describe(xcd->fault(), kernel));
       result.fault_address = xcd->fault().address;
@@ -192,9 +270,9 @@ DispatchResult Engine::State::collect(const Kernel& kernel) {
     for (size_t i = 0; i < xcd->executed().size(); ++i) executed[i] += xcd->executed()[i];
     done.push_back({&xcd->work(), &xcd->memory(), &xcd->lines_read(), &xcd->lines_written()});
   }
-  if (race_check) result.races = race_check->end();
+  if (execution.place->race_check) result.races = execution.place->race_check->end();
   if (!result.error.empty()) return result;
-  const WorkDone work = timed(kernel, done, result);
+  const WorkDone work = timed(execution, done, result);
   result.duration_ns = work.duration_ns;
   result.counters = counter_values(program, executed, memory_total, waves, work);
   return result;
@@ -204,33 +282,51 @@ Engine::Engine(AddressSpace& memory, unsigned host_threads, const EngineOptions&
     : state_(std::make_unique<State>(memory, host_threads, options, program_memory)) {}
 Engine::~Engine() = default;
 
-DispatchResult Engine::run(const DispatchRequest& request) {
-  Kernel kernel{};
-  DispatchResult refused = state_->prepare(request, kernel);
-  if (!refused.error.empty()) return refused;
-  const uint32_t resident = resident_workgroups(kernel);
+std::shared_ptr<Execution> Engine::begin(const DispatchRequest& request, DispatchResult& refused) {
+  auto execution = std::make_shared<Execution>(state_->code, state_->take_place(), state_->free);
+  refused = state_->prepare(request, *execution);
+  if (!refused.error.empty()) return nullptr;
+  const uint32_t resident = resident_workgroups(execution->kernel);
   if (resident == 0) {
-    return refusal(DispatchError::TooManyRegisters, "the workgroup needs more registers than a CU has");
+    refused = refusal(DispatchError::TooManyRegisters, "the workgroup needs more registers than a CU has");
+    return nullptr;
   }
-  RaceCheck* race_check = state_->race_check.get();
-  if (race_check) race_check->begin(kernel);
-  for (auto& xcd : state_->xcds) xcd->begin(kernel, resident, race_check);
-  const bool small = kernel.group_count() * kernel.waves_per_group < kWavesWorthAThread;
-  const char* order = small || race_check ? nullptr : state_->order.why_it_matters(kernel.entry);
-  state_->execute(small || race_check || order ? 1 : state_->threads);
-  DispatchResult result = state_->collect(kernel);
-  if (order) result.fixed_order = order;
+  state_->start(*execution, resident);
+  return execution;
+}
+
+Progress Engine::advance(Execution& execution, const Interruption& interruption) {
+  return execution.threads == 1 ? state_->advance_in_turns(execution, interruption) : state_->advance_side_by_side(execution, interruption);
+}
+
+bool Engine::can_go_on(const Execution& execution) const { return execution.standstill->is_over(); }
+
+void Engine::go_on(Execution& execution) { execution.standstill->resume(); }
+
+uint64_t Engine::instructions(const Execution& execution) const { return instructions_of(execution); }
+
+std::string Engine::whereabouts(const Execution& execution) const { return execution.standstill->describe(execution.kernel); }
+
+DispatchResult Engine::end(Execution& execution) {
+  DispatchResult result = state_->collect(execution);
+  if (execution.order) result.fixed_order = execution.order;
   return result;
 }
 
+// What is under way keeps the code that it began with.
 void Engine::forget_code(uint64_t begin, uint64_t size) {
-  state_->program.forget(begin, size);
-  state_->order.forget();
+  if (state_->code.use_count() > 1) {
+    state_->code = state_->fresh_code();
+  } else {
+    state_->code->program.forget(begin, size);
+    state_->code->order.forget();
+  }
   // Not the instruction cache: when the host frees memory, in real time, must not decide modelled times.
 }
 
 void Engine::forget_caches() {
-  for (auto& xcd : state_->xcds) xcd->forget_caches();
+  for (auto& [number, place] : state_->free)
+    for (auto& xcd : place->xcds) xcd->forget_caches();
   state_->warm.mall.clear();
   state_->warm.instructions.invalidate();
 }

@@ -29,17 +29,22 @@ std::string_view kind_of_update(std::string_view name) {
 
 bool is_float_update(std::string_view kind) { return kind.find("_f") != kind.npos || kind.find("_bf") != kind.npos; }
 
+const char* order_dependence_of_atomic(const Op& op, std::set<std::string_view>& updates) {
+  const std::string_view kind = kind_of_update(name_of(op));
+  if (op.returns) return "atomics that return the old value";
+  if (is_float_update(kind)) return "floating-point atomics";
+  if (kind == "swap" || kind == "cmpswap") return "atomic exchanges";
+  updates.insert(kind);
+  return updates.size() > 1 ? "atomics of several kinds, which do not commute" : nullptr;
+}
+
 // What one instruction does that makes the order matter, or null. `updates` collects the kinds of atomics seen.
 const char* order_dependence(const Op& op, std::set<std::string_view>& updates) {
   switch (op.semantics->unit) {
-    case Unit::VectorAtomic: {
-      const std::string_view kind = kind_of_update(name_of(op));
-      if (op.returns) return "atomics that return the old value";
-      if (is_float_update(kind)) return "floating-point atomics";
-      if (kind == "swap" || kind == "cmpswap") return "atomic exchanges";
-      updates.insert(kind);
-      return updates.size() > 1 ? "atomics of several kinds, which do not commute" : nullptr;
-    }
+    case Unit::VectorAtomic: return order_dependence_of_atomic(op, updates);
+    case Unit::Smem:
+      if (name_of(op).find("_atomic_") != std::string_view::npos) return order_dependence_of_atomic(op, updates);
+      return op.sc1 ? "scalar loads past the cache" : nullptr;
     case Unit::VectorLoad: return op.sc1 ? "loads at agent or system scope" : nullptr;
     case Unit::CacheControl:
       return op.sc1 && name_of(op) == "buffer_inv" ? "acquires at agent or system scope" : nullptr;

@@ -108,6 +108,11 @@ constexpr T median3(T a, T b, T c) {
   return maximum<T, Ieee>(a, b);
 }
 
+// MODE.FP16_OVFL: a half (or an 8-bit float) that overflows becomes the largest number of its sign, whatever the rounding
+// mode; what is infinite for another reason stays so.
+constexpr uint32_t kModeHalfSaturates = 1u << 23;
+constexpr bool overflow_saturates(uint32_t mode) { return mode & kModeHalfSaturates; }
+
 // The transcendental unit reads and writes single-precision denormals as zero.
 inline float flush(float v) { return is_denormal(v) ? std::copysign(0.0f, v) : v; }
 

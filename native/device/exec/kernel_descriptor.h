@@ -24,8 +24,10 @@ struct KernelDescriptor {
 
   uint32_t total_vgprs() const { return ((compute_pgm_rsrc1 & 0x3f) + 1) * 8; }         // arch and accumulation
   uint32_t accumulator_offset() const { return ((compute_pgm_rsrc3 & 0x3f) + 1) * 4; }  // where the latter begin
+  // Rounding and denormals, DX10_CLAMP, IEEE, FP16_OVFL.
   uint32_t mode() const {
-    return (compute_pgm_rsrc1 >> 12 & 0xff) | (compute_pgm_rsrc1 >> 21 & 1) << 8 | (compute_pgm_rsrc1 >> 23 & 1) << 9;
+    return (compute_pgm_rsrc1 >> 12 & 0xff) | (compute_pgm_rsrc1 >> 21 & 1) << 8 | (compute_pgm_rsrc1 >> 23 & 1) << 9 |
+           (compute_pgm_rsrc1 >> 26 & 1) << 23;
   }
   bool workgroup_id_enabled(int axis) const { return compute_pgm_rsrc2 >> (7 + axis) & 1; }
   bool workgroup_info_enabled() const { return compute_pgm_rsrc2 >> 10 & 1; }

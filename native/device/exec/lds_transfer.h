@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "exec/lds_range.h"
 #include "exec/observer.h"
 
 namespace rpd {
@@ -11,12 +12,13 @@ namespace rpd {
 class LdsTransfer {
  public:
   LdsTransfer(const Op& op, Wave& wave)
-      : op_(op), wave_(wave), begin_(static_cast<int64_t>(wave.scalar[kM0] & 0xffff) + op.offset) {}
+      : op_(op), wave_(wave), begin_((wave.scalar[kM0] & 0xffff) + static_cast<uint32_t>(op.offset)) {}
 
   void store(int lane, uint32_t value) {
-    address_[lane] = static_cast<uint64_t>(begin_ + 4 * lane);
-    if (address_[lane] + sizeof value > wave_.lds_bytes) {
-      return wave_.raise("LDS access out of range", address_[lane], FaultKind::ApertureViolation, lane);
+    address_[lane] = static_cast<uint32_t>(begin_ + 4 * lane);
+    if (!in_lds(wave_, address_[lane], sizeof value)) {
+      may_leave_lds(wave_, address_[lane], lane);
+      return;
     }
     std::memcpy(wave_.lds + address_[lane], &value, sizeof value);
     lanes_ |= uint64_t{1} << lane;
@@ -29,7 +31,7 @@ class LdsTransfer {
  private:
   const Op& op_;
   Wave& wave_;
-  int64_t begin_;
+  uint32_t begin_;
   uint64_t lanes_ = 0;
   uint64_t address_[kLanes] = {};
 };

@@ -83,6 +83,13 @@ struct Lanes {
   const T* data;
   alignas(64) T temp[kLanes];
 
+  // The values to change: a copy of a register's.
+  T* own() {
+    if (data != temp) std::memcpy(temp, data, sizeof temp);
+    data = temp;
+    return temp;
+  }
+
   Lanes(const Lanes&) = delete;  // `data` may point into the object itself
   Lanes& operator=(const Lanes&) = delete;
 
@@ -156,8 +163,7 @@ inline void write_lanes32(uint32_t* reg, const uint32_t* values, uint64_t mask) 
 // Puts 32-bit results through the SDWA destination selection.
 void write_selected(const Op& op, uint32_t* reg, const uint32_t* values, uint64_t mask);
 
-// Clamp. Output modifiers (mul:2, mul:4, div:2) do nothing: "if output denormals are enabled, then output modifiers
-// are ignored" (CDNA3 ISA, "Output modifiers"), and no code runs here with them disabled.
+// Clamp. Output modifiers (mul:2, mul:4, div:2) count in unusual modes only: see FloatMode::modifies_output.
 template <class R>
 R shape_output(const Op& op, const Wave& wave, R value) {
   if constexpr (std::is_floating_point_v<R> || std::is_same_v<R, Half>) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "exec/execute.h"
 #include "isa/semantics.h"
 
 namespace rpd {
@@ -19,7 +20,7 @@ int enable_of(const Semantics& semantics, int source) {
 }  // namespace
 
 void execute_indexed(const Op& op, Wave& wave) {
-  if (!op.semantics || op.semantics->unit != Unit::Valu) return op.execute(op, wave);
+  if (!op.semantics || op.semantics->unit != Unit::Valu) return execute_by_mode(op, wave);
   const uint32_t m0 = wave.scalar[kM0];
   const auto registers = static_cast<uint32_t>((wave.accumulator - wave.vector) / kLanes);
   bool inside = true;
@@ -32,7 +33,7 @@ void execute_indexed(const Op& op, Wave& wave) {
   for (int i = 0; i < 3; ++i) move(moved.source[i], enable_of(*op.semantics, i));
   move(moved.destination, kDestinationEnable);
   if (!inside) return wave.raise("a register that the kernel was not given, by the index in m0", op.address);
-  moved.execute(moved, wave);
+  execute_by_mode(moved, wave);
 }
 
 }  // namespace rpd

@@ -12,9 +12,4 @@ constexpr unsigned kGprIndexEnables = 12;  // bits 15:12: sources 0, 1, 2, desti
 // Executes `op` with its vector registers moved. Raises a fault where a register is then outside of the wave's own.
 void execute_indexed(const Op& op, Wave& wave);
 
-inline void execute(const Op& op, Wave& wave) {
-  if (wave.mode & kModeGprIndex) [[unlikely]] return execute_indexed(op, wave);
-  op.execute(op, wave);
-}
-
 }  // namespace rpd

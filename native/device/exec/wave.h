@@ -15,7 +15,7 @@ class Program;
 class WaveTrace;
 class WriteGuard;
 
-// Bits of the MODE register.
+// Bits of the MODE register; float_mode.h has the others of floating point.
 constexpr uint32_t kModeDx10Clamp = 1u << 8;  // clamp turns NaN into 0
 constexpr uint32_t kModeIeee = 1u << 9;       // minima and maxima quiet and return signalling NaNs
 constexpr uint32_t kModeGprIndex = 1u << 27;  // register indexing mode is on
@@ -45,6 +45,14 @@ enum class FaultKind : uint8_t {
 
 enum class WaveState : uint8_t { Running, AtBarrier, Ended, Faulted };
 
+// Hardware registers that are what they are as long as the wave lives.
+struct HardwareIds {
+  uint32_t id = 0;         // HW_ID
+  uint32_t xcc = 0;        // XCC_ID
+  uint32_t registers = 0;  // GPR_ALLOC
+  uint32_t lds = 0;        // LDS_ALLOC
+};
+
 struct Wave {
   const Op* pc = nullptr;           // the next instruction
   Program* program = nullptr;       // for calls to computed addresses
@@ -54,11 +62,15 @@ struct Wave {
   bool scc = false;
   WaveState state = WaveState::Running;
   uint32_t mode = 0;                // the MODE register
+  uint32_t trap_status = 0;         // TRAPSTS: what the kernel wrote there; exceptions are not recorded
+  uint32_t priority = 0;            // by s_setprio
+  HardwareIds hardware;
   uint32_t index_in_group = 0;
 
   Workgroup* group = nullptr;
   uint8_t* lds = nullptr;           // of the workgroup
   uint32_t lds_bytes = 0;
+  bool lds_check = false;           // an access beyond them is a fault
   uint8_t* scratch = nullptr;       // [lane][scratch_bytes], private memory
   uint32_t scratch_bytes = 0;
   const AddressSpace* memory = nullptr;

@@ -94,6 +94,7 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
     wave.group = this;
     wave.lds = lds.data();
     wave.lds_bytes = static_cast<uint32_t>(lds.size());
+    wave.lds_check = kernel.lds_check;
     wave.scratch = scratch.data() + static_cast<size_t>(w) * kLanes * scratch_bytes;
     wave.scratch_bytes = scratch_bytes;
     wave.memory = kernel.memory;

@@ -18,6 +18,7 @@ struct Kernel {
   uint64_t instruction_limit;   // a wave
   uint32_t timed_xcd;           // the XCD ...
   uint32_t timed_cu;            // ... and the CU in it that is replayed for the time
+  bool lds_check;               // accesses beyond the workgroup's LDS are faults
   uint32_t poison;              // what registers, LDS and private memory hold before anything is written there
   const Op* entry_op;
   Program* program;
@@ -38,6 +39,7 @@ struct Workgroup {
   std::vector<uint8_t> scratch;     // [wave][lane][byte]
   uint64_t id = 0;                  // linear workgroup number
   uint32_t cu = 0;
+  uint32_t place = 0;               // among the workgroups of the CU
   uint32_t epoch = 0;               // barriers that all its waves have passed
   uint64_t slot = 0;                // unlike that of any other workgroup on the device at the same time
   uint32_t left = 0;                // waves that have not ended

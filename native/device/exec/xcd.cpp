@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "exec/register_indexing.h"
+#include "exec/execute.h"
 #include "isa/program.h"
 #include "timing_parameters.inc.h"
 
@@ -11,11 +11,10 @@ namespace rpd {
 namespace {
 
 constexpr int kSliceLimit = 4096;  // instructions without a memory access before others get a turn
-constexpr uint32_t kSinglePrecisionDenormals = 0x30;
 
 }  // namespace
 
-Xcd::Xcd(uint32_t index) : index_(index), work_(parameter::cus_per_xcd) {}
+Xcd::Xcd(uint32_t index) : index_(index), places_(index), work_(parameter::cus_per_xcd) {}
 
 void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_check) {
   race_check_ = race_check;
@@ -25,6 +24,7 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
   next_group_ = index_;
   fault_ = {};
   active_ = 0;
+  places_.clear();
   executed_.assign(kernel.program->op_count(), 0);
   trace_.begin(resident_groups);
   thread_trace_.begin(resident_groups);
@@ -53,6 +53,7 @@ bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
     id = race_check_->permuted(next_group_, kernel_->group_count());
   }
   group.start(*kernel_, id, cu, observer);
+  places_.enter(*kernel_, group);
   if (times(cu)) {
     trace_.record(group);
   } else if (index_ == 0 && kernel_->request.traced_cu == cu) {
@@ -68,7 +69,6 @@ void Xcd::run_slice(Wave& wave) {
   const Op* op = wave.pc;
   uint64_t& instructions = work_[wave.cu].instructions;
   uint64_t& thread_quads = waves_.valu_thread_quads;
-  const bool flushes = (wave.mode & kSinglePrecisionDenormals) != kSinglePrecisionDenormals;
   for (int left = kSliceLimit; left > 0; --left) {
     if (op->index >= executed_.size()) executed_.resize(kernel_->program->op_count(), 0);
     ++executed_[op->index];
@@ -76,7 +76,6 @@ void Xcd::run_slice(Wave& wave) {
     ++instructions;
     thread_quads += static_cast<uint64_t>(std::popcount(wave.exec())) * op->valu_quads;
     wave.clock += op->wave_cycles;
-    if (flushes && op->single_precision) wave.raise("single-precision arithmetic with flushed denormals is not modelled", op->address);
     wave.pc = op->next;
     if (op->vector_registers > kernel_->vgprs || op->accumulators > kernel_->agprs) {
       wave.raise("a register that the kernel was not given", op->address);
@@ -131,6 +130,7 @@ bool Xcd::step() {
   for (size_t i = 0; i < active_;) {
     Workgroup& group = *groups_[i];
     if (!run_group(group)) return false;
+    if (group.left == 0) places_.leave(group);
     if (group.left == 0 && !launch_next(group, group.cu)) {
       // Keep the order of the others: it is part of the result's determinism.
       std::rotate(groups_.begin() + i, groups_.begin() + i + 1, groups_.begin() + active_);
@@ -140,6 +140,18 @@ bool Xcd::step() {
     }
   }
   return active_ > 0;
+}
+
+void Xcd::watch(AccessWatch* watch) {
+  watched_memory_.begin(watch);
+  for (size_t i = 0; i < active_; ++i)
+    for (Wave& wave : groups_[i]->waves) wave.observer = watch ? static_cast<Observer*>(&watched_memory_) : &memory_;
+}
+
+uint64_t Xcd::instructions() const {
+  uint64_t sum = 0;
+  for (const CuWork& cu : work_) sum += cu.instructions;
+  return sum;
 }
 
 void Xcd::end() { memory_.end(kernel_->request.releases); }

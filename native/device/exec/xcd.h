@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "exec/access_watch.h"
 #include "exec/race_check.h"
+#include "exec/wave_places.h"
 #include "exec/workgroup.h"
 #include "timing/duration.h"
 #include "timing/wave_trace.h"
@@ -36,6 +39,10 @@ class Xcd {
   // Lets every resident wave run one slice. False when the dispatch is done here (or has faulted).
   bool step();
   void end();
+  // Those on the device now.
+  std::span<const std::unique_ptr<Workgroup>> resident() const { return {groups_.data(), active_}; }
+  // From now on `watch` sees what the resident waves access, until it is null.
+  void watch(AccessWatch* watch);
   void forget_caches() { memory_.forget(); }
 
   const Fault& fault() const { return fault_; }
@@ -48,6 +55,7 @@ class Xcd {
   const std::vector<uint64_t>& lines_read() const { return memory_.lines_read(); }
   const std::vector<uint64_t>& lines_written() const { return memory_.lines_written(); }
   uint32_t resident_groups() const { return resident_groups_; }
+  uint64_t instructions() const;  // executed so far
 
  private:
   // Whether the dispatch's time is that of this CU.
@@ -65,6 +73,7 @@ class Xcd {
   uint64_t next_group_ = 0;
   std::vector<std::unique_ptr<Workgroup>> groups_;  // those on the device; storage is kept from dispatch to dispatch
   size_t active_ = 0;              // how many of them are in use
+  WavePlaces places_;
   std::vector<uint64_t> executed_;
   std::vector<CuWork> work_;
   WaveCounts waves_;
@@ -74,6 +83,7 @@ class Xcd {
   Fault fault_;
   RaceCheck* race_check_ = nullptr;
   RaceCheckedMemory checked_memory_{memory_};
+  WatchedMemory watched_memory_{memory_};
 };
 
 }  // namespace rpd

@@ -46,8 +46,8 @@ typedef struct rpd_api {
    * before the device completes the signal. Returns 1, or 0 if there is none. */
   int (*take_dispatch)(uint64_t completion_signal, rpd_dispatch* dispatch, double* values);
 
-  /* Device addresses below this lie in an aperture that ROCr manages; from here on a device address is the
-   * address of the same memory in this process. */
+  /* Memory of the device has addresses below this. From here on, and below where neither ROCr nor map_memory has put
+   * anything, a device address is the address of the same memory in this process. */
   uint64_t (*aperture_size)(void);
 
   /* Memory at device addresses of the caller's choice, zeroed, below the aperture's size and in whole pages. What

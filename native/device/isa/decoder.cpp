@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "isa/instruction_text.h"
+#include "isa/matrix_shape.h"
 #include "isa/operand_text.h"
 #include "isa/semantics.h"
 
@@ -17,7 +18,9 @@ constexpr std::string_view kKnownModifiers[] = {
     "row_shl",  "row_shr",   "row_ror", "wave_shl", "wave_shr", "wave_rol", "wave_ror",       "row_mirror",   "row_half_mirror",
     "row_bcast", "row_newbcast", "row_mask", "bank_mask", "bound_ctrl",
 };
-constexpr std::string_view kBufferModifiers[] = {"idxen", "offen", "lds"};
+constexpr std::string_view kBufferModifiers[] = {"idxen", "offen", "lds", "format"};
+constexpr std::string_view kScalarMemoryModifiers[] = {"glc"};
+constexpr std::string_view kMatrixModifiers[] = {"cbsz", "abid", "blgp", "neg"};
 
 // ---- DPP ----
 
@@ -35,9 +38,10 @@ int source_lane(const InstructionText& text, int lane) {
   if (text.has("row_mirror")) return row | (15 - in_row);
   if (text.has("row_half_mirror")) return (lane & ~7) | (7 - (lane & 7));
   if (const auto n = text.number("row_newbcast")) return row | static_cast<int>(*n);
+  // Broadcasts have no bounds: lanes that nothing is broadcast to read themselves.
   if (const auto n = text.number("row_bcast")) {
-    if (*n == 15) return row == 0 ? -1 : row - 1;  // the last lane of the row before
-    return lane < 32 ? -1 : 31;
+    if (*n == 15) return row == 0 ? lane : row - 1;  // the last lane of the row before
+    return lane < 32 ? lane : 31;
   }
   return lane;
 }
@@ -85,10 +89,13 @@ class OpBuilder {
     check_modifiers();
     if (semantics_.needs_immediate) immediate();
     else operands();
+    scalar_memory();
     offsets();
     output();
     halves();
+    matrix_modifiers();
     sub_dword_and_dpp();
+    if (const char* why = semantics_.refusal ? semantics_.refusal(op_) : nullptr) fail(why);
   }
 
  private:
@@ -102,7 +109,9 @@ class OpBuilder {
       return std::find(std::begin(names), std::end(names), name) != std::end(names);
     };
     for (const auto& [name, value] : text_.modifiers) {
-      const bool known = is_in(kKnownModifiers, name) || (semantics_.space == Space::Buffer && is_in(kBufferModifiers, name));
+      const bool known = is_in(kKnownModifiers, name) || (semantics_.space == Space::Buffer && is_in(kBufferModifiers, name)) ||
+                         (semantics_.unit == Unit::Matrix && is_in(kMatrixModifiers, name)) ||
+                         (semantics_.unit == Unit::Smem && is_in(kScalarMemoryModifiers, name));
       if (!known) fail("modifier " + name + " is not modelled");
     }
   }
@@ -141,6 +150,7 @@ class OpBuilder {
     op_.indexed = text_.has("idxen");
     op_.offset_in_register = text_.has("offen");
     op_.to_lds = text_.has("lds");
+    if (semantics_.needs_format) op_.immediate = raw_[0];
     if (op_.to_lds && semantics_.unit != Unit::VectorLoad) return fail("modifier lds is not modelled here");
     const size_t data = op_.to_lds ? 0 : 1;
     if (text_.operands.size() != data + 3) return fail("it has another number of operands than expected");
@@ -170,6 +180,14 @@ class OpBuilder {
     if (semantics_.space == Space::None && count != expected) fail("it has another number of operands than expected");
   }
 
+  // glc: past the scalar cache; of an atomic, that it gives its old value.
+  void scalar_memory() {
+    if (semantics_.unit != Unit::Smem || !text_.has("glc")) return;
+    op_.sc1 = true;
+    op_.returns = text_.mnemonic.find("_atomic_") != std::string::npos;
+    if (op_.returns) op_.destination = op_.source[0];
+  }
+
   void offsets() {
     op_.offset = static_cast<int32_t>(text_.number("offset").value_or(text_.number("offset0").value_or(0)));
     op_.offset1 = static_cast<int32_t>(text_.number("offset1").value_or(0));
@@ -182,7 +200,13 @@ class OpBuilder {
     return type == Type::F16 || type == Type::F32 || type == Type::F64 || type == Type::PackedF16;
   }
 
+  OutputModifier output_modifier() const {
+    if (const auto factor = text_.number("mul")) return *factor == 2 ? OutputModifier::Twice : OutputModifier::FourTimes;
+    return text_.has("div") ? OutputModifier::Half : OutputModifier::None;
+  }
+
   void output() {
+    op_.output_modifier = output_modifier();
     op_.clamp = text_.has("clamp");
     if (op_.clamp && !gives_float() && !semantics_.saturates) fail("clamp of an integer result is not modelled");
   }
@@ -204,6 +228,7 @@ class OpBuilder {
       return;
     }
     if (text_.has("op_sel_hi") || text_.has("neg_lo") || text_.has("neg_hi")) return fail("packed modifiers are not modelled here");
+    if (semantics_.writes_byte) return byte_of_destination(select);
     // op_sel:[s0,s1,...,d] of a 16-bit instruction.
     for (size_t i = 0; i < select.size(); ++i) {
       if (!select[i]) continue;
@@ -216,7 +241,35 @@ class OpBuilder {
       }
     }
   }
+  // op_sel[3:2]; the other bytes stay.
+  void byte_of_destination(const std::vector<int>& select) {
+    const int byte = select.size() == 4 ? select[2] + 2 * select[3] : 0;
+    op_.destination_select = static_cast<Select>(static_cast<int>(Select::Byte0) + byte);
+    op_.destination_unused = DestinationUnused::Preserve;
+  }
   static bool is_half(Type type) { return type == Type::B16 || type == Type::F16; }
+
+  // What an instruction does with modifiers that it does not take is not documented.
+  void matrix_modifiers() {
+    if (semantics_.unit != Unit::Matrix) return;
+    const MatrixModifiers takes = semantics_.matrix_modifiers;
+    const bool broadcasts = takes == MatrixModifiers::BroadcastAndPattern || takes == MatrixModifiers::Indices;
+    const bool permutes = takes == MatrixModifiers::BroadcastAndPattern || takes == MatrixModifiers::Pattern;
+    op_.matrix = {small_number("cbsz", broadcasts), small_number("abid", broadcasts), small_number("blgp", permutes)};
+    const int broadcast = 1 << op_.matrix.broadcast_size;
+    if (takes == MatrixModifiers::BroadcastAndPattern &&
+        (broadcast > matrix_shape(semantics_).blocks || op_.matrix.broadcast_block >= broadcast)) {
+      fail("a broadcast of more blocks than it has is not modelled");
+    }
+    const auto negated = text_.numbers("neg");
+    if (!negated.empty() && takes != MatrixModifiers::Negation) fail("modifier neg is not modelled here");
+    for (size_t i = 0; i < negated.size() && i < kMaxSources; ++i) op_.source[i].negate = negated[i];
+  }
+  uint8_t small_number(std::string_view modifier, bool taken) {
+    const long value = text_.number(modifier).value_or(0);
+    if (value && !taken) fail("modifier " + std::string(modifier) + " is not modelled here");
+    return static_cast<uint8_t>(value);
+  }
 
   void sub_dword_and_dpp() {
     if (text_.encoding == "sdwa") {

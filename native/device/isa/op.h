@@ -62,6 +62,13 @@ struct LanePermutation {
   }
 };
 
+// CBSZ, ABID and BLGP of a matrix instruction; what they mean is in isa/semantics/matrix.cpp.
+struct MatrixControl {
+  uint8_t broadcast_size = 0, broadcast_block = 0, lane_pattern = 0;
+};
+// mul:2, mul:4, div:2
+enum class OutputModifier : uint8_t { None, Twice, FourTimes, Half };
+
 enum class DestinationUnused : uint8_t { Pad, SignExtend, Preserve };
 
 struct Op {
@@ -89,6 +96,7 @@ struct Op {
   uint8_t negate_low = 0;      // neg_lo
   uint8_t negate_high = 0;     // neg_hi
   bool clamp = false;
+  OutputModifier output_modifier = OutputModifier::None;
   bool returns = false;        // an atomic that gives the old value
   bool sc0 = false;            // scope of a memory access or cache operation: sc0 workgroup, sc1 agent, both system
   bool sc1 = false;
@@ -98,11 +106,11 @@ struct Op {
   bool destination_high = false;  // op_sel on the destination: bits 31:16
   Select destination_select = Select::Dword;
   DestinationUnused destination_unused = DestinationUnused::Pad;
+  MatrixControl matrix;
 
   bool ends_slice = false;     // another wave may run after it
 
   // What the timing model wrote here when the instruction was decoded.
-  bool single_precision = false;   // computes in f32
   uint8_t valu_quads = 0;          // quad-cycles that a VALU instruction takes to issue; 0 for others
   uint16_t busy_cycles = 0;        // that a vector or matrix instruction keeps its unit busy
   uint16_t wave_cycles = 0;        // until the same wave can issue its next instruction, at the earliest

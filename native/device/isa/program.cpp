@@ -36,8 +36,9 @@ bool falls_through(const Op& op) {
   return name != "s_branch" && name != "s_setpc_b64";
 }
 
-bool lets_others_run(Unit unit) {
-  switch (unit) {
+bool lets_others_run(const Op& op) {
+  switch (op.semantics->unit) {
+    case Unit::Smem: return op.sc1;
     case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: case Unit::Barrier: case Unit::End: return true;
     default: return false;
   }
@@ -106,7 +107,7 @@ Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo) {
   Op& op = ops_.emplace_back(decoded.op);
   op.text = texts_.back().c_str();
   op.index = static_cast<uint32_t>(ops_.size() - 1);
-  op.ends_slice = !op.semantics || lets_others_run(op.semantics->unit);
+  op.ends_slice = !op.semantics || lets_others_run(op);
   note_registers(op);
   on_decode_(op);
   by_address_.emplace(address, &op);

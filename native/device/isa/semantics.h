@@ -21,6 +21,10 @@ enum class Unit : uint8_t {
 // Where a vector memory instruction's addresses point.
 enum class Space : uint8_t { None, Flat, Global, Scratch, Buffer, Lds };
 
+// What a matrix instruction takes: CBSZ and ABID (that a block of A is used for several, or which indices a sparse one
+// has), BLGP (that lanes get other lanes' B), neg.
+enum class MatrixModifiers : uint8_t { None, Pattern, BroadcastAndPattern, Indices, Negation };
+
 struct Semantics {
   const char* mnemonic;
   Execute execute;
@@ -32,10 +36,18 @@ struct Semantics {
   bool packed = false;                 // op_sel/op_sel_hi pick halves of each source
   uint8_t default_packed_high = 7;     // op_sel_hi where the text names none
   bool keeps_upper_half = false;       // of a 16-bit result
+  bool writes_byte = false;            // of the destination, which op_sel picks
   bool saturates = false;              // takes clamp although its result is an integer
   bool needs_immediate = false;        // simm16 is part of the meaning
+  bool needs_format = false;           // a buffer element's format is part of the instruction
   Space space = Space::None;
   uint8_t bytes = 0;                   // a lane, of a memory access
+  MatrixModifiers matrix_modifiers = MatrixModifiers::None;
+  const char* (*refusal)(const Op&) = nullptr;  // why that one cannot run, or null
+  // Instead of `execute` where MODE does not treat floating point as usual (float_mode.h); null where it makes no difference.
+  Execute in_mode = nullptr;
+  bool rounds_by_mode = true;          // else to nearest, as the transcendental unit does
+  bool has_poles = false;              // an operand of 0 gives infinity
 };
 
 // Null if the device does not know the mnemonic.
@@ -54,6 +66,7 @@ std::span<const Semantics> vector_compare_semantics();
 std::span<const Semantics> vector_lane_semantics();
 std::span<const Semantics> vector_memory_semantics();
 std::span<const Semantics> vector_buffer_semantics();
+std::span<const Semantics> vector_buffer_format_semantics();
 std::span<const Semantics> lds_semantics();
 std::span<const Semantics> matrix_semantics();
 

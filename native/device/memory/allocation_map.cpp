@@ -64,6 +64,11 @@ void AllocationMap::forget_name(uint64_t begin) {
   named_.erase(begin);
 }
 
+void AllocationMap::forget_host_ranges() {
+  const std::lock_guard lock(mutex_);
+  host_ranges_.clear();
+}
+
 AccessWindow AllocationMap::device_window(uint64_t address) const {
   const std::lock_guard lock(mutex_);
   const auto found = entry_before(ranges_, address);
@@ -106,6 +111,15 @@ AccessWindow AllocationMap::host_window(uint64_t address, bool writes) const {
   if (known.size) return known;
   read_host_ranges();  // the process may have mapped more since
   return find_host(address, writes);
+}
+
+AccessWindow AllocationMap::reservation(uint64_t address) const {
+  const std::lock_guard lock(mutex_);
+  read_host_ranges();
+  const auto found = entry_before(host_ranges_, address);
+  if (found == host_ranges_.end() || address - found->first >= found->second.size) return {};
+  const HostRange& range = found->second;
+  return range.readable || range.writable ? AccessWindow{} : AccessWindow{found->first, range.size};
 }
 
 std::string AllocationMap::describe(uint64_t address) const {

@@ -37,11 +37,17 @@ class AllocationMap {
   void name(uint64_t begin, uint64_t size);
   void forget_name(uint64_t begin);
 
+  // The process has changed its mappings.
+  void forget_host_ranges();
+
   // The mapped device range around `address`, neighbours joined; empty if it is not mapped.
   AccessWindow device_window(uint64_t address) const;
   // The same for an address of the host process, from /proc/self/maps. A range that the process itself cannot
   // write is no window for `writes`.
   AccessWindow host_window(uint64_t address, bool writes) const;
+
+  // What the process has reserved without rights around an address; empty if nothing.
+  AccessWindow reservation(uint64_t address) const;
 
   // "4 bytes behind an allocation of 4096 bytes at 0x1000", or what else is known of the address.
   std::string describe(uint64_t address) const;

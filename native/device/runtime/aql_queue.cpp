@@ -77,6 +77,14 @@ bool AqlQueue::is_submitted(uint64_t index) {
   return now - held_since_ > kPatience;
 }
 
+bool AqlQueue::is_about_to_serve(uint64_t time) const {
+  if (!progresses() || seat_.state != Turns::Seat::State::Absent) return false;
+  const uint64_t index = __atomic_load_n(device_.memory().at<uint64_t>(info_.read_pointer_address), __ATOMIC_ACQUIRE);
+  if (requires_release_.load(std::memory_order_acquire) && index >= released_end_.load(std::memory_order_acquire)) return false;
+  if (packet_type(__atomic_load_n(header_of(index), __ATOMIC_ACQUIRE)) == HSA_PACKET_TYPE_INVALID) return false;
+  return copy_of(index).submit_time() < time;
+}
+
 AqlPacket AqlQueue::copy_of(uint64_t index) const {
   AqlPacket packet;
   std::memcpy(packet.bytes, header_of(index), sizeof packet.bytes);
@@ -145,12 +153,13 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
     if (request.grid[axis] == 0 || request.workgroup[axis] == 0)
       return fail("kernel dispatch with an empty grid or workgroup", queue_error::kInvalidDimension);
 
-  DispatchResult result = device_.run(request);
+  const uint64_t start = ready_time(packet) + launch_overhead_ns();
+  DispatchResult result = device_.run(request, start, *this, packet.submit_time());
   if (stopping()) return;
   if (!result.error.empty())
     return fail_dispatch(kernel_name(dispatch.kernel_object), result);
 
-  const uint64_t start = ready_time(packet) + launch_overhead_ns(), end = start + result.duration_ns;
+  const uint64_t end = start + result.duration_ns;
   dispatch_records().add(packet.completion_signal(),
                          {virtual_clock::to_timestamp(start), virtual_clock::to_timestamp(end), std::move(result.counters)});
   complete_at(packet, start, end);
@@ -196,6 +205,7 @@ void AqlQueue::complete_at(const AqlPacket& packet, uint64_t start, uint64_t end
 
 void AqlQueue::fail_dispatch(const std::string& kernel, const DispatchResult& result) {
   const std::string reason = kernel + ": " + result.error;
+  report_kernel_failure(reason);
   if (!result.foreign_write.empty()) report_foreign_write(result.foreign_write);
   if (result.error_kind != DispatchError::MemoryFault) return fail(reason, queue_error_of(result.error_kind));
   failed_ = true;

@@ -9,6 +9,7 @@
 #include "exec/dispatch.h"
 #include "runtime/aql_packets.h"
 #include "runtime/queue.h"
+#include "runtime/turns.h"
 
 namespace rpd {
 
@@ -20,6 +21,11 @@ class AqlQueue : public Queue {
   void require_release() { requires_release_.store(true, std::memory_order_release); }
   // Packets before index `end` are released.
   void release_until(uint64_t end);
+
+  bool progresses() const override { return Queue::progresses() && seat_.state != Turns::Seat::State::Parked; }
+  bool is_about_to_serve(uint64_t time) const override;
+  // Of the dispatch under way.
+  Turns::Seat& seat() { return seat_; }
 
   // Device address of the amd_queue_t that holds the write pointer.
   uint64_t queue_address() const;
@@ -46,6 +52,7 @@ class AqlQueue : public Queue {
   void fail_dispatch(const std::string& kernel, const DispatchResult& result);
   void fail(const std::string& reason, int64_t error_code);
 
+  Turns::Seat seat_;
   uint64_t next_ = 0;  // index of the packet to process
   bool failed_ = false;
   uint64_t latest_end_ = 0;    // virtual; of every packet so far

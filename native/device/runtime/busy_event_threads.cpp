@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "runtime/host_threads.h"
 #include "runtime/log.h"
 #include "runtime/plt_slot.h"
 #include "runtime/thunk_workarounds.h"
@@ -33,7 +34,10 @@ void pause_if_busy() {
 }
 
 void* pausing_calloc(size_t count, size_t size) {
-  if (size == kEventDataBytes) pause_if_busy();
+  if (size == kEventDataBytes) {
+    host_threads::belongs_to_runtime();
+    pause_if_busy();
+  }
   return std::calloc(count, size);
 }
 

@@ -3,20 +3,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <exception>
 #include <thread>
 
 #include "runtime/activity.h"
 #include "runtime/aql_queue.h"
-#include "runtime/findings.h"
-#include "runtime/kernel_names.h"
-#include "runtime/memory_fault.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
 #include "runtime/program_memory.h"
 #include "runtime/queue_registry.h"
 #include "runtime/sdma_queue.h"
-#include "runtime/thread_trace.h"
 #include "runtime/signals.h"
 #include "runtime/virtual_clock.h"
 
@@ -49,7 +44,9 @@ unsigned host_threads() {
 
 }  // namespace
 
-Device::Device() : engine_(std::make_unique<Engine>(memory_, host_threads(), engine_options(), &program_memory())) {
+Device::Device()
+    : engine_(std::make_unique<Engine>(memory_, host_threads(), engine_options(), &program_memory())),
+      deadlock_(*this, std::chrono::seconds(engine_options().deadlock_seconds)) {
   virtual_clock::epoch();
   std::lock_guard lock(device_list().mutex);
   device_list().devices.push_back(this);
@@ -63,7 +60,18 @@ Device::~Device() {
 
 void Device::set_aperture(void* base, uint64_t size) { memory_.set_aperture(static_cast<char*>(base), size); }
 
+// The thunk maps what it has allocated only after this.
+void Device::cover(uint64_t address, uint64_t size) {
+  if (memory_.is_device(address) && memory_.is_device(address + size - 1)) return;
+  memory_.cover(address, size);
+  const AccessWindow reserved = allocations_.reservation(address);
+  const uint64_t end = std::min(reserved.begin + reserved.size, memory_.aperture_size());
+  if (reserved.begin < end) memory_.cover(reserved.begin, end - reserved.begin);
+  log_line("device addresses from 0x%lx to 0x%lx", reserved.begin, end);
+}
+
 void Device::memory_allocated(uint64_t address, uint64_t size, uint32_t flags) {
+  cover(address, size);
   allocations_.add(address, size, flags & model::kLocalMemory);
 }
 
@@ -77,36 +85,6 @@ void Device::memory_freed(uint64_t address, uint64_t size) {
 void Device::invalidate_code() {
   std::lock_guard lock(stale_mutex_);
   stale_code_.assign(1, {0, ~uint64_t{0}});
-}
-
-void Device::forget_stale_code() {
-  std::vector<std::pair<uint64_t, uint64_t>> stale;
-  {
-    std::lock_guard lock(stale_mutex_);
-    stale.swap(stale_code_);
-  }
-  for (const auto& [begin, size] : stale) engine_->forget_code(begin, size);
-}
-
-DispatchResult Device::run(const DispatchRequest& request) {
-  std::lock_guard lock(engine_mutex_);
-  forget_stale_code();
-  try {
-    const DeviceAccess access;
-    DispatchRequest traced = request;
-    traced.traced_cu = thread_trace_wanted(request);
-    DispatchResult result = engine_->run(traced);
-    if (result.timeline) write_thread_trace(request, *result.timeline, memory_);
-    if (result.fixed_order) log_line("%s: the XCDs take turns, for %s", kernel_name(request.kernel_object).c_str(), result.fixed_order);
-    for (const std::string& race : result.races) report_race(kernel_name(request.kernel_object) + ": " + race);
-    return result;
-  } catch (const std::exception& failure) {
-    DispatchResult result;
-    result.error = failure.what();
-    if (result.error.empty()) result.error = "the execution engine failed";
-    result.error_kind = DispatchError::Exception;
-    return result;
-  }
 }
 
 Queue* Device::create_queue(const model::QueueInfo& info) {

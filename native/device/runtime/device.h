@@ -1,6 +1,8 @@
 // One software GPU: owns its memory map, its engine and its queues.
 #pragma once
 
+#include <atomic>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,11 +12,15 @@
 #include "exec/dispatch.h"
 #include "memory/address_space.h"
 #include "memory/allocation_map.h"
+#include "runtime/deadlock.h"
 #include "runtime/event_wakeups.h"
 #include "runtime/model_interface.h"
 #include "runtime/queue.h"
+#include "runtime/turns.h"
 
 namespace rpd {
+
+class AqlQueue;
 
 class Device {
  public:
@@ -39,7 +45,8 @@ class Device {
   // Called by queues.
   const AddressSpace& memory() const { return memory_; }
   AllocationMap& allocations() { return allocations_; }
-  DispatchResult run(const DispatchRequest& request);
+  // Of a dispatch that starts at the virtual time `start`. Without a meaning if the queue is being stopped.
+  DispatchResult run(const DispatchRequest& request, uint64_t start, AqlQueue& queue, uint64_t submitted);
   // Cached code may be stale anywhere: what a real device's instruction cache invalidation is for.
   void invalidate_code();
   // The packet that `signal_address` belongs to ended: writes its virtual times, then decrements the signal and
@@ -50,16 +57,41 @@ class Device {
   void wake_queues();
   // Whether any queue has packets that it is not waiting to process.
   bool progresses();
+  const Turns& turns() const { return turns_; }
 
  private:
+  // A dispatch under way.
+  struct Flight {
+    AqlQueue& queue;
+    uint64_t kernel_object;
+    uint64_t start;
+    std::shared_ptr<Execution> execution;
+    uint64_t least_duration = 0;  // of one that waited for another one, without ...
+    uint64_t instructions_before_release = 0;  // ... what it does after that
+  };
+
+  void cover(uint64_t address, uint64_t size);
   void forget_stale_code();
+  bool is_first(const Turns::Seat& seat);
+  bool await_engine(AqlQueue& queue);
+  bool wait(Flight& flight);
+  void note_release(Flight& flight, uint64_t ended_before);
+  DispatchResult execute(const DispatchRequest& request, uint64_t start, AqlQueue& queue);
+  DispatchResult finish(const DispatchRequest& request, Flight& flight);
+  DispatchResult deadlocked();
 
   AllocationMap allocations_;
   AddressSpace memory_{&allocations_};
   EventWakeups wakeups_;
 
-  std::mutex engine_mutex_;  // the engine runs one dispatch at a time
+  Turns turns_{[this](const Turns::Seat& seat) { return is_first(seat); }};  // on the engine, and on what follows
   std::unique_ptr<Engine> engine_;
+  std::list<Flight> flights_;
+  uint64_t ended_ = 0;       // dispatches
+  uint64_t latest_end_ = 0;  // virtual time at which the last of them ended
+  std::atomic<bool> deadlocked_{false};
+  std::string deadlock_story_;
+  Deadlock deadlock_;
 
   std::mutex stale_mutex_;
   std::vector<std::pair<uint64_t, uint64_t>> stale_code_;  // first address, size

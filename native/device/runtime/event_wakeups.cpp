@@ -3,6 +3,8 @@
 #include <array>
 #include <chrono>
 
+#include "runtime/host_threads.h"
+
 namespace rpd {
 
 using namespace std::chrono_literals;
@@ -42,6 +44,7 @@ void EventWakeups::close() {
 }
 
 void EventWakeups::rebroadcast() {
+  host_threads::belongs_to_runtime();
   // After the last raise, so long that a preempted sleeper has got to sleep.
   constexpr std::array<std::chrono::milliseconds, 3> kDelays{1ms, 10ms, 100ms};
   std::unique_lock lock(mutex_);

@@ -2,6 +2,8 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "runtime/device.h"
 
@@ -18,6 +20,7 @@ int Device::map_memory(uint64_t address, uint64_t size, int file) {
   if (allocations_.overlaps(address, size)) return EEXIST;
   // The aperture is the thunk's reservation, without rights: nothing else of the process can be there.
   if (mmap(memory_.at(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return errno;
+  memory_.cover(address, size);
   allocations_.add(address, size, true);
   return 0;
 }
@@ -30,8 +33,11 @@ int Device::unmap_memory(uint64_t address, uint64_t size) {
 }
 
 void Device::forget_caches() {
-  std::lock_guard lock(engine_mutex_);
+  Turns::Seat seat;
+  turns_.queue(seat, 0);
+  while (!turns_.has_engine(seat)) std::this_thread::sleep_for(std::chrono::microseconds(50));
   engine_->forget_caches();
+  turns_.leave(seat);
 }
 
 }  // namespace rpd

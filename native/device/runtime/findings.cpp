@@ -38,6 +38,8 @@ void report_foreign_write(const std::string& write) {
   if (!first_write.compare_exchange_strong(none, kept)) delete kept;
 }
 
+void report_kernel_failure(const std::string& failure) { append("ROCM_PERF_DEVICE_FAILURES", failure); }
+
 const char* first_foreign_write() {
   const std::string* write = first_write.load();
   return write ? write->c_str() : nullptr;

@@ -11,6 +11,9 @@ void report_race(const std::string& race);
 // One line in the file that ROCM_PERF_DEVICE_WRITES names, if it does; stderr has it as the kernel's failure.
 void report_foreign_write(const std::string& write);
 
+// Of a kernel that has failed: one line in the file that ROCM_PERF_DEVICE_FAILURES names, if it does.
+void report_kernel_failure(const std::string& failure);
+
 // The first line that was reported so in this process, or null.
 const char* first_foreign_write();
 

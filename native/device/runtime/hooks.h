@@ -24,9 +24,12 @@ OriginalTables& original();
 
 void hook_signals(CoreApiTable& core, AmdExtTable& amd);  // waits, loads, stores, async handlers
 void hook_queues(CoreApiTable& core, AmdExtTable& amd);   // creation and destruction
-void hook_cooperative_launches(CoreApiTable& core);
+void hook_agents(CoreApiTable& core);     // what the device says of itself
 void hook_copies(AmdExtTable& amd);
 void hook_memory(CoreApiTable& core, AmdExtTable& amd);  // what the program is given, handlers of faults
+void hook_virtual_memory(AmdExtTable& amd);  // addresses and memory that the program itself brings together
+void hook_managed_memory(AmdExtTable& amd);  // attributes of ranges, prefetches
+void hook_shared_memory(AmdExtTable& amd);   // with other processes
 void hook_times(AmdExtTable& amd);
 void hook_executables(CoreApiTable& core);  // names of kernels, variables
 

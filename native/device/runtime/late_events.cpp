@@ -5,6 +5,8 @@
 #include <list>
 #include <mutex>
 #include <pthread.h>
+#include <unistd.h>
+#include <unwind.h>
 
 #include "runtime/log.h"
 #include "runtime/plt_slot.h"
@@ -18,6 +20,8 @@ using namespace std::chrono_literals;
 // The mutex of the thunk's model: the one a thread of ROCr has locked last when the model calls the device.
 std::atomic<pthread_mutex_t*> model_mutex{nullptr};
 thread_local pthread_mutex_t* last_locked = nullptr;
+
+thread_local void* model_locked_at = nullptr;  // where this thread has locked it last
 
 thread_local bool destroys_queue = false;
 
@@ -63,6 +67,7 @@ int polite_lock(pthread_mutex_t* mutex) {
     last_locked = mutex;
     return pthread_mutex_lock(mutex);
   }
+  model_locked_at = __builtin_return_address(0);
   if (!destroys_queue) return lock_as_entrant(mutex);
   let_others_enter();
   return pthread_mutex_lock(mutex);
@@ -80,6 +85,14 @@ void learn_model_mutex() {
   pthread_mutex_t* unknown = nullptr;
   if (last_locked) model_mutex.compare_exchange_strong(unknown, last_locked);
 }
+
+void* model_call_in_progress() {
+  pthread_mutex_t* const mutex = model_mutex.load(std::memory_order_relaxed);
+  const bool holds = mutex && mutex->__data.__owner == gettid();
+  return holds && model_locked_at ? _Unwind_FindEnclosingFunction(model_locked_at) : nullptr;
+}
+
+void leave_model() { pthread_mutex_unlock(model_mutex.load(std::memory_order_relaxed)); }
 
 QueueDestruction::QueueDestruction() { destroys_queue = true; }
 QueueDestruction::~QueueDestruction() { destroys_queue = false; }

@@ -104,31 +104,7 @@ hsa_status_t unlock(void* host) {
   return original().amd.hsa_amd_memory_unlock_fn(host);
 }
 
-// HIP maps managed memory itself and only then says so to ROCr.
-hsa_status_t set_attributes(void* address, size_t size, hsa_amd_svm_attribute_pair_t* attributes, size_t count) {
-  return given(original().amd.hsa_amd_svm_attributes_set_fn(address, size, attributes, count), address, size);
-}
-
-// ---- memory that is mapped: the program's addresses, another process's memory, graphics buffers ----
-
-hsa_status_t map(void* address, size_t size, size_t offset, hsa_amd_vmem_alloc_handle_t handle, uint64_t flags) {
-  return given(original().amd.hsa_amd_vmem_map_fn(address, size, offset, handle, flags), address, size);
-}
-
-hsa_status_t unmap(void* address, size_t size) {
-  taken(address);
-  return original().amd.hsa_amd_vmem_unmap_fn(address, size);
-}
-
-hsa_status_t attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_t count, const hsa_agent_t* agents, void** address) {
-  const hsa_status_t status = original().amd.hsa_amd_ipc_memory_attach_fn(handle, size, count, agents, address);
-  return status == HSA_STATUS_SUCCESS ? given(status, *address, size) : status;
-}
-
-hsa_status_t detach(void* address) {
-  taken(address);
-  return original().amd.hsa_amd_ipc_memory_detach_fn(address);
-}
+// ---- graphics buffers ----
 
 hsa_status_t map_buffer(uint32_t count, hsa_agent_t* agents, int handle, uint32_t flags, size_t* size, void** address,
                         size_t* metadata_size, const void** metadata) {
@@ -158,11 +134,6 @@ void hook_memory(CoreApiTable& core, AmdExtTable& amd) {
   amd.hsa_amd_memory_lock_fn = lock;
   amd.hsa_amd_memory_lock_to_pool_fn = lock_to_pool;
   amd.hsa_amd_memory_unlock_fn = unlock;
-  amd.hsa_amd_svm_attributes_set_fn = set_attributes;
-  amd.hsa_amd_vmem_map_fn = map;
-  amd.hsa_amd_vmem_unmap_fn = unmap;
-  amd.hsa_amd_ipc_memory_attach_fn = attach;
-  amd.hsa_amd_ipc_memory_detach_fn = detach;
   amd.hsa_amd_interop_map_buffer_fn = map_buffer;
   amd.hsa_amd_interop_unmap_buffer_fn = unmap_buffer;
   amd.hsa_amd_register_system_event_handler_fn = register_handler;

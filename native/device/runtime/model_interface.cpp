@@ -54,6 +54,7 @@ void set_global_aperture(void* device, void* base, uint64_t size) {
 
 void alloced_memory(void* device, void* address, uint64_t size, uint32_t flags) {
   log_line("allocated 0x%lx: %lu bytes, flags 0x%x", reinterpret_cast<uint64_t>(address), size, flags);
+  learn_model_mutex();
   device_of(device).memory_allocated(reinterpret_cast<uint64_t>(address), size, flags);
 }
 
@@ -105,5 +106,7 @@ extern "C" [[gnu::visibility("default")]] const rpd::model::Functions* get_hsakm
   rpd::avoid_slow_open();
   rpd::avoid_busy_event_threads();
   rpd::avoid_late_events();
+  rpd::leave_heap_room();
+  rpd::survive_unknown_calls();
   return &rpd::kFunctions;
 }

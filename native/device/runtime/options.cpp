@@ -30,10 +30,14 @@ void apply(std::string_view option, EngineOptions& options) {
     options.race_seed = has_value ? number(name, value, 0) : 0;
   } else if (name == "timed-cu" && has_value) {
     options.timed_cu = number(name, value, 0);
+  } else if (name == "deadlock-after" && has_value) {
+    options.deadlock_seconds = number(name, value, 0);
   } else if (name == "write-check" && !has_value) {
     options.write_check = true;
+  } else if (name == "lds-check" && !has_value) {
+    options.lds_check = true;
   } else {
-    throw std::runtime_error("device option " + std::string(name) + " is unknown (known: kernel-limit=N, race-check[=SEED], timed-cu=N, write-check)");
+    throw std::runtime_error("device option " + std::string(name) + " is unknown (known: deadlock-after=SECONDS, kernel-limit=N, lds-check, race-check[=SEED], timed-cu=N, write-check)");
   }
 }
 

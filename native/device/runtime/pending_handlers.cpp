@@ -87,6 +87,8 @@ bool begin() {
 
 void end() { --running; }
 
+bool any_runs() { return running.load() > 0; }
+
 void settle_at_exit() {
   owner = getpid();
   std::atexit(settle);

@@ -16,6 +16,8 @@ void remove(const void* handler);
 // Around each call of a handler. If begin() is false the handler must not be called.
 bool begin();
 void end();
+// Whether a handler is being called.
+bool any_runs();
 
 // The runtime shuts down: handlers that have not run by now never will, and their signals go.
 void forget_all();

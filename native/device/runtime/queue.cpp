@@ -1,6 +1,7 @@
 #include "runtime/queue.h"
 
 #include "runtime/device.h"
+#include "runtime/host_threads.h"
 
 namespace rpd {
 
@@ -59,6 +60,7 @@ bool Queue::progresses() const {
 }
 
 void Queue::serve() {
+  host_threads::belongs_to_runtime();
   auto last_work = std::chrono::steady_clock::now();
   while (!stopping()) {
     const uint32_t seen = work_.current();

@@ -30,8 +30,13 @@ class Queue : public std::enable_shared_from_this<Queue> {
   // There may be new packets.
   void wake() { work_.announce(); }
 
-  // Has packets and neither waits for a signal nor has given up.
-  bool progresses() const;
+  // Has packets and neither waits for something else nor has given up.
+  virtual bool progresses() const;
+
+  bool stopping() const { return stopping_.load(std::memory_order_acquire); }
+
+  // Has a packet that its thread will take up at once, and that was submitted before this virtual time.
+  virtual bool is_about_to_serve(uint64_t) const { return false; }
 
   uint64_t ring_address() const { return info_.ring_base_address; }
 
@@ -41,7 +46,6 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   // No further packet will be served.
   void give_up() { blocked_.store(true, std::memory_order_release); }
-  bool stopping() const { return stopping_.load(std::memory_order_acquire); }
   // Blocks until `condition` holds; false if the queue is being stopped before.
   bool wait_until(const std::function<bool()>& condition);
 

@@ -51,6 +51,34 @@ hsa_status_t queue_destroy(hsa_queue_t* queue) {
   return original().core.hsa_queue_destroy_fn(queue);
 }
 
+// ---- priorities and masks of compute units: kept, without an effect on what runs where and when ----
+
+hsa_status_t set_priority(hsa_queue_t* queue, hsa_amd_queue_priority_t priority) {
+  if (!queue) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  const bool known = priority >= HSA_AMD_QUEUE_PRIORITY_LOW && priority <= HSA_AMD_QUEUE_PRIORITY_HIGH;
+  return known ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+hsa_status_t set_mask(const hsa_queue_t* queue, uint32_t bits, const uint32_t* mask) {
+  const auto known = queue ? queue_registry().by_doorbell(queue->doorbell_signal) : nullptr;
+  if (!known) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  if (bits % 32 != 0 || (bits > 0 && !mask)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const std::lock_guard lock(known->stamping);
+  known->mask.assign(mask, mask + bits / 32);
+  return HSA_STATUS_SUCCESS;
+}
+
+// Without a mask all compute units are enabled.
+hsa_status_t get_mask(const hsa_queue_t* queue, uint32_t bits, uint32_t* mask) {
+  const auto known = queue ? queue_registry().by_doorbell(queue->doorbell_signal) : nullptr;
+  if (!known) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  if (bits == 0 || bits % 32 != 0 || !mask) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const std::lock_guard lock(known->stamping);
+  for (uint32_t word = 0; word < bits / 32; ++word)
+    mask[word] = known->mask.empty() ? ~0u : word < known->mask.size() ? known->mask[word] : 0;
+  return HSA_STATUS_SUCCESS;
+}
+
 // Gives a packet that is there the calling thread's time; false if it is still being written.
 bool stamp(const ProgramQueue& queue, uint64_t index) {
   auto* ring = static_cast<unsigned char*>(queue.queue->base_address);
@@ -94,6 +122,9 @@ void hook_queues(CoreApiTable& core, AmdExtTable& amd) {
   core.hsa_queue_create_fn = queue_create;
   core.hsa_queue_destroy_fn = queue_destroy;
   amd.hsa_amd_queue_intercept_create_fn = queue_intercept_create;
+  amd.hsa_amd_queue_set_priority_fn = set_priority;
+  amd.hsa_amd_queue_cu_set_mask_fn = set_mask;
+  amd.hsa_amd_queue_cu_get_mask_fn = get_mask;
 }
 
 }  // namespace rpd

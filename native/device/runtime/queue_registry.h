@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include <hsa/hsa.h>
 
@@ -28,6 +29,7 @@ struct ProgramQueue {
   // that one's own, otherwise they share a ring.
   std::weak_ptr<AqlQueue> hardware;
   bool intercepted = false;
+  std::vector<uint32_t> mask;    // of compute units; empty for all; guarded by `stamping`
   std::mutex stamping;
   uint64_t next_unstamped = 0;   // packets from this index on, and
   std::set<uint64_t> unstamped;  // these before it; guarded by `stamping`

@@ -18,6 +18,7 @@
 #include "runtime/activity.h"
 #include "runtime/device.h"
 #include "runtime/hooks.h"
+#include "runtime/host_threads.h"
 #include "runtime/pending_handlers.h"
 #include "runtime/program_memory.h"
 #include "runtime/signals.h"
@@ -135,6 +136,7 @@ bool block_for(uint64_t timeout, Satisfied satisfied) {
   const bool for_ever = timeout >= static_cast<uint64_t>(kMost.count());
   const auto deadline = for_ever ? Clock::time_point::max() : Clock::now() + std::chrono::nanoseconds(timeout);
   bool result = false;
+  const host_threads::Wait wait(timeout > 0);
   Hope hope;
   block_until([&] {
     result = satisfied();

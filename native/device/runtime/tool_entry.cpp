@@ -87,9 +87,12 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
   table->core_->hsa_shut_down_fn = shut_down;
   hook_signals(*table->core_, *table->amd_ext_);
   hook_queues(*table->core_, *table->amd_ext_);
-  hook_cooperative_launches(*table->core_);
+  hook_agents(*table->core_);
   hook_copies(*table->amd_ext_);
   hook_memory(*table->core_, *table->amd_ext_);
+  hook_virtual_memory(*table->amd_ext_);
+  hook_managed_memory(*table->amd_ext_);
+  hook_shared_memory(*table->amd_ext_);
   hook_times(*table->amd_ext_);
   hook_executables(*table->core_);
   return true;

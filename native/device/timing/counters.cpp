@@ -35,6 +35,8 @@ bool starts_with_any(std::string_view name, std::initializer_list<std::string_vi
   return std::any_of(stems.begin(), stems.end(), [name](std::string_view stem) { return name.starts_with(stem); });
 }
 
+bool is_scalar_atomic(const Op& op) { return starts_with_any(name_of(op), {"s_atomic", "s_buffer_atomic"}); }
+
 enum class Arithmetic { Add, Multiply, MultiplyAdd, Transcendental };
 
 // Arithmetic of one precision. Packed FP32 counts once, as on silicon.
@@ -173,11 +175,11 @@ const Definition kDefinitions[] = {
     VALUE(SQC_DCACHE_REQ_READ_4, d.memory.scalar_loads4),
     VALUE(SQC_DCACHE_REQ_READ_8, d.memory.scalar_loads8),
     VALUE(SQC_DCACHE_REQ_READ_16, d.memory.scalar_loads16),
-    ALWAYS_ZERO(SQC_DCACHE_ATOMIC),
+    INSTRUCTIONS(SQC_DCACHE_ATOMIC, is_scalar_atomic(op)),
     VALUE(SQC_DCACHE_MISSES, d.memory.scalar_misses),
     VALUE(SQC_TC_DATA_READ_REQ, d.memory.scalar_misses),
-    ALWAYS_ZERO(SQC_TC_DATA_WRITE_REQ),
-    ALWAYS_ZERO(SQC_TC_DATA_ATOMIC_REQ),
+    INSTRUCTIONS(SQC_TC_DATA_WRITE_REQ, starts_with_any(name_of(op), {"s_store", "s_buffer_store"})),
+    INSTRUCTIONS(SQC_TC_DATA_ATOMIC_REQ, is_scalar_atomic(op)),
 
     INSTRUCTIONS(TA_TOTAL_WAVEFRONTS_sum, is_vmem(op)),
     INSTRUCTIONS(TA_FLAT_WAVEFRONTS_sum, is_flat(op)),

@@ -17,14 +17,20 @@ bool is_transcendental(std::string_view name) {
   return false;
 }
 
+// Operations a cycle and CU. With several blocks, 64-bit, 16-bit and 8-bit types do not reach the rate of one block.
+long matrix_rate(std::string_view name, bool several_blocks) {
+  if (name.ends_with("_xf32")) return parameter::matrix_xf32_per_cycle;
+  if (name.ends_with("_f32")) return parameter::matrix_f32_per_cycle;
+  if (name.ends_with("_f64")) return parameter::matrix_f64_per_cycle / (several_blocks ? 2 : 1);
+  if (several_blocks) return parameter::matrix_blocks_per_cycle;
+  return name.ends_with("8") ? parameter::matrix_8bit_per_cycle : parameter::matrix_16bit_per_cycle;
+}
+
 // Operations over the rate of one SIMD's matrix unit for that type.
 long matrix_cycles(const Semantics& semantics) {
-  const std::string_view name = semantics.mnemonic;
-  const long rate = name.ends_with("_f32") ? parameter::matrix_f32_per_cycle
-                    : name.ends_with("_f64")                         ? parameter::matrix_f64_per_cycle
-                    : name.ends_with("8")                            ? parameter::matrix_8bit_per_cycle
-                                                                     : parameter::matrix_16bit_per_cycle;
-  return std::max(4l, static_cast<long>(matrix_operations(semantics)) * parameter::simds_per_cu / rate);
+  const MatrixShape shape = matrix_shape(semantics);
+  const long rate = matrix_rate(semantics.mnemonic, shape.blocks > 1);
+  return std::max(4l, static_cast<long>(shape.operations()) * parameter::simds_per_cu / rate);
 }
 
 // The SIMD sends 64 lanes' data to the LDS before its wave can go on; addresses alone need no more than the issue.
@@ -41,12 +47,6 @@ long busy_cycles(const Semantics& semantics) {
   return is_transcendental(semantics.mnemonic) ? parameter::transcendental_cycles : parameter::valu_cycles;
 }
 
-bool computes_single_precision(const Semantics& semantics) {
-  const auto is_single = [](Type type) { return type == Type::F32; };
-  return semantics.unit == Unit::Valu &&
-         (is_single(semantics.destination_type) || std::any_of(semantics.source_types.begin(), semantics.source_types.end(), is_single));
-}
-
 }  // namespace
 
 void annotate_cost(Op& op) {
@@ -57,7 +57,6 @@ void annotate_cost(Op& op) {
   op.busy_cycles = static_cast<uint16_t>(busy_cycles(*op.semantics));
   const bool holds_the_wave = op.semantics->unit == Unit::Valu || op.semantics->unit == Unit::Lds;
   op.wave_cycles = holds_the_wave ? op.busy_cycles : static_cast<uint16_t>(parameter::issue_cycles);
-  op.single_precision = computes_single_precision(*op.semantics);
 }
 
 }  // namespace rpd

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.number import Number
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.roofs import ceilings_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
@@ -86,8 +87,8 @@ class _Speedup(click.ParamType):
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Analyse the ranks on the workers of this Dask scheduler.  [default: processes here]"
 )
-@click.option("--clock-mhz", type=click.FloatRange(min=0, min_open=True), metavar="MHZ", help="GPU clock for the ceilings.")
-@click.option("--memory-bandwidth-gbps", type=click.FloatRange(min=0, min_open=True), metavar="GB/S",
+@click.option("--clock-mhz", type=Number(min=0, min_open=True), metavar="MHZ", help="GPU clock for the ceilings.")
+@click.option("--memory-bandwidth-gbps", type=Number(min=0, min_open=True), metavar="GB/S",
               help="Memory bandwidth for the ceilings.")  # fmt: skip
 @ceilings_option
 @debug_option

@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.number import Number
 from rocm_perf_lab.cli.program_arguments import device_option
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import UsageError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_POSITIVE = click.FloatRange(min=0, min_open=True)
+_POSITIVE = Number(min=0, min_open=True)
 
 
 @click.command()
@@ -29,11 +30,11 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--budget", metavar="N|TIME", help="Evaluations at most, or a time: 200, 90s, 2h.  [default: all]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random numbers.")
 @click.option(
-    "--seed-fraction", type=click.FloatRange(0, 1, min_open=True), default=0.2, show_default=True,
+    "--seed-fraction", type=Number(0, 1, min_open=True), default=0.2, show_default=True,
     help="three-phase: how much of the budget is the first sample.",
 )  # fmt: skip
 @click.option(
-    "--prune-factor", type=click.FloatRange(min=1), default=1.75, show_default=True,
+    "--prune-factor", type=Number(min=1), default=1.75, show_default=True,
     help="three-phase: what is predicted to be this much slower than the best of the sample is not run.",
 )  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 256),

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.number import Number
 from rocm_perf_lab.cli.program_arguments import device_option
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import OutputError, UsageError
@@ -24,9 +25,7 @@ from rocm_perf_lab.whole_file import replacing
     "--output", "-o", "destination", type=click.Path(path_type=Path, file_okay=False), default=Path("ceilings"),
     show_default=True, metavar="DIR", help="The folder for ceilings.json and roofline.csv.",
 )  # fmt: skip
-@click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up one that takes longer."
-)
+@click.option("--timeout", type=Number(min=0, min_open=True), metavar="SECONDS", help="Give up one that takes longer.")
 @click.option("--json", "as_json", is_flag=True, help="Print ceilings.json instead of a table.")
 @debug_option
 def command(

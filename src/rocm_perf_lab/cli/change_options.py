@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rocm_perf_lab.cli.number import Number
 from rocm_perf_lab.cli.program_arguments import device_option
 from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
@@ -29,7 +30,7 @@ build_option = click.option(
 )
 min_improvement_option = click.option(
     "--min-improvement",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=Number(0, 1, max_open=True),
     default=0.02,
     show_default=True,
     metavar="FRACTION",
@@ -99,7 +100,7 @@ trust_option = click.option(
 )
 timeout_option = click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     metavar="SECONDS",
     help="Stop a run of the program that takes longer.",
 )

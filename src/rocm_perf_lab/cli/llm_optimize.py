@@ -25,6 +25,7 @@ from rocm_perf_lab.cli.change_options import (
 )
 from rocm_perf_lab.cli.consent import Consent, ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.number import Number
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import UnusableAnswersError, UsageError
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.llm.outcome import ModelOutcome
     from rocm_perf_lab.optimize.workbench import BenchOptions
 
-_POSITIVE = click.FloatRange(min=0, min_open=True)
+_POSITIVE = Number(min=0, min_open=True)
 
 
 class _Prices(click.ParamType):
@@ -60,7 +61,7 @@ class _Prices(click.ParamType):
     help="openai: any server with OpenAI's chat completions; command: a program that reads the question and prints the answer.",
 )  # fmt: skip
 @click.option("--base-url", metavar="URL", help="Of the server, like http://localhost:8000/v1.  [default: the hosted service]")
-@click.option("--temperature", type=click.FloatRange(0, 2), default=0.2, show_default=True, help="Of the model's choices.")
+@click.option("--temperature", type=Number(0, 2), default=0.2, show_default=True, help="Of the model's choices.")
 @click.option("--max-tokens", type=click.IntRange(min=1), default=16384, show_default=True, help="Of one answer.")
 @click.option("--model-timeout", type=_POSITIVE, default=600.0, show_default=True, metavar="SECONDS",
               help="For a whole answer.")  # fmt: skip

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from rocm_perf_lab.cli.change_options import cage_options
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.errors import UnavailableError
 
@@ -15,13 +17,15 @@ from rocm_perf_lab.errors import UnavailableError
     "--folder", type=click.Path(path_type=Path, file_okay=False, exists=True), default=Path(), metavar="DIR",
     help="Where commands run that name no other.  [default: this folder]",
 )  # fmt: skip
+@cage_options
 @debug_option
-def command(folder: Path) -> None:
+def command(folder: Path, **cage: Any) -> None:
     """Serve profile, analyze, prompt, gate, isolate, replay, autotune, optimize and doctor as MCP tools on standard input
     and output.
 
     A client starts it and ends it by closing the input. A tool takes what its command takes and returns the JSON that
-    it prints. Commands run one at a time; a call that is cancelled stops its command.
+    it prints. Commands run one at a time; a call that is cancelled stops its command. Options of the cage are yours alone,
+    for all tools that have one.
     """
     try:
         import anyio
@@ -30,4 +34,4 @@ def command(folder: Path) -> None:
         raise UnavailableError("the Python package mcp is missing", "pip install 'rocm-perf-lab[mcp]'") from error
     from rocm_perf_lab.mcp.server import serve
 
-    anyio.run(serve, folder.absolute())
+    anyio.run(serve, folder.absolute(), cage)

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.number import Number
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, device_options_option, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.roofs import ceilings_option
@@ -48,11 +49,11 @@ class _Integer(click.ParamType):
     "--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",
     help="The run directory to write.  [default: ./<program>.rocm-perf]",
 )  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop a run that takes longer.")
-@click.option("--clock-mhz", type=click.FloatRange(min=0, min_open=True), metavar="MHZ", help="GPU clock for the ceilings.")
+@click.option("--timeout", type=Number(min=0, min_open=True), metavar="SECONDS", help="Stop a run that takes longer.")
+@click.option("--clock-mhz", type=Number(min=0, min_open=True), metavar="MHZ", help="GPU clock for the ceilings.")
 @click.option(
     "--memory-bandwidth-gbps",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     metavar="GB/S",
     help="Memory bandwidth for the ceilings.",
 )

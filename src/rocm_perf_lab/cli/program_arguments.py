@@ -25,8 +25,8 @@ device_options_option = click.option(
     "device_options",
     multiple=True,
     metavar="NAME[=VALUE]",
-    help="Of the software device: kernel-limit=N (instructions a wave may run), race-check[=SEED], timed-cu=N, write-check. "
-    "Repeatable.",
+    help="Of the software device: deadlock-after=SECONDS, kernel-limit=N (instructions a wave may run), lds-check, "
+    "race-check[=SEED], timed-cu=N, write-check. Repeatable.",
 )
 device_option = click.option(
     "--device",

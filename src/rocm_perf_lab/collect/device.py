@@ -33,6 +33,9 @@ RACES_VARIABLE = "ROCM_PERF_DEVICE_RACES"
 # And its write check what a kernel wrote that is not its program's.
 WRITES_VARIABLE = "ROCM_PERF_DEVICE_WRITES"
 
+# And why kernels failed, whatever the program makes of that.
+FAILURES_VARIABLE = "ROCM_PERF_DEVICE_FAILURES"
+
 # The device writes thread traces of the kernels that the second names into the folder that the first names.
 THREAD_TRACE_VARIABLE = "ROCM_PERF_THREAD_TRACE"
 THREAD_TRACE_KERNEL_VARIABLE = "ROCM_PERF_THREAD_TRACE_KERNEL"
@@ -45,7 +48,9 @@ WRITE_CHECK = "write-check"
 
 # Options of the software device, and what may follow the name. native/device/runtime/options.h says what they do.
 OPTIONS = {
+    "deadlock-after": re.compile(r"=[0-9]{1,9}"),
     "kernel-limit": re.compile(r"=[1-9][0-9]{0,18}"),
+    "lds-check": re.compile(""),
     "race-check": re.compile(r"(=[0-9]{1,19})?"),
     "timed-cu": re.compile(r"=[0-9]{1,19}"),
     WRITE_CHECK: re.compile(""),

@@ -3,6 +3,7 @@
 Facts that ROCr insists on, found by trying 7.2.4: a GPU's `gpu_id` is its node id + 1; GPU cache entries must exist;
 `num_sdma_engines` must be 2 and the XGMI ones 0 (0 engines crash hipMemcpy2D by a division, XGMI ones are not modelled);
 `capability` names doorbell type 2 and neither debugger bit (15, 29), or ROCr aborts.
+`product_name` is read by the software device alone.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ def write_topology(folder: Path, product: Mapping[str, Any]) -> Path:
     files = {"generation_id": "2\n", "system_properties": _lines(platform_oem=0, platform_id=0, platform_rev=0)}
     files |= _node(_CPU_NODE, _cpu_properties(), _system_memory(), [], peer=_GPU_NODE)
     files |= _node(_GPU_NODE, _gpu_properties(product), _device_memory(product), _caches(product), peer=_CPU_NODE)
+    files[f"nodes/{_GPU_NODE}/product_name"] = f"{product['name']}\n"
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

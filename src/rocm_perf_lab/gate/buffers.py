@@ -30,7 +30,8 @@ _POINTER = np.dtype("<u8")
 class Buffer:
     """Memory of one type behind a pointer: up to the end of the allocation that it points into, or to where another points.
 
-    name: as the source would say it (`args.table[3]`). parameter: by which it is got to. count: of elements.
+    name: as the source would say it (`args.table[3]`). parameter: by which it is got to; a variable of the device by itself.
+    count: of elements. is_variable: so that its one element has its name.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Buffer:
     address: int
     layout: Layout
     count: int
+    is_variable: bool = False
 
     @property
     def size(self) -> int:
@@ -53,7 +55,7 @@ class Buffer:
 
     def element(self, leaf: Leaf, index: tuple[int, ...]) -> str:
         """The name of one number: `out[17].x`. index: in what view() gives."""
-        return f"{self.name}[{index[0]}]{filled(leaf.path, index[1:])}"
+        return f"{self.name}{'' if self.is_variable else f'[{index[0]}]'}{filled(leaf.path, index[1:])}"
 
 
 @dataclass(frozen=True)
@@ -124,9 +126,21 @@ def arguments_of(capture: Capture, kernel: Kernel, types: Types, metadata: Kerne
         why = f"it and what follows are beyond the first {_MOST_NUMBERS} numbers passed by value"
         found.unknown.append(Unknown(beyond[0].name, beyond[0].scalar, why))
         del found.numbers[_MOST_NUMBERS:]
+    for one in _variables(capture, types):
+        found.buffers.append(one)
+        found.unknown += [Unknown(one.name + path, one.layout.spelling, why) for path, why in one.layout.unknown]
+        pointers += _pointers_in(capture, one, 0, found)
     _follow(capture, types, pointers, found)
     found.buffers = _apart(found.buffers)
     return found
+
+
+def _variables(capture: Capture, types: Types) -> Iterator[Buffer]:
+    """Those of the kernel's that lie in the captured code object and are of the size that the source says."""
+    for loaded in capture.dispatch["code_object"]["variables"]:
+        name, layout = types.variables.get(loaded["name"], ("", None))
+        if layout is not None and 0 < layout.size == loaded["bytes"]:
+            yield Buffer(name, name, int(loaded["address"], 16), layout, 1, is_variable=True)
 
 
 def _indices(leaf: Leaf) -> Iterator[tuple[int, ...]]:

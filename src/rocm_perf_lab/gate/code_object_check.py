@@ -11,7 +11,7 @@ from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source import Kernel
 from rocm_perf_lab.hip_source.demangle import demangled, qualified_name
 
-from .machine_code import compare_device, compare_host
+from .machine_code import compare_device
 from .observing import new_observations, reached
 from .verdict import CODE_OBJECT, StepVerdict, passed, rejected
 
@@ -20,11 +20,10 @@ STEP = CODE_OBJECT
 
 @dataclass(frozen=True)
 class Image:
-    """What was made of one source. device: the code object, linked with --emit-relocs; code: its metadata. host: the object."""
+    """What was made of one source. device: the code object, linked with --emit-relocs; code: its metadata."""
 
     code: CodeObject
     device: bytes
-    host: bytes
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,6 @@ def check_code_object(
             or ("no workgroup of it fits on a compute unit" if waves[1] == 0 else None)
             or _nothing_gained(baseline, candidate, symbol, may_be_the_same)
             or _other_metadata(baseline.code, candidate.code, kernel, symbol)
-            or compare_host(baseline.host, candidate.host)
             or _observes(baseline, candidate, symbol)
         )
         same = compare_device(baseline.device, candidate.device, instances(baseline.code, kernel, symbol))
@@ -76,7 +74,7 @@ def check_code_object(
         return rejected(STEP, complaint or same.complaint, **figures), None
     figures |= {"other_symbols_the_same": same.same, "added_functions": same.added, "removed_functions": same.removed}
     concern = concern_of(before, after, waves, limits)
-    reason = "same arguments and LDS contract; all other machine code, the host's as well, is the baseline's"
+    reason = "same arguments and LDS contract; all other machine code is the baseline's"
     outweigh = f"; its time has to outweigh that {concern}" if concern else ""
     return passed(STEP, reason + outweigh, concern=concern, **figures), concern
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +22,7 @@ from rocm_perf_lab.replay import Case, CaseOutcome, ReplayResult, replay, replay
 from . import seeds
 from .buffers import Arguments, arguments_of
 from .checked_replay import is_modelled, write_check
+from .in_program import difference_in_program
 from .measurement import OtherInputs
 from .outputs import Difference, Outputs, difference
 from .perturbation import FIRST, PREFERRED, Perturbation, Perturber
@@ -75,6 +76,7 @@ class _Reference:
     unordered: dict[str, bool] = field(default_factory=dict)
     seconds: float = 0.0  # of wall time, that a case took at most on average
     parts: dict[str, list[Tried]] = field(default_factory=dict)
+    again: tuple[Capture, Arguments] | None = None  # of another run of the program
 
 
 class Equivalence:
@@ -149,6 +151,24 @@ class Equivalence:
         usable = {one.name: one for one in self._reference(0).tried if one.perturbation and not one.outcome.failure}
         found = next((usable[name] for name in PREFERRED if name in usable), None)
         return OtherInputs(found.name, found.perturbation.overlays) if found is not None and found.perturbation.fields else None
+
+    def in_program(self, index: int, made: Capture, again: Callable[[], Capture]) -> tuple[Difference | None, list[str]]:
+        """See difference_in_program(). made: the same dispatch as capture `index`, of the candidate's program; again: of the
+        baseline's, once more."""
+        reference = self._reference(index)
+
+        def with_arguments(capture: Capture) -> tuple[Capture, Arguments]:
+            types = parameter_layouts(self._source, self._kernel, capture.kernel)
+            return capture, arguments_of(capture, self._kernel, types, self._metadata)
+
+        def baseline_again() -> tuple[Capture, Arguments]:
+            with self._making:
+                if reference.again is None:
+                    reference.again = with_arguments(again())
+                return reference.again
+
+        first = reference.capture, reference.arguments
+        return difference_in_program(first, with_arguments(made), baseline_again, self._options.ulps)
 
     def _reference(self, index: int) -> _Reference:
         with self._making:

@@ -6,9 +6,8 @@ A step is only taken when those before it passed: what does not compile to the s
 from __future__ import annotations
 
 import tempfile
-import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -19,11 +18,13 @@ from rocm_perf_lab.code_object import CodeObject, KernelMetadata, parse
 from rocm_perf_lab.errors import RocmPerfError, SourceError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.isolate import Capture
+from rocm_perf_lab.side_by_side import side_by_side
 
 from . import application, code_object_check, equivalence, measurement, source_check
 from .code_object_check import Image, ResourceLimits, check_code_object
 from .equivalence import Equivalence, EquivalenceOptions
-from .measurement import MeasurementOptions, check_measurement
+from .machine_code import compare_host
+from .measurement import Known, MeasurementOptions, check_measurement
 from .promises import NONE, Promises, broken_in_capture
 from .reader import Reader
 from .source_check import Taken, check_source, with_promises
@@ -49,6 +50,9 @@ class Builder(Protocol):
 WholeProgram = Callable[[HipSource], StepVerdict]
 """Builds the whole program with a candidate and holds it against the baseline's: Application.check, with the caller's build."""
 
+Recapture = Callable[[HipSource, int], Capture]
+"""The same dispatch as the numbered capture's, of the program built with a candidate. Errors: those of isolate.capture()."""
+
 
 @dataclass(frozen=True)
 class GateOptions:
@@ -65,7 +69,8 @@ class Judge:
 
     builder: makes code objects; it is the caller's, who knows flags and limits. reader: of the baseline's candidates; the
     caller's as well. whole_program: the last step; None leaves it out. also: by the program's other arguments, dispatches with
-    these, for equivalence alone: a gain is asked for with its own. Use as a context manager.
+    these, for equivalence alone: a gain is asked for with its own. recapture: for the last step as well.
+    Use as a context manager.
     Errors: SourceError where source and captures do not belong together.
     """
 
@@ -79,12 +84,13 @@ class Judge:
         options: GateOptions = GateOptions(),
         whole_program: WholeProgram | None = None,
         also: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
+        recapture: Recapture | None = None,
     ):
         self._shown_for = [*captures, *(one for more in also.values() for one in more)]
         if not captures or len({capture.symbol for capture in self._shown_for}) != 1:
             raise SourceError("the gate needs captures of one kernel", "capture it with `rocm-perf isolate`")
         self._baseline, self._captures, self._builder, self._reader = baseline, captures, builder, reader
-        self._options, self._whole_program = options, whole_program
+        self._options, self._whole_program, self._recapture = options, whole_program, recapture
         self._kernel = baseline.kernel(kernel)
         self._symbol = captures[0].symbol
         self._code: CodeObject = parse(captures[0].code_object.read_bytes())
@@ -92,8 +98,7 @@ class Judge:
         if self._kernel.symbol not in (None, self._symbol):
             raise SourceError(f"the captures are of {captures[0].kernel}, not of {kernel}", "capture the kernel to be judged")
         self._equivalence = Equivalence(captures, baseline, self._kernel, self._metadata, options.equivalence, also)
-        self._of_baseline: dict[str, bytes] = {}
-        self._building = threading.Lock()
+        self._times: Known = {}
 
     def __enter__(self) -> Judge:
         self._equivalence.__enter__()
@@ -143,29 +148,15 @@ class Judge:
         try:
             judged.device = self._builder.device(judged.source)
             judged.image.write_bytes(judged.device)
-            judged.host = self._builder.host(judged.source)
         except RocmPerfError as error:
             return rejected(BUILD, error.what)
         return passed(BUILD, "it compiles within the limits")
-
-    def _baselines(self, part: str) -> bytes:
-        """Made as the candidates' are, once."""
-        with self._building:
-            if part not in self._of_baseline:
-                self._of_baseline[part] = getattr(self._builder, part)(self._baseline)
-            return self._of_baseline[part]
 
     def _code_object(self, judged: _Judged) -> StepVerdict:
         packet = self._captures[0].dispatch["packet"]
         threads = packet["workgroup"][0] * packet["workgroup"][1] * packet["workgroup"][2]
         try:
-            images = [
-                Image(parse(device), device, host)
-                for device, host in (
-                    (self._baselines("device"), self._baselines("host")),
-                    (judged.device, judged.host),
-                )
-            ]
+            images = [Image(parse(device), device) for device in (self._builder.device(self._baseline), judged.device)]
         except SourceError as error:
             return rejected(code_object_check.STEP, error.what)
         dynamic = packet["group_segment_size"] - self._metadata.lds_bytes
@@ -193,15 +184,43 @@ class Judge:
             for i in range(len(self._captures))
         ]
         others = self._equivalence.other_inputs() if replayed else None
-        return check_measurement(self._captures, judged.image, changed, options.measurement, judged.concern, others)
+        return check_measurement(
+            self._captures, judged.image, changed, options.measurement, judged.concern, others, self._times
+        )
 
     def _application(self, candidate: HipSource) -> StepVerdict:
-        if self._whole_program is None:
-            return skipped(application.STEP, "not asked for")
+        """The host's code is compared here, as only what is about to be accepted is worth another pass of the compiler."""
         try:
-            return self._whole_program(candidate)
+            complaint, verdict = side_by_side([lambda: self._host_differs(candidate), lambda: self._whole(candidate)])
         except SourceError as error:
             return rejected(application.STEP, f"the program cannot be built with it: {error.what}")
+        return rejected(application.STEP, complaint) if complaint else verdict
+
+    def _host_differs(self, candidate: HipSource) -> str | None:
+        return compare_host(self._builder.host(self._baseline), self._builder.host(candidate))
+
+    def _whole(self, candidate: HipSource) -> StepVerdict:
+        if self._whole_program is None:
+            return skipped(application.STEP, "not asked for; the host's object code is the baseline's")
+        verdict = self._whole_program(candidate)
+        if verdict.outcome.value != "passed" or self._recapture is None or self._options.equivalence.level == "program":
+            return verdict
+        return self._as_captured(candidate, verdict)
+
+    def _as_captured(self, candidate: HipSource, verdict: StepVerdict) -> StepVerdict:
+        """One of the dispatches, drawn by the seed, where it is in the program."""
+        index = self._options.equivalence.seed % len(self._captures)
+        try:
+            made = self._recapture(candidate, index)
+            found, unlike = self._equivalence.in_program(index, made, lambda: self._recapture(self._baseline, index))
+        except RocmPerfError as error:
+            reason = f"its dispatch in the program cannot be captured: {error.what}"
+            return rejected(application.STEP, reason, **verdict.evidence)
+        if found is not None:
+            reason = f"in the program itself {found.reason}"
+            return rejected(application.STEP, reason, **verdict.evidence, difference=found.evidence)
+        what = "as the baseline's leaves it" + (f", but for {', '.join(unlike)}: other in each run" if unlike else "")
+        return replace(verdict, evidence={**verdict.evidence, "memory_after_its_dispatch": what})
 
 
 @dataclass
@@ -212,7 +231,6 @@ class _Judged:
     promises: Promises
     image: Path
     device: bytes = b""
-    host: bytes = b""
     concern: str | None = None
 
 

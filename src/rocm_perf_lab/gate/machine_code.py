@@ -49,7 +49,8 @@ def compare_host(baseline: bytes, candidate: bytes) -> str | None:
     if before == after:
         return None
     differing = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
-    return f"the host's object code differs in {', '.join(differing[:4])}" + (", ..." if len(differing) > 4 else "")
+    where = ", ".join(differing[:4]) + (", ..." if len(differing) > 4 else "")
+    return f"the host's object code differs in {where}: something there depends on the kernel, such as a size or __LINE__"
 
 
 def _numbered(name: str) -> bool:

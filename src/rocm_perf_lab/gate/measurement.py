@@ -60,16 +60,19 @@ def check_measurement(
     options: MeasurementOptions = MeasurementOptions(),
     concern: str | None = None,
     others: OtherInputs | None = None,
+    known: Known | None = None,
 ) -> StepVerdict:
     """candidate: its code object. changed_bytes: what the kernel writes in each capture, for the least time it can take.
     concern: what its gain has to outweigh, None for nothing; see code_object_check.concern_of(). others: inputs of the first
-    capture on which the baseline works, None where there are none; the smaller of the two gains is what counts."""
+    capture on which the baseline works, None where there are none; the smaller of the two gains is what counts.
+    known: the baseline's modelled times of earlier candidates, to which new ones are added."""
     source = "modelled" if all(map(is_modelled, captures)) else "measured"
     cus = _timed_cus(options.seed) if source == "modelled" else ((),)
     try:
-        taken = [_times(captures, candidate, options, cu) for cu in cus]
+        known = {} if known is None else known
+        taken = [_times(captures, candidate, options, cu, known) for cu in cus]
         if others is not None:
-            taken.append(_times(captures[:1], candidate, options, cus[-1], others))
+            taken.append(_times(captures[:1], candidate, options, cus[-1], known, others))
     except ReplayFailedError as error:
         return rejected(STEP, f"it fails when it is measured: {error.what}", timing=source)
     ratios = [ratio_of_medians(one.baseline, one.candidate, options.confidence, options.seed) for one in taken]
@@ -107,6 +110,10 @@ def check_measurement(
     return passed(STEP, change, least_ms=least, **evidence)
 
 
+Known = dict[tuple, list[ReplayResult]]
+"""By options of the device and name of the inputs, a result for each capture."""
+
+
 @dataclass
 class _Times:
     """Milliseconds of each round, of all dispatches together. counted: of the candidate's last runs, a dispatch each."""
@@ -126,18 +133,25 @@ def _times(
     candidate: Path,
     options: MeasurementOptions,
     device_options: tuple[str, ...],
+    known: Known,
     others: OtherInputs | None = None,
 ) -> _Times:
-    """The software device gives the same time each time, so that one round of one run does."""
+    """The software device gives the same time each time, so that one round of one run does, and one for all candidates."""
     modelled = all(map(is_modelled, captures))
     rounds, iterations = (1, 1) if modelled else (options.rounds, options.iterations)
     overlays = others.overlays if others is not None else ()
+
+    def run(code: Path | None) -> list[ReplayResult]:
+        return [_run(capture, code, iterations, options, overlays, device_options) for capture in captures]
+
     times = _Times([], [], [])
     for _ in range(rounds):
-        for into, code in ((times.baseline, None), (times.candidate, candidate)):
-            results = [_run(capture, code, iterations, options, overlays, device_options) for capture in captures]
-            times.counted = [result.counted for result in results]
-            into.append(sum(statistics.median(result.gpu_ms) for result in results))
+        inputs = (device_options, others.name if others else None)
+        before = known[inputs] = known[inputs] if modelled and inputs in known else run(None)
+        after = run(candidate)
+        times.counted = [result.counted for result in after]
+        times.baseline.append(sum(statistics.median(result.gpu_ms) for result in before))
+        times.candidate.append(sum(statistics.median(result.gpu_ms) for result in after))
     return times
 
 

@@ -98,6 +98,12 @@ def difference(expected: Outputs, found: Outputs, buffers: Sequence[Buffer], ulp
     return _told(leaves) if leaves else None
 
 
+def difference_in(buffer: Buffer, before: np.ndarray, after: np.ndarray, ulps: int = 0) -> Difference | None:
+    """The same of one buffer's bytes, shape (buffer.size,)."""
+    found = _in_region(buffer.address, before, after, [buffer], ulps)
+    return found if isinstance(found, Difference) else _told(found) if found else None
+
+
 def _where(base: int, regions: dict[str, dict], buffers: Sequence[Buffer]) -> str:
     """The region at `base`, by the names of what is known to lie in it."""
     size = regions[f"{base:#x}"].get("bytes", 1) if f"{base:#x}" in regions else 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import ml_dtypes
 import numpy as np
@@ -100,6 +100,10 @@ def _of_those_seen(values, random):
     return seen[random.integers(seen.size, size=values.size)]
 
 
+def _zeros(values, random):
+    return random.choice([0.0, -0.0], values.size)
+
+
 def _of_every_magnitude(values, random):
     """Products of these underflow and overflow, where numbers of the observed range may not."""
     info = ml_dtypes.finfo(values.dtype)
@@ -115,6 +119,7 @@ FLOATS: dict[str, Values] = {
     "every magnitude": _of_every_magnitude,
     "huge": _some(0.1, lambda info: [float(info.max) / 2, -float(info.max) / 2]),
     "NaN and infinity": _some(0.05, lambda info: [np.nan, np.inf, -np.inf]),
+    "nothing but zeros": _zeros,
 }
 INTEGERS: dict[str, Values] = {"integers shuffled": _shuffled, "integers in the observed range": _integers_in_range}
 FIRST = ("shuffled", "integers shuffled")
@@ -140,11 +145,29 @@ class Perturber:
         """In a fixed order: the kinds of values, for all buffers together, then each number passed by value."""
         for kinds, fields in ((FLOATS, self.floats), (INTEGERS, self.integers)):
             for kind in kinds if fields else ():
-                yield self._changed(kind, kind, fields)
+                one = self._changed(kind, kind, fields)
+                # What multiplies nothing but zeros shows in their signs alone.
+                yield replace(one, overlays=(*one.overlays, *self._negative())) if FLOATS.get(kind) is _zeros else one
         for number in self._numbers:
             for value in _other_values(number, self._random(number.name)):
                 yield Perturbation(f"{number.name} = {value:g}", (_by_value(number, value),))
         yield from self._traded()
+        if behind := self._behind():
+            yield Perturbation("other bytes behind the buffers", behind)
+
+    def _behind(self) -> tuple[tuple[int, bytes], ...]:
+        """Pages hold more than what was allocated in them: whoever reads past the end of a buffer reads that."""
+        found = []
+        for region in self._capture.regions:
+            ends = sorted(start + size for start, size in region.allocations)
+            starts = sorted(start for start, _ in region.allocations)[1:] + [region.base + region.bytes]
+            if region.kind != "code":
+                gaps = [(end, start - end) for end, start in zip(ends, starts, strict=True) if end < start]
+                found += [(end, self._random(f"behind {end}").bytes(size)) for end, size in gaps]
+        return tuple(found)
+
+    def _negative(self) -> list[tuple[int, bytes]]:
+        return [_by_value(one, -abs(one.value) - 1) for one in self._numbers if is_float(one.scalar)]
 
     def _traded(self) -> Iterator[Perturbation]:
         """One size twice as large where another is half: together they often stay within the buffers (rows, columns)."""

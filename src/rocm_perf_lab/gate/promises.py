@@ -18,7 +18,7 @@ import numpy as np
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
-from rocm_perf_lab.hip_source.demangled import parameter_types
+from rocm_perf_lab.hip_source.demangle import parameter_types
 from rocm_perf_lab.hip_source.launches import launches_of
 from rocm_perf_lab.isolate import Capture
 

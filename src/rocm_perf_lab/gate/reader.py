@@ -23,12 +23,13 @@ from .promises import Promises
 
 _SECONDS_TO_START = 120
 _LOOK_SECONDS = 0.5
+_BUSY = 10  # seconds of wall time for one of processor time, as a busy machine may give it
 _LIMITS = Limits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, file_bytes=1 << 30, disk_bytes=1 << 30)
 """Of the process, which lives as long as its judge; a candidate's time is watched apart."""
 
 
 class Reader:
-    """Reads candidates of one baseline. view: of the cage that it does so in. seconds: for one candidate.
+    """Reads candidates of one baseline. view: of the cage that it does so in. seconds: of processor time for one candidate.
 
     Use as a context manager. Several threads may ask; they are answered one after the other.
     """
@@ -37,9 +38,11 @@ class Reader:
         self._baseline, self._seconds = baseline, seconds
         self._view = view.showing(readable=(baseline.path.resolve().parent, baseline.folder))
         self._process: subprocess.Popen[bytes] | None = None
+        self._ready = False
         self._asking = threading.Lock()
 
     def __enter__(self) -> Reader:
+        self._launch()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -50,23 +53,32 @@ class Reader:
 
         Errors: SourceError where the baseline cannot be read, UnavailableError where the process does not start.
         """
+        wall = self._seconds * _BUSY
         with self._asking:
-            self._start()
-            request = {"text": candidate.decode("latin-1"), "kernel": kernel, "seconds": self._seconds}
-            answer = self._asked(request, self._seconds + 5)
+            self._expect_ready()
+            request = {"text": candidate.decode("latin-1"), "kernel": kernel, "seconds": self._seconds, "wall_seconds": wall}
+            self._tell(request)
+            answer = self._answer(wall + 5)
         if answer is None:
-            return f"it cannot be read within {self._seconds} s and the cage's memory"
+            return f"it cannot be read within {wall} s and the cage's memory"
         return answer["refused"] if "refused" in answer else _change(answer["change"])
 
-    def _start(self) -> None:
-        if self._process is not None:
-            return
+    def _launch(self) -> None:
+        """Start reading the baseline; the answer is awaited when the first candidate is there."""
         command = [sys.executable, "-P", "-m", f"{__package__}.reader_process"]
         caged = cage.within(command, self._baseline.folder, self._view, _LIMITS)
         self._process = subprocess.Popen(caged, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        self._ready = False
         source = self._baseline
         first = {"path": str(source.path), "command": source.command, "folder": str(source.folder)}
-        answer = self._asked(first | {"text": source.text.decode("latin-1")}, _SECONDS_TO_START)
+        self._tell(first | {"text": source.text.decode("latin-1")})
+
+    def _expect_ready(self) -> None:
+        if self._process is None:
+            self._launch()
+        if self._ready:
+            return
+        answer = self._answer(_SECONDS_TO_START)
         if answer is None:
             raise UnavailableError(
                 "the process that reads candidates did not start", "its error is above; see `rocm-perf doctor`"
@@ -74,16 +86,20 @@ class Reader:
         if "error" in answer:
             self._end()
             raise SourceError(answer["error"], "make it compile first, or give its flags with --build")
+        self._ready = True
 
-    def _asked(self, request: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """None where there is no answer; the process is gone then."""
-        try:
+    def _tell(self, request: dict[str, Any]) -> None:
+        with contextlib.suppress(BrokenPipeError):  # then there is no answer
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
+
+    def _answer(self, seconds: float) -> dict[str, Any] | None:
+        """None where there is none; the process is gone then."""
+        try:
             line = self._line(time.monotonic() + seconds)
             if line is not None:
                 return json.loads(line)
-        except (BrokenPipeError, json.JSONDecodeError):
+        except json.JSONDecodeError:
             pass
         except BaseException:
             self._end()

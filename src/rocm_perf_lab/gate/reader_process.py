@@ -51,7 +51,9 @@ def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any
     child = os.fork()
     if child == 0:
         os.close(receiving)
-        signal.alarm(request["seconds"])  # ends it in the midst of Clang as well
+        # Both end it in the midst of Clang as well: a busy machine is not the candidate's fault, but a wait without end is.
+        signal.setitimer(signal.ITIMER_PROF, request["seconds"])
+        signal.alarm(request["wall_seconds"])
         with os.fdopen(sending, "wb") as answer:
             _say(answer, _answer(source, _source(first, request["text"]), request["kernel"]))
         os._exit(0)
@@ -61,7 +63,7 @@ def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any
     _, status = os.waitpid(child, 0)
     if line.endswith(b"\n"):
         return json.loads(line)
-    return {"refused": _how_it_ended(status, request["seconds"])}
+    return {"refused": _how_it_ended(status, request)}
 
 
 def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None) -> dict[str, Any]:
@@ -78,11 +80,13 @@ def _answer(baseline: HipSource, candidate: HipSource, kernel: str | None) -> di
     return {"change": value | {"functions": [text.decode("latin-1") for text in change.functions]}}
 
 
-def _how_it_ended(status: int, seconds: int) -> str:
+def _how_it_ended(status: int, request: dict[str, Any]) -> str:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
+        if number == signal.SIGPROF:
+            return f"it cannot be read: Clang did not end within {request['seconds']} s of processor time"
         if number == signal.SIGALRM:
-            return f"it cannot be read: Clang did not end within {seconds} s"
+            return f"it cannot be read: Clang did not end within {request['wall_seconds']} s"
         return f"it cannot be read: Clang was killed by {signal.Signals(number).name} on it"
     return "it cannot be read: Clang gave up on it"
 

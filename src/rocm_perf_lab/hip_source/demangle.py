@@ -1,4 +1,4 @@
-"""Names of C++ symbols as traces show them."""
+"""Names of C++ symbols as traces show them, and their parts."""
 
 from __future__ import annotations
 
@@ -35,3 +35,16 @@ def qualified_name(demangled_name: str) -> str:
     text = demangled_name.replace("(anonymous namespace)::", "")
     text = re.split(r"[<(]", text, maxsplit=1)[0].strip()
     return text.rsplit(" ", 1)[-1]
+
+
+def parameter_types(demangled: str) -> list[str]:
+    """Of a demangled function: "void k<float>(float const*, int)" gives ["float const*", "int"]."""
+    depth, start, types = 0, None, []
+    for place, letter in enumerate(demangled):
+        if letter == "(" and depth == 0:
+            start, types = place + 1, []
+        if letter in ",)" and start is not None and depth == 1:
+            types.append(demangled[start:place].strip())
+            start = place + 1
+        depth += (letter in "<([") - (letter in ">)]")
+    return [name for name in types if name]

@@ -6,7 +6,7 @@ Nothing of Clang's is kept, so that a layout outlives the parsed source.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -80,10 +80,12 @@ class Layout:
 
 @dataclass(frozen=True)
 class Types:
-    """parameters: each parameter's own type. behind: of every spelling that a Leaf.pointee has."""
+    """parameters: each parameter's own type. behind: of every spelling that a Leaf.pointee has. variables: those of the device
+    that the kernel names, by symbol: (the source's name, layout)."""
 
     parameters: tuple[Layout, ...]
     behind: Mapping[str, Layout]
+    variables: Mapping[str, tuple[str, Layout]] = field(default_factory=dict)
 
 
 def types_of(parameters: list[Any | None], spellings: list[str]) -> Types:
@@ -176,19 +178,19 @@ def _members(type_: Any, path: str, offset: int, dims: tuple, wanted: list[Any])
             yield path, f"{base.spelling} is a virtual base"
         else:
             yield from _parts(base.type, path, offset + base.get_base_offsetof(declaration) // 8, dims, wanted)
-    for field in type_.get_fields():
-        name = _member(path, field)
-        if field.is_bitfield():
+    for member in type_.get_fields():
+        name = _member(path, member)
+        if member.is_bitfield():
             yield name, "it is a bit-field"
         else:
-            yield from _parts(field.type, name, offset + field.get_field_offsetof() // 8, dims, wanted)
+            yield from _parts(member.type, name, offset + member.get_field_offsetof() // 8, dims, wanted)
 
 
 def _member_of_union(type_: Any, path: str, offset: int, dims: tuple, wanted: list[Any]) -> Iterator:
     """The member that is numbers of one kind all through, floating-point ones first; none may have pointers."""
     whole: list[Leaf] = []
-    for field in type_.get_fields():
-        parts = list(_parts(field.type, _member("", field), 0, (), []))
+    for member in type_.get_fields():
+        parts = list(_parts(member.type, _member("", member), 0, (), []))
         numbers = {part.scalar for part in parts if isinstance(part, Leaf)}
         full = all(isinstance(part, Leaf) for part in parts) and len(numbers) == 1 and None not in numbers
         if full and sum(part.count * BYTES[part.scalar] for part in parts) == type_.get_size():
@@ -200,10 +202,10 @@ def _member_of_union(type_: Any, path: str, offset: int, dims: tuple, wanted: li
         yield replace(leaf, path=path + leaf.path, offset=offset + leaf.offset, dims=(*dims, *leaf.dims))
 
 
-def _member(path: str, field: Any) -> str:
+def _member(path: str, member: Any) -> str:
     """Members of what has no name are named as if they were the outer record's."""
-    unnamed = field.is_anonymous() or not field.spelling
-    return path if unnamed else f"{path}.{field.spelling}"
+    unnamed = member.is_anonymous() or not member.spelling
+    return path if unnamed else f"{path}.{member.spelling}"
 
 
 def _number(declaration: Any, size: int) -> tuple[str, int] | None:

@@ -1,11 +1,13 @@
-"""The layouts of a kernel's parameters, as one instantiation of it has them."""
+"""The layouts of a kernel's parameters, as one instantiation of it has them, and of the variables that it names."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from .cursors import parameters_of
-from .demangled import parameter_types
+from .demangle import parameter_types
+from .device_variables import device_variables
 from .kernels import function_of
 from .layout import Types, types_of
 from .model import Kernel
@@ -20,6 +22,14 @@ _UNNAMED = "(anonymous namespace)::"  # is found without being named
 
 def parameter_layouts(source: HipSource, kernel: Kernel, demangled: str) -> Types:
     """kernel: of the source. demangled: the name of the instantiation, which says a template's types."""
+    types = _of_parameters(source, kernel, demangled)
+    variables = device_variables(function_of(source.device, kernel))
+    own = types_of([one.type for one in variables], [one.spelling for one in variables])
+    named = {one.mangled_name: (one.spelling, layout) for one, layout in zip(variables, own.parameters, strict=True)}
+    return replace(types, behind={**types.behind, **own.behind}, variables=named)
+
+
+def _of_parameters(source: HipSource, kernel: Kernel, demangled: str) -> Types:
     if kernel.template is None:
         parameters = [parameter.type for parameter in parameters_of(function_of(source.device, kernel))]
         return types_of(parameters, [parameter.canonical for parameter in kernel.parameters])

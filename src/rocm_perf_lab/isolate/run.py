@@ -8,17 +8,20 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from rocm_perf_lab import native
+from rocm_perf_lab import cage, native
+from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.execute import execute, execute_attached
 from rocm_perf_lab.errors import NoCaptureError, OutputError
 from rocm_perf_lab.isolate.capture import NEWEST, Capture
 
+_DAY_SECONDS = 86400.0
+_VARIABLES = ("ISOLATE_KERNEL", "ISOLATE_DISPATCH_INDEX", "ISOLATE_OUTPUT_DIR", "ISOLATE_ZSTD_LEVEL", "ISOLATE_REPORT")
 _BEGUN, _CAPTURED, _FAILED, _UNWRITABLE = "begun", "captured", "failed", "unwritable"  # events of the isolate library
 
 
@@ -34,6 +37,7 @@ class Isolation:
     zstd_level: int | None = None
     device: str = devices.AUTO
     device_options: Sequence[str] = ()
+    view: View | None = None  # of the cage that the program runs in, None for none
 
 
 def capture(
@@ -46,12 +50,14 @@ def capture(
     device: str = devices.AUTO,
     timeout: float | None = None,
     output: IO | int | None = subprocess.DEVNULL,
+    view: View | None = None,
 ) -> Capture:
     """Run `command` to its end and capture a dispatch of it on the way; its standard output goes to `output`.
 
-    Raises what execute() raises (also if the capture itself succeeded), NoCaptureError, UnavailableError.
+    view: of the cage to run it in, None for none.
+    Raises what execute() raises (also if the capture itself succeeded), NoCaptureError, UnavailableError, NoCageError.
     """
-    request = Isolation(command, kernel, dispatch, directory, zstd_level, device)
+    request = Isolation(command, kernel, dispatch, directory, zstd_level, device, view=view)
 
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         resolved, environment, report = _prepared(request, Path(scratch))
@@ -102,7 +108,18 @@ def _prepared(request: Isolation, scratch: Path) -> tuple[Command, dict[str, str
         "ISOLATE_ZSTD_LEVEL": str(request.zstd_level or 0),
         "ISOLATE_REPORT": str(report),
     }
+    if request.view is not None:
+        command = _caged(command, request, scratch, device.is_hardware)
     return command, environment, report
+
+
+def _caged(command: Command, request: Isolation, scratch: Path, on_gpu: bool) -> Command:
+    """What the library writes is the program's to write, and is read as warily as any capture."""
+    view = replace(request.view.showing(writable=(scratch, request.directory.absolute())), gpu=on_gpu)
+    view = replace(view, keep_env=(*view.keep_env, *_VARIABLES))
+    words = (str(command.executable), *command.argv[1:])
+    caged = cage.within(words, Path.cwd(), view, Limits(seconds=_DAY_SECONDS))
+    return Command(tuple(caged), Path(caged[0]), command.program)
 
 
 def _the_capture(request: Isolation, report: Path) -> Path:

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,10 @@ each other only. null means unknown, with the reason beside it."""
 
 
 class Commands:
-    """Lists and runs the tools. folder: where commands run that name no other."""
+    """Lists and runs the tools. folder: where commands run that name no other. cage: see Tool.argv()."""
 
-    def __init__(self, folder: Path):
-        self._folder, self._tools = folder, tools()
+    def __init__(self, folder: Path, cage: Mapping[str, Any]):
+        self._folder, self._cage, self._tools = folder, cage, tools()
         self._turn = anyio.Lock()  # commands that share a GPU would spoil each other's times
         self._calls: set[anyio.CancelScope] = set()
 
@@ -53,7 +54,7 @@ class Commands:
             try:
                 async with self._turn:
                     with anyio.move_on_after(limit):
-                        return _result(await child.run(tool.argv(arguments), place, _progress(context)))
+                        return _result(await child.run(tool.argv(arguments, self._cage), place, _progress(context)))
             finally:
                 self._calls.discard(call)
         if call.cancelled_caught:
@@ -70,9 +71,9 @@ class Commands:
             pass
 
 
-async def serve(folder: Path) -> None:
+async def serve(folder: Path, cage: Mapping[str, Any]) -> None:
     """Until standard input ends, or a signal."""
-    commands = Commands(folder)
+    commands = Commands(folder, cage)
     one = Server(
         "rocm-perf-lab",
         version=__version__,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -24,6 +25,7 @@ _COMMANDS = {
     "doctor": "doctor",
 }
 _NOT_FOR_TOOLS = {"as_json", "quiet", "debug", "help", "history"}  # what the server itself sets, or what is for terminals
+_THE_USERS = {"trust_candidates", "keep_env", "readable"}  # how tightly candidates are held is not for those who make them
 _CHANGES_FILES = {"optimize"}  # that were there before
 _TEXT = {"type": "string", "pattern": "^[^\\x00]*$"}  # the operating system takes no NUL in a word
 
@@ -63,9 +65,15 @@ class Tool:
         required = [name for name, parameter in self.properties.items() if _is_required(parameter)]
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
-    def argv(self, arguments: Mapping[str, Any]) -> list[str]:
-        """The words after `rocm-perf`. arguments: valid for the schema. No value can be taken for an option."""
+    def argv(self, arguments: Mapping[str, Any], cage: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
+        """The words after `rocm-perf`. arguments: valid for the schema. No value can be taken for an option.
+
+        cage: values by the names of the command's options for its cage, where it has one.
+        """
         words, positional = [*self.words, "--json"], []
+        for parameter in self.command.params:
+            if parameter.name in _THE_USERS and cage.get(parameter.name):
+                words += _option_words(parameter, cage[parameter.name])
         for name, parameter in self.properties.items():
             if name not in arguments:
                 continue
@@ -91,7 +99,7 @@ def _tool(name: str, words: Sequence[str]) -> Tool:
 def _named(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, click.Parameter]]:
     """Options by their long name, `max_iters` for --max-iters; arguments by their own."""
     for parameter in parameters:
-        if parameter.name not in _NOT_FOR_TOOLS:
+        if parameter.name not in _NOT_FOR_TOOLS | _THE_USERS:
             name = parameter.name if isinstance(parameter, click.Argument) else _long(parameter).removeprefix("--")
             yield name.replace("-", "_"), parameter
 
@@ -104,7 +112,7 @@ def _option_words(option: click.Option, value: Any) -> list[str]:
     if option.is_flag:
         off = option.secondary_opts
         return [_long(option)] if value else [off[0]] if off else []
-    return [f"{_long(option)}={one}" for one in (value if isinstance(value, list) else [value])]
+    return [f"{_long(option)}={one}" for one in (value if isinstance(value, list | tuple) else [value])]
 
 
 def _is_required(parameter: click.Parameter) -> bool:

@@ -24,6 +24,7 @@ from rocm_perf_lab.whole_file import replacing
 SCRATCH = "rocm-perf-build-"
 """What the names of the folders begin with that hold a source's copy while it is built."""
 
+_REMEMBERED = 8  # images and objects
 _LAST_WORDS = 400  # of a compiler's complaint that go into an error
 
 # Neither changes a byte of what is loaded; see code_object.pieces.
@@ -34,14 +35,26 @@ Log = Callable[[Sequence[str], Ended], None]
 
 
 class SourceBuilder:
-    """gate.judge.Builder by the sources' own commands, for one target. log: is told of every build. view: of the cage."""
+    """gate.judge.Builder by the sources' own commands, for one target. log: is told of every build. view: of the cage.
+
+    What was made last is remembered: a baseline is asked for by every judge of it, a candidate by those of all instantiations.
+    """
 
     def __init__(self, target: str, limits: Limits = Limits(), log: Log | None = None, view: View = View()):
         self._target, self._limits, self._log, self._view = target, limits, log, view
         self._names: dict[bytes, frozenset[str]] = {}
+        self._remembered: dict[tuple, bytes] = {}
 
     def device(self, source: HipSource) -> bytes:
         """The device image; its relocations are kept, so that images can be compared. Raises SourceError, UnavailableError."""
+        return self._remember("device", source, self.device_again)
+
+    def host(self, source: HipSource) -> bytes:
+        """The host's relocatable object. Raises SourceError, UnavailableError."""
+        return self._remember("host", source, self._host)
+
+    def device_again(self, source: HipSource) -> bytes:
+        """device(), made anew."""
         made = self._made(source, ["--offload-device-only", *_COMPARABLE])
         images = [image for name, image in made if not name or name.split(":")[0] == self._target.split(":")[0]]
         if not images:
@@ -49,8 +62,7 @@ class SourceBuilder:
             raise SourceError(f"{source.path} was built without code for {target}", f"add --offload-arch={target} to --build")
         return images[0]
 
-    def host(self, source: HipSource) -> bytes:
-        """The host's relocatable object. Raises SourceError, UnavailableError."""
+    def _host(self, source: HipSource) -> bytes:
         with self._output(source, ["--offload-host-only", "-c"]) as output:
             return output.read_bytes()
 
@@ -63,6 +75,14 @@ class SourceBuilder:
                     found |= _called_in_system_headers(output.read_text(errors="replace"))
             self._names[source.text] = frozenset(found)
         return self._names[source.text]
+
+    def _remember(self, part: str, source: HipSource, make: Callable[[HipSource], bytes]) -> bytes:
+        key = (part, source.path, tuple(source.command), source.folder, source.text)
+        if (made := self._remembered.get(key)) is None:
+            made = self._remembered[key] = make(source)
+            for old in list(self._remembered)[:-_REMEMBERED]:
+                self._remembered.pop(old, None)
+        return made
 
     def _made(self, source: HipSource, options: Sequence[str]) -> list[tuple[str, bytes]]:
         with self._output(source, options) as output:

@@ -45,8 +45,8 @@ def _dry_run(outcome: Outcome, say: Say) -> None:
 
 def _counters(iteration: Iteration, say: Say) -> None:
     say(f"\nIteration {iteration.number}: {iteration.judged.proposal.description} in {iteration.kernel}")
-    for step in iteration.judged.steps:
-        say(f"  {step['step']:<12} {step['outcome']}: {step['reason']}")
+    for step in iteration.judged.verdict.steps:
+        say(f"  {step.step:<12} {step.outcome.value}: {step.reason}")
     counters = moved(iteration.counters)
     if not counters:
         say("  no counters tell why")

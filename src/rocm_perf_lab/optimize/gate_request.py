@@ -21,7 +21,7 @@ from rocm_perf_lab.hip_source.edits import unified_diff
 from . import run_folder
 from .hip_workbench import HipWorkbench
 from .journal import Journal
-from .source_file import digest, write_whole
+from .source_file import content_of, digest, write_whole
 from .subject import Subject, find_subject
 from .workbench import BenchOptions, Survey
 
@@ -124,7 +124,7 @@ def _keep(folder: Path, request: GateRequest, judgement: Judgement, texts: list[
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return content_of(path)
     except OSError as error:
         raise MissingInputError(f"{path}: {error.strerror}", "name an existing source file") from error
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Ended, Limits, View
@@ -23,6 +23,7 @@ from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
+from rocm_perf_lab.side_by_side import side_by_side
 
 from . import compile as builds
 from .sizes import other_arguments
@@ -30,6 +31,9 @@ from .source_file import digest
 from .subject import Subject
 from .targets import Target, spread_dispatches, targets_of
 from .workbench import BenchOptions, Log, Survey
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.gate.judge import GateOptions
 
 _CAPTURES = "captures-"
 _LOG_BYTES = 4000  # of a compiler's output that the journal keeps
@@ -107,8 +111,7 @@ class HipWorkbench:
 
         self._profiles += 1
         self._note(f"building {source.path}" if self._profiles == 1 else "profiling what was accepted")
-        self._check_that_builds_repeat(source)
-        program = str(self._program(source))
+        program = str(self._built_twice(source))
         request = Request(
             [program, *self._subject.arguments],
             runs=1,
@@ -138,14 +141,34 @@ class HipWorkbench:
 
         Errors: those of isolate.capture(), of the Judge and of the baseline's own runs.
         """
-        from rocm_perf_lab.gate.equivalence import EquivalenceOptions
-        from rocm_perf_lab.gate.judge import GateOptions, Judge
-        from rocm_perf_lab.gate.measurement import MeasurementOptions
+        from rocm_perf_lab.gate.judge import Judge
         from rocm_perf_lab.gate.reader import Reader
 
-        options, program = self._options, self._program(source)
-        self._hold_against(source, program)
-        self._suggest_sizes(program)
+        gate = self._gate_options(target)
+        with contextlib.ExitStack() as stack:
+            reader = stack.enter_context(Reader(source, self._view))  # which gets ready while the program runs
+            program = self._program(source)
+            self._hold_against(source, program)
+            self._suggest_sizes(program)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_CAPTURES, dir=self._folder)))
+            judges = []
+            for one in (target, *target.siblings):
+                place = folder / str(len(judges))
+                captures = self._captures(program, one, self._subject.arguments, one.dispatches, place)
+                also = self._also_captured(program, one, place)
+                # Of other instantiations only the results count: whether they gain is seen in the program's time.
+                this, last = (replace(gate, measured=False), None) if judges else (gate, self._whole_program)
+                again = None if judges else functools.partial(self._recapture, one)
+                judge = Judge(source, one.kernel, captures, self._builder, reader, this, last, also, again)
+                judges.append(stack.enter_context(judge))
+            yield _AllInstances(judges, target)
+
+    def _gate_options(self, target: Target) -> GateOptions:
+        from rocm_perf_lab.gate.equivalence import EquivalenceOptions
+        from rocm_perf_lab.gate.judge import GateOptions
+        from rocm_perf_lab.gate.measurement import MeasurementOptions
+
+        options = self._options
         gate = GateOptions(
             resources=options.limits.resources,
             equivalence=EquivalenceOptions(
@@ -173,19 +196,7 @@ class HipWorkbench:
             max_regression=options.limits.document(),
             cage=cage.in_words(self._view),
         )
-        with contextlib.ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_CAPTURES, dir=self._folder)))
-            reader = stack.enter_context(Reader(source, self._view))
-            judges = []
-            for one in (target, *target.siblings):
-                place = folder / str(len(judges))
-                captures = self._captures(program, one, self._subject.arguments, one.dispatches, place)
-                also = self._also_captured(program, one, place)
-                # Of other instantiations only the results count: whether they gain is seen in the program's time.
-                this, last = (replace(gate, measured=False), None) if judges else (gate, self._whole_program)
-                judge = Judge(source, one.kernel, captures, self._builder, reader, this, last, also)
-                judges.append(stack.enter_context(judge))
-            yield _AllInstances(judges, target)
+        return gate
 
     def _hold_against(self, source: HipSource, program: Path) -> None:
         """Whole candidates are compared with this one: the original, later what was accepted last."""
@@ -236,7 +247,6 @@ class HipWorkbench:
     def _captures(self, program: Path, target: Target, arguments: Sequence[str], dispatches: int, folder: Path) -> list:
         from rocm_perf_lab.isolate import capture
 
-        pattern = f"^{_SPECIAL.sub(lambda found: chr(92) + found[0], target.demangled)}$"
         numbers = spread_dispatches(dispatches, 1 if self._options.equivalence == "sampled" else 3)
         self._note(f"capturing {len(numbers)} of {dispatches} dispatches of {target.kernel}")
         captures = []
@@ -244,11 +254,25 @@ class HipWorkbench:
             place = folder / str(number)
             place.mkdir(parents=True)
             command = [str(program), *arguments]
-            made = capture(command, pattern, number, place, device=self._options.device, timeout=self._options.timeout)
+            made = capture(
+                command, _exactly(target.demangled), number, place, device=self._options.device, timeout=self._options.timeout
+            )
             words = list(arguments)
             self._log("capture", kernel=target.demangled, dispatch=number, gpu_time_ns=made.gpu_time_ns, arguments=words)
             captures.append(made)
         return captures
+
+    def _recapture(self, target: Target, candidate: HipSource, index: int):
+        """In the cage; the capture stays until the run's folder is cleared."""
+        from rocm_perf_lab.isolate import capture
+
+        number = spread_dispatches(target.dispatches, 1 if self._options.equivalence == "sampled" else 3)[index]
+        place = Path(tempfile.mkdtemp(prefix=_CAPTURES, dir=self._folder))
+        command = [str(self._program(candidate)), *self._subject.arguments]
+        options = self._options
+        return capture(
+            command, _exactly(target.demangled), number, place, device=options.device, timeout=options.timeout, view=self._view
+        )
 
     def _whole_program(self, candidate: HipSource):
         return self._application.check(self._program(candidate))
@@ -262,11 +286,16 @@ class HipWorkbench:
                 self._programs[source.text] = path
             return self._programs[source.text]
 
-    def _check_that_builds_repeat(self, source: HipSource) -> None:
-        same = self._builder.device(source) == self._builder.device(source)
-        self._log("build repeats", same=same)
-        if not same:
+    def _built_twice(self, source: HipSource) -> Path:
+        """The program. Whether the compiler makes the same of the same text is found out beside."""
+        builder = self._builder
+        program, first, again = side_by_side(
+            [lambda: self._program(source), lambda: builder.device(source), lambda: builder.device_again(source)]
+        )
+        self._log("build repeats", same=first == again)
+        if first != again:
             self._note("building twice gives two different code objects: the compiler is not deterministic here")
+        return program
 
     def _built(self, command: Sequence[str], ended: Ended) -> None:
         log = ended.stderr.decode(errors="replace")[-_LOG_BYTES:]
@@ -276,6 +305,11 @@ class HipWorkbench:
         """Remove programs, the gate's runs, and captures that a kill left; profiles stay."""
         for path in (self._folder / "programs", self._folder / "application", *self._folder.glob(f"{_CAPTURES}*")):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _exactly(name: str) -> str:
+    """A regular expression of the isolate library's."""
+    return f"^{_SPECIAL.sub(lambda found: chr(92) + found[0], name)}$"
 
 
 class _AllInstances:

@@ -15,6 +15,17 @@ from rocm_perf_lab.errors import OutputError, SourceError
 
 from .journal import Journal
 
+_LARGEST = 64 << 20  # bytes; larger files, or those without end, are no sources
+
+
+def content_of(path: Path) -> bytes:
+    """Of a source. Errors: SourceError where it is too large, OSError."""
+    with path.open("rb") as file:
+        text = file.read(_LARGEST + 1)
+    if len(text) > _LARGEST:
+        raise SourceError(f"{path} has more than {_LARGEST >> 20} MiB", "name a source file")
+    return text
+
 
 def digest(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
@@ -55,7 +66,7 @@ class SourceFile:
 
     def _content(self) -> bytes:
         try:
-            return self.path.read_bytes()
+            return content_of(self.path)
         except OSError as error:
             raise SourceError(f"{self.path}: {error.strerror}", "name an existing source file") from error
 

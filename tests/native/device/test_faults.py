@@ -48,7 +48,8 @@ ENDS = {
 def environment(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     from rocm_perf_lab.collect import device as devices
 
-    return devices.select(devices.SOFTWARE_TARGET, tmp_path_factory.mktemp("device"), [KERNEL_LIMIT]).environment(os.environ)
+    options = [KERNEL_LIMIT, "lds-check"]
+    return devices.select(devices.SOFTWARE_TARGET, tmp_path_factory.mktemp("device"), options).environment(os.environ)
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +144,6 @@ def test_an_unknown_device_option_is_refused(compiled, environment) -> None:
     done = run(compiled("faults"), "misaligned", environment=environment | {"ROCM_PERF_DEVICE_OPTIONS": "kernel-limits=3"})
     assert done.returncode != 0
     assert (
-        "device option kernel-limits is unknown (known: kernel-limit=N, race-check[=SEED], timed-cu=N, write-check)"
+        "device option kernel-limits is unknown (known: kernel-limit=N, lds-check, race-check[=SEED], timed-cu=N, write-check)"
         in done.stderr
     )

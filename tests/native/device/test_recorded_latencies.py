@@ -38,7 +38,7 @@ def parameters(repository):
 def test_issue_cycles_of_every_recorded_instruction(recording, native_dir):
     waves, listing, _ = recording
     lines = subprocess.run([native_dir / "bin" / "rpd_isa_probe", "costs"], check=True, capture_output=True, text=True).stdout
-    modelled = {name: int(cycles) for name, cycles in (line.split() for line in lines.splitlines())}
+    modelled = {name: int(cycles) for name, cycles, _ in (line.split() for line in lines.splitlines())}
     recorded: dict[str, Counter[int]] = {}
     for wave in waves:
         for _clock, category, stall, latency, line in wave["instructions"]:

@@ -1,9 +1,12 @@
 // SOPP and the scalar instructions that move the program counter or read the wave's own state.
 #include <bit>
+#include <optional>
 
+#include "exec/apertures.h"
 #include "exec/observer.h"
 #include "exec/operands.h"
 #include "exec/register_indexing.h"
+#include "exec/workgroup.h"
 #include "isa/program.h"
 
 namespace rpd {
@@ -36,6 +39,7 @@ void call(const Op& op, Wave& wave) {
 void end(const Op&, Wave& wave) { wave.state = WaveState::Ended; }
 void barrier(const Op&, Wave& wave) { wave.state = WaveState::AtBarrier; }
 void nothing(const Op&, Wave&) {}
+void set_priority(const Op& op, Wave& wave) { wave.priority = op.immediate & 3; }
 
 // gfx9: vmcnt in simm16[3:0] and [15:14], expcnt [6:4], lgkmcnt [11:8].
 void wait_count(const Op& op, Wave& wave) {
@@ -52,13 +56,31 @@ void trap(const Op& op, Wave& wave) {
   wave.raise("the kernel ended itself (__builtin_trap, abort or a failed assertion)", op.address, FaultKind::Trap, lane);
 }
 
-enum HardwareRegister : unsigned { kMode = 1, kStatus = 2, kHardwareId = 4, kXccId = 20 };
+enum HardwareRegister : unsigned {
+  kMode = 1, kStatus = 2, kTrapStatus = 3, kHardwareId = 4, kRegisterAllocation = 5, kLdsAllocation = 6, kBufferStatus = 7,
+  kMemoryBases = 15, kXccId = 20,
+};
 
-uint32_t hardware_register(const Wave& wave, unsigned id) {
+// SCC 0, USER_PRIO 4:3, TRAP_EN 6, EXECZ 9, VCCZ 10, IN_TG 11, VALID 16.
+uint32_t status(const Wave& wave) {
+  const bool in_group = wave.group && wave.group->waves.size() > 1;
+  return wave.scc | wave.priority << 3 | 1u << 6 | uint32_t{wave.exec() == 0} << 9 | uint32_t{wave.vcc() == 0} << 10 |
+         uint32_t{in_group} << 11 | 1u << 16;
+}
+
+// What `id` holds, or nothing if the device does not model it.
+std::optional<uint32_t> hardware_register(const Wave& wave, unsigned id) {
   switch (id) {
     case kMode: return wave.mode;
-    case kStatus: return wave.scc | (wave.exec() == 0) << 9 | (wave.vcc() == 0) << 10;
-    default: return 0;
+    case kStatus: return status(wave);
+    case kTrapStatus: return wave.trap_status;
+    case kHardwareId: return wave.hardware.id;
+    case kRegisterAllocation: return wave.hardware.registers;
+    case kLdsAllocation: return wave.hardware.lds;
+    case kBufferStatus: return 0;  // instructions complete in order here: nothing is outstanding
+    case kMemoryBases: return static_cast<uint32_t>(kPrivateAperture >> 48 | kSharedAperture >> 48 << 16);
+    case kXccId: return wave.hardware.xcc;
+    default: return std::nullopt;
   }
 }
 
@@ -70,32 +92,28 @@ Field field_of(uint32_t simm) { return {simm & 0x3f, simm >> 6 & 0x1f, (simm >> 
 
 void get_register(const Op& op, Wave& wave) {
   const Field field = field_of(op.immediate);
-  if (field.id != kMode && field.id != kStatus) {
-    return wave.raise("s_getreg of a hardware register that the device does not model", op.address);
-  }
-  write_scalar(op.destination, wave, (hardware_register(wave, field.id) & field.mask()) >> field.offset);
+  write_scalar(op.destination, wave, (hardware_register(wave, field.id).value_or(0) & field.mask()) >> field.offset);
+}
+const char* refuse_to_get(const Op& op) {
+  static const Wave any;
+  if (hardware_register(any, field_of(op.immediate).id)) return nullptr;
+  return "s_getreg of a hardware register that the device does not model";
 }
 
-// Rounding other than to nearest, flushed denormals and half results that saturate (FP16_OVFL) are not modelled: a
-// kernel that asks for them must not get results computed without them.
-constexpr uint32_t kRoundingBits = 0xf;
-constexpr uint32_t kDenormalsKept = 0xf0;
-constexpr uint32_t kHalfSaturates = 1u << 23;
+void set_bits(uint32_t& word, uint32_t mask, uint32_t bits) { word = (word & ~mask) | (bits & mask); }
 
-void set_mode(const Op& op, Wave& wave, uint32_t value) {
+void set_field(const Op& op, Wave& wave, uint32_t value) {
   const Field field = field_of(op.immediate);
-  if (field.id != kMode) return wave.raise("s_setreg of a hardware register that the device does not model", op.address);
-  const uint32_t mode = (wave.mode & ~field.mask()) | (value << field.offset & field.mask());
-  if ((mode & (kRoundingBits | kHalfSaturates)) || (mode & kDenormalsKept) != kDenormalsKept) {
-    return wave.raise("a floating-point mode (rounding, flushed denormals or saturating halves) that the device does not model", op.address);
-  }
-  wave.mode = mode;
+  set_bits(field.id == kMode ? wave.mode : wave.trap_status, field.mask(), value << field.offset);
 }
-void set_register(const Op& op, Wave& wave) { set_mode(op, wave, read_scalar<uint32_t>(op.destination, wave)); }
-void set_register_literal(const Op& op, Wave& wave) { set_mode(op, wave, static_cast<uint32_t>(op.destination.constant)); }
+const char* refuse_to_set(const Op& op) {
+  const unsigned id = field_of(op.immediate).id;
+  return id == kMode || id == kTrapStatus ? nullptr : "s_setreg of a hardware register that the device does not model";
+}
+void set_register(const Op& op, Wave& wave) { set_field(op, wave, read_scalar<uint32_t>(op.destination, wave)); }
+void set_register_literal(const Op& op, Wave& wave) { set_field(op, wave, static_cast<uint32_t>(op.destination.constant)); }
 
 // Register indexing. The enables are an immediate: the raw second operand of s_set_gpr_idx_on, SIMM16 of the other.
-void set_bits(uint32_t& word, uint32_t mask, uint32_t bits) { word = (word & ~mask) | (bits & mask); }
 void set_index(Wave& wave, const Operand& index) {
   set_bits(wave.scalar[kM0], kGprIndexMask, read_scalar<uint32_t>(index, wave));
 }
@@ -132,8 +150,9 @@ constexpr Semantics internal(const char* name, Execute execute, Unit unit) {
   entry.needs_immediate = true;
   return entry;
 }
-constexpr Semantics state(const char* name, Execute execute) {
+constexpr Semantics state(const char* name, Execute execute, const char* (*refusal)(const Op&)) {
   Semantics entry{name, execute, Unit::Salu, 1, Type::B32, {Type::B32}};
+  entry.refusal = refusal;
   entry.needs_immediate = true;
   return entry;
 }
@@ -155,7 +174,8 @@ const Semantics kTable[] = {
     internal("s_waitcnt", wait_count, Unit::Wait),
     internal("s_nop", nothing, Unit::Nop),
     internal("s_sleep", nothing, Unit::Nop),
-    internal("s_setprio", nothing, Unit::Nop),
+    internal("s_wakeup", nothing, Unit::Nop),
+    internal("s_setprio", set_priority, Unit::Nop),
     internal("s_sethalt", nothing, Unit::Nop),
     internal("s_sendmsg", nothing, Unit::Message),
     internal("s_trap", trap, Unit::Message),
@@ -172,9 +192,9 @@ const Semantics kTable[] = {
     {"s_movrels_b64", move_relative<uint64_t, false>, Unit::Salu, 1, Type::B64, {Type::B64}},
     {"s_movreld_b32", move_relative<uint32_t, true>, Unit::Salu, 1, Type::B32, {Type::B32}},
     {"s_movreld_b64", move_relative<uint64_t, true>, Unit::Salu, 1, Type::B64, {Type::B64}},
-    state("s_getreg_b32", get_register),
-    state("s_setreg_b32", set_register),
-    state("s_setreg_imm32_b32", set_register_literal),
+    state("s_getreg_b32", get_register, refuse_to_get),
+    state("s_setreg_b32", set_register, refuse_to_set),
+    state("s_setreg_imm32_b32", set_register_literal, refuse_to_set),
 };
 
 }  // namespace

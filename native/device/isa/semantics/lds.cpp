@@ -2,7 +2,9 @@
 #include <bit>
 
 #include "exec/atomics.h"
+#include "exec/float_mode.h"
 #include "exec/lane_values.h"
+#include "exec/lds_range.h"
 #include "exec/observer.h"
 #include "exec/operands.h"
 
@@ -10,36 +12,48 @@ namespace rpd {
 namespace {
 
 struct LdsAddresses {
-  uint64_t lane[kLanes];
+  uint64_t lane[kLanes];  // byte offset in the LDS
+  uint64_t inside;        // enabled lanes whose access is in the workgroup's LDS ...
+  uint64_t outside;       // ... and those of which a part is not
 };
 
-// Byte offsets of `offset` behind the address register. False (and a fault) if an enabled lane is out of range.
+// `offset` behind the address register, modulo 2^32: compilers fold offsets onto negative bases. False (and a fault) if
+// an enabled lane is out of range and that is checked.
 bool addresses_of(const Op& op, Wave& wave, uint32_t offset, uint32_t bytes, LdsAddresses& out) {
   const uint32_t* address = wave.registers(op.source[0]);
-  const uint64_t exec = wave.exec();
+  uint64_t outside = 0;
   for (int l = 0; l < kLanes; ++l) {
-    out.lane[l] = static_cast<uint64_t>(address[l]) + offset;
-    if ((exec >> l & 1) && out.lane[l] + bytes > wave.lds_bytes) {
-      wave.raise("LDS access out of range", out.lane[l], FaultKind::ApertureViolation, l);
-      return false;
-    }
+    out.lane[l] = address[l] + offset;
+    outside |= static_cast<uint64_t>(!in_lds(wave, out.lane[l], bytes)) << l;
   }
-  return true;
+  out.outside = outside & wave.exec();
+  out.inside = wave.exec() & ~outside;
+  if (out.outside == 0) [[likely]] return true;
+  const int first = std::countr_zero(out.outside);
+  return may_leave_lds(wave, out.lane[first], first);
 }
 
 void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, const LdsAddresses& addresses) {
-  wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, wave.exec(), addresses.lane});
+  wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, addresses.inside, addresses.lane});
 }
 
 template <int Dwords>
 void read_at(const Op& op, Wave& wave, uint32_t offset, uint32_t* reg) {
   LdsAddresses addresses;
   if (!addresses_of(op, wave, offset, 4 * Dwords, addresses)) return;
-  for (uint64_t left = wave.exec(); left; left &= left - 1) {
-    const int l = std::countr_zero(left);
-    uint32_t values[Dwords];
-    std::memcpy(values, wave.lds + addresses.lane[l], sizeof values);
+  const auto put = [reg](int l, const uint32_t* values) {
     for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
+  };
+  uint32_t values[Dwords];
+  for (uint64_t left = addresses.inside; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    std::memcpy(values, wave.lds + addresses.lane[l], sizeof values);
+    put(l, values);
+  }
+  for (uint64_t left = addresses.outside; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    load_lds(wave, addresses.lane[l], sizeof values, reinterpret_cast<uint8_t*>(values));
+    put(l, values);
   }
   observe(op, wave, AccessKind::Load, 4 * Dwords, addresses);
 }
@@ -52,7 +66,8 @@ void write_at(const Op& op, Wave& wave, uint32_t offset, const uint32_t* reg) {
     const int l = std::countr_zero(left);
     uint32_t values[Dwords];
     for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
-    std::memcpy(wave.lds + addresses.lane[l], values, sizeof values);
+    if (addresses.inside >> l & 1) [[likely]] std::memcpy(wave.lds + addresses.lane[l], values, sizeof values);
+    else store_lds(wave, addresses.lane[l], sizeof values, reinterpret_cast<const uint8_t*>(values));
   }
   observe(op, wave, AccessKind::Store, 4 * Dwords, addresses);
 }
@@ -91,8 +106,8 @@ void read_narrow(const Op& op, Wave& wave) {
   uint32_t* reg = wave.registers(op.destination);
   for (uint64_t left = wave.exec(); left; left &= left - 1) {
     const int l = std::countr_zero(left);
-    T value;
-    std::memcpy(&value, wave.lds + addresses.lane[l], sizeof value);
+    T value{};
+    if (addresses.inside >> l & 1) std::memcpy(&value, wave.lds + addresses.lane[l], sizeof value);
     reg[l] = place_narrow<Where>(reg[l], static_cast<uint32_t>(static_cast<int32_t>(value)));
   }
   observe(op, wave, AccessKind::Load, sizeof(T), addresses);
@@ -103,7 +118,7 @@ void write_narrow(const Op& op, Wave& wave) {
   LdsAddresses addresses;
   if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
   const uint32_t* reg = wave.registers(op.source[1]);
-  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+  for (uint64_t left = addresses.inside; left; left &= left - 1) {
     const int l = std::countr_zero(left);
     const T value = static_cast<T>(reg[l] >> Shift);
     std::memcpy(wave.lds + addresses.lane[l], &value, sizeof value);
@@ -117,7 +132,12 @@ template <class T, class Update>
 void for_each_update(const Op& op, Wave& wave, Update update) {
   LdsAddresses addresses;
   if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
-  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+  if (op.semantics->destinations) {
+    for (uint64_t left = addresses.outside; left; left &= left - 1) {
+      set_lane(wave.registers(op.destination), std::countr_zero(left), T{});
+    }
+  }
+  for (uint64_t left = addresses.inside; left; left &= left - 1) {
     const int l = std::countr_zero(left);
     // Reads and writes may be misaligned, as in global memory; atomics must not.
     if (addresses.lane[l] % sizeof(T)) {
@@ -136,6 +156,22 @@ template <class T, auto F>
 void update(const Op& op, Wave& wave) {
   const uint32_t* data = wave.registers(op.source[1]);
   for_each_update<T>(op, wave, [data](T old, int l) { return F(old, lane_value<T>(data, l)); });
+}
+
+// The LDS's own arithmetic flushes denormals where MODE says so, and always rounds to nearest.
+template <class T>
+T flushed(T value, bool keeps) {
+  if (!keeps) flush_denormals(&value, 1);
+  return value;
+}
+template <class T, auto F>
+void update_in_mode(const Op& op, Wave& wave) {
+  const FloatMode mode(wave.mode);
+  const bool operands = mode.keeps_operands<T>(), results = mode.keeps_results<T>();
+  const uint32_t* data = wave.registers(op.source[1]);
+  for_each_update<T>(op, wave, [=](T old, int l) {
+    return flushed(F(flushed(old, operands), flushed(lane_value<T>(data, l), operands)), results);
+  });
 }
 
 // DATA0 is compared with, DATA1 stored.
@@ -171,19 +207,36 @@ void permute_forward(const Op& op, Wave& wave) {
   write_lanes32(wave.registers(op.destination), out, exec);
 }
 
-// offset[15] picks the quad form; else source = ((lane & and) | or) ^ xor within 32 lanes.
+// The lane that each lane reads, within 32 lanes, by the control's upper bits:
+//   0b111  FFT: bits in reverse order, except those of the mask
+//   0b110  rotate by offset[9:5], down where offset[10] is set, except for the bits of the mask
+//   0b1    within groups of four
+//   0b0    ((lane & and) | or) ^ xor
+int reversed5(int lane) {
+  int out = 0;
+  for (int bit = 0; bit < 5; ++bit) out |= (lane >> bit & 1) << (4 - bit);
+  return out;
+}
+int fft_source(int lane, int mask) {
+  if (mask == 0x1f) return lane;
+  return (reversed5(lane) >> std::popcount(static_cast<unsigned>(mask))) | (lane & mask);
+}
+int rotated_source(uint32_t offset, int lane, int mask) {
+  const int by = static_cast<int>(offset >> 5 & 0x1f);
+  return (lane & mask) | ((offset & 0x400 ? lane - by : lane + by) & 0x1f & ~mask);
+}
 int swizzle_source(uint32_t offset, int lane) {
+  const int within = lane & 0x1f;
+  const int mask = offset & 0x1f;
+  if ((offset & 0xe000) == 0xe000) return (lane & 32) | fft_source(within, mask);
+  if ((offset & 0xe000) == 0xc000) return (lane & 32) | rotated_source(offset, within, mask);
   if (offset & 0x8000) return (lane & ~3) | (offset >> (2 * (lane & 3)) & 3);
-  const int within = ((lane & (offset & 0x1f)) | (offset >> 5 & 0x1f)) ^ (offset >> 10 & 0x1f);
-  return (lane & 32) | within;
+  return (lane & 32) | (((within & mask) | (offset >> 5 & 0x1f)) ^ (offset >> 10 & 0x1f));
 }
 
 void swizzle(const Op& op, Wave& wave) {
   const uint32_t* data = wave.registers(op.source[0]);
   const uint64_t exec = wave.exec();
-  if ((op.offset & 0xe000) == 0xe000 || (op.offset & 0xe000) == 0xc000) {
-    return wave.raise("ds_swizzle in a mode (FFT, rotate) that the device does not model", op.address);
-  }
   alignas(64) uint32_t out[kLanes];
   for (int l = 0; l < kLanes; ++l) {
     const int from = swizzle_source(op.offset, l);
@@ -204,9 +257,19 @@ constexpr Semantics lds(const char* name, Execute execute, int destinations, int
           .bytes = static_cast<uint8_t>(bytes)};
 }
 
+constexpr Semantics by_mode(Semantics entry, Execute in_mode) {
+  entry.in_mode = in_mode;
+  return entry;
+}
+
 #define ATOMIC(OPERATION, SUFFIX, T, FUNCTION)                                             \
   lds("ds_" OPERATION "_" SUFFIX, update<T, atomic::FUNCTION<T>>, 0, sizeof(T)),            \
       lds("ds_" OPERATION "_rtn_" SUFFIX, update<T, atomic::FUNCTION<T>>, 1, sizeof(T))
+#define FLOAT_ATOMIC(OPERATION, SUFFIX, T, FUNCTION)                                                   \
+  by_mode(lds("ds_" OPERATION "_" SUFFIX, update<T, atomic::FUNCTION<T>>, 0, sizeof(T)),                \
+          update_in_mode<T, atomic::FUNCTION<T>>),                                                      \
+      by_mode(lds("ds_" OPERATION "_rtn_" SUFFIX, update<T, atomic::FUNCTION<T>>, 1, sizeof(T)),        \
+              update_in_mode<T, atomic::FUNCTION<T>>)
 #define INTEGER_ATOMICS(OPERATION, U32, U64, FUNCTION) \
   ATOMIC(OPERATION, U32, uint32_t, FUNCTION), ATOMIC(OPERATION, U64, uint64_t, FUNCTION)
 
@@ -234,9 +297,9 @@ const Semantics kTable[] = {
     INTEGER_ATOMICS("or", "b32", "b64", bit_or), INTEGER_ATOMICS("xor", "b32", "b64", bit_xor),
     ATOMIC("min", "i32", int32_t, smaller), ATOMIC("min", "i64", int64_t, smaller),
     ATOMIC("max", "i32", int32_t, larger), ATOMIC("max", "i64", int64_t, larger),
-    ATOMIC("add", "f32", float, float_add), ATOMIC("add", "f64", double, float_add),
-    ATOMIC("min", "f32", float, float_min), ATOMIC("max", "f32", float, float_max),
-    ATOMIC("min", "f64", double, float_min), ATOMIC("max", "f64", double, float_max),
+    FLOAT_ATOMIC("add", "f32", float, float_add), FLOAT_ATOMIC("add", "f64", double, float_add),
+    FLOAT_ATOMIC("min", "f32", float, float_min), FLOAT_ATOMIC("max", "f32", float, float_max),
+    FLOAT_ATOMIC("min", "f64", double, float_min), FLOAT_ATOMIC("max", "f64", double, float_max),
     lds("ds_pk_add_f16", update<uint32_t, atomic::packed_half_add>, 0, 4),
     lds("ds_pk_add_rtn_f16", update<uint32_t, atomic::packed_half_add>, 1, 4),
     lds("ds_pk_add_bf16", update<uint32_t, atomic::packed_bfloat_add>, 0, 4),

@@ -1,4 +1,4 @@
-// MFMA: D = A * B + C over the whole wave, whatever exec says.
+// MFMA and SMFMAC: D = A * B + C over the whole wave, whatever exec says.
 //
 // Layout (AMD's matrix instruction calculator prints it for every instruction): of an M x M x K product of B blocks,
 // each lane holds consecutive k of one row of A and one column of B, the row (column) being lane % M; groups of M
@@ -6,28 +6,25 @@
 // rows are in four consecutive registers.
 //
 // Products are summed in the order of k, each step rounded once. What the hardware does inside is not documented.
+#include "exec/lane_values.h"
 #include "exec/operands.h"
+#include "exec/small_float.h"
 
 namespace rpd {
 namespace {
 
 struct BFloat {};
-struct Fp8 {};  // E4M3, exponent bias 8; 0x80 is NaN, there are no infinities
-struct Bf8 {};  // E5M2, exponent bias 16; the same
+struct XFloat {};  // XF32: a single of which the lower 13 bits do not count (see widen_xfloat)
 
-template <int MantissaBits, int Bias>
-float small_float(uint8_t bits) {
-  if (bits == 0x80) return default_nan<float>();
-  const int exponent = bits >> MantissaBits & ((1 << (7 - MantissaBits)) - 1);
-  const int mantissa = bits & ((1 << MantissaBits) - 1);
-  const int whole = exponent ? mantissa | 1 << MantissaBits : mantissa;
-  const float magnitude = std::ldexp(static_cast<float>(whole), (exponent ? exponent : 1) - Bias - MantissaBits);
-  return bits & 0x80 ? -magnitude : magnitude;
+// Measured on an MI300X (Khattak and Mikaitis, "Accurate models of AMD matrix cores"): inputs are cut, not rounded.
+float widen_xfloat(uint32_t bits) {
+  const auto whole = std::bit_cast<float>(bits);
+  return is_nan(whole) ? quiet(whole) : std::bit_cast<float>(bits & ~0x1fffu);
 }
 
 template <class In>
 constexpr int element_bits() {
-  if constexpr (std::is_same_v<In, float>) return 32;
+  if constexpr (std::is_same_v<In, float> || std::is_same_v<In, XFloat>) return 32;
   return std::is_same_v<In, Half> || std::is_same_v<In, BFloat> ? 16 : 8;
 }
 
@@ -37,10 +34,10 @@ auto element(const Wave& wave, const Operand& operand, int lane, int index) {
   constexpr int per_register = 32 / bits;
   const uint32_t word = wave.registers(operand)[index / per_register * kLanes + lane] >> (index % per_register * bits);
   if constexpr (std::is_same_v<In, float>) return std::bit_cast<float>(word);
+  if constexpr (std::is_same_v<In, XFloat>) return widen_xfloat(word);
   if constexpr (std::is_same_v<In, Half>) return static_cast<float>(std::bit_cast<Half>(static_cast<uint16_t>(word)));
   if constexpr (std::is_same_v<In, BFloat>) return std::bit_cast<float>(word << 16);
-  if constexpr (std::is_same_v<In, Fp8>) return small_float<3, 8>(static_cast<uint8_t>(word));
-  if constexpr (std::is_same_v<In, Bf8>) return small_float<2, 16>(static_cast<uint8_t>(word));
+  if constexpr (std::is_same_v<In, Fp8> || std::is_same_v<In, Bf8>) return In::widen(static_cast<uint8_t>(word));
   if constexpr (std::is_same_v<In, int8_t>) return static_cast<int32_t>(static_cast<int8_t>(word));
 }
 
@@ -63,6 +60,22 @@ struct Place {
   }
 };
 
+// CBSZ, ABID: of each 2^CBSZ blocks of A all are that one.
+int block_of_a(const MatrixControl& control, int block) {
+  return (block & -(1 << control.broadcast_size)) | control.broadcast_block;
+}
+
+// BLGP: whose B a lane gets.
+int lane_of_b(const MatrixControl& control, int lane) {
+  switch (control.lane_pattern) {
+    case 0: return lane;
+    case 1: return lane & 31;
+    case 2: return lane | 32;
+    case 3: return (lane + 16) & 63;
+    default: return (lane & 15) | (control.lane_pattern - 4) << 4;
+  }
+}
+
 template <int M, int K, int Blocks, class A, class B = A>
 void multiply_matrices(const Op& op, Wave& wave) {
   using Sum = decltype(element<A>(wave, op.source[0], 0, 0));
@@ -72,10 +85,12 @@ void multiply_matrices(const Op& op, Wave& wave) {
   for (int lane = 0; lane < kLanes; ++lane) {
     const int group = lane / M;
     const int block = Blocks > 1 ? group : 0;
+    const int lane_a = Blocks > 1 ? block_of_a(op.matrix, block) * M + lane % M : lane;
+    const int lane_b = lane_of_b(op.matrix, lane);
     for (int i = 0; i < per_lane; ++i) {
       const int k = Blocks > 1 ? i : group * per_lane + i;
-      a[block][lane % M][k] = element<A>(wave, op.source[0], lane, i);
-      b[block][k][lane % M] = element<B>(wave, op.source[1], lane, i);
+      a[block][lane % M][k] = element<A>(wave, op.source[0], lane_a, i);
+      b[block][k][lane % M] = element<B>(wave, op.source[1], lane_b, i);
     }
   }
   constexpr int registers = M * M * Blocks / kLanes;
@@ -94,12 +109,50 @@ void multiply_matrices(const Op& op, Wave& wave) {
   std::memcpy(wave.registers(op.destination), out, sizeof out);
 }
 
+// ---- sparse: of every four k, A holds two; which ones, two bits each say in a lane's register of indices ----
+
+// A lane has one of several sets of indices, which ABID picks while CBSZ is 0.
+template <int Bits>
+uint32_t indices_of(const Op& op, const Wave& wave, int lane) {
+  const uint32_t set = op.matrix.broadcast_size & 3 ? 0 : op.matrix.broadcast_block % (32 / Bits);
+  return wave.registers(op.source[2])[lane] >> (set * Bits);
+}
+
+template <int M, int K, class A, class B = A>
+void multiply_sparse(const Op& op, Wave& wave) {
+  using Sum = decltype(element<A>(wave, op.source[0], 0, 0));
+  constexpr int kept = M * K / 2 / kLanes;  // elements of A in a lane; twice as many of B
+  Sum a[M][K / 2];
+  uint8_t k_of_a[M][K / 2];
+  Sum b[K][M];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int group = lane / M;
+    const uint32_t indices = indices_of<2 * kept>(op, wave, lane);
+    for (int i = 0; i < kept; ++i) {
+      a[lane % M][group * kept + i] = element<A>(wave, op.source[0], lane, i);
+      k_of_a[lane % M][group * kept + i] = static_cast<uint8_t>(2 * group * kept + i / 2 * 4 + (indices >> 2 * i & 3));
+    }
+    for (int i = 0; i < 2 * kept; ++i) b[2 * group * kept + i][lane % M] = element<B>(wave, op.source[1], lane, i);
+  }
+  constexpr int registers = M * M / kLanes;
+  uint32_t* d = wave.registers(op.destination);
+  for (int reg = 0; reg < registers; ++reg) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const int row = Place<M, 1>(reg, lane).row;
+      Sum sum = std::bit_cast<Sum>(d[reg * kLanes + lane]);
+      for (int i = 0; i < K / 2; ++i) sum = multiply_add(a[row][i], b[k_of_a[row][i]][lane % M], sum);
+      d[reg * kLanes + lane] = std::bit_cast<uint32_t>(sum);
+    }
+  }
+}
+
 // ---- double precision: one k in each group of 16 lanes; a register pair of D is one row (of each block) in each ----
 
 double read_double(const Wave& wave, const Operand& operand, int pair, int lane) {
-  if (!is_vector(operand)) return read_scalar<double>(operand, wave);
-  const uint32_t* base = wave.registers(operand) + 2 * pair * kLanes;
-  return std::bit_cast<double>(base[lane] | static_cast<uint64_t>(base[kLanes + lane]) << 32);
+  double value;
+  if (is_vector(operand)) value = lane_value<double>(wave.registers(operand) + 2 * pair * kLanes, lane);
+  else value = read_scalar<double>(operand, wave);
+  return operand.negate ? -value : value;
 }
 
 // M = 16: one block. M = 4: four blocks, at (lane / 4) % 4.
@@ -122,43 +175,59 @@ void multiply_matrices_double(const Op& op, Wave& wave) {
   uint32_t* d = wave.registers(op.destination);
   for (int pair = 0; pair < pairs; ++pair) {
     for (int lane = 0; lane < kLanes; ++lane) {
-      const auto bits = std::bit_cast<uint64_t>(out[pair][lane]);
-      d[2 * pair * kLanes + lane] = static_cast<uint32_t>(bits);
-      d[(2 * pair + 1) * kLanes + lane] = static_cast<uint32_t>(bits >> 32);
+      set_lane(d + 2 * pair * kLanes, lane, out[pair][lane]);
     }
   }
 }
 
-constexpr Semantics matrix(const char* name, Execute execute, Type accumulator) {
-  return {name, execute, Unit::Matrix, 1, accumulator, {Type::B32, Type::B32, accumulator}};
+constexpr Semantics matrix(const char* name, Execute execute, Type accumulator, MatrixModifiers modifiers = MatrixModifiers::None) {
+  Semantics entry{name, execute, Unit::Matrix, 1, accumulator, {Type::B32, Type::B32, accumulator}};
+  entry.matrix_modifiers = modifiers;
+  return entry;
+}
+constexpr Semantics blocks(const char* name, Execute execute, Type accumulator) {
+  return matrix(name, execute, accumulator, MatrixModifiers::BroadcastAndPattern);
+}
+constexpr Semantics sparse(const char* name, Execute execute, Type accumulator) {
+  Semantics entry = matrix(name, execute, accumulator, MatrixModifiers::Indices);
+  entry.source_types[2] = Type::B32;
+  return entry;
 }
 
 // The shapes of a 16-bit type.
 #define SHAPES16(SUFFIX, IN)                                                            \
   matrix("v_mfma_f32_32x32x8_" SUFFIX, multiply_matrices<32, 8, 1, IN>, Type::F32),      \
       matrix("v_mfma_f32_16x16x16_" SUFFIX, multiply_matrices<16, 16, 1, IN>, Type::F32), \
-      matrix("v_mfma_f32_32x32x4_2b_" SUFFIX, multiply_matrices<32, 4, 2, IN>, Type::F32), \
-      matrix("v_mfma_f32_16x16x4_4b_" SUFFIX, multiply_matrices<16, 4, 4, IN>, Type::F32), \
-      matrix("v_mfma_f32_4x4x4_16b_" SUFFIX, multiply_matrices<4, 4, 16, IN>, Type::F32)
+      blocks("v_mfma_f32_32x32x4_2b_" SUFFIX, multiply_matrices<32, 4, 2, IN>, Type::F32), \
+      blocks("v_mfma_f32_16x16x4_4b_" SUFFIX, multiply_matrices<16, 4, 4, IN>, Type::F32), \
+      blocks("v_mfma_f32_4x4x4_16b_" SUFFIX, multiply_matrices<4, 4, 16, IN>, Type::F32),  \
+      sparse("v_smfmac_f32_16x16x32_" SUFFIX, multiply_sparse<16, 32, IN>, Type::F32),     \
+      sparse("v_smfmac_f32_32x32x16_" SUFFIX, multiply_sparse<32, 16, IN>, Type::F32)
 #define SHAPES8(SUFFIX, A, B)                                                              \
   matrix("v_mfma_f32_32x32x16_" SUFFIX, multiply_matrices<32, 16, 1, A, B>, Type::F32),     \
-      matrix("v_mfma_f32_16x16x32_" SUFFIX, multiply_matrices<16, 32, 1, A, B>, Type::F32)
+      matrix("v_mfma_f32_16x16x32_" SUFFIX, multiply_matrices<16, 32, 1, A, B>, Type::F32), \
+      sparse("v_smfmac_f32_16x16x64_" SUFFIX, multiply_sparse<16, 64, A, B>, Type::F32),    \
+      sparse("v_smfmac_f32_32x32x32_" SUFFIX, multiply_sparse<32, 32, A, B>, Type::F32)
 
 const Semantics kTable[] = {
-    matrix("v_mfma_f32_32x32x2_f32", multiply_matrices<32, 2, 1, float>, Type::F32),
-    matrix("v_mfma_f32_16x16x4_f32", multiply_matrices<16, 4, 1, float>, Type::F32),
-    matrix("v_mfma_f32_32x32x1_2b_f32", multiply_matrices<32, 1, 2, float>, Type::F32),
-    matrix("v_mfma_f32_16x16x1_4b_f32", multiply_matrices<16, 1, 4, float>, Type::F32),
-    matrix("v_mfma_f32_4x4x1_16b_f32", multiply_matrices<4, 1, 16, float>, Type::F32),
+    matrix("v_mfma_f32_32x32x2_f32", multiply_matrices<32, 2, 1, float>, Type::F32, MatrixModifiers::Pattern),
+    matrix("v_mfma_f32_16x16x4_f32", multiply_matrices<16, 4, 1, float>, Type::F32, MatrixModifiers::Pattern),
+    blocks("v_mfma_f32_32x32x1_2b_f32", multiply_matrices<32, 1, 2, float>, Type::F32),
+    blocks("v_mfma_f32_16x16x1_4b_f32", multiply_matrices<16, 1, 4, float>, Type::F32),
+    blocks("v_mfma_f32_4x4x1_16b_f32", multiply_matrices<4, 1, 16, float>, Type::F32),
+    matrix("v_mfma_f32_16x16x8_xf32", multiply_matrices<16, 8, 1, XFloat>, Type::F32),
+    matrix("v_mfma_f32_32x32x4_xf32", multiply_matrices<32, 4, 1, XFloat>, Type::F32),
     SHAPES16("f16", Half), SHAPES16("bf16", BFloat),
     SHAPES8("fp8_fp8", Fp8, Fp8), SHAPES8("fp8_bf8", Fp8, Bf8), SHAPES8("bf8_fp8", Bf8, Fp8), SHAPES8("bf8_bf8", Bf8, Bf8),
     matrix("v_mfma_i32_32x32x16_i8", multiply_matrices<32, 16, 1, int8_t>, Type::I32),
     matrix("v_mfma_i32_16x16x32_i8", multiply_matrices<16, 32, 1, int8_t>, Type::I32),
-    matrix("v_mfma_i32_32x32x4_2b_i8", multiply_matrices<32, 4, 2, int8_t>, Type::I32),
-    matrix("v_mfma_i32_16x16x4_4b_i8", multiply_matrices<16, 4, 4, int8_t>, Type::I32),
-    matrix("v_mfma_i32_4x4x4_16b_i8", multiply_matrices<4, 4, 16, int8_t>, Type::I32),
-    matrix("v_mfma_f64_16x16x4_f64", multiply_matrices_double<16>, Type::F64),
-    matrix("v_mfma_f64_4x4x4_4b_f64", multiply_matrices_double<4>, Type::F64),
+    blocks("v_mfma_i32_32x32x4_2b_i8", multiply_matrices<32, 4, 2, int8_t>, Type::I32),
+    blocks("v_mfma_i32_16x16x4_4b_i8", multiply_matrices<16, 4, 4, int8_t>, Type::I32),
+    blocks("v_mfma_i32_4x4x4_16b_i8", multiply_matrices<4, 4, 16, int8_t>, Type::I32),
+    sparse("v_smfmac_i32_16x16x64_i8", multiply_sparse<16, 64, int8_t>, Type::I32),
+    sparse("v_smfmac_i32_32x32x32_i8", multiply_sparse<32, 32, int8_t>, Type::I32),
+    matrix("v_mfma_f64_16x16x4_f64", multiply_matrices_double<16>, Type::F64, MatrixModifiers::Negation),
+    matrix("v_mfma_f64_4x4x4_4b_f64", multiply_matrices_double<4>, Type::F64, MatrixModifiers::Negation),
 };
 
 }  // namespace

@@ -1,41 +1,114 @@
-// SMEM: loads through the scalar cache.
+// SMEM: loads, stores and atomics through the scalar cache. The cache is not stale here: what others wrote is seen.
+#include "exec/atomics.h"
 #include "exec/observer.h"
 #include "exec/operands.h"
 
 namespace rpd {
 namespace {
 
-int64_t offset_of(const Op& op, const Wave& wave) {
-  // "s_load_dword s0, s[2:3], s4 offset:0x10": the register offset is unsigned 32-bit.
-  return int64_t{read_scalar<uint32_t>(op.source[1], wave)} + op.offset;
+// "s_load_dword s0, s[2:3], s4 offset:0x10": the register offset is unsigned 32-bit, a constant signed.
+int64_t offset_of(const Op& op, const Wave& wave, const Operand& offset) {
+  if (offset.kind == Operand::Kind::Constant) return static_cast<int32_t>(offset.constant) + op.offset;
+  return int64_t{read_scalar<uint32_t>(offset, wave)} + op.offset;
 }
+uint64_t address_of(const Op& op, const Wave& wave, const Operand& base, const Operand& offset) {
+  return (read_scalar<uint64_t>(base, wave) + offset_of(op, wave, offset)) & ~uint64_t{3};
+}
+
+// Buffer descriptors: base 47:0, stride 61:48, records 95:64.
+struct ScalarBuffer {
+  uint64_t base, size;  // size: in bytes
+
+  ScalarBuffer(const Wave& wave, const Operand& operand) {
+    const uint32_t* word = &wave.scalar[operand.reg];
+    const uint32_t stride = word[1] >> 16 & 0x3fff;
+    base = wave.scalar64(operand.reg) & 0xffffffffffffull;
+    size = stride ? uint64_t{word[2]} * stride : word[2];
+  }
+};
 
 template <int Dwords>
 void load(const Op& op, Wave& wave) {
-  uint64_t address = read_scalar<uint64_t>(op.source[0], wave);
-  address += op.source[1].kind == Operand::Kind::Constant ? static_cast<int32_t>(op.source[1].constant) + op.offset
-                                                          : offset_of(op, wave);
-  address &= ~uint64_t{3};
+  const uint64_t address = address_of(op, wave, op.source[0], op.source[1]);
   if (!wave.may_access(op, address, Dwords * 4, false)) return;
   std::memcpy(&wave.scalar[op.destination.reg], wave.memory->at(address), Dwords * 4);
   wave.observer->scalar_access(wave, address, Dwords * 4);
 }
 
-// Buffer descriptors: base 47:0, stride 61:48, records 95:64. Out-of-range dwords read 0.
+// Out-of-range dwords read 0.
 template <int Dwords>
 void buffer_load(const Op& op, Wave& wave) {
-  const unsigned descriptor = op.source[0].reg;
-  const uint64_t base = wave.scalar64(descriptor) & 0xffffffffffffull;
-  const uint32_t records = wave.scalar[descriptor + 2];
-  const uint32_t stride = wave.scalar[descriptor + 1] >> 16 & 0x3fff;
-  const uint64_t size = stride ? uint64_t{records} * stride : records;
-  const uint64_t begin = static_cast<uint64_t>(offset_of(op, wave)) & ~uint64_t{3};
+  const ScalarBuffer buffer(wave, op.source[0]);
+  const uint64_t begin = static_cast<uint64_t>(offset_of(op, wave, op.source[1])) & ~uint64_t{3};
   for (int i = 0; i < Dwords; ++i) {
     const uint64_t at = begin + 4 * i;
-    if (at + 4 <= size && !wave.may_access(op, base + at, 4, false)) return;
-    wave.scalar[op.destination.reg + i] = at + 4 <= size ? *wave.memory->at<uint32_t>(base + at) : 0;
+    const bool inside = at + 4 <= buffer.size;
+    if (inside && !wave.may_access(op, buffer.base + at, 4, false)) return;
+    wave.scalar[op.destination.reg + i] = inside ? *wave.memory->at<uint32_t>(buffer.base + at) : 0;
   }
-  wave.observer->scalar_access(wave, base + begin, Dwords * 4);
+  wave.observer->scalar_access(wave, buffer.base + begin, Dwords * 4);
+}
+
+// ---- stores and atomics: the data register is the first source and, with glc, gets an atomic's old value ----
+
+template <int Dwords>
+void store(const Op& op, Wave& wave) {
+  const uint64_t address = address_of(op, wave, op.source[1], op.source[2]);
+  if (!wave.may_access(op, address, Dwords * 4, true)) return;
+  std::memcpy(wave.memory->at<uint8_t>(address), &wave.scalar[op.source[0].reg], Dwords * 4);
+  wave.observer->scalar_access(wave, address, Dwords * 4);
+}
+
+// Out-of-range dwords are not written.
+template <int Dwords>
+void buffer_store(const Op& op, Wave& wave) {
+  const ScalarBuffer buffer(wave, op.source[1]);
+  const uint64_t begin = static_cast<uint64_t>(offset_of(op, wave, op.source[2])) & ~uint64_t{3};
+  for (int i = 0; i < Dwords; ++i) {
+    const uint64_t at = begin + 4 * i;
+    if (at + 4 > buffer.size) continue;
+    if (!wave.may_access(op, buffer.base + at, 4, true)) return;
+    *wave.memory->at<uint32_t>(buffer.base + at) = wave.scalar[op.source[0].reg + i];
+  }
+  wave.observer->scalar_access(wave, buffer.base + begin, Dwords * 4);
+}
+
+// Where an atomic takes place, or null where it does not: out of a buffer's range, or a fault.
+template <class T, bool Buffer>
+T* place_of(const Op& op, Wave& wave) {
+  uint64_t address;
+  if constexpr (Buffer) {
+    const ScalarBuffer buffer(wave, op.source[1]);
+    const uint64_t at = static_cast<uint64_t>(offset_of(op, wave, op.source[2])) & ~uint64_t{3};
+    if (at + sizeof(T) > buffer.size) return nullptr;
+    address = buffer.base + at;
+  } else {
+    address = address_of(op, wave, op.source[1], op.source[2]);
+  }
+  if (address % sizeof(T)) {
+    wave.raise("misaligned atomic", address, FaultKind::ApertureViolation);
+    return nullptr;
+  }
+  if (!wave.may_access(op, address, sizeof(T), true)) return nullptr;
+  wave.observer->scalar_access(wave, address, sizeof(T));
+  return wave.memory->at<T>(address);
+}
+
+template <class T, auto F, bool Buffer>
+void update(const Op& op, Wave& wave) {
+  T* at = place_of<T, Buffer>(op, wave);
+  const T old = at ? atomic_update<T, F>(at, read_scalar<T>(op.source[0], wave)) : T{};
+  if (op.returns) write_scalar(op.source[0], wave, old);
+}
+
+// Data holds the new value, then the value to compare with.
+template <class T, bool Buffer>
+void compare_swap(const Op& op, Wave& wave) {
+  T* at = place_of<T, Buffer>(op, wave);
+  Operand compare = op.source[0];
+  compare.reg = static_cast<uint16_t>(compare.reg + sizeof(T) / 4);
+  const T old = at ? atomic_compare_swap(at, read_scalar<T>(compare, wave), read_scalar<T>(op.source[0], wave)) : T{};
+  if (op.returns) write_scalar(op.source[0], wave, old);
 }
 
 // The modelled clock of the wave: differences within a wave mean something, nothing else does.
@@ -45,6 +118,17 @@ void nothing(const Op&, Wave&) {}
 constexpr Semantics loads(const char* name, Execute execute, Type base) {
   return {.mnemonic = name, .execute = execute, .unit = Unit::Smem, .source_types = {base, Type::I32}};
 }
+
+constexpr Semantics writes(const char* name, Execute execute) {
+  return {.mnemonic = name, .execute = execute, .unit = Unit::Smem, .destinations = 0, .destination_type = Type::None,
+          .source_types = {Type::B64, Type::B64, Type::I32}};
+}
+
+#define ATOMIC_OF(KIND, BUFFER, NAME, FUNCTION, T32, T64)                                        \
+  writes(KIND "atomic_" NAME, update<T32, atomic::FUNCTION<T32>, BUFFER>),                       \
+      writes(KIND "atomic_" NAME "_x2", update<T64, atomic::FUNCTION<T64>, BUFFER>)
+#define ATOMIC(NAME, FUNCTION, T32, T64) \
+  ATOMIC_OF("s_", false, NAME, FUNCTION, T32, T64), ATOMIC_OF("s_buffer_", true, NAME, FUNCTION, T32, T64)
 
 const Semantics kTable[] = {
     loads("s_load_dword", load<1>, Type::B64),
@@ -57,6 +141,18 @@ const Semantics kTable[] = {
     loads("s_buffer_load_dwordx4", buffer_load<4>, Type::B64),
     loads("s_buffer_load_dwordx8", buffer_load<8>, Type::B64),
     loads("s_buffer_load_dwordx16", buffer_load<16>, Type::B64),
+    writes("s_store_dword", store<1>), writes("s_store_dwordx2", store<2>), writes("s_store_dwordx4", store<4>),
+    writes("s_buffer_store_dword", buffer_store<1>), writes("s_buffer_store_dwordx2", buffer_store<2>),
+    writes("s_buffer_store_dwordx4", buffer_store<4>),
+    ATOMIC("add", add, uint32_t, uint64_t), ATOMIC("sub", subtract, uint32_t, uint64_t),
+    ATOMIC("smin", smaller, int32_t, int64_t), ATOMIC("umin", smaller, uint32_t, uint64_t),
+    ATOMIC("smax", larger, int32_t, int64_t), ATOMIC("umax", larger, uint32_t, uint64_t),
+    ATOMIC("and", bit_and, uint32_t, uint64_t), ATOMIC("or", bit_or, uint32_t, uint64_t),
+    ATOMIC("xor", bit_xor, uint32_t, uint64_t), ATOMIC("swap", swap, uint32_t, uint64_t),
+    ATOMIC("inc", increment, uint32_t, uint64_t), ATOMIC("dec", decrement, uint32_t, uint64_t),
+    writes("s_atomic_cmpswap", compare_swap<uint32_t, false>), writes("s_atomic_cmpswap_x2", compare_swap<uint64_t, false>),
+    writes("s_buffer_atomic_cmpswap", compare_swap<uint32_t, true>),
+    writes("s_buffer_atomic_cmpswap_x2", compare_swap<uint64_t, true>),
     {"s_memtime", read_clock, Unit::Smem, 1, Type::B64},
     {"s_memrealtime", read_clock, Unit::Smem, 1, Type::B64},
     {"s_dcache_inv", nothing, Unit::CacheControl, 0, Type::None},

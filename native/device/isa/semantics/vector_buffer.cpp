@@ -1,86 +1,20 @@
-// MUBUF: loads, stores and atomics through a buffer resource descriptor, with its range check.
-//
-// A lane's byte offset is offset + stride * index, offset being the instruction's plus the register's (offen). It counts
-// from base + soffset. What lies out of range reads 0 and is not written (CDNA3 ISA, "Buffer addressing"):
-//   raw         stride 0, or no index: the byte offset from num_records - soffset on
-//   structured  with an index and a stride: an index from num_records on, or an offset from the stride on
-// Dwords of a load or store are checked one by one, atomics and narrow accesses as a whole.
-#include <algorithm>
+// MUBUF: loads, stores and atomics through a buffer resource descriptor. Dwords of a load or store are checked against its
+// range one by one, atomics and narrow accesses as a whole.
 #include <array>
 
 #include "exec/atomics.h"
+#include "exec/buffer_access.h"
 #include "exec/lane_values.h"
 #include "exec/lds_transfer.h"
-#include "exec/observer.h"
 #include "exec/operands.h"
 
 namespace rpd {
 namespace {
 
-struct Descriptor {
-  uint64_t base;
-  uint32_t stride;   // bytes
-  uint32_t records;  // bytes where raw, else strides
-  bool swizzled;
-  bool adds_lane;    // to the index
-
-  Descriptor(const Wave& wave, const Operand& operand) {
-    const uint32_t* word = &wave.scalar[operand.reg];
-    base = word[0] | static_cast<uint64_t>(word[1] & 0xffff) << 32;
-    stride = word[1] >> 16 & 0x3fff;
-    records = word[2];
-    swizzled = word[1] >> 31;
-    adds_lane = word[3] >> 23 & 1;
-    if (adds_lane) stride |= (word[3] >> 15 & 0xf) << 14;  // the data format's bits are the stride's upper ones then
-  }
-};
-
-struct Located {
-  uint64_t address[kLanes];
-  uint64_t available[kLanes];  // bytes from there that are in range
-};
-
-void locate(const Op& op, const Wave& wave, const Descriptor& buffer, Located& out) {
-  const uint64_t scalar_offset = read_scalar<uint32_t>(op.source[2], wave);
-  const uint32_t* index = op.indexed ? wave.registers(op.source[0]) : nullptr;
-  const uint32_t* offset = op.offset_in_register ? wave.registers(op.source[0]) + (op.indexed ? kLanes : 0) : nullptr;
-  const bool structured = buffer.stride != 0 && (op.indexed || buffer.adds_lane);
-  const uint64_t raw_size = buffer.records > scalar_offset ? buffer.records - scalar_offset : 0;
-  for (int l = 0; l < kLanes; ++l) {
-    const uint64_t at = static_cast<uint32_t>(op.offset) + uint64_t{offset ? offset[l] : 0};
-    const uint64_t element = uint64_t{index ? index[l] : 0} + (buffer.adds_lane ? l : 0);
-    const uint64_t byte = at + element * buffer.stride;
-    const uint64_t end = structured ? (element < buffer.records ? buffer.stride : 0) : raw_size;
-    const uint64_t checked = structured ? at : byte;
-    out.address[l] = buffer.base + scalar_offset + byte;
-    out.available[l] = end > checked ? end - checked : 0;
-  }
-}
-
-// Runs `access(lane, host pointer, bytes in range)` for each enabled lane, and tells the observer. `unit`: the bytes
-// that are in range together or not at all. The pointer is null where no byte is.
+// The whole of an access of one of this file's instructions.
 template <class Access>
 void for_each_lane(const Op& op, Wave& wave, AccessKind kind, uint32_t unit, Access access) {
-  const Descriptor buffer(wave, op.source[1]);
-  if (buffer.swizzled) return wave.raise("a swizzled buffer, which the device does not model", op.address);
-  Located located;
-  locate(op, wave, buffer, located);
-  const uint64_t misaligned = kind == AccessKind::Atomic ? op.semantics->bytes - 1 : 0;
-  uint64_t touched = 0;
-  for (uint64_t left = wave.exec(); left; left &= left - 1) {
-    const int l = std::countr_zero(left);
-    const uint64_t address = located.address[l];
-    const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(op.semantics->bytes, located.available[l] / unit * unit));
-    if (bytes == 0) {
-      access(l, static_cast<uint8_t*>(nullptr), 0u);
-      continue;
-    }
-    if (address & misaligned) return wave.raise("misaligned atomic", address, FaultKind::ApertureViolation, l);
-    if (!wave.may_access(op, address, bytes, kind != AccessKind::Load, l)) return;
-    access(l, wave.memory->at<uint8_t>(address), bytes);
-    touched |= uint64_t{1} << l;
-  }
-  if (touched) wave.observer->vector_access(wave, op, {kind, Space::Global, op.semantics->bytes, touched, located.address});
+  for_each_buffer_lane(op, wave, BufferDescriptor(wave, op.source[1]), kind, unit, op.semantics->bytes, access);
 }
 
 // ---- loads ----

@@ -26,9 +26,9 @@ namespace {
       COMPARE("nle_" SUFFIX, T, !(a <= b)), COMPARE("neq_" SUFFIX, T, !(a == b)),             \
       COMPARE("nlt_" SUFFIX, T, !(a < b)), COMPARE("tru_" SUFFIX, T, ((void)a, (void)b, true))
 
-#define CLASS_COMPARES(SUFFIX, T)                                                                      \
-  compare<[](T v, uint32_t mask) { return in_class(v, mask); }, false>("v_cmp_class_" SUFFIX),         \
-      compare<[](T v, uint32_t mask) { return in_class(v, mask); }, true>("v_cmpx_class_" SUFFIX)
+#define CLASS_COMPARES(SUFFIX, T)                                                                                  \
+  regardless_of_mode(compare<[](T v, uint32_t mask) { return in_class(v, mask); }, false>("v_cmp_class_" SUFFIX)), \
+      regardless_of_mode(compare<[](T v, uint32_t mask) { return in_class(v, mask); }, true>("v_cmpx_class_" SUFFIX))
 
 const Semantics kTable[] = {
     INTEGER_COMPARES("i16", int16_t), INTEGER_COMPARES("u16", uint16_t), INTEGER_COMPARES("i32", int32_t),

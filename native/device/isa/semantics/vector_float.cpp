@@ -1,4 +1,5 @@
 // Single- and double-precision vector arithmetic. After AMD's pseudo-code for CDNA3.
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -32,16 +33,10 @@ double reciprocal_root(double x) { return 1.0 / std::sqrt(x); }
 double root(double x) { return std::sqrt(x); }
 double power_of_two(double x) { return std::exp2(x); }
 double log_of_two(double x) { return std::log2(x); }
-// V_SIN/V_COS take revolutions; beyond 256 the hardware gives 0 (sin) and 1 (cos).
+// V_SIN/V_COS take revolutions, of any number (gfx8 and older: up to 256).
 constexpr double kTurn = 6.283185307179586476925286766559;
-double sine_of_turns(double x) {
-  if (std::isinf(x)) return NAN;
-  return std::fabs(x) > 256.0 ? 0.0 : std::sin(std::remainder(x, 1.0) * kTurn);
-}
-double cosine_of_turns(double x) {
-  if (std::isinf(x)) return NAN;
-  return std::fabs(x) > 256.0 ? 1.0 : std::cos(std::remainder(x, 1.0) * kTurn);
-}
+double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::sin(std::remainder(x, 1.0) * kTurn); }
+double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::cos(std::remainder(x, 1.0) * kTurn); }
 
 // ---- division: the three steps that make v_rcp correctly rounded ----
 
@@ -81,11 +76,14 @@ Scaling division_scaling(T s0, T denominator, T numerator) {
   return {};
 }
 
+// Scaling by a power of two is exact: no rounding, whatever the mode.
 template <class T>
 void divide_scale(const Op& op, Wave& wave) {
-  const Lanes<T> s0(op, op.source[0], wave);
-  const Lanes<T> s1(op, op.source[1], wave);
-  const Lanes<T> s2(op, op.source[2], wave);
+  const FloatMode mode(wave.mode);
+  Lanes<T> s0(op, op.source[0], wave);
+  Lanes<T> s1(op, op.source[1], wave);
+  Lanes<T> s2(op, op.source[2], wave);
+  for (Lanes<T>* source : {&s0, &s1, &s2}) enter_mode(mode, *source);
   alignas(64) T out[kLanes];
   u64 flags = 0;
   for (int l = 0; l < kLanes; ++l) {
@@ -93,6 +91,7 @@ void divide_scale(const Op& op, Wave& wave) {
     out[l] = scaling.invalid ? default_nan<T>() : scaling.power ? std::ldexp(s0.data[l], scaling.power) : s0.data[l];
     flags |= u64{scaling.flag} << l;
   }
+  flush_results(mode, out);
   write_lanes(op, wave, out);
   wave.set_scalar64(op.scalar_destination.reg, flags & wave.exec());
 }
@@ -120,31 +119,48 @@ Wide add_to_odd(Wide a, Wide b) {
   return odd;
 }
 template <class T>
-T scaled_fma(T a, T b, T c, int power) {
-  using Wide = std::conditional_t<sizeof(T) == 4, double, Quad>;
+using WiderThan = std::conditional_t<sizeof(T) == 4, double, Quad>;
+template <class T>
+WiderThan<T> scaled_fma(T a, T b, T c, int power) {
+  using Wide = WiderThan<T>;
   using WideBits = std::conditional_t<sizeof(T) == 4, u64, unsigned __int128>;
   const Wide product = static_cast<Wide>(a) * static_cast<Wide>(b);  // exact
-  return static_cast<T>(add_to_odd<Wide, WideBits>(product, static_cast<Wide>(c)) * static_cast<Wide>(std::ldexp(1.0, power)));
+  return add_to_odd<Wide, WideBits>(product, static_cast<Wide>(c)) * static_cast<Wide>(std::ldexp(1.0, power));
 }
 
 // D = fma(S0, S1, S2), scaled back where v_div_scale said so in vcc. The CDNA pseudo-code prints 2**32 and 2**64,
 // which does not undo v_div_scale's 2**64 and 2**128; RDNA's, used here, does: up for a large quotient, else down.
 template <class T>
-void divide_fmas(const Op& op, Wave& wave) {
-  const Lanes<T> a(op, op.source[0], wave);
-  const Lanes<T> b(op, op.source[1], wave);
-  const Lanes<T> c(op, op.source[2], wave);
-  const u64 scaled = wave.vcc();
+WiderThan<T> scaled_back(T a, T b, T c) {
   constexpr int bias = (1 << (FloatBits<T>::exponent - 1)) - 1;
-  alignas(64) T out[kLanes];
-  for (int l = 0; l < kLanes; ++l) {
-    if (scaled >> l & 1) {
-      const int power = biased_exponent(c.data[l]) > bias ? kScaleBy<T> : -kScaleBy<T>;
-      out[l] = settle_nan(scaled_fma(a.data[l], b.data[l], c.data[l], power), a.data[l], b.data[l], c.data[l]);
-    } else {
-      out[l] = fused(a.data[l], b.data[l], c.data[l]);
-    }
+  return scaled_fma(a, b, c, biased_exponent(c) > bias ? kScaleBy<T> : -kScaleBy<T>);
+}
+template <class T>
+void divide_fmas(const Op& op, Wave& wave) {
+  const FloatMode mode(wave.mode);
+  Lanes<T> a(op, op.source[0], wave);
+  Lanes<T> b(op, op.source[1], wave);
+  Lanes<T> c(op, op.source[2], wave);
+  for (Lanes<T>* source : {&a, &b, &c}) enter_mode(mode, *source);
+  const u64 scaled = wave.vcc();
+  WiderThan<T> wide[kLanes];
+  for (u64 left = scaled; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    wide[l] = scaled_back(a.data[l], b.data[l], c.data[l]);
   }
+  alignas(64) T out[kLanes];
+  {
+    const HostRounding rounding(mode.rounding<T>());
+    for (int l = 0; l < kLanes; ++l) out[l] = fused(a.data[l], b.data[l], c.data[l]);
+    for (u64 left = scaled; left; left &= left - 1) {
+      const int l = std::countr_zero(left);
+      // A sum that is exactly zero has the sign that the rounding mode gives it.
+      if (wide[l] != 0) out[l] = settle_nan(static_cast<T>(wide[l]), a.data[l], b.data[l], c.data[l]);
+    }
+    modify_results(op, mode, out);
+    settle(out);
+  }
+  flush_results(mode, out);
   write_lanes(op, wave, out);
 }
 
@@ -224,22 +240,22 @@ const Semantics kTable[] = {
     vector<[](float v) { return settle_nan(std::trunc(v), v); }>("v_trunc_f32"),
     vector<[](float v) { return settle_nan(std::ceil(v), v); }>("v_ceil_f32"),
     vector<[](float v) { return settle_nan(std::floor(v), v); }>("v_floor_f32"),
-    vector<[](float v) { return settle_nan(std::nearbyint(v), v); }>("v_rndne_f32"),
+    rounds_to_nearest(vector<[](float v) { return settle_nan(std::nearbyint(v), v); }>("v_rndne_f32")),
     vector<[](float v) { return fraction(v); }>("v_fract_f32"),
-    vector<[](float v) { return special<power_of_two>(v); }>("v_exp_f32"),
-    vector<[](float v) { return special<log_of_two>(v); }>("v_log_f32"),
-    vector<[](float v) { return special<reciprocal>(v); }>("v_rcp_f32"),
-    vector<[](float v) { return special<reciprocal>(v); }>("v_rcp_iflag_f32"),
-    vector<[](float v) { return special<reciprocal_root>(v); }>("v_rsq_f32"),
-    vector<[](float v) { return special<root>(v); }>("v_sqrt_f32"),
-    vector<[](float v) { return special<sine_of_turns>(v); }>("v_sin_f32"),
-    vector<[](float v) { return special<cosine_of_turns>(v); }>("v_cos_f32"),
+    rounds_to_nearest(vector<[](float v) { return special<power_of_two>(v); }>("v_exp_f32")),
+    rounds_to_nearest(vector<[](float v) { return special<log_of_two>(v); }>("v_log_f32")),
+    rounds_to_nearest(vector<[](float v) { return special<reciprocal>(v); }>("v_rcp_f32")),
+    rounds_to_nearest(vector<[](float v) { return special<reciprocal>(v); }>("v_rcp_iflag_f32")),
+    rounds_to_nearest(vector<[](float v) { return special<reciprocal_root>(v); }>("v_rsq_f32")),
+    rounds_to_nearest(vector<[](float v) { return special<root>(v); }>("v_sqrt_f32")),
+    rounds_to_nearest(vector<[](float v) { return special<sine_of_turns>(v); }>("v_sin_f32")),
+    rounds_to_nearest(vector<[](float v) { return special<cosine_of_turns>(v); }>("v_cos_f32")),
     vector<[](float v) { return exponent_of(v); }>("v_frexp_exp_i32_f32"),
     vector<[](float v) { return mantissa_of(v); }>("v_frexp_mant_f32"),
     vector<[](float v, i32 e) { return scale(v, e); }>("v_ldexp_f32"),
     {"v_div_scale_f32", divide_scale<float>, Unit::Valu, 2, Type::F32, {Type::F32, Type::F32, Type::F32}},
     {"v_div_fmas_f32", divide_fmas<float>, Unit::Valu, 1, Type::F32, {Type::F32, Type::F32, Type::F32}},
-    vector<[](float q, float d, float n) { return divide_fixup(q, d, n); }>("v_div_fixup_f32"),
+    rounds_to_nearest(vector<[](float q, float d, float n) { return divide_fixup(q, d, n); }>("v_div_fixup_f32")),
 
     vector<[](double a, double b) { return add(a, b); }>("v_add_f64"),
     vector<[](double a, double b) { return multiply(a, b); }>("v_mul_f64"),
@@ -250,18 +266,18 @@ const Semantics kTable[] = {
     vector<[](double v) { return settle_nan(std::trunc(v), v); }>("v_trunc_f64"),
     vector<[](double v) { return settle_nan(std::ceil(v), v); }>("v_ceil_f64"),
     vector<[](double v) { return settle_nan(std::floor(v), v); }>("v_floor_f64"),
-    vector<[](double v) { return settle_nan(std::nearbyint(v), v); }>("v_rndne_f64"),
+    rounds_to_nearest(vector<[](double v) { return settle_nan(std::nearbyint(v), v); }>("v_rndne_f64")),
     vector<[](double v) { return fraction(v); }>("v_fract_f64"),
-    vector<[](double v) { return settle_nan(reciprocal(v), v); }>("v_rcp_f64"),
-    vector<[](double v) { return settle_nan(reciprocal_root(v), v); }>("v_rsq_f64"),
-    vector<[](double v) { return settle_nan(root(v), v); }>("v_sqrt_f64"),
+    rounds_to_nearest(vector<[](double v) { return settle_nan(reciprocal(v), v); }>("v_rcp_f64")),
+    rounds_to_nearest(vector<[](double v) { return settle_nan(reciprocal_root(v), v); }>("v_rsq_f64")),
+    rounds_to_nearest(vector<[](double v) { return settle_nan(root(v), v); }>("v_sqrt_f64")),
     vector<[](double v) { return exponent_of(v); }>("v_frexp_exp_i32_f64"),
     vector<[](double v) { return mantissa_of(v); }>("v_frexp_mant_f64"),
     vector<[](double v, i32 e) { return scale(v, e); }>("v_ldexp_f64"),
-    vector<[](double angle, u32 segment) { return reduction_segment(angle, segment); }>("v_trig_preop_f64"),
+    rounds_to_nearest(vector<[](double angle, u32 segment) { return reduction_segment(angle, segment); }>("v_trig_preop_f64")),
     {"v_div_scale_f64", divide_scale<double>, Unit::Valu, 2, Type::F64, {Type::F64, Type::F64, Type::F64}},
     {"v_div_fmas_f64", divide_fmas<double>, Unit::Valu, 1, Type::F64, {Type::F64, Type::F64, Type::F64}},
-    vector<[](double q, double d, double n) { return divide_fixup(q, d, n); }>("v_div_fixup_f64"),
+    rounds_to_nearest(vector<[](double q, double d, double n) { return divide_fixup(q, d, n); }>("v_div_fixup_f64")),
 };
 
 }  // namespace

@@ -63,10 +63,10 @@ Half fraction(Half v) {
   const Half result = static_cast<Half>(x - std::floor(x));
   return settle_nan(result > below_one ? below_one : result, v);
 }
-// V_SIN/V_COS take revolutions, up to 256.
+// V_SIN/V_COS take revolutions, of any number.
 constexpr double kTurn = 6.283185307179586476925286766559;
-double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::fabs(x) > 256.0 ? 0.0 : std::sin(std::remainder(x, 1.0) * kTurn); }
-double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::fabs(x) > 256.0 ? 1.0 : std::cos(std::remainder(x, 1.0) * kTurn); }
+double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::sin(std::remainder(x, 1.0) * kTurn); }
+double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::cos(std::remainder(x, 1.0) * kTurn); }
 
 const Semantics kTable[] = {
     vector<[](Half a, Half b) { return add(a, b); }>("v_add_f16"),
@@ -79,19 +79,19 @@ const Semantics kTable[] = {
     keeps_upper_half(by_ieee<maximum3<Half, true>, maximum3<Half, false>>("v_max3_f16")),
     keeps_upper_half(by_ieee<median3<Half, true>, median3<Half, false>>("v_med3_f16")),
     keeps_upper_half(vector<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_fma_f16")),
-    vector<[](Half v) { return through_double<reciprocal>(v); }>("v_rcp_f16"),
-    vector<[](Half v) { return through_double<root>(v); }>("v_sqrt_f16"),
-    vector<[](Half v) { return through_double<reciprocal_root>(v); }>("v_rsq_f16"),
-    vector<[](Half v) { return through_double<power_of_two>(v); }>("v_exp_f16"),
-    vector<[](Half v) { return through_double<log_of_two>(v); }>("v_log_f16"),
-    vector<[](Half v) { return through_double<round_even>(v); }>("v_rndne_f16"),
+    with_poles(vector<[](Half v) { return through_double<reciprocal>(v); }>("v_rcp_f16")),
+    rounds_to_nearest(vector<[](Half v) { return through_double<root>(v); }>("v_sqrt_f16")),
+    with_poles(vector<[](Half v) { return through_double<reciprocal_root>(v); }>("v_rsq_f16")),
+    rounds_to_nearest(vector<[](Half v) { return through_double<power_of_two>(v); }>("v_exp_f16")),
+    with_poles(vector<[](Half v) { return through_double<log_of_two>(v); }>("v_log_f16")),
+    rounds_to_nearest(vector<[](Half v) { return through_double<round_even>(v); }>("v_rndne_f16")),
     vector<[](Half v) { return through_double<up>(v); }>("v_ceil_f16"),
     vector<[](Half v) { return through_double<down>(v); }>("v_floor_f16"),
     vector<[](Half v) { return through_double<toward_zero>(v); }>("v_trunc_f16"),
     vector<[](Half v) { return fraction(v); }>("v_fract_f16"),
-    vector<[](Half v) { return through_double<sine_of_turns>(v); }>("v_sin_f16"),
-    vector<[](Half v) { return through_double<cosine_of_turns>(v); }>("v_cos_f16"),
-    keeps_upper_half(vector<[](Half q, Half d, Half n) { return divide_fixup(q, d, n); }>("v_div_fixup_f16")),
+    rounds_to_nearest(vector<[](Half v) { return through_double<sine_of_turns>(v); }>("v_sin_f16")),
+    rounds_to_nearest(vector<[](Half v) { return through_double<cosine_of_turns>(v); }>("v_cos_f16")),
+    keeps_upper_half(with_poles(vector<[](Half q, Half d, Half n) { return divide_fixup(q, d, n); }>("v_div_fixup_f16"))),
     vector<[](Half v) { return exponent_of(v); }>("v_frexp_exp_i16_f16"),
     vector<[](Half v) { return mantissa_of(v); }>("v_frexp_mant_f16"),
     vector<[](Half v, int16_t e) { return scale(v, e); }>("v_ldexp_f16"),

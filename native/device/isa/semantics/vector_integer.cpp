@@ -56,7 +56,8 @@ u32 permute_bytes(u32 s0, u32 s1, u32 selector) {
 }
 
 template <int Bits>
-u32 sum_of_differences(u32 a, u32 b, u32 sum) {
+u32 sum_of_differences(u32 a, u32 b) {
+  u32 sum = 0;
   for (int i = 0; i < 32; i += Bits) {
     const u32 x = a >> i & ((1u << Bits) - 1);
     const u32 y = b >> i & ((1u << Bits) - 1);
@@ -65,7 +66,8 @@ u32 sum_of_differences(u32 a, u32 b, u32 sum) {
   return sum;
 }
 // Bytes where the second operand is 0 do not count.
-u32 masked_sum_of_differences(u32 a, u32 b, u32 sum) {
+u32 masked_sum_of_differences(u32 a, u32 b) {
+  u32 sum = 0;
   for (int i = 0; i < 4; ++i) {
     if (byte_of(b, i)) sum += std::max(byte_of(a, i), byte_of(b, i)) - std::min(byte_of(a, i), byte_of(b, i));
   }
@@ -78,18 +80,29 @@ u32 average_bytes(u32 a, u32 b, u32 round_up) {
   return out;
 }
 
-template <int Bits, bool Signed>
-i32 dot(u32 a, u32 b, i32 sum) {
-  u32 total = static_cast<u32>(sum);
+// T: i32 for signed elements, u32 for unsigned ones; Sum: as wide for a sum that wraps, i64 for the exact one.
+template <int Bits, class T, class Sum>
+Sum dot(u32 a, u32 b, T c) {
+  Sum total = static_cast<Sum>(c);
   for (int i = 0; i < 32; i += Bits) {
-    if constexpr (Signed) {
-      total += static_cast<u32>((static_cast<i32>(a << (32 - Bits - i)) >> (32 - Bits)) *
-                                (static_cast<i32>(b << (32 - Bits - i)) >> (32 - Bits)));
-    } else {
-      total += (a >> i & ((1u << Bits) - 1)) * (b >> i & ((1u << Bits) - 1));
-    }
+    const T x = static_cast<T>(a << (32 - Bits - i)) >> (32 - Bits);
+    const T y = static_cast<T>(b << (32 - Bits - i)) >> (32 - Bits);
+    total += static_cast<Sum>(x) * static_cast<Sum>(y);
   }
-  return static_cast<i32>(total);
+  return total;
+}
+template <int Bits, class T>
+T wrapped_dot(u32 a, u32 b, T c) { return static_cast<T>(dot<Bits, T, u32>(a, b, c)); }
+template <int Bits, class T>
+T saturated_dot(u32 a, u32 b, T c) { return saturated<T>(dot<Bits, T, i64>(a, b, c)); }
+
+template <int Bits, class T>
+constexpr Semantics dots(const char* name) { return saturates<wrapped_dot<Bits, T>, saturated_dot<Bits, T>>(name); }
+template <int Bits>
+constexpr Semantics accumulating_dots(const char* name) {
+  Semantics entry = dots<Bits, i32>(name);
+  entry.accumulates = true;
+  return entry;
 }
 
 // ---- sums that clamp may hold to the type's range ----
@@ -102,11 +115,25 @@ constexpr T wrapped(T a, T b) { return static_cast<T>(F(a, b)); }
 template <class T, auto F>
 constexpr T clamped(T a, T b) { return saturated<T>(F(a, b)); }
 
+// The same of functions that give the exact value of their own operands.
+template <class R, auto Exact, class F = decltype(+Exact)>
+struct Held;
+template <class R, auto Exact, class... A>
+struct Held<R, Exact, i64 (*)(A...)> {
+  static R wrapped(A... operand) { return static_cast<R>(Exact(operand...)); }
+  static R clamped(A... operand) { return saturated<R>(Exact(operand...)); }
+};
+template <class R, auto Exact>
+constexpr Semantics held(const char* name) {
+  return saturates<Held<R, Exact>::wrapped, Held<R, Exact>::clamped>(name);
+}
+
 // ---- carries: a mask in, a mask out ----
 
 using AddWithCarry = u64 (*)(u32 a, u32 b, u32 carry);  // bit 32 is the carry (or borrow) out
 
-template <AddWithCarry F, bool CarryIn>
+// Limit: what clamp makes of a result with a carry (or borrow).
+template <AddWithCarry F, bool CarryIn, u32 Limit>
 void execute_carry(const Op& op, Wave& wave) {
   const Lanes<u32> a(op, op.source[0], wave);
   const Lanes<u32> b(op, op.source[1], wave);
@@ -115,20 +142,22 @@ void execute_carry(const Op& op, Wave& wave) {
   u64 carry_out = 0;
   for (int l = 0; l < kLanes; ++l) {
     const u64 sum = F(a.data[l], b.data[l], carry_in >> l & 1);
-    out[l] = static_cast<u32>(sum);
+    out[l] = op.clamp && (sum >> 32 & 1) ? Limit : static_cast<u32>(sum);
     carry_out |= (sum >> 32 & 1) << l;
   }
   write_lanes(op, wave, out);
   wave.set_scalar64(op.scalar_destination.reg, carry_out & wave.exec());
 }
 
-template <AddWithCarry F, bool CarryIn>
+template <AddWithCarry F, bool CarryIn, u32 Limit>
 constexpr Semantics carries(const char* name) {
-  Semantics entry{name, execute_carry<F, CarryIn>, Unit::Valu, 2, Type::B32, {Type::B32, Type::B32}};
+  Semantics entry{name, execute_carry<F, CarryIn, Limit>, Unit::Valu, 2, Type::B32, {Type::B32, Type::B32}};
+  entry.saturates = true;
   if (CarryIn) entry.source_types[2] = Type::B64;
   return entry;
 }
 
+constexpr u32 kMost = ~0u;
 constexpr AddWithCarry plus = [](u32 a, u32 b, u32 c) { return u64{a} + b + c; };
 constexpr AddWithCarry minus = [](u32 a, u32 b, u32 c) { return u64{a} - b - c; };
 constexpr AddWithCarry reverse_minus = [](u32 a, u32 b, u32 c) { return u64{b} - a - c; };
@@ -147,10 +176,13 @@ void multiply_add_64(const Op& op, Wave& wave) {
       i64 sum;
       const bool overflows = __builtin_add_overflow(product, static_cast<i64>(c.data[l]), &sum);
       carry |= u64{(sum < 0) != overflows} << l;
-      out[l] = static_cast<u64>(sum);
+      const i64 limit = sum < 0 ? std::numeric_limits<i64>::max() : std::numeric_limits<i64>::min();
+      out[l] = static_cast<u64>(op.clamp && overflows ? limit : sum);
     } else {
       out[l] = u64{a.data[l]} * b.data[l] + c.data[l];
-      carry |= u64{out[l] < c.data[l]} << l;
+      const bool overflows = out[l] < c.data[l];
+      carry |= u64{overflows} << l;
+      if (op.clamp && overflows) out[l] = ~u64{0};
     }
   }
   write_lanes(op, wave, out);
@@ -174,21 +206,24 @@ const Semantics kTable[] = {
     saturates<wrapped<u32, reverse_difference>, clamped<u32, reverse_difference>>("v_subrev_u32"),
     saturates<wrapped<i32, sum>, clamped<i32, sum>>("v_add_i32"),
     saturates<wrapped<i32, difference>, clamped<i32, difference>>("v_sub_i32"),
-    carries<plus, false>("v_add_co_u32"), carries<minus, false>("v_sub_co_u32"), carries<reverse_minus, false>("v_subrev_co_u32"),
-    carries<plus, true>("v_addc_co_u32"), carries<minus, true>("v_subb_co_u32"), carries<reverse_minus, true>("v_subbrev_co_u32"),
+    carries<plus, false, kMost>("v_add_co_u32"), carries<plus, true, kMost>("v_addc_co_u32"),
+    carries<minus, false, 0>("v_sub_co_u32"), carries<minus, true, 0>("v_subb_co_u32"),
+    carries<reverse_minus, false, 0>("v_subrev_co_u32"), carries<reverse_minus, true, 0>("v_subbrev_co_u32"),
     vector<[](u32 a, u32 b) { return a * b; }>("v_mul_lo_u32"),
     vector<[](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }>("v_mul_hi_u32"),
     vector<[](i32 a, i32 b) { return static_cast<i32>(i64{a} * b >> 32); }>("v_mul_hi_i32"),
-    vector<[](u32 a, u32 b) { return low24(a) * low24(b); }>("v_mul_u32_u24"),
+    held<u32, [](u32 a, u32 b) { return i64{low24(a)} * low24(b); }>("v_mul_u32_u24"),
     vector<[](u32 a, u32 b) { return static_cast<u32>(u64{low24(a)} * low24(b) >> 32); }>("v_mul_hi_u32_u24"),
-    vector<[](u32 a, u32 b) { return static_cast<i32>(i64{low24_signed(a)} * low24_signed(b)); }>("v_mul_i32_i24"),
+    held<i32, [](u32 a, u32 b) { return i64{low24_signed(a)} * low24_signed(b); }>("v_mul_i32_i24"),
     vector<[](u32 a, u32 b) { return static_cast<i32>(i64{low24_signed(a)} * low24_signed(b) >> 32); }>("v_mul_hi_i32_i24"),
-    vector<[](u32 a, u32 b, u32 c) { return low24(a) * low24(b) + c; }>("v_mad_u32_u24"),
-    vector<[](u32 a, u32 b, u32 c) { return static_cast<u32>(i64{low24_signed(a)} * low24_signed(b)) + c; }>("v_mad_i32_i24"),
-    {"v_mad_u64_u32", multiply_add_64<false>, Unit::Valu, 2, Type::B64, {Type::B32, Type::B32, Type::B64}},
-    {"v_mad_i64_i32", multiply_add_64<true>, Unit::Valu, 2, Type::B64, {Type::B32, Type::B32, Type::I64}},
-    vector<[](u16 a, u16 b, u32 c) { return u32{a} * b + c; }>("v_mad_u32_u16"),
-    vector<[](i16 a, i16 b, i32 c) { return static_cast<i32>(static_cast<u32>(i32{a} * b) + static_cast<u32>(c)); }>("v_mad_i32_i16"),
+    held<u32, [](u32 a, u32 b, u32 c) { return i64{low24(a)} * low24(b) + c; }>("v_mad_u32_u24"),
+    held<i32, [](u32 a, u32 b, i32 c) { return i64{low24_signed(a)} * low24_signed(b) + c; }>("v_mad_i32_i24"),
+    {.mnemonic = "v_mad_u64_u32", .execute = multiply_add_64<false>, .destinations = 2, .destination_type = Type::B64,
+     .source_types = {Type::B32, Type::B32, Type::B64}, .saturates = true},
+    {.mnemonic = "v_mad_i64_i32", .execute = multiply_add_64<true>, .destinations = 2, .destination_type = Type::B64,
+     .source_types = {Type::B32, Type::B32, Type::I64}, .saturates = true},
+    held<u32, [](u16 a, u16 b, u32 c) { return i64{a} * b + c; }>("v_mad_u32_u16"),
+    held<i32, [](i16 a, i16 b, i32 c) { return i64{a} * b + c; }>("v_mad_i32_i16"),
 
     vector<[](i32 a, i32 b) { return std::min(a, b); }>("v_min_i32"),
     vector<[](i32 a, i32 b) { return std::max(a, b); }>("v_max_i32"),
@@ -227,22 +262,16 @@ const Semantics kTable[] = {
     vector<[](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (c & 31)); }>("v_alignbit_b32"),
     vector<[](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (8 * (c & 3))); }>("v_alignbyte_b32"),
     vector<[](u32 a, u32 b, u32 c) { return permute_bytes(a, b, c); }>("v_perm_b32"),
-    vector<[](u32 a, u32 b, u32 c) { return sum_of_differences<8>(a, b, c); }>("v_sad_u8"),
-    vector<[](u32 a, u32 b, u32 c) { return (sum_of_differences<8>(a, b, 0) << 16) + c; }>("v_sad_hi_u8"),
-    vector<[](u32 a, u32 b, u32 c) { return sum_of_differences<16>(a, b, c); }>("v_sad_u16"),
-    vector<[](u32 a, u32 b, u32 c) { return masked_sum_of_differences(a, b, c); }>("v_msad_u8"),
+    held<u32, [](u32 a, u32 b, u32 c) { return i64{sum_of_differences<8>(a, b)} + c; }>("v_sad_u8"),
+    held<u32, [](u32 a, u32 b, u32 c) { return (i64{sum_of_differences<8>(a, b)} << 16) + c; }>("v_sad_hi_u8"),
+    held<u32, [](u32 a, u32 b, u32 c) { return i64{sum_of_differences<16>(a, b)} + c; }>("v_sad_u16"),
+    held<u32, [](u32 a, u32 b, u32 c) { return i64{masked_sum_of_differences(a, b)} + c; }>("v_msad_u8"),
     vector<[](u32 a, u32 b, u32 c) { return average_bytes(a, b, c); }>("v_lerp_u8"),
-    vector<[](u32 a, u32 b, u32 c) { return (a > b ? a - b : b - a) + c; }>("v_sad_u32"),
+    held<u32, [](u32 a, u32 b, u32 c) { return i64{a > b ? a - b : b - a} + c; }>("v_sad_u32"),
 
-    vector<[](u32 a, u32 b, i32 c) { return dot<8, true>(a, b, c); }>("v_dot4_i32_i8"),
-    vector<[](u32 a, u32 b, i32 c) { return dot<8, false>(a, b, c); }>("v_dot4_u32_u8"),
-    vector<[](u32 a, u32 b, i32 c) { return dot<4, true>(a, b, c); }>("v_dot8_i32_i4"),
-    vector<[](u32 a, u32 b, i32 c) { return dot<4, false>(a, b, c); }>("v_dot8_u32_u4"),
-    vector<[](u32 a, u32 b, i32 c) { return dot<16, true>(a, b, c); }>("v_dot2_i32_i16"),
-    vector<[](u32 a, u32 b, i32 c) { return dot<16, false>(a, b, c); }>("v_dot2_u32_u16"),
-    accumulate<[](u32 a, u32 b, i32 c) { return dot<8, true>(a, b, c); }>("v_dot4c_i32_i8"),
-    accumulate<[](u32 a, u32 b, i32 c) { return dot<4, true>(a, b, c); }>("v_dot8c_i32_i4"),
-    accumulate<[](u32 a, u32 b, i32 c) { return dot<16, true>(a, b, c); }>("v_dot2c_i32_i16"),
+    dots<8, i32>("v_dot4_i32_i8"), dots<8, u32>("v_dot4_u32_u8"), dots<4, i32>("v_dot8_i32_i4"), dots<4, u32>("v_dot8_u32_u4"),
+    dots<16, i32>("v_dot2_i32_i16"), dots<16, u32>("v_dot2_u32_u16"),
+    accumulating_dots<8>("v_dot4c_i32_i8"), accumulating_dots<4>("v_dot8c_i32_i4"), accumulating_dots<16>("v_dot2c_i32_i16"),
 
     saturates<wrapped<u16, sum>, clamped<u16, sum>>("v_add_u16"),
     saturates<wrapped<u16, difference>, clamped<u16, difference>>("v_sub_u16"),
@@ -250,9 +279,10 @@ const Semantics kTable[] = {
     keeps_upper_half(saturates<wrapped<i16, sum>, clamped<i16, sum>>("v_add_i16")),
     keeps_upper_half(saturates<wrapped<i16, difference>, clamped<i16, difference>>("v_sub_i16")),
     vector<[](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); }>("v_mul_lo_u16"),
-    keeps_upper_half(vector<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_mad_u16")),
-    vector<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_mad_legacy_u16"),
-    keeps_upper_half(vector<[](i16 a, i16 b, i16 c) { return static_cast<i16>(i32{a} * b + c); }>("v_mad_i16")),
+    keeps_upper_half(held<u16, [](u16 a, u16 b, u16 c) { return i64{a} * b + c; }>("v_mad_u16")),
+    held<u16, [](u16 a, u16 b, u16 c) { return i64{a} * b + c; }>("v_mad_legacy_u16"),
+    keeps_upper_half(held<i16, [](i16 a, i16 b, i16 c) { return i64{a} * b + c; }>("v_mad_i16")),
+    held<i16, [](i16 a, i16 b, i16 c) { return i64{a} * b + c; }>("v_mad_legacy_i16"),
     vector<[](u16 a, u16 b) { return static_cast<u16>(b << (a & 15)); }>("v_lshlrev_b16"),
     vector<[](u16 a, u16 b) { return static_cast<u16>(b >> (a & 15)); }>("v_lshrrev_b16"),
     vector<[](u16 a, i16 b) { return static_cast<i16>(b >> (a & 15)); }>("v_ashrrev_i16"),

@@ -4,6 +4,7 @@
 #include "exec/apertures.h"
 #include "exec/atomics.h"
 #include "exec/lane_values.h"
+#include "exec/lds_range.h"
 #include "exec/lds_transfer.h"
 #include "exec/observer.h"
 #include "exec/operands.h"
@@ -48,19 +49,27 @@ struct Spaces {
   uint64_t global = 0, lds = 0, scratch = 0;
 };
 
+// The aperture is the base's, and the offset is added to the low 32 bits: it may take a negative offset in the LDS back
+// into it.
+uint64_t aperture_of(const Op& op, uint64_t address) {
+  const bool wrapped = static_cast<uint32_t>(address) < static_cast<uint32_t>(op.offset);
+  const uint64_t base = (address - static_cast<uint32_t>(op.offset)) & kApertureMask;
+  return wrapped && (base == kSharedAperture || base == kPrivateAperture) ? base : address & kApertureMask;
+}
+
 Spaces split_by_space(const Op& op, uint64_t exec, Addresses& addresses) {
   if (op.semantics->space == Space::Global) return {exec, 0, 0};
   if (op.semantics->space == Space::Scratch) return {0, 0, exec};
   Spaces spaces;
   for (int l = 0; l < kLanes; ++l) {
     const uint64_t bit = exec & uint64_t{1} << l;
-    const uint64_t aperture = addresses.lane[l] & kApertureMask;
+    const uint64_t aperture = aperture_of(op, addresses.lane[l]);
     if (aperture == kSharedAperture) {
       spaces.lds |= bit;
-      addresses.lane[l] -= kSharedAperture;
+      addresses.lane[l] &= ~kApertureMask;
     } else if (aperture == kPrivateAperture) {
       spaces.scratch |= bit;
-      addresses.lane[l] -= kPrivateAperture;
+      addresses.lane[l] &= ~kApertureMask;
     } else {
       spaces.global |= bit;
     }
@@ -70,6 +79,17 @@ Spaces split_by_space(const Op& op, uint64_t exec, Addresses& addresses) {
 
 constexpr const char* kMisaligned = "misaligned atomic";
 
+constexpr int kLargestAccess = 16;  // bytes a lane
+
+// An access of which a part is out of range, on a copy: see lds_range.h. An atomic is carried out whole or not at all.
+template <class Access>
+void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes, int lane, Access access) {
+  alignas(8) uint8_t copy[kLargestAccess] = {};
+  if (kind != AccessKind::Atomic) load_lds(wave, at, bytes, copy);
+  access(lane, copy);
+  if (kind == AccessKind::Store) store_lds(wave, at, bytes, copy);
+}
+
 // Runs `access(lane, host pointer)` for each enabled lane, and tells the observer.
 template <class Access>
 void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& addresses, Access access) {
@@ -78,7 +98,7 @@ void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& address
   // Loads and stores may be misaligned: the driver runs the device with unaligned access enabled (amdkfd:
   // SH_MEM_ALIGNMENT_MODE_UNALIGNED in SH_MEM_CONFIG). Atomics must not.
   const uint64_t misaligned = kind == AccessKind::Atomic ? bytes - 1 : 0;
-  const Spaces spaces = split_by_space(op, wave.exec(), addresses);
+  Spaces spaces = split_by_space(op, wave.exec(), addresses);
   for (uint64_t left = spaces.global; left; left &= left - 1) {
     const int l = std::countr_zero(left);
     if (addresses.lane[l] & misaligned) return wave.raise(kMisaligned, addresses.lane[l], FaultKind::ApertureViolation, l);
@@ -87,8 +107,11 @@ void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& address
   }
   for (uint64_t left = spaces.lds; left; left &= left - 1) {
     const int l = std::countr_zero(left);
-    if (addresses.lane[l] + bytes > wave.lds_bytes) {
-      return wave.raise("LDS access out of range", addresses.lane[l], FaultKind::ApertureViolation, l);
+    if (!in_lds(wave, addresses.lane[l], bytes)) [[unlikely]] {
+      if (!may_leave_lds(wave, addresses.lane[l], l)) return;
+      access_edge_of_lds(wave, kind, addresses.lane[l], bytes, l, access);
+      spaces.lds &= ~(uint64_t{1} << l);
+      continue;
     }
     if (addresses.lane[l] & misaligned) return wave.raise(kMisaligned, addresses.lane[l], FaultKind::ApertureViolation, l);
     access(l, wave.lds + addresses.lane[l]);

@@ -27,6 +27,14 @@ struct PackedSource {
     fill(operand, wave, high_from_high, op.negate_high >> index & 1, high);
   }
 
+  void enter(const FloatMode& mode) {
+    if constexpr (is_float<T>) {
+      if (mode.keeps_operands<T>()) return;
+      flush_denormals(low);
+      flush_denormals(high);
+    }
+  }
+
  private:
   static void fill(const Operand& operand, const Wave& wave, bool from_high, bool negate, T* out) {
     using B = Bits<sizeof(T)>;
@@ -83,6 +91,34 @@ void run_packed(const Op& op, Wave& wave, std::index_sequence<I...>) {
   apply_packed<F>(op, wave, PackedSource<std::tuple_element_t<I, Arguments>>(op, I, wave)...);
 }
 
+// See apply_lanes_in_mode.
+template <auto F, class... T>
+void apply_packed_in_mode(const Op& op, Wave& wave, PackedSource<T>&&... sources) {
+  using R = typename SignatureOf<F>::Result;
+  const FloatMode mode(wave.mode);
+  (sources.enter(mode), ...);
+  alignas(64) R low[kLanes];
+  alignas(64) R high[kLanes];
+  compute_rounded<F>(op, mode, low, sources.low...);
+  compute_rounded<F>(op, mode, high, sources.high...);
+  saturate_results(op, mode, low, sources.low...);
+  saturate_results(op, mode, high, sources.high...);
+  flush_results(mode, low);
+  flush_results(mode, high);
+  write_packed(op, wave, low, high);
+}
+
+template <auto F, size_t... I>
+void run_packed_in_mode(const Op& op, Wave& wave, std::index_sequence<I...>) {
+  using Arguments = typename SignatureOf<F>::Arguments;
+  apply_packed_in_mode<F>(op, wave, PackedSource<std::tuple_element_t<I, Arguments>>(op, I, wave)...);
+}
+
+template <auto F>
+void execute_packed_in_mode(const Op& op, Wave& wave) {
+  run_packed_in_mode<F>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
+}
+
 template <auto F>
 void execute_packed(const Op& op, Wave& wave) {
   run_packed<F>(op, wave, std::make_index_sequence<SignatureOf<F>::count>());
@@ -102,6 +138,7 @@ constexpr Semantics packed(const char* name) {
   Semantics entry{name, execute_packed<F>, Unit::Valu, 1, sizeof(R) == 4 ? Type::F64 : packed_type<R>()};
   for (size_t i = 0; i < S::count; ++i) entry.source_types[i] = packed_type<R>();
   entry.packed = true;
+  entry.in_mode = if_of_floats<F>(execute_packed_in_mode<F>);
   return entry;
 }
 
@@ -112,6 +149,10 @@ constexpr Semantics packed_by_ieee(const char* name) {
   entry.execute = [](const Op& op, Wave& wave) {
     if (wave.mode & kModeIeee) execute_packed<WithIeee>(op, wave);
     else execute_packed<Without>(op, wave);
+  };
+  entry.in_mode = [](const Op& op, Wave& wave) {
+    if (wave.mode & kModeIeee) execute_packed_in_mode<WithIeee>(op, wave);
+    else execute_packed_in_mode<Without>(op, wave);
   };
   return entry;
 }
@@ -151,14 +192,12 @@ void packed_move(const Op& op, Wave& wave) {
 struct MixedSource {
   alignas(64) float value[kLanes];
 
-  MixedSource(const Op& op, int index, const Wave& wave) {
-    const bool is_half = op.packed_high >> index & 1;
-    const unsigned shift = op.packed_low >> index & 1 ? 16 : 0;
+  MixedSource(const Op& op, int index, const Wave& wave, const FloatMode& mode) {
     const Operand& operand = op.source[index];
     const Lanes<u32> raw(op, plain(operand), wave);
+    if (op.packed_high >> index & 1) widen(raw.data, op.packed_low >> index & 1 ? 16 : 0, mode);
+    else copy(raw.data, mode);
     for (int l = 0; l < kLanes; ++l) {
-      value[l] = is_half ? static_cast<float>(std::bit_cast<Half>(static_cast<u16>(raw.data[l] >> shift)))
-                         : std::bit_cast<float>(raw.data[l]);
       if (operand.absolute || op.negate_high >> index & 1) value[l] = std::fabs(value[l]);
       if (operand.negate || op.negate_low >> index & 1) value[l] = -value[l];
     }
@@ -169,23 +208,60 @@ struct MixedSource {
     operand.negate = operand.absolute = false;
     return operand;
   }
+  void widen(const u32* raw, unsigned shift, const FloatMode& mode) {
+    alignas(64) Half half[kLanes];
+    for (int l = 0; l < kLanes; ++l) half[l] = std::bit_cast<Half>(static_cast<u16>(raw[l] >> shift));
+    if (!mode.keeps_operands<Half>()) flush_denormals(half);
+    for (int l = 0; l < kLanes; ++l) value[l] = static_cast<float>(half[l]);
+  }
+  void copy(const u32* raw, const FloatMode& mode) {
+    std::memcpy(value, raw, sizeof value);
+    if (!mode.keeps_operands<float>()) flush_denormals(value);
+  }
 };
 
 enum class MixTo { Single, LowHalf, HighHalf };
 
+// The second rounding of a mixed result, to a half.
+void narrow(const FloatMode& mode, const float* singles, Half* halves) {
+  {
+    const HostRounding rounding(mode.rounding<Half>());
+    for (int l = 0; l < kLanes; ++l) halves[l] = static_cast<Half>(singles[l]);
+    settle(halves);
+  }
+  if (mode.saturates()) {
+    for (int l = 0; l < kLanes; ++l) halves[l] = saturated_half(halves[l], is_infinite(singles[l]));
+  }
+  if (!mode.keeps_results<Half>()) flush_denormals(halves);
+}
+
+void fuse(const Op& op, Wave& wave, const FloatMode& mode, float* results) {
+  const MixedSource a(op, 0, wave, mode);
+  const MixedSource b(op, 1, wave, mode);
+  const MixedSource c(op, 2, wave, mode);
+  {
+    const HostRounding rounding(mode.rounding<float>());
+    for (int l = 0; l < kLanes; ++l) results[l] = fused(a.value[l], b.value[l], c.value[l]);
+    settle(results);
+  }
+  if (!mode.keeps_results<float>()) flush_denormals(results);
+  for (int l = 0; l < kLanes; ++l) results[l] = shape_output(op, wave, results[l]);
+}
+
 template <MixTo To>
 void fused_mix(const Op& op, Wave& wave) {
-  const MixedSource a(op, 0, wave);
-  const MixedSource b(op, 1, wave);
-  const MixedSource c(op, 2, wave);
+  const FloatMode mode(wave.mode);
+  alignas(64) float results[kLanes];
+  fuse(op, wave, mode, results);
   u32* reg = wave.registers(op.destination);
   alignas(64) u32 out[kLanes];
-  for (int l = 0; l < kLanes; ++l) {
-    const float result = shape_output(op, wave, fused(a.value[l], b.value[l], c.value[l]));
-    const u32 half = std::bit_cast<u16>(static_cast<Half>(result));
-    if constexpr (To == MixTo::Single) out[l] = std::bit_cast<u32>(result);
-    if constexpr (To == MixTo::LowHalf) out[l] = (reg[l] & 0xffff0000u) | half;
-    if constexpr (To == MixTo::HighHalf) out[l] = (reg[l] & 0xffff) | half << 16;
+  if constexpr (To == MixTo::Single) {
+    std::memcpy(out, results, sizeof out);
+  } else {
+    constexpr unsigned shift = To == MixTo::LowHalf ? 0 : 16;
+    alignas(64) Half halves[kLanes];
+    narrow(mode, results, halves);
+    for (int l = 0; l < kLanes; ++l) out[l] = (reg[l] & ~(0xffffu << shift)) | u32{bits_of(halves[l])} << shift;
   }
   write_lanes32(reg, out, wave.exec());
 }
@@ -213,9 +289,12 @@ const Semantics kTable[] = {
     packed<[](Half a, Half b) { return multiply(a, b); }>("v_pk_mul_f16"),
     packed_by_ieee<minimum<Half, true>, minimum<Half, false>>("v_pk_min_f16"),
     packed_by_ieee<maximum<Half, true>, maximum<Half, false>>("v_pk_max_f16"),
-    packed<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }>("v_pk_mad_u16"),
-    packed<[](i16 a, i16 b, i16 c) { return static_cast<i16>(i16{a} * b + c); }>("v_pk_mad_i16"),
-    packed<[](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); }>("v_pk_mul_lo_u16"),
+    packed_saturates<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); },
+                     [](u16 a, u16 b, u16 c) { return saturated<u16>(int64_t{a} * b + c); }>("v_pk_mad_u16"),
+    packed_saturates<[](i16 a, i16 b, i16 c) { return static_cast<i16>(i16{a} * b + c); },
+                     [](i16 a, i16 b, i16 c) { return saturated<i16>(int64_t{a} * b + c); }>("v_pk_mad_i16"),
+    packed_saturates<[](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); },
+                     [](u16 a, u16 b) { return saturated<u16>(int64_t{a} * b); }>("v_pk_mul_lo_u16"),
     packed_saturates<[](u16 a, u16 b) { return static_cast<u16>(a + b); }, [](u16 a, u16 b) { return saturated<u16>(a + b); }>("v_pk_add_u16"),
     packed_saturates<[](u16 a, u16 b) { return static_cast<u16>(a - b); }, [](u16 a, u16 b) { return saturated<u16>(a - b); }>("v_pk_sub_u16"),
     packed_saturates<[](i16 a, i16 b) { return static_cast<i16>(a + b); }, [](i16 a, i16 b) { return saturated<i16>(a + b); }>("v_pk_add_i16"),

@@ -8,7 +8,21 @@ _NAMES = frozenset(
     )
 )  # fmt: skip
 _PREFIXES = ("LC_", "HIP", "HSA_", "HSAKMT_", "ROCR_", "ROCM_", "AMD_", "GPU_", "OMP_", "ASAN_", "UBSAN_", "TSAN_")
-_SECRETS = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE")
+_SECRETS = (
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASS",
+    "CREDENTIAL",
+    "AUTH",
+    "COOKIE",
+    "_PAT_",
+    "PWD",
+    "BEARER",
+    "SESSION",
+    "LOGIN",
+    "JWT",
+)
 _INSIDE = {"HOME": "/tmp", "TMPDIR": "/tmp", "TMP": "/tmp", "TEMP": "/tmp"}
 
 
@@ -17,7 +31,7 @@ def is_kept(name, more=()):
     if name in more:
         return True
     known = name in _NAMES or name.startswith(_PREFIXES)
-    return known and not any(word in name.upper() for word in _SECRETS)
+    return known and not any(word in f"_{name.upper()}_" for word in _SECRETS)
 
 
 def kept(environment, more=()):

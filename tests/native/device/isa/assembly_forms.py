@@ -50,7 +50,7 @@ def lines_of(entry) -> list[str]:
     name = entry.mnemonic
     if name in EXAMPLES:
         return [f"{name} {operands}".strip() for operands in EXAMPLES[name]]
-    if name.startswith("buffer_"):
+    if name.startswith(("buffer_", "tbuffer_")):
         return buffer_lines(entry)
     if name.startswith(("flat_", "global_", "scratch_")):
         return memory_lines(entry)
@@ -58,8 +58,12 @@ def lines_of(entry) -> list[str]:
         return lds_lines(entry)
     if name.startswith(("s_load", "s_buffer_load")):
         return scalar_load_lines(name)
+    if name.startswith(("s_store", "s_atomic", "s_buffer_store", "s_buffer_atomic")):
+        return scalar_store_lines(name)
     if name.startswith("v_mfma"):
         return matrix_lines(name)
+    if name.startswith("v_smfmac"):
+        return sparse_matrix_lines(name)
     if name.startswith("s_"):
         return scalar_lines(entry)
     return vector_lines(entry)
@@ -162,13 +166,17 @@ def memory_lines(entry) -> list[str]:
     return lines
 
 
+FORMATS = (" format:[BUF_DATA_FORMAT_16_16,BUF_NUM_FORMAT_SINT]", " format:[BUF_NUM_FORMAT_FLOAT]", " format:0", "")
+
+
 def buffer_lines(entry) -> list[str]:
-    data = registers("v", 12, (16 if "cmpswap" in entry.mnemonic else 8) * entry.bytes)
+    data = registers("v", 12, (16 if "cmpswap" in entry.mnemonic else 8) * -(-entry.bytes // 4) * 4)
     lines = []
     for address, form in (("off", ""), ("v2", " offen"), ("v2", " idxen"), ("v[2:3]", " idxen offen")):
-        for offset, base in itertools.product(("", " offset:16", " offset:4095"), ("s8", "0", "m0")):
+        forms = FORMATS if entry.mnemonic.startswith("tbuffer_") else ("",)
+        for offset, base, encoding in itertools.product(("", " offset:16", " offset:4095"), ("s8", "0", "m0"), forms):
             for cache in ("", " sc0", " nt", " sc0 sc1", " sc0 nt sc1"):
-                lines.append(f"{entry.mnemonic} {data}, {address}, s[4:7], {base}{form}{offset}{cache}")
+                lines.append(f"{entry.mnemonic} {data}, {address}, s[4:7], {base}{encoding}{form}{offset}{cache}")
                 lines.append(f"{entry.mnemonic} {address}, s[4:7], {base}{form}{offset}{cache} lds")
     return lines
 
@@ -207,6 +215,21 @@ def scalar_load_lines(name: str) -> list[str]:
     ]
 
 
+def scalar_store_lines(name: str) -> list[str]:
+    base = "s[4:7]" if "buffer" in name else "s[4:5]"
+    data = [registers("s", 16, 32 * count) for count in (1, 2, 4)]
+    offsets = ("0x0", "0x10", "s8", "s8 offset:0x10", "m0")
+    return [f"{name} {d}, {base}, {offset}{cache}" for d, offset, cache in itertools.product(data, offsets, ("", " glc"))]
+
+
+def sparse_matrix_lines(name: str) -> list[str]:
+    lines = []
+    for d, kind, modifiers in itertools.product((4, 16), "va", ("", " abid:1", " cbsz:1 abid:1")):
+        operands = [registers(kind, 32, 32 * d), registers("v", 0, 64), registers("v", 8, 128), "v12"]
+        lines.append(f"{name} {', '.join(operands)}{modifiers}")
+    return lines
+
+
 def matrix_lines(name: str) -> list[str]:
     lines = []
     for a, b, d, c in itertools.product((1, 2, 4, 8), (1, 2, 4, 8), (2, 4, 8, 16, 32), ("same", "0", "1.0")):
@@ -214,6 +237,6 @@ def matrix_lines(name: str) -> list[str]:
             result = registers(kind, 32, 32 * d)
             third = result if c == "same" else c
             lines.append(f"{name} {result}, {registers('v', 0, 32 * a)}, {registers('v', 8, 32 * b)}, {third}")
-    first = registers("v", 0, 32)
-    lines.append(f"{name} {registers('v', 32, 512)}, {first}, {first}, 0 cbsz:1 abid:1 blgp:1")
+    if "b_" in name:  # several blocks
+        lines += [f"{line} cbsz:1 abid:1 blgp:1" for line in lines]
     return lines

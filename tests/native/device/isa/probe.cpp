@@ -1,10 +1,12 @@
 // Runs instructions of the device engine alone: no HIP, no ROCr, no timing. Tests drive it.
 //
 //   rpd_isa_probe run     < cases    > results    binary, see below
+//   rpd_isa_probe run-lds-check                   the same with the device's option lds-check
 //   rpd_isa_probe decode  < code     > lines      one line an instruction from the start of the code:
 //                                                 "<offset> ok|refused <text as the device has it>"
+//   rpd_isa_probe survey  < sections > counts     of each section (its size in 4 bytes, then the code), see survey.h
 //   rpd_isa_probe list               > lines      every entry of the table, see list_all
-//   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least>"
+//   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least> <cycles that its unit is busy>"
 //
 // A run's input: Header, the code, then header.cases times a case: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
 // ([register][lane]), header.agprs * 64 AGPRs, LDS bytes, scratch bytes of each of the 64 lanes, memory bytes.
@@ -21,9 +23,10 @@
 #include <string>
 #include <vector>
 
+#include "exec/execute.h"
 #include "exec/observer.h"
-#include "exec/register_indexing.h"
 #include "isa/program.h"
+#include "survey.h"
 #include "timing/instruction_costs.h"
 
 namespace rpd {
@@ -79,7 +82,7 @@ void annotate_nothing(Op&) {}
 
 class Runner {
  public:
-  Runner() : program_(aperture_.space, kIsa, annotate_nothing) {
+  explicit Runner(bool lds_check) : lds_check_(lds_check), program_(aperture_.space, kIsa, annotate_nothing) {
     read_exactly(&header_, sizeof header_);
     read_exactly(aperture_.space.at(kCodeAddress), header_.code_bytes);
     registers_.resize(2 * kRegisters * kLanes);
@@ -114,6 +117,7 @@ class Runner {
     wave.mode = start.mode;
     wave.lds = lds_.data();
     wave.lds_bytes = header_.lds_bytes;
+    wave.lds_check = lds_check_;
     wave.scratch = scratch_.data();
     wave.scratch_bytes = header_.scratch_bytes;
     wave.memory = &aperture_.space;
@@ -142,6 +146,7 @@ class Runner {
     std::snprintf(result.fault, sizeof result.fault, "%s | %s", wave.fault, op->text);
   }
 
+  bool lds_check_;
   Header header_;
   Aperture aperture_;
   Program program_;
@@ -162,6 +167,15 @@ void decode_all() {
   }
 }
 
+void survey_all() {
+  Survey survey(kIsa);
+  for (uint32_t bytes; std::fread(&bytes, 1, sizeof bytes, stdin) == sizeof bytes;) {
+    std::vector<uint32_t> code(bytes / sizeof(uint32_t));
+    read_exactly(code.data(), bytes);
+    survey.section(code, std::cout);
+  }
+}
+
 const char* name_of(Type type) {
   constexpr const char* names[] = {"none", "b16", "f16", "b32", "i32", "f32", "b64", "i64", "f64", "pk_f16", "lane"};
   return names[static_cast<int>(type)];
@@ -174,7 +188,7 @@ void for_each_entry(F f) {
        {scalar_alu_semantics(), control_semantics(), scalar_memory_semantics(), vector_integer_semantics(),
         vector_float_semantics(), vector_half_semantics(), vector_conversion_semantics(), vector_packed_semantics(),
         vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(),
-        vector_buffer_semantics(), lds_semantics(), matrix_semantics()}) {
+        vector_buffer_semantics(), vector_buffer_format_semantics(), lds_semantics(), matrix_semantics()}) {
     for (const Semantics& entry : family) f(entry);
   }
 }
@@ -193,7 +207,7 @@ void list_costs() {
     Op op;
     op.semantics = &entry;
     annotate_cost(op);
-    std::cout << entry.mnemonic << ' ' << op.wave_cycles << '\n';
+    std::cout << entry.mnemonic << ' ' << op.wave_cycles << ' ' << op.busy_cycles << '\n';
   });
 }
 
@@ -203,11 +217,13 @@ void list_costs() {
 int main(int count, char** arguments) {
   const std::string command = count == 2 ? arguments[1] : "";
   try {
-    if (command == "run") rpd::Runner().run();
+    if (command == "run") rpd::Runner(false).run();
+    else if (command == "run-lds-check") rpd::Runner(true).run();
     else if (command == "decode") rpd::decode_all();
+    else if (command == "survey") rpd::survey_all();
     else if (command == "list") rpd::list_all();
     else if (command == "costs") rpd::list_costs();
-    else throw std::runtime_error("usage: rpd_isa_probe run|decode|list|costs");
+    else throw std::runtime_error("usage: rpd_isa_probe run|run-lds-check|decode|survey|list|costs");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rpd_isa_probe: %s\n", error.what());
     return 1;

@@ -38,7 +38,7 @@ def rounding(function: Callable[[float], float]) -> Callable[[Value], Value]:
     def apply(v: Value) -> Value:
         x = v.number
         if not math.isfinite(x):
-            return v if x == x else real(math.nan, v.size)
+            return v if x == x else quiet(v)
         return real(math.copysign(float(function(x)), x), v.size)
 
     return apply
@@ -48,6 +48,8 @@ def through(function: Callable[[float], float]) -> Callable[[Value], Value]:
     """A function of reals in double precision; outside its domain it is NaN."""
 
     def apply(v: Value) -> Value:
+        if is_nan(v.bits, v.size):
+            return quiet(v)
         try:
             return real(function(v.number), v.size)
         except (ValueError, OverflowError):

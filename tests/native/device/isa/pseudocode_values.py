@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import IntEnum
 from fractions import Fraction
 
 FRACTION_BITS = {16: 10, 32: 23, 64: 52}
@@ -38,6 +41,28 @@ class Value:
         return self.value != 0
 
 
+class Rounding(IntEnum):
+    """As the MODE register encodes it."""
+
+    NEAREST = 0
+    UP = 1
+    DOWN = 2
+    ZERO = 3
+
+
+_rounding = [Rounding.NEAREST]
+
+
+@contextmanager
+def rounded(how: Rounding) -> Iterator[None]:
+    """In this block all floating-point results round so."""
+    _rounding.append(how)
+    try:
+        yield
+    finally:
+        _rounding.pop()
+
+
 def float_of(bits: int, size: int) -> float:
     decode, encode = PACK[size]
     return struct.unpack(decode, struct.pack(encode, bits))[0]
@@ -52,20 +77,31 @@ def infinity(size: int, negative: bool) -> int:
 
 
 def bits_of_float(number: float, size: int) -> int:
-    """`number` rounded to nearest even in `size` bits."""
+    """`number` rounded to `size` bits."""
     if number != number:
         return default_nan(size)
     decode, encode = PACK[size]
+    if _rounding[-1] != Rounding.NEAREST and size != 64 and math.isfinite(number):
+        return bits_of_fraction(Fraction(number), size, math.copysign(1, number) < 0)
     try:
         return struct.unpack(encode, struct.pack(decode, number))[0]
     except OverflowError:
         return infinity(size, number < 0)
 
 
+def rounded_integer(magnitude: Fraction, away: bool | None) -> int:
+    """away: from zero, or toward it; None: to the nearest, halves to even."""
+    if away is None:
+        return round(magnitude)
+    return math.ceil(magnitude) if away else math.floor(magnitude)
+
+
 def bits_of_fraction(number: Fraction, size: int, negative_zero: bool = False) -> int:
-    """An exact rational rounded once, to nearest even."""
+    """An exact rational rounded once."""
     if number == 0:
         return int(negative_zero) << (size - 1)
+    how, negative = _rounding[-1], number < 0
+    away = None if how == Rounding.NEAREST else how == (Rounding.DOWN if negative else Rounding.UP)
     fraction_bits = FRACTION_BITS[size]
     bias = (1 << (EXPONENT_BITS[size] - 1)) - 1
     magnitude = abs(number)
@@ -73,12 +109,13 @@ def bits_of_fraction(number: Fraction, size: int, negative_zero: bool = False) -
     if Fraction(2) ** exponent > magnitude:
         exponent -= 1
     unit = Fraction(2) ** (max(exponent, 1 - bias) - fraction_bits)
-    mantissa = round(magnitude / unit)  # Python rounds halves to even
+    mantissa = rounded_integer(magnitude / unit, away)
     if exponent < 1 - bias:
         encoded = mantissa
     else:
         encoded = mantissa + ((exponent + bias - 1) << fraction_bits)  # the hidden bit adds the missing one
-    return (int(number < 0) << (size - 1)) | min(encoded, infinity(size, False))
+    largest = infinity(size, False) - (away is False)  # toward zero nothing finite becomes infinite
+    return (int(negative) << (size - 1)) | min(encoded, largest)
 
 
 def is_nan(bits: int, size: int) -> bool:
@@ -156,8 +193,20 @@ def arithmetic(op: str, a: Value, b: Value) -> Value:
     return Value(kind, size, x + y if op == "+" else x - y if op == "-" else x * y)
 
 
+def first_nan(*operands: Value) -> Value | None:
+    """The first NaN among the operands, quieted: that is what an operation on it gives."""
+    for v in operands:
+        if is_nan(v.bits, v.size):
+            return Value("F", v.size, v.bits | 1 << (FRACTION_BITS[v.size] - 1))
+    return None
+
+
 def float_arithmetic(op: str, a: Value, b: Value, size: int) -> Value:
+    if nan := first_nan(a, b):
+        return nan
     x, y = a.number, b.number
+    if _rounding[-1] != Rounding.NEAREST and op in "+-*" and math.isfinite(x) and math.isfinite(y):
+        return exact_arithmetic(op, x, y, size)
     try:
         if op == "/":
             if y == 0:
@@ -171,25 +220,42 @@ def float_arithmetic(op: str, a: Value, b: Value, size: int) -> Value:
         return Value("F", size, infinity(size, False))
 
 
+def exact_arithmetic(op: str, x: float, y: float, size: int) -> Value:
+    if op == "*":
+        negative = math.copysign(1, x) != math.copysign(1, y)
+        return Value("F", size, bits_of_fraction(Fraction(x) * Fraction(y), size, negative))
+    y = -y if op == "-" else y
+    return Value("F", size, bits_of_fraction(Fraction(x) + Fraction(y), size, negative_zero_sum(x, y)))
+
+
+def negative_zero_sum(x: float, y: float) -> bool:
+    """The sign of a sum that is zero: that of both, or by the rounding."""
+    negative = [math.copysign(1, v) < 0 for v in (x, y)]
+    return negative[0] if negative[0] == negative[1] else _rounding[-1] == Rounding.DOWN
+
+
 def scale_by_power(factor: Value, exponent: int) -> Value:
     if not math.isfinite(factor.number) or factor.number == 0:
-        return factor if factor.number == factor.number else real(math.nan, factor.size)
+        return first_nan(factor) or factor
     exponent = max(-5000, min(5000, exponent))
     return Value("F", factor.size, bits_of_fraction(exact(factor) * Fraction(2) ** exponent, factor.size))
 
 
 def fused_multiply_add(a: Value, b: Value, c: Value) -> Value:
+    if nan := first_nan(a, b, c):
+        return nan
     size = a.size
     x, y, z = a.number, b.number, c.number
+    sign = math.copysign(1.0, x) * math.copysign(1.0, y)
     if not all(map(math.isfinite, (x, y, z))):
         product = x * y if not (math.isinf(x) and y == 0 or math.isinf(y) and x == 0) else math.nan
         if math.isfinite(x) and math.isfinite(y):
-            product = math.copysign(1.0, x) * math.copysign(1.0, y)  # finite: only z decides
+            product = sign  # finite: only z decides
         return real(product + z, size)
-    total = exact(a) * exact(b) + exact(c)
-    product_negative = math.copysign(1, x) * math.copysign(1, y) < 0
-    negative_zero = product_negative and math.copysign(1, z) < 0
-    return Value("F", size, bits_of_fraction(total, size, negative_zero and x * y == 0 and z == 0))
+    product = exact(a) * exact(b)
+    # Only a sum of two zeros has the sign of both; one that cancels has the rounding's.
+    zero = negative_zero_sum(sign, z if product == 0 else -sign)
+    return Value("F", size, bits_of_fraction(product + exact(c), size, zero))
 
 
 def compare(op: str, a: Value, b: Value) -> Value:

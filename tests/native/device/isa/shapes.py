@@ -97,6 +97,7 @@ class Form:
     text: str
     sources: tuple[Source, ...]
     clamp: bool = False
+    output_modifier: str = ""
     carry_in: int | None = None  # SGPR pair
     carry_out: int | None = None
     literal: int | None = None  # of fmamk, fmaak
@@ -153,10 +154,14 @@ def vector_forms(mnemonic: str, shape: Shape) -> list[Form]:
     if shape.result and shape.result.kind == "F" and not mnemonic.startswith("v_cmp"):
         for suffix in ("_e64", ""):
             forms.append(vector_form(mnemonic, shape, (V,) * len(shape.sources), suffix, clamp=True))
+            for modifier in ("mul:2", "mul:4", "div:2"):
+                forms.append(vector_form(mnemonic, shape, (V,) * len(shape.sources), suffix, modifier=modifier))
     return forms
 
 
-def vector_form(mnemonic: str, shape: Shape, sources: tuple[Source, ...], suffix: str, clamp: bool = False) -> Form:
+def vector_form(
+    mnemonic: str, shape: Shape, sources: tuple[Source, ...], suffix: str, clamp: bool = False, modifier: str = ""
+) -> Form:
     rendered = [s.render(i, shape.sources[i]) for i, s in enumerate(sources)]
     in_vcc = suffix == "_e32"
     carry_in = carry_out = literal = None
@@ -177,8 +182,8 @@ def vector_form(mnemonic: str, shape: Shape, sources: tuple[Source, ...], suffix
         literal = 0x40490FDB
         operands.insert(2 if mnemonic == "v_fmamk_f32" else 3, hex(literal))
         suffix = ""
-    text = f"{mnemonic}{suffix} {', '.join(operands)}" + (" clamp" if clamp else "")
-    return Form(mnemonic, text, sources, clamp, carry_in, carry_out, literal, shape)
+    text = " ".join([f"{mnemonic}{suffix} {', '.join(operands)}", *(["clamp"] if clamp else []), modifier]).rstrip()
+    return Form(mnemonic, text, sources, clamp, modifier, carry_in, carry_out, literal, shape)
 
 
 def scalar_forms(mnemonic: str, shape: Shape, compare: bool) -> list[Form]:

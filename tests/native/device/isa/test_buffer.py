@@ -157,12 +157,30 @@ def test_lane_numbers_as_indices(assembler, probe, random) -> None:
     np.testing.assert_array_equal(after["vgpr"][4], np.where(np.arange(LANES) < 40, words, 0))
 
 
-def test_a_swizzled_buffer_is_refused(assembler, probe) -> None:
-    code = assembler.assemble(["buffer_load_dword v4, off, s[4:7], 0"])
+@pytest.mark.parametrize("adds_lane", [False, True])
+@pytest.mark.parametrize("index_stride", [8, 16, 32, 64])
+def test_swizzled_buffers(assembler, probe, random, index_stride: int, adds_lane: bool) -> None:
+    """Neighbours' dwords lie together: the same dword of `index_stride` of them, then the next one."""
+    stride, records = 12, 100
+    code = assembler.assemble(["buffer_load_dword v4, v[2:3], s[4:7], s8 idxen offen offset:4"])
     batch = Batch(code, 1, memory=MEMORY)
-    batch.input["sgpr"][0, 5] = 1 << 31
+    state = batch.input[0]
+    state["memory"] = random.integers(0, 256, MEMORY)
+    encoded = {8: 0, 16: 1, 32: 2, 64: 3}[index_stride]
+    word3 = encoded << 21 | (1 << 23 if adds_lane else 0)
+    state["sgpr"][4:9] = [MEMORY_ADDRESS & 0xFFFFFFFF, 1 << 31 | stride << 16, records, word3, 0x40]
+    index, offset = random.integers(0, 64, LANES), random.integers(0, 12, LANES)
+    state["vgpr"][2], state["vgpr"][3] = index, offset
     after = batch.run(probe)[0]
-    assert after["faulted"] and "swizzled" in after["fault"].decode()
+    assert not after["faulted"], after["fault"]
+    for lane in range(LANES):
+        element, within = int(index[lane]) + lane * adds_lane, int(offset[lane]) + 4
+        block, place = divmod(element, index_stride)
+        dword, byte = divmod(within, 4)
+        at = 0x40 + block * stride * index_stride + dword * 4 * index_stride + place * 4 + byte
+        word = int.from_bytes(state["memory"][at : at + 4].tobytes(), "little")
+        inside = element < records and within + 4 <= stride
+        assert int(after["vgpr"][4, lane]) == (word if inside else 0), lane
 
 
 SIZES = {"dword": ("<u4", 4), "ubyte": ("<u1", 1), "sbyte": ("<i1", 1), "ushort": ("<u2", 2), "sshort": ("<i2", 2)}

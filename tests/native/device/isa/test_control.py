@@ -113,11 +113,26 @@ def test_mode_is_read_and_written_in_fields(assembler, probe):
     assert after["mode"] == DEFAULT_MODE & ~(1 << 8) & ~IEEE | 2 << 8
 
 
-@pytest.mark.parametrize("field", ["hwreg(HW_REG_MODE, 0, 2), 1", "hwreg(HW_REG_MODE, 2, 2), 3", "hwreg(HW_REG_MODE, 4, 2), 0",
-                                   "hwreg(HW_REG_MODE, 6, 2), 2", "hwreg(HW_REG_MODE, 23, 1), 1"])  # fmt: skip
-def test_modes_that_would_change_results_are_refused(assembler, probe, field):
-    after = run_one(assembler, probe, f"s_setreg_imm32_b32 {field}")
-    assert after["faulted"] and "mode" in after["fault"].decode()
+def test_hardware_registers_that_a_lone_wave_can_read(assembler, probe, apertures):
+    text = """s_getreg_b32 s0, hwreg(HW_REG_SH_MEM_BASES, 16, 16)
+        s_getreg_b32 s1, hwreg(HW_REG_SH_MEM_BASES, 0, 16)
+        s_setprio 2
+        s_getreg_b32 s2, hwreg(HW_REG_STATUS, 3, 2)
+        s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 0, 9), 0x155
+        s_getreg_b32 s3, hwreg(HW_REG_TRAPSTS)
+        s_getreg_b32 s4, hwreg(HW_REG_IB_STS)
+        s_getreg_b32 s5, hwreg(HW_REG_XCC_ID)
+        s_getreg_b32 s6, hwreg(HW_REG_STATUS, 16, 1)"""
+    after = run_one(assembler, probe, text)
+    assert not after["faulted"], after["fault"]
+    bases = [apertures.shared >> 48, apertures.private >> 48]
+    assert after["sgpr"][:7].tolist() == [*bases, 2, 0x155, 0, 0, 1]
+
+
+@pytest.mark.parametrize("text", ["s_getreg_b32 s0, hwreg(13)", "s_setreg_imm32_b32 hwreg(HW_REG_HW_ID), 0"])
+def test_other_hardware_registers_are_refused(assembler, probe, text):
+    after = run_one(assembler, probe, text)
+    assert after["faulted"] and "hardware register" in after["fault"].decode()
 
 
 def test_trap_faults(assembler, probe):

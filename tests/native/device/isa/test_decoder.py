@@ -13,7 +13,10 @@ OTHER_TARGETS = {"buffer_invl2", "buffer_wbinvl1", "buffer_wbinvl1_vol", "v_mad_
 # Accepted by the assembler, refused by the device on purpose: by a part of the line.
 REFUSED_ON_PURPOSE = (
     "src_shared_base",  # what 32 bits of an aperture register give is not documented
-    "cbsz:",  # broadcasts between blocks of a matrix instruction
+    "_f32 v16, v4, v8 op_sel:[1",  # halves of a single
+    "_f32 v16, v4, v8 op_sel:[0,1",
+    "_f32_e64 v16, v4, v8 op_sel:[1",
+    "_f32_e64 v16, v4, v8 op_sel:[0,1",
 )
 
 
@@ -75,7 +78,7 @@ def test_all_encodings_are_exercised(decoded):
 
 
 UNKNOWN = ["v_mqsad_u32_u8 v[0:3], v[4:5], v6, v[8:11]", "s_cbranch_g_fork s[2:3], s[4:5]", "ds_gws_barrier v0 gds",
-           "image_load v0, v1, s[0:7]", "buffer_load_format_x v0, off, s[0:3], 0", "s_atomic_add s5, s[2:3], 0x0"]  # fmt: skip
+           "image_load v0, v1, s[0:7]", "s_setvskip s1, s2"]  # fmt: skip
 
 
 def test_an_unknown_instruction_is_refused_when_it_runs(assembler, probe):
@@ -96,9 +99,9 @@ def test_bytes_that_are_no_instruction_are_refused(assembler, probe):
     assert after["faulted"] and "no instruction" in after["fault"].decode()
 
 
-UNKNOWN_MODIFIERS = ["v_mfma_f32_32x32x2_f32 v[0:15], v16, v17, v[0:15] cbsz:1 abid:1", "v_mad_u32_u24 v0, v1, v2, v3 clamp",
-                     "v_add_co_u32_e64 v0, vcc, v1, v2 clamp", "ds_add_u32 v0, v1 gds", "global_load_dword v0, v1, s[2:3] lds",
-                     "v_dot4_i32_i8 v0, v1, v2, v3 clamp"]  # fmt: skip
+UNKNOWN_MODIFIERS = ["v_mfma_f32_32x32x2_f32 v[0:15], v16, v17, v[0:15] cbsz:1 abid:1", "v_med3_i16 v0, v1, v2, v3 clamp",
+                     "v_pk_lshlrev_b16 v0, v1, v2 clamp", "ds_add_u32 v0, v1 gds", "v_cvt_pk_fp8_f32 v0, v1, v2 op_sel:[1,0,0]",
+                     "v_mfma_f32_16x16x16_f16 v[0:3], v[4:5], v[6:7], v[0:3] blgp:1"]  # fmt: skip
 
 
 def test_an_unknown_modifier_is_refused(assembler, probe):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from wave import ALL_LANES, EXEC, LANES, Batch, lanes_of, scalar64, set_scalar64
+from wave import ALL_LANES, EXEC, Batch, lanes_of, scalar64, set_scalar64
 
 import numpy as np
 import pytest
-
-LANE = np.arange(LANES)
-ROW, IN_ROW = LANE & ~15, LANE & 15
+from dpp import CONTROLS, IN_ROW, LANE, ROW
 
 
 def run(assembler, probe, random, line: str, waves: int = 6, **scalars: int):
@@ -75,24 +73,8 @@ def test_accumulation_registers_are_registers_of_their_own(assembler, probe, ran
     )
 
 
-# ---- DPP: the lane that each lane reads; -1 is out of bounds ----
+# ---- DPP ----
 
-CONTROLS = {
-    "quad_perm:[3,0,0,2]": LANE & ~3 | np.array([3, 0, 0, 2])[LANE & 3],
-    "row_shl:1": np.where(IN_ROW < 15, LANE + 1, -1),
-    "row_shl:15": np.where(IN_ROW < 1, LANE + 15, -1),
-    "row_shr:3": np.where(IN_ROW >= 3, LANE - 3, -1),
-    "row_ror:4": ROW | (IN_ROW - 4) % 16,
-    "wave_shl:1": np.where(LANE < 63, LANE + 1, -1),
-    "wave_shr:1": LANE - 1,
-    "wave_rol:1": (LANE + 1) % 64,
-    "wave_ror:1": (LANE - 1) % 64,
-    "row_mirror": ROW | (15 - IN_ROW),
-    "row_half_mirror": LANE & ~7 | (7 - (LANE & 7)),
-    "row_bcast:15": np.where(LANE >= 16, ROW - 1, -1),
-    "row_bcast:31": np.where(LANE >= 32, 31, -1),
-    "row_newbcast:6": ROW | 6,
-}
 MASKS = ["row_mask:0xf bank_mask:0xf", "row_mask:0xa bank_mask:0xf", "row_mask:0xf bank_mask:0x5", "row_mask:0x3 bank_mask:0x6"]
 
 
@@ -115,6 +97,18 @@ def test_dpp(assembler, probe, random, control):
                 after["vgpr"][difference], np.where(written, read - before["vgpr"][1], before["vgpr"][difference])
             )
             assert np.array_equal(after["vgpr"][moved], np.where(written, read, before["vgpr"][moved]))
+
+
+def test_a_broadcast_reaches_lanes_without_one_unchanged(assembler, probe):
+    """As rocWMMA's tests, made for hardware, expect of both broadcasts, with and without bound_ctrl."""
+    lines = [f"v_mov_b32 v2, v1\nv_mov_b32_dpp v2, v0 row_bcast:{last} row_mask:0xf bank_mask:0xf{bound}"
+             for last in (15, 31) for bound in ("", " bound_ctrl:1")]  # fmt: skip
+    batch = Batch(code := assembler.assemble(lines), len(lines))
+    batch.input["entry"] = code.entry
+    batch.input["vgpr"][:, 0], batch.input["vgpr"][:, 1] = LANE, 100 + LANE
+    after = batch.run(probe)["vgpr"][:, 2]
+    assert [row[:16].tolist() for row in after] == [list(range(16))] * 4
+    assert [row[32:].tolist() for row in after[2:]] == [[31] * 32] * 2
 
 
 def test_dpp_into_its_own_source(assembler, probe, random):

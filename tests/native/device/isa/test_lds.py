@@ -9,27 +9,21 @@ import numpy as np
 import pytest
 from assembly_forms import registers
 from atomic_reference import UPDATES
+from lds_model import (
+    ADDRESS,
+    DATA,
+    DATA2,
+    RESULT,
+    VGPRS,
+    atomic_of,
+    edge_expected,
+    lanes_words,
+    read_expected,
+    word_count,
+)
+from swizzle import SWIZZLES, reversed_bits
 
 LDS = 65536
-ADDRESS, DATA, DATA2, RESULT, VGPRS = 2, 4, 8, 12, 16
-OPERATIONS = {
-    "min_i": "smin",
-    "max_i": "smax",
-    "min_u": "umin",
-    "max_u": "umax",
-    "min_f": "min_f",
-    "max_f": "max_f",
-    "add_f": "add_f",
-}
-CROSS_LANE = ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32", "ds_nop")
-
-
-def word_count(name: str) -> int:
-    return max(1, int(re.search(r"(\d+)$", name).group(1)) // 32)
-
-
-def lanes_words(state, register: int, count: int, lane: int) -> int:
-    return sum(int(state["vgpr"][register + i, lane]) << (32 * i) for i in range(count))
 
 
 # ---- reads and writes ----
@@ -53,17 +47,6 @@ def simple_cases(known) -> list[tuple[str, str, list[int], int]]:
             offsets = [first * stride, second * stride] if paired else [first]
             cases.append((name, f"{name} {', '.join(operands)} {text}", offsets, size))
     return cases
-
-
-def read_expected(name: str, before, lane: int, at: list[int], size: int, memory: bytes) -> dict[int, int]:
-    if size >= 4:
-        words = [int.from_bytes(memory[a + i : a + i + 4], "little") for a in at for i in range(0, size, 4)]
-        return {RESULT + i: word for i, word in enumerate(words)}
-    value = int.from_bytes(memory[at[0] : at[0] + size], "little", signed="_i" in name)
-    old = int(before["vgpr"][RESULT, lane])
-    if name.endswith("_d16_hi"):
-        return {RESULT: old & 0xFFFF | (value & 0xFFFF) << 16}
-    return {RESULT: old & 0xFFFF0000 | value & 0xFFFF if name.endswith("_d16") else value & 0xFFFFFFFF}
 
 
 def prepare(random, code, count: int) -> Batch:
@@ -114,41 +97,68 @@ def test_the_address_register_may_be_a_result(assembler, probe):
     assert after["vgpr"][3].tolist() == [2 * lane + 4 for lane in range(LANES)]
 
 
+# ---- the edges of the workgroup's LDS ----
+
+SMALL = 256  # bytes of LDS: addresses are around its end, around 0, and far away
+
+
+def edge_cases(known) -> list[tuple[str, str]]:
+    """(name, line) of every access to the LDS, with offsets."""
+    lines = [(name, line) for name, line, _, _ in simple_cases(known)]
+    for name in known:
+        if atomic_of(name) in UPDATES and not name.endswith(("f16", "f32", "f64")):
+            lines.append((name, atomic_line(name)))
+    return lines
+
+
+def test_addresses_wrap_and_what_lies_outside_reads_zero(assembler, probe, known, random):
+    cases = edge_cases(known)
+    assert len({name for name, _ in cases}) >= 60
+    code = assembler.assemble([line for _, line in cases])
+    batch = Batch(code, len(cases), vgprs=VGPRS, lds=SMALL)
+    batch.input["entry"] = code.entry
+    batch.input["lds"] = random.integers(0, 256, batch.input["lds"].shape)
+    batch.input["vgpr"] = random.integers(0, 2**32, batch.input["vgpr"].shape)
+    set_scalar64(batch.input, EXEC, random.integers(0, ALL_LANES, len(cases), np.uint64, endpoint=True))
+    edges = np.array([0, SMALL, 0xF00000, 0x80000000], np.int64)
+    for (_, line), state in zip(cases, batch.input, strict=True):
+        near = random.choice(edges, LANES) + random.integers(-6, 6, LANES) * 8
+        first = min(int(n) for n in re.findall(r"offset[01]?:(\d+)", line))
+        state["vgpr"][ADDRESS] = ((near - random.choice([0, first, first * 4 // 4], LANES)) % 2**32).astype(np.uint32)
+    for (name, line), before, after in zip(cases, batch.input, batch.run(probe), strict=True):
+        size = int(re.search(r"(\d+)(_d16)?(_hi)?$", name).group(1)) // 8
+        assert not after["faulted"], (line, after["fault"])
+        memory, vgpr = edge_expected(name, line, before, size)
+        assert after["lds"].tobytes() == memory, line
+        assert np.array_equal(after["vgpr"], vgpr), line
+
+
 @pytest.mark.parametrize("line", ["ds_read_b64 v[4:5], v2", "ds_write_b32 v2, v4 offset:4", "ds_add_u32 v2, v4"])
-def test_access_out_of_range_faults(assembler, probe, line):
+def test_lds_check_makes_an_access_out_of_range_a_fault(assembler, probe, line):
     batch = Batch(assembler.assemble([line]), 1, vgprs=8, lds=256)
-    batch.input["vgpr"][0, 2] = 252
     batch.input["vgpr"][0, 2, 7] = 256
-    after = batch.run(probe)[0]
+    assert not batch.run(probe)["faulted"][0]
+    after = batch.run(probe, "run-lds-check")[0]
     assert after["faulted"] and "LDS access out of range" in after["fault"].decode()
+    batch.input["vgpr"][0, 2, 7] = 0
+    assert not batch.run(probe, "run-lds-check")["faulted"][0]
 
 
 # ---- atomics ----
 
 
-def atomic_of(name: str) -> str | None:
-    """Its name in UPDATES, or None if it is none of those."""
-    match = re.fullmatch(r"ds_(pk_add|[a-z]+)(?:_rtn)?_(f16|bf16|[buif]\d+)", name)
-    if not match or name in CROSS_LANE:
-        return None
-    operation, kind = match.groups()
-    if operation == "pk_add":
-        return f"pk_add_{kind}"
-    if operation == "wrxchg":
-        return "swap"
-    return OPERATIONS.get(f"{operation}_{kind[0]}", operation)
+def atomic_line(name: str) -> str:
+    count = word_count(name)
+    operands = [f"v{ADDRESS}", registers("v", DATA, 32 * count)]
+    operands += [registers("v", DATA2, 32 * count)] if "cmpst" in name else []
+    operands = [registers("v", RESULT, 32 * count), *operands] if "_rtn_" in name else operands
+    return f"{name} {', '.join(operands)} offset:8"
 
 
 def test_atomics(assembler, probe, known, random):
     names = [name for name in known if atomic_of(name) in UPDATES or "cmpst" in name and name.endswith(("b32", "b64"))]
     assert len(names) >= 60
-    lines = []
-    for name in names:
-        count = word_count(name)
-        operands = [f"v{ADDRESS}", registers("v", DATA, 32 * count)]
-        operands += [registers("v", DATA2, 32 * count)] if "cmpst" in name else []
-        operands = [registers("v", RESULT, 32 * count), *operands] if "_rtn_" in name else operands
-        lines.append(f"{name} {', '.join(operands)} offset:8")
+    lines = [atomic_line(name) for name in names]
     code = assembler.assemble(lines)
     batch = prepare(random, code, len(names))
     batch.input["entry"] = code.entry
@@ -211,16 +221,15 @@ def test_forward_permute(assembler, probe, random):
         assert np.array_equal(after["vgpr"][RESULT], np.where(enabled, moved, before["vgpr"][RESULT]))
 
 
-SWIZZLES = {
-    "swizzle(QUAD_PERM,3,0,0,2)": lambda lane: lane & ~3 | (3, 0, 0, 2)[lane & 3],
-    "swizzle(SWAP,16)": lambda lane: lane ^ 16,
-    "swizzle(SWAP,1)": lambda lane: lane ^ 1,
-    "swizzle(REVERSE,32)": lambda lane: lane ^ 31,
-    "swizzle(REVERSE,8)": lambda lane: lane ^ 7,
-    "swizzle(BROADCAST,8,5)": lambda lane: lane & ~7 | 5,
-    "swizzle(BROADCAST,32,31)": lambda lane: lane | 31,
-    'swizzle(BITMASK_PERM,"01pi0")': lambda lane: lane & 32 | (lane & 0b00110 ^ 0b00010 | 0b01000),
+FFT_LISTS = {
+    0x00: "1,11,9,19,5,15,d,1d,3,13,b,1b,7,17,f,1f,2,12,a,1a,6,16,e,1e,4,14,c,1c,8,18,10,20",
+    0x10: "1,9,5,d,3,b,7,f,2,a,6,e,4,c,8,10,11,19,15,1d,13,1b,17,1f,12,1a,16,1e,14,1c,18,20",
 }
+
+
+@pytest.mark.parametrize("mask", FFT_LISTS)
+def test_the_fft_order_is_that_of_the_isa_document(mask):
+    assert [reversed_bits(mask)(lane) + 1 for lane in range(32)] == [int(n, 16) for n in FFT_LISTS[mask].split(",")]
 
 
 @pytest.mark.parametrize("control", SWIZZLES)

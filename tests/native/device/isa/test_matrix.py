@@ -1,8 +1,9 @@
-"""MFMA against NumPy's matrix product, with the layouts that AMD's matrix instruction calculator prints."""
+"""MFMA and SMFMAC against NumPy's matrix product, with the layouts that AMD's matrix instruction calculator prints."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import dataclass
 from wave import EXEC, LANES, Batch, set_scalar64
 
@@ -30,12 +31,12 @@ class Matrix:
 
 
 def matrix_of(name: str) -> Matrix:
-    m, k, blocks, types = re.fullmatch(r"v_mfma_[fi]\d+_(\d+)x\d+x(\d+)_(?:(\d+)b_)?(\w+)", name).groups()
+    m, k, blocks, types = re.fullmatch(r"v_s?mfmac?_[fi]\d+_(\d+)x\d+x(\d+)_(?:(\d+)b_)?(\w+)", name).groups()
     a, _, b = types.partition("_")
     return Matrix(name, int(m), int(k), int(blocks or 1), a, b or a)
 
 
-BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16, "i8": 8, "fp8": 8, "bf8": 8}
+BITS = {"f64": 64, "f32": 32, "xf32": 32, "f16": 16, "bf16": 16, "i8": 8, "fp8": 8, "bf8": 8}
 
 
 def input_lane(matrix: Matrix, i: int, k: int, block: int) -> tuple[int, int]:
@@ -73,6 +74,8 @@ def decode(bits: np.ndarray, kind: str) -> np.ndarray:
         return small_float(bits.astype(np.int64), *((3, 8) if kind == "fp8" else (2, 16)))
     if kind == "bf16":
         return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    if kind == "xf32":
+        return (bits.astype(np.uint32) & 0xFFFFE000).view(np.float32).astype(np.float64)
     unsigned = {"f16": np.uint16, "f32": np.uint32, "f64": np.uint64}[kind]
     return bits.astype(unsigned).view(kind.replace("f", "float")).astype(np.float64)
 
@@ -87,7 +90,16 @@ def draw_inputs(random: np.random.Generator, kind: str, shape) -> np.ndarray:
     numbers = random.standard_normal(shape)
     if kind == "bf16":
         return numbers.astype(np.float32).view(np.uint32) >> 16
-    return numbers.astype(kind.replace("f", "float")).view(f"u{BITS[kind] // 8}")
+    return numbers.astype(kind.removeprefix("x").replace("f", "float")).view(f"u{BITS[kind] // 8}")
+
+
+def put(state: np.void, first: int, width: int, places: list[tuple[int, int]], bits: np.ndarray) -> None:
+    """Elements of `width` bits into registers from `first` on, each at its (lane, which of the lane's elements)."""
+    lanes, at = np.array(places).T
+    shifted = bits.ravel().astype(np.uint64) << (at * width % 32).astype(np.uint64)
+    np.bitwise_or.at(state["vgpr"], (first + at * width // 32, lanes), (shifted & np.uint64(0xFFFFFFFF)).astype(np.uint32))
+    if width == 64:
+        state["vgpr"][first + 1, lanes] = shifted >> np.uint64(32)
 
 
 @dataclass
@@ -95,6 +107,7 @@ class Case:
     matrix: Matrix
     third: str  # "same" as the result, or a constant
     kind: str  # of the result's registers: v or a
+    modifiers: str = ""
 
     @property
     def text(self) -> str:
@@ -102,24 +115,19 @@ class Case:
         result = registers(self.kind, D, 32 * matrix.accumulator_registers)
         width = matrix.m * matrix.k * matrix.blocks * BITS[matrix.a] // LANES
         inputs = [registers("v", A, width), registers("v", B, width)]
-        return f"{matrix.name} {', '.join([result, *inputs, result if self.third == 'same' else self.third])}"
+        return f"{matrix.name} {', '.join([result, *inputs, result if self.third == 'same' else self.third])} {self.modifiers}"
 
     def accumulators(self, state: np.void) -> np.ndarray:
         return state["agpr" if self.kind == "a" else "vgpr"]
 
     def fill(self, state: np.void, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Puts random matrices into the registers; returns A [block, i, k] and B [block, k, j]."""
-        matrix, width = self.matrix, BITS[self.matrix.a]
+        matrix = self.matrix
         bits_a = draw_inputs(random, matrix.a, (matrix.blocks, matrix.m, matrix.k))
         bits_b = draw_inputs(random, matrix.b, (matrix.blocks, matrix.k, matrix.m))
-        lanes, at = map(np.array, zip(*(input_lane(matrix, i, k, b) for b, i, k in np.ndindex(bits_a.shape)), strict=True))
+        places = [input_lane(matrix, i, k, b) for b, i, k in np.ndindex(bits_a.shape)]
         for first, bits in ((A, bits_a), (B, bits_b.transpose(0, 2, 1))):
-            shifted = bits.ravel().astype(np.uint64) << (at * width % 32).astype(np.uint64)
-            np.bitwise_or.at(
-                state["vgpr"], (first + at * width // 32, lanes), (shifted & np.uint64(0xFFFFFFFF)).astype(np.uint32)
-            )
-            if width == 64:
-                state["vgpr"][first + 1, lanes] = shifted >> np.uint64(32)
+            put(state, first, BITS[matrix.a], places, bits)
         count = matrix.accumulator_registers
         self.accumulators(state)[D : D + count] = draw_accumulators(random, matrix.a, count)
         return decode(bits_a, matrix.a), decode(bits_b, matrix.b)
@@ -145,15 +153,8 @@ def draw_accumulators(random: np.random.Generator, kind: str, count: int) -> np.
     return random.standard_normal((count, LANES)).astype(np.float32).view(np.uint32)
 
 
-def test_matrix_products(probe, assembler, known, random):
-    matrices = [matrix_of(name) for name in known if name.startswith("v_mfma")]
-    assert len(matrices) >= 25
-    cases = [
-        Case(matrix, third, kind)
-        for matrix in matrices
-        for third, kind in (("same", "v"), ("same", "a"), ("0", "v"), ("1", "a"))
-    ]
-    cases = [Case(c.matrix, "1.0" if c.third == "1" and c.matrix.a != "i8" else c.third, c.kind) for c in cases]
+def run(probe, assembler, random, cases: list[Case]):
+    """Yields (case, A, B, state before, state after)."""
     code = assembler.assemble([case.text for case in cases])
     batch = Batch(code, len(cases), vgprs=VGPRS, agprs=VGPRS)
     batch.input["entry"] = code.entry
@@ -161,9 +162,179 @@ def test_matrix_products(probe, assembler, known, random):
     inputs = [case.fill(state, random) for case, state in zip(cases, batch.input, strict=True)]
     for case, (a, b), before, after in zip(cases, inputs, batch.input, batch.run(probe), strict=True):
         assert not after["faulted"], after["fault"].decode()
-        c = case.gather(before) if case.third == "same" else float(case.third)
-        got, expected = case.gather(after), a @ b + c
-        # Integers are exact; the order of a floating-point sum is the hardware's own business.
-        unit = {"i8": 0.0, "f64": 2.0**-53}.get(case.matrix.a, 2.0**-24)
-        bound = 2 * case.matrix.k * unit * (np.abs(a) @ np.abs(b) + np.abs(c))
-        assert (np.abs(got - expected) <= bound).all(), case.text
+        yield case, a, b, before, after
+
+
+def check(case: Case, a: np.ndarray, b: np.ndarray, before: np.void, after: np.void) -> None:
+    c = case.gather(before) if case.third == "same" else float(case.third)
+    check_product(case, a, b, c, case.gather(after))
+
+
+def check_product(case: Case, a: np.ndarray, b: np.ndarray, c, got: np.ndarray) -> None:
+    # Integers are exact; the order of a floating-point sum is the hardware's own business.
+    unit = {"i8": 0.0, "f64": 2.0**-53}.get(case.matrix.a, 2.0**-24)
+    bound = 2 * case.matrix.k * unit * (np.abs(a) @ np.abs(b) + np.abs(c))
+    assert (np.abs(got - (a @ b + c)) <= bound).all(), case.text
+
+
+def dense(known) -> list[Matrix]:
+    return [matrix_of(name) for name in known if name.startswith("v_mfma")]
+
+
+def test_matrix_products(probe, assembler, known, random):
+    matrices = dense(known)
+    assert len(matrices) == 32  # all of a gfx942
+    cases = [
+        Case(matrix, third, kind)
+        for matrix in matrices
+        for third, kind in (("same", "v"), ("same", "a"), ("0", "v"), ("1", "a"))
+    ]
+    cases = [Case(c.matrix, "1.0" if c.third == "1" and c.matrix.a != "i8" else c.third, c.kind) for c in cases]
+    for run_case in run(probe, assembler, random, cases):
+        check(*run_case)
+
+
+def test_a_block_of_a_for_several(probe, assembler, known, random):
+    """CBSZ and ABID."""
+    several = [matrix for matrix in dense(known) if matrix.blocks > 1 and matrix.a != "f64"]
+    cases = []
+    for matrix in several:
+        for size in range(1, matrix.blocks.bit_length()):
+            cases += [Case(matrix, "same", "a", f"cbsz:{size} abid:{block}") for block in (0, (1 << size) - 1)]
+    for case, a, b, before, after in run(probe, assembler, random, cases):
+        size, chosen = map(int, re.findall(r":(\d+)", case.modifiers))
+        a = a[[block >> size << size | chosen for block in range(case.matrix.blocks)]]
+        check(case, a, b, before, after)
+
+
+LANE = np.arange(LANES)
+PATTERNS = [LANE, LANE % 32, LANE % 32 + 32, np.roll(LANE, -16), *(LANE % 16 + 16 * group for group in range(4))]
+
+
+def test_lane_patterns_of_b(probe, assembler, known, random):
+    """BLGP."""
+    takes = [matrix for matrix in dense(known) if (matrix.blocks > 1 and matrix.a != "f64") or matrix.a == "f32"]
+    cases = [Case(matrix, "same", "v", f"blgp:{pattern}") for matrix in takes for pattern in range(1, 8)]
+    for case, a, b, before, after in run(probe, assembler, random, cases):
+        matrix, pattern = case.matrix, PATTERNS[int(case.modifiers[-1])]
+        by_place = {input_lane(matrix, j, k, block): b[block, k, j] for block, k, j in np.ndindex(b.shape)}
+        permuted = b.copy()
+        for block, k, j in np.ndindex(b.shape):
+            lane, at = input_lane(matrix, j, k, block)
+            permuted[block, k, j] = by_place[int(pattern[lane]), at]
+        check(case, a, permuted, before, after)
+
+
+def test_negated_doubles(probe, assembler, known, random):
+    doubles = [matrix for matrix in dense(known) if matrix.a == "f64"]
+    cases = [Case(m, "same", "a", f"neg:[{n & 1},{n >> 1 & 1},{n >> 2}]") for m in doubles for n in range(1, 8)]
+    for case, a, b, before, after in run(probe, assembler, random, cases):
+        negate = [-1 if bit == "1" else 1 for bit in re.findall("[01]", case.modifiers)]
+        check_product(case, negate[0] * a, negate[1] * b, negate[2] * case.gather(before), case.gather(after))
+
+
+def test_modifiers_that_an_instruction_does_not_take_are_refused(probe, assembler):
+    lines = ["v_mfma_f32_16x16x16_f16 a[0:3], v[0:1], v[2:3], a[0:3] blgp:1",
+             "v_mfma_f32_16x16x4_f32 a[0:3], v0, v1, a[0:3] cbsz:1",
+             "v_mfma_f32_16x16x4_4b_f16 a[0:15], v[0:1], v[2:3], a[0:15] cbsz:3",
+             "v_mfma_f32_16x16x4_4b_f16 a[0:15], v[0:1], v[2:3], a[0:15] abid:1"]  # fmt: skip
+    code = assembler.assemble(lines)
+    batch = Batch(code, len(lines), vgprs=16, agprs=16)
+    batch.input["entry"] = code.entry
+    assert all(b"is not modelled" in fault for fault in batch.run(probe)["fault"])
+
+
+# ---- sparse ----
+
+INDEX = 16  # the register of indices
+INDEX_SETS = {16: 4, 8: 2}  # of an element's bits: how many sets of indices a register has
+
+
+@dataclass
+class Sparse:
+    matrix: Matrix
+    kind: str
+    size: int  # CBSZ
+    chosen: int  # ABID
+
+    @property
+    def text(self) -> str:
+        matrix, bits = self.matrix, BITS[self.matrix.a]
+        width = matrix.m * matrix.k * bits // LANES
+        result = registers(self.kind, D, 32 * matrix.accumulator_registers)
+        operands = [result, registers("v", A, width // 2), registers("v", B, width), f"v{INDEX}"]
+        return f"{matrix.name} {', '.join(operands)} cbsz:{self.size} abid:{self.chosen}"
+
+    def fill(self, state: np.void, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Puts random matrices and indices into the registers; returns A, with its zeros, and B."""
+        matrix, bits = self.matrix, BITS[self.matrix.a]
+        m, groups = matrix.m, matrix.k // 4
+        kept = draw_inputs(random, matrix.a, (m, groups, 2))
+        bits_b = draw_inputs(random, matrix.b, (matrix.k, m))
+        first, second = random.permuted(np.tile(np.arange(4), (m, groups, 1)), axis=2)[..., :2].transpose(2, 0, 1)
+        of_a = m * matrix.k // 2 // LANES  # elements in a lane
+        put(state, A, bits, [(m * (at // of_a) + i, at % of_a) for i in range(m) for at in range(matrix.k // 2)], kept)
+        of_b = m * matrix.k // LANES
+        put(state, B, bits, [(m * (k // of_b) + j, k % of_b) for k in range(matrix.k) for j in range(m)], bits_b)
+        state["vgpr"][INDEX] = random.integers(0, 2**32, LANES)
+        self.put_indices(state, first | second << 2)
+        dense_a = np.zeros((m, groups, 4))
+        for place, value in ((first, kept[..., 0]), (second, kept[..., 1])):
+            np.put_along_axis(dense_a, place[..., None], decode(value, matrix.a)[..., None], axis=2)
+        return dense_a.reshape(m, matrix.k), decode(bits_b, matrix.b)
+
+    def put_indices(self, state: np.void, indices: np.ndarray) -> None:
+        """Four bits for each four k of a row, in the set that CBSZ and ABID choose."""
+        sets = INDEX_SETS[BITS[self.matrix.a]]
+        in_lane, base = 8 // sets, (0 if self.size else self.chosen) * 32 // sets
+        for i, group in np.ndindex(indices.shape):
+            lane, shift = self.matrix.m * (group // in_lane) + i, base + 4 * (group % in_lane)
+            word = int(state["vgpr"][INDEX, lane]) & ~(0xF << shift)
+            state["vgpr"][INDEX, lane] = word | int(indices[i, group]) << shift
+
+
+def test_sparse_products(probe, assembler, known, random):
+    matrices = [matrix_of(name) for name in known if name.startswith("v_smfmac")]
+    assert len(matrices) == 14
+    cases = []
+    for matrix in matrices:
+        choices = [(0, chosen) for chosen in range(INDEX_SETS[BITS[matrix.a]])] + [(1, 1), (3, 0)]
+        cases += [Sparse(matrix, "va"[i % 2], *choice) for i, choice in enumerate(choices)]
+    code = assembler.assemble([case.text for case in cases])
+    batch = Batch(code, len(cases), vgprs=VGPRS, agprs=VGPRS)
+    batch.input["entry"] = code.entry
+    for case, state in zip(cases, batch.input, strict=True):
+        result = Case(case.matrix, "same", case.kind)
+        count = case.matrix.accumulator_registers
+        result.accumulators(state)[D : D + count] = draw_accumulators(random, case.matrix.a, count)
+    inputs = [case.fill(state, random) for case, state in zip(cases, batch.input, strict=True)]
+    for case, (a, b), before, after in zip(cases, inputs, batch.input, batch.run(probe), strict=True):
+        assert not after["faulted"], after["fault"].decode()
+        result = Case(case.matrix, "same", case.kind, case.text)
+        check_product(result, a, b, result.gather(before)[0], result.gather(after)[0])
+
+
+def test_what_sparse_products_leave_out_may_be_anything(probe, assembler):
+    """Infinities in rows of B that A has no element for do not make NaN."""
+    batch = Batch(assembler.assemble(["v_smfmac_f32_16x16x32_f16 v[32:35], v[0:1], v[8:11], v16"]), 1, vgprs=VGPRS)
+    state = batch.input[0]
+    state["vgpr"][A : A + 2] = 0x3C003C00
+    state["vgpr"][B : B + 4 : 2], state["vgpr"][B + 1 : B + 4 : 2] = 0x3C003C00, 0x7C007C00
+    state["vgpr"][INDEX] = 0x44
+    after = batch.run(probe)[0]
+    np.testing.assert_array_equal(after["vgpr"][D : D + 4].view(np.float32), 16.0)
+
+
+# Execution cycles as AMD's matrix instruction calculator prints them.
+CYCLES = {"32x32x8_f16": 32, "16x16x16_bf16": 16, "32x32x4_2b_f16": 64, "16x16x4_4b_i8": 32, "4x4x4_16b_bf16": 8,
+          "32x32x1_2b_f32": 64, "4x4x1_16b_f32": 8, "16x16x8_xf32": 16, "32x32x4_xf32": 32, "16x16x32_fp8_bf8": 16,
+          "32x32x16_i8": 32, "16x16x4_f64": 32, "4x4x4_4b_f64": 16, "16x16x32_f16": 16, "32x32x16_bf16": 32,
+          "16x16x64_bf8_fp8": 16, "32x32x32_i8": 32}  # fmt: skip
+
+
+def test_execution_cycles(probe, known):
+    lines = subprocess.run([probe, "costs"], check=True, capture_output=True, text=True).stdout.splitlines()
+    busy = {name: int(cycles) for name, _, cycles in map(str.split, lines)}
+    for shape, cycles in CYCLES.items():
+        found = [name for name in busy if re.fullmatch(rf"v_s?mfmac?_[fi]\d+_{shape}", name)]
+        assert len(found) == 1 and busy[found[0]] == cycles, (found, [busy[name] for name in found])

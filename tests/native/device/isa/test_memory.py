@@ -256,14 +256,51 @@ def test_vector_memory(assembler, probe, apertures, known, random, space):
     assert not failures, f"{len(failures)} of {len(cases)}:\n" + "\n".join(failures[:30])
 
 
+def run_flat(assembler, probe, line: str, address, lds: int = LDS, command: str = "run"):
+    """Of one wave whose LDS holds its own dwords' numbers: the state afterwards. address: of each lane, or of all."""
+    batch = Batch(assembler.assemble([line]), 1, vgprs=12, lds=lds, scratch=SCRATCH)
+    batch.input["lds"][0] = np.arange(lds // 4, dtype="<u4").view("u1")
+    address = np.broadcast_to(np.asarray(address, np.uint64), LANES)
+    batch.input["vgpr"][0, 2], batch.input["vgpr"][0, 3] = address & np.uint64(0xFFFFFFFF), address >> np.uint64(32)
+    batch.input["vgpr"][0, 4:] = 7
+    return batch.run(probe, command)[0]
+
+
 @pytest.mark.parametrize("line", ["flat_load_dword v4, v[2:3]", "flat_store_dword v[2:3], v4"])
-@pytest.mark.parametrize("space", ["shared", "private"])
-def test_access_out_of_range_faults(assembler, probe, apertures, line, space):
+@pytest.mark.parametrize(("space", "command"), [("shared", "run-lds-check"), ("private", "run")])
+def test_access_out_of_range_faults(assembler, probe, apertures, line, space, command):
     address = getattr(apertures, space) + (LDS if space == "shared" else SCRATCH)
-    batch = Batch(assembler.assemble([line]), 1, vgprs=8, lds=LDS, scratch=SCRATCH)
-    batch.input["vgpr"][0, 2], batch.input["vgpr"][0, 3] = address & 0xFFFFFFFF, address >> 32
-    after = batch.run(probe)[0]
+    after = run_flat(assembler, probe, line, address, command=command)
     assert after["faulted"] and "out of range" in after["fault"].decode()
+
+
+def test_flat_beyond_the_lds(assembler, probe, apertures):
+    """Dwords outside read 0 and are not written; an atomic there gives 0 and does nothing."""
+    end = apertures.shared + LDS - 8
+    loaded = run_flat(assembler, probe, "flat_load_dwordx4 v[4:7], v[2:3]", end)
+    assert loaded["vgpr"][4:8, 0].tolist() == [LDS // 4 - 2, LDS // 4 - 1, 0, 0]
+    stored = run_flat(assembler, probe, "flat_store_dwordx4 v[2:3], v[4:7]", end)
+    assert stored["lds"].view("<u4").tolist() == [*range(LDS // 4 - 2), 7, 7]
+    updated = run_flat(assembler, probe, "flat_atomic_add v4, v[2:3], v5 sc0", end + 8)
+    assert updated["vgpr"][4, 0] == 0 and updated["lds"].view("<u4").tolist() == list(range(LDS // 4))
+
+
+def test_a_flat_offset_on_a_negative_base_in_the_lds(assembler, probe, apertures):
+    address = apertures.shared + 0xFFFFFFF8 + np.arange(LANES, dtype=np.uint64) % 2 * 4
+    after = run_flat(assembler, probe, "flat_load_dword v4, v[2:3] offset:16", address)
+    assert not after["faulted"] and after["vgpr"][4, :2].tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("name", ["global_load_lds_dword v[2:3], off", "buffer_load_dword off, s[4:7], 0 lds"])
+def test_loads_into_the_lds_drop_what_does_not_fit(assembler, probe, name):
+    batch = Batch(assembler.assemble([f"s_mov_b32 m0, {0x100 - 64:#x}\n{name}"]), 1, vgprs=8, lds=0x100, memory=MEMORY)
+    batch.input["memory"][0, :4] = 1
+    set_scalar64(batch.input, 4, MEMORY_ADDRESS)
+    batch.input["sgpr"][:, 6] = 4
+    batch.input["vgpr"][0, 2], batch.input["vgpr"][0, 3] = MEMORY_ADDRESS & 0xFFFFFFFF, MEMORY_ADDRESS >> 32
+    after = batch.run(probe)[0]
+    assert not after["faulted"] and after["lds"].view("<u4").tolist() == [0] * 48 + [0x01010101] * 16
+    assert batch.run(probe, "run-lds-check")[0]["faulted"]
 
 
 @pytest.mark.parametrize("dwords", [1, 2, 4, 8, 16])

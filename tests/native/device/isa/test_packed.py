@@ -84,6 +84,19 @@ def test_packed_integer_clamp(assembler, probe, random, operation):
         assert np.array_equal(half(after[2], high), limited)
 
 
+@pytest.mark.parametrize(("operation", "count"), [("mad_u16", 3), ("mad_i16", 3), ("mul_lo_u16", 2)])
+def test_packed_products_are_held_by_clamp(assembler, probe, random, operation, count):
+    vgpr = draw(random, (4, LANES), 32).astype(np.uint32)
+    sources = ", ".join(["v0", "v1", "v3"][:count])
+    (after,) = run(assembler, probe, [f"v_pk_{operation} v2, {sources} clamp"], vgpr)
+    kind = np.int16 if operation.endswith("i16") else np.uint16
+    for high in (0, 1):
+        a, b, c = (half(vgpr[i], high).view(kind).astype(np.int64) for i in (0, 1, 3))
+        exact = a * b + (c if count == 3 else 0)
+        limited = np.clip(exact, np.iinfo(kind).min, np.iinfo(kind).max).astype(kind).view(np.uint16)
+        assert np.array_equal(half(after[2], high), limited)
+
+
 def test_inline_constant_is_in_the_low_half(assembler, probe, random):
     """With op_sel_hi 0 both results use it, which is what compilers write."""
     vgpr = finite_halves(random, 4)

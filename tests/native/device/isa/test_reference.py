@@ -305,11 +305,11 @@ def root(x: float) -> float:
     return math.nan if x < 0 else math.sqrt(x)
 
 
-def turns(function: Callable[[float], float], beyond: float) -> Callable[[float], float]:
+def turns(function: Callable[[float], float]) -> Callable[[float], float]:
+    """Of any number of revolutions: the domain of 256 ended with gfx8."""
+
     def apply(x: float) -> float:
-        if math.isinf(x):
-            return math.nan
-        return beyond if abs(x) > 256 else function(math.remainder(x, 1.0) * 2 * math.pi)
+        return math.nan if math.isinf(x) else function(math.remainder(x, 1.0) * 2 * math.pi)
 
     return apply
 
@@ -323,7 +323,7 @@ def log_of_two(x: float) -> float:
 
 
 FUNCTIONS = {"rcp": reciprocal, "sqrt": root, "rsq": lambda x: reciprocal(root(x)) if x or x == 0 else x, "exp": power_of_two,
-             "log": log_of_two, "sin": turns(math.sin, 0.0), "cos": turns(math.cos, 1.0)}  # fmt: skip
+             "log": log_of_two, "sin": turns(math.sin), "cos": turns(math.cos)}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["f32", "f16"])
@@ -333,6 +333,21 @@ def test_transcendentals(assembler, probe, random, function, kind):
     check(
         assembler, probe, random, f"v_{function}_{kind}", (size,), size, transcendental(FUNCTIONS[function], size), tolerance=1
     )
+
+
+@pytest.mark.parametrize(("kind", "tolerance"), [("f32", 4e-7), ("f16", 1.5e-3)])
+def test_angles_of_many_revolutions(assembler, probe, random, kind, tolerance):
+    """Across all finite magnitudes: positions of 2048 tokens in a rotary embedding are beyond 256 revolutions."""
+    size, number = int(kind[1:]), np.dtype(f"f{int(kind[1:]) // 8}")
+    shift = np.finfo(number).maxexp - 1
+    turns = (random.standard_normal(WAVES * LANES) * np.exp2(random.uniform(0, shift - 2, WAVES * LANES))).astype(number)
+    lines = f"v_sin_{kind} v6, v0\nv_cos_{kind} v7, v0"
+    got = run(assembler, probe, lines, [(turns.view(f"u{size // 8}"), size)], 64)
+    exact = np.remainder(turns.astype(np.float64), 1.0) * 2 * np.pi
+    for bits, expected in ((got, np.sin(exact)), (got >> np.uint64(32), np.cos(exact))):
+        values = bits.astype(f"u{size // 8}").view(number).astype(np.float64)
+        assert np.abs(values - expected).max() <= tolerance
+    assert (np.abs(turns.astype(np.float64)) > 256).mean() > 0.3
 
 
 # ---- minima, maxima and medians of NaNs ----
@@ -400,3 +415,93 @@ def test_integer_clamp(assembler, probe, random, name, size, reference):
     suffix = "" if name in ("v_add_i32", "v_sub_i32", "v_add_i16", "v_sub_i16") else "_e64"
     got = run(assembler, probe, f"{name}{suffix} v6, v0, v2 clamp", sources, 32)
     assert got.tolist() == [reference(int(a), int(b)) for a, b in zip(sources[0][0], sources[1][0], strict=True)]
+
+
+def elements(word: int, bits: int, is_signed: bool) -> list[int]:
+    parts = [word >> at & ((1 << bits) - 1) for at in range(0, 32, bits)]
+    return [signed(part, bits) for part in parts] if is_signed else parts
+
+
+def dot(bits: int, is_signed: bool) -> Callable[[int, int, int], int]:
+    def apply(a: int, b: int, c: int) -> int:
+        products = zip(elements(a, bits, is_signed), elements(b, bits, is_signed), strict=True)
+        return sum(x * y for x, y in products) + (signed(c, 32) if is_signed else c)
+
+    return apply
+
+
+def low(value: int, bits: int, is_signed: bool = False) -> int:
+    return signed(value, bits) if is_signed else value & ((1 << bits) - 1)
+
+
+def differences(a: int, b: int, bits: int, masked: bool = False) -> int:
+    pairs = zip(elements(a, bits, False), elements(b, bits, False), strict=True)
+    return sum(abs(x - y) for x, y in pairs if y or not masked)
+
+
+# (mnemonic, widths of the operands, bits and sign of the result, the exact value)
+EXACT_INTEGERS = [
+    *(
+        (f"v_dot{32 // n}_{'i32_i' if s else 'u32_u'}{n}", (32,) * 3, 32, s, dot(n, s))
+        for n in (4, 8, 16)
+        for s in (True, False)
+    ),
+    ("v_mul_u32_u24_e64", (32, 32), 32, False, lambda a, b: low(a, 24) * low(b, 24)),
+    ("v_mul_i32_i24_e64", (32, 32), 32, True, lambda a, b: low(a, 24, True) * low(b, 24, True)),
+    ("v_mad_u32_u24", (32,) * 3, 32, False, lambda a, b, c: low(a, 24) * low(b, 24) + c),
+    ("v_mad_i32_i24", (32,) * 3, 32, True, lambda a, b, c: low(a, 24, True) * low(b, 24, True) + signed(c, 32)),
+    ("v_mad_u32_u16", (16, 16, 32), 32, False, lambda a, b, c: low(a, 16) * low(b, 16) + c),
+    ("v_mad_i32_i16", (16, 16, 32), 32, True, lambda a, b, c: low(a, 16, True) * low(b, 16, True) + signed(c, 32)),
+    ("v_mad_legacy_u16", (16,) * 3, 16, False, lambda a, b, c: a * b + c),
+    ("v_mad_legacy_i16", (16,) * 3, 16, True, lambda a, b, c: signed(a, 16) * signed(b, 16) + signed(c, 16)),
+    ("v_sad_u8", (32,) * 3, 32, False, lambda a, b, c: differences(a, b, 8) + c),
+    ("v_sad_hi_u8", (32,) * 3, 32, False, lambda a, b, c: (differences(a, b, 8) << 16) + c),
+    ("v_sad_u16", (32,) * 3, 32, False, lambda a, b, c: differences(a, b, 16) + c),
+    ("v_sad_u32", (32,) * 3, 32, False, lambda a, b, c: abs(a - b) + c),
+    ("v_msad_u8", (32,) * 3, 32, False, lambda a, b, c: differences(a, b, 8, masked=True) + c),
+]
+
+
+@pytest.mark.parametrize("clamp", [False, True])
+@pytest.mark.parametrize(
+    ("name", "widths", "bits", "is_signed", "exact_value"), EXACT_INTEGERS, ids=[row[0] for row in EXACT_INTEGERS]
+)
+def test_integers_wrap_or_are_held(assembler, probe, random, name, widths, bits, is_signed, exact_value, clamp):
+    least, most = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if is_signed else (0, (1 << bits) - 1)
+
+    def reference(*operands: int) -> int:
+        value = exact_value(*operands)
+        return (max(least, min(most, value)) if clamp else value) & ((1 << bits) - 1)
+
+    check(assembler, probe, random, name, widths, 32, reference, modifiers=" clamp" if clamp else "")
+
+
+@pytest.mark.parametrize(("name", "held"), [("v_dot4c_i32_i8", 8), ("v_dot8c_i32_i4", 4), ("v_dot2c_i32_i16", 16)])
+def test_accumulating_dots_are_held_by_clamp(assembler, probe, random, name, held):
+    a, b, c = (draw(random, WAVES * LANES, 32) for _ in range(3))
+    got = run(assembler, probe, f"v_mov_b32 v6, v4\n{name}_e64 v6, v0, v2 clamp", [(x, 32) for x in (a, b, c)], 32)
+    exact_value = dot(held, True)
+    expected = [saturated(exact_value(*map(int, row)), -(2**31), 2**31 - 1, 2**32 - 1) for row in zip(a, b, c, strict=True)]
+    assert got.tolist() == expected
+
+
+@pytest.mark.parametrize(("name", "operation"), [("v_add_co_u32", lambda a, b: a + b), ("v_sub_co_u32", lambda a, b: a - b),
+                                                 ("v_subrev_co_u32", lambda a, b: b - a)])  # fmt: skip
+def test_sums_with_a_carry_out_are_held_by_clamp(assembler, probe, random, name, operation):
+    a, b = (draw(random, WAVES * LANES, 32) for _ in range(2))
+    got = run(assembler, probe, f"{name}_e64 v6, vcc, v0, v2 clamp", [(a, 32), (b, 32)], 32)
+    assert got.tolist() == [saturated(operation(int(x), int(y)), 0, 2**32 - 1, 2**32 - 1) for x, y in zip(a, b, strict=True)]
+
+
+@pytest.mark.parametrize("name", ["v_mad_u64_u32", "v_mad_i64_i32"])
+def test_wide_sums_of_products_are_held_by_clamp(assembler, probe, random, name):
+    is_signed = name == "v_mad_i64_i32"
+
+    def reference(a: int, b: int, c: int) -> int:
+        if not is_signed:
+            return saturated(a * b + c, 0, 2**64 - 1, 2**64 - 1)
+        return saturated(signed(a, 32) * signed(b, 32) + signed(c, 64), -(2**63), 2**63 - 1, 2**64 - 1)
+
+    a, b, c = (draw(random, WAVES * LANES, width) for width in (32, 32, 64))
+    got = run(assembler, probe, f"{name} v[6:7], vcc, v0, v2, v[4:5] clamp", [(a, 32), (b, 32), (c, 64)], 64)
+    assert got.tolist() == [reference(*map(int, row)) for row in zip(a, b, c, strict=True)]

@@ -1,10 +1,10 @@
-"""Types of parameters out of demangled names."""
+"""Names and parts of names out of demangled symbols."""
 
 from __future__ import annotations
 
 import pytest
 
-from rocm_perf_lab.hip_source.demangled import parameter_types
+from rocm_perf_lab.hip_source.demangle import parameter_types
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,63 @@
+// Which global memory the waves of a dispatch access, for as long as someone watches.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "exec/observer.h"
+
+namespace rpd {
+
+class AccessWatch {
+ public:
+  void clear() { accessed_.clear(); }
+  size_t count() const { return accessed_.size(); }
+  // More than waves touch that do nothing but look whether something has happened.
+  bool overflows() const { return accessed_.size() > kMost; }
+
+  void note(uint64_t address, uint32_t bytes) {
+    if (!overflows()) accessed_.emplace(address, bytes);
+  }
+  void note(const VectorAccess& access) {
+    for (uint64_t left = access.mask; left; left &= left - 1) note(access.address[std::countr_zero(left)], access.bytes);
+  }
+
+  // What is in all of it now; nothing if some of it is not mapped any more.
+  std::optional<std::vector<uint8_t>> contents(const AddressSpace& memory) const;
+  // Whether that is something else than `before`.
+  bool differs(const AddressSpace& memory, const std::vector<uint8_t>& before) const;
+
+  const std::set<std::pair<uint64_t, uint32_t>>& accessed() const { return accessed_; }
+
+ private:
+  static constexpr size_t kMost = 65536;
+  std::set<std::pair<uint64_t, uint32_t>> accessed_;  // address, bytes
+};
+
+// Puts a watch in front of another observer.
+class WatchedMemory : public Observer {
+ public:
+  explicit WatchedMemory(Observer& inner) : inner_(inner) {}
+  void begin(AccessWatch* watch) { watch_ = watch; }
+
+  void vector_access(Wave& wave, const Op& op, const VectorAccess& access) override {
+    if (access.space == Space::Global) watch_->note(access);
+    inner_.vector_access(wave, op, access);
+  }
+  void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) override {
+    watch_->note(address, bytes);
+    inner_.scalar_access(wave, address, bytes);
+  }
+  void fence(Wave& wave, const Op& op) override { inner_.fence(wave, op); }
+  void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) override { inner_.wait(wave, vector_left, scalar_left); }
+
+ private:
+  Observer& inner_;
+  AccessWatch* watch_ = nullptr;
+};
+
+}  // namespace rpd

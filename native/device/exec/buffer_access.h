@@ -1,0 +1,97 @@
+// Where the lanes of a buffer access go: the resource descriptor, its range check, its swizzle.
+//
+// A lane's byte offset is offset + stride * index, offset being the instruction's plus the register's (offen). It counts
+// from base + soffset. What lies out of range reads 0 and is not written (CDNA3 ISA, "Buffer addressing"):
+//   raw         stride 0, or no index: the byte offset from num_records - soffset on
+//   structured  with an index and a stride: an index from num_records on, or an offset from the stride on
+//
+// A swizzled buffer keeps the same dword of as many neighbours as its index stride says (8, 16, 32 or 64) together. Only
+// where an access begins is swizzled; its bytes are consecutive.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "exec/observer.h"
+#include "exec/operands.h"
+
+namespace rpd {
+
+struct BufferDescriptor {
+  uint64_t base;
+  uint32_t stride;        // bytes
+  uint32_t records;       // bytes where raw, else strides
+  uint32_t index_stride;  // neighbours that a swizzle keeps together
+  uint32_t format;        // the last word: what the components are, and where they go
+  bool swizzled;
+  bool adds_lane;         // to the index
+
+  BufferDescriptor(const Wave& wave, const Operand& operand) {
+    const uint32_t* word = &wave.scalar[operand.reg];
+    base = word[0] | static_cast<uint64_t>(word[1] & 0xffff) << 32;
+    stride = word[1] >> 16 & 0x3fff;
+    records = word[2];
+    swizzled = word[1] >> 31;
+    format = word[3];
+    index_stride = 8u << (format >> 21 & 3);
+    adds_lane = format >> 23 & 1;
+    if (adds_lane) stride |= (format >> 15 & 0xf) << 14;  // the data format's bits are the stride's upper ones then
+  }
+
+  uint64_t byte_of(uint64_t index, uint64_t offset) const {
+    if (!swizzled) return offset + index * stride;
+    constexpr uint64_t element = 4;
+    const uint64_t row = index / index_stride * stride + offset / element * element;
+    return row * index_stride + index % index_stride * element + offset % element;
+  }
+};
+
+struct BufferLanes {
+  uint64_t address[kLanes];
+  uint64_t available[kLanes];  // bytes from there that are in range
+};
+
+inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffer, BufferLanes& out) {
+  const uint64_t scalar_offset = read_scalar<uint32_t>(op.source[2], wave);
+  const uint32_t* index = op.indexed ? wave.registers(op.source[0]) : nullptr;
+  const uint32_t* offset = op.offset_in_register ? wave.registers(op.source[0]) + (op.indexed ? kLanes : 0) : nullptr;
+  const bool structured = buffer.stride != 0 && (op.indexed || buffer.adds_lane);
+  const uint64_t raw_size = buffer.records > scalar_offset ? buffer.records - scalar_offset : 0;
+  for (int l = 0; l < kLanes; ++l) {
+    const uint64_t at = static_cast<uint32_t>(op.offset) + uint64_t{offset ? offset[l] : 0};
+    const uint64_t element = uint64_t{index ? index[l] : 0} + (buffer.adds_lane ? l : 0);
+    const uint64_t byte = buffer.byte_of(element, at);
+    const uint64_t end = structured ? (element < buffer.records ? buffer.stride : 0) : raw_size;
+    const uint64_t checked = structured ? at : byte;
+    out.address[l] = buffer.base + scalar_offset + byte;
+    out.available[l] = end > checked ? end - checked : 0;
+  }
+}
+
+// Runs `access(lane, host pointer, bytes in range)` for each enabled lane, and tells the observer. `unit`: the bytes
+// that are in range together or not at all, of the `size` that a lane accesses. The pointer is null where no byte is.
+template <class Access>
+void for_each_buffer_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t unit, uint32_t size,
+                          Access access) {
+  BufferLanes lanes;
+  locate(op, wave, buffer, lanes);
+  const uint64_t misaligned = kind == AccessKind::Atomic ? size - 1 : 0;
+  uint64_t touched = 0;
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    const uint64_t address = lanes.address[l];
+    const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(size, lanes.available[l] / unit * unit));
+    if (bytes == 0) {
+      access(l, static_cast<uint8_t*>(nullptr), 0u);
+      continue;
+    }
+    if (address & misaligned) return wave.raise("misaligned atomic", address, FaultKind::ApertureViolation, l);
+    if (!wave.may_access(op, address, bytes, kind != AccessKind::Load, l)) return;
+    access(l, wave.memory->at<uint8_t>(address), bytes);
+    touched |= uint64_t{1} << l;
+  }
+  if (touched) wave.observer->vector_access(wave, op, {kind, Space::Global, size, touched, lanes.address});
+}
+
+}  // namespace rpd

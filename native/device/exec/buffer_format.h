@@ -1,0 +1,32 @@
+// The formats of buffer elements: how many components, how wide, and what numbers they are (gfx9's encoding).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace rpd {
+
+enum class NumberFormat : uint8_t { Unorm, Snorm, Uscaled, Sscaled, Uint, Sint, Reserved, Float };
+
+constexpr int kComponents = 4;
+
+class BufferFormat {
+ public:
+  BufferFormat(uint32_t data, uint32_t number) : data_(data & 15), number_(static_cast<NumberFormat>(number & 7)) {}
+
+  // A format of no components reads 0 and writes nothing.
+  uint32_t bytes() const;
+  bool exists() const;
+  bool is_integer() const { return number_ == NumberFormat::Uint || is_signed_integer(); }
+  bool is_signed_integer() const { return number_ == NumberFormat::Sint; }
+
+  // An element in memory and its components as registers have them: single-precision floats or 32-bit integers.
+  std::array<uint32_t, kComponents> unpack(const uint8_t* element) const;
+  void pack(const std::array<uint32_t, kComponents>& components, uint8_t* element) const;
+
+ private:
+  uint32_t data_;
+  NumberFormat number_;
+};
+
+}  // namespace rpd

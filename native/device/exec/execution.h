@@ -1,0 +1,62 @@
+// A dispatch under way. The engine can have several, each at a place of its own.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "exec/dispatch.h"
+#include "exec/execution_order.h"
+#include "exec/race_check.h"
+#include "exec/standstill.h"
+#include "exec/write_guard.h"
+#include "exec/xcd.h"
+#include "isa/program.h"
+
+namespace rpd {
+
+// Decoded code, and what is known of it.
+struct Code {
+  Code(const AddressSpace& memory, const std::string& isa_name, Program::OnDecode on_decode)
+      : program(memory, isa_name, on_decode), order(program, memory) {}
+  Program program;
+  ExecutionOrder order;
+};
+
+// The XCDs as one dispatch has them. Place 0 is for whoever is alone on the device, and keeps its caches; a dispatch that
+// begins while others are under way gets another one, with nothing in its caches.
+struct Place {
+  uint32_t number = 0;
+  std::vector<std::unique_ptr<Xcd>> xcds;
+  std::unique_ptr<RaceCheck> race_check;
+  std::unique_ptr<WriteGuard> guard;
+};
+
+using FreePlaces = std::map<uint32_t, std::unique_ptr<Place>>;  // by number
+
+class Execution {
+ public:
+  // `place` is given back at the end of its life.
+  Execution(std::shared_ptr<Code> of_code, std::unique_ptr<Place> at, FreePlaces& free)
+      : code(std::move(of_code)), place(std::move(at)), free_(free) {}
+  ~Execution() {
+    const uint32_t number = place->number;
+    free_[number] = std::move(place);
+  }
+  Execution(const Execution&) = delete;
+
+  std::vector<std::unique_ptr<Xcd>>& xcds() const { return place->xcds; }
+
+  std::shared_ptr<Code> code;  // stays, whatever is forgotten meanwhile
+  std::unique_ptr<Place> place;
+  Kernel kernel{};
+  std::vector<Xcd*> unfinished;
+  unsigned threads = 1;
+  const char* order = nullptr;  // why the XCDs must take turns on one thread
+  std::unique_ptr<Standstill> standstill;  // null where the order of execution is not fixed, or is random
+
+ private:
+  FreePlaces& free_;
+};
+
+}  // namespace rpd

@@ -1,0 +1,126 @@
+// What the MODE register says about floating point: rounding, denormals, and halves that overflow.
+//
+// Compilers start kernels with rounding to nearest, denormals kept and infinity for overflow; that is what an
+// instruction's usual execution does. In any other mode its `in_mode` runs instead (see execute()): the same function of
+// values, between a pass over its operands and one over its results.
+#pragma once
+
+#include <cfenv>
+#include <cstddef>
+
+#include "exec/floating_point.h"
+#include "exec/wave.h"
+
+namespace rpd {
+
+// Bits of MODE, and what the first two fields are usually.
+constexpr uint32_t kModeRounding = 0xf;       // 1:0 of singles, 3:2 of doubles and halves
+constexpr uint32_t kModeDenormals = 0xf0;     // 5:4 and 7:6 likewise; the lower bit keeps operands, the upper one results
+constexpr uint32_t kModeFloat = kModeRounding | kModeDenormals | kModeHalfSaturates;
+
+constexpr bool has_unusual_floats(uint32_t mode) { return ((mode ^ kModeDenormals) & kModeFloat) != 0; }
+
+template <class T>
+constexpr bool is_float = std::is_floating_point_v<T> || std::is_same_v<T, Half>;
+template <class T>
+constexpr bool is_wide_or_half = std::is_same_v<T, double> || std::is_same_v<T, Half>;
+
+class FloatMode {
+ public:
+  explicit constexpr FloatMode(uint32_t mode) : mode_(mode) {}
+
+  template <class T>
+  bool keeps_operands() const { return mode_ >> (is_wide_or_half<T> ? 6 : 4) & 1; }
+  template <class T>
+  bool keeps_results() const { return mode_ >> (is_wide_or_half<T> ? 7 : 5) & 1; }
+
+  // For std::fesetround. The field of doubles and halves counts where any operand or the result is one: conversions between
+  // formats round by it (LLVM, SIModeRegister: V_CVT_F16_F32 and V_CVT_F32_F64 take their mode from there).
+  template <class... T>
+  int rounding() const {
+    constexpr int host[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    return host[mode_ >> ((is_wide_or_half<T> || ...) ? 2 : 0) & 3];
+  }
+
+  bool saturates() const { return overflow_saturates(mode_); }
+
+  // "If output denormals are enabled, then output modifiers are ignored", as they are with the IEEE bit (CDNA3 ISA).
+  template <class T>
+  bool modifies_output() const { return !keeps_results<T>() && !(mode_ & kModeIeee); }
+
+ private:
+  uint32_t mode_;
+};
+
+// Rounds the host's arithmetic in this way as long as it lives.
+class HostRounding {
+ public:
+  explicit HostRounding(int rounding) : changed_(rounding != FE_TONEAREST) {
+    if (changed_) std::fesetround(rounding);
+  }
+  ~HostRounding() {
+    if (changed_) std::fesetround(FE_TONEAREST);
+  }
+  HostRounding(const HostRounding&) = delete;
+  HostRounding& operator=(const HostRounding&) = delete;
+
+ private:
+  bool changed_;
+};
+
+// The values are computed by here: the compiler does not know that rounding changes.
+inline void settle(const void* values) { asm volatile("" : : "r"(values) : "memory"); }
+
+template <class T>
+void flush_denormals(T* values, int count = kLanes) {
+  using B = BitsOf<T>;
+  constexpr B exponent = static_cast<B>(((B{1} << FloatBits<T>::exponent) - 1) << FloatBits<T>::mantissa);
+  auto* bits = reinterpret_cast<B*>(values);
+  for (int l = 0; l < count; ++l) bits[l] = bits[l] & exponent ? bits[l] : static_cast<B>(bits[l] & kSignBit<T>);
+}
+
+// ---- results ----
+
+template <class T>
+constexpr bool is_infinite(T v) {
+  return biased_exponent(v) == (1 << FloatBits<T>::exponent) - 1 && !(bits_of(v) & kMantissaMask<T>);
+}
+
+constexpr uint16_t kLargestHalf = 0x7bff;
+
+// An infinite half whose operands do not make it infinite has overflowed: it becomes the largest number.
+inline Half saturated_half(Half result, bool truly_infinite) {
+  if (truly_infinite || !is_infinite(result)) return result;
+  return from_bits<Half>(static_cast<uint16_t>((bits_of(result) & kSignBit<Half>) | kLargestHalf));
+}
+
+// Whether an operand makes the result infinite without an overflow. With poles: of 1/x and the like, where 0 does.
+template <class T>
+constexpr bool gives_infinity(T operand, bool has_poles) {
+  if constexpr (is_float<T>) return is_infinite(operand) || (has_poles && operand == T(0));
+  else return false;
+}
+
+// Output modifiers make +0 of -0, and of denormals: they count only where those are flushed.
+template <class T>
+T modified(T value, T factor) {
+  if (is_nan(value)) return value;
+  const T product = static_cast<T>(value * factor);
+  return biased_exponent(product) == 0 ? T(0) : product;
+}
+template <class T>
+void modify_results(const Op& op, const FloatMode& mode, T* values) {
+  if (op.output_modifier == OutputModifier::None || !mode.modifies_output<T>()) return;
+  constexpr double factors[] = {1, 2, 4, 0.5};
+  const T factor = static_cast<T>(factors[static_cast<int>(op.output_modifier)]);
+  for (int l = 0; l < kLanes; ++l) values[l] = modified(values[l], factor);
+}
+
+template <class R>
+void flush_results(const FloatMode& mode, R* values) {
+  if constexpr (is_float<R>) {
+    if (!mode.keeps_results<R>()) flush_denormals(values);
+  }
+}
+
+}  // namespace rpd

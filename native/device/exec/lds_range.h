@@ -1,0 +1,39 @@
+// The hardware's range check of the LDS: what lies beyond the workgroup's allocation reads 0 and is not written, dword by
+// dword. AMD's libraries rely on it (Tensile clears registers by reads out of range; clang merges a read that may be out
+// of range with one that is not). With the option lds-check such an access is a fault instead.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "exec/wave.h"
+
+namespace rpd {
+
+inline bool in_lds(const Wave& wave, uint64_t at, uint32_t bytes) { return at + bytes <= wave.lds_bytes; }
+
+// False, and a fault, if the option does not let the wave go on.
+inline bool may_leave_lds(Wave& wave, uint64_t at, int lane) {
+  if (!wave.lds_check) return true;
+  wave.raise("LDS access out of range", at, FaultKind::ApertureViolation, lane);
+  return false;
+}
+
+constexpr uint32_t kLdsDword = 4;
+
+inline void load_lds(const Wave& wave, uint64_t at, uint32_t bytes, uint8_t* to) {
+  std::memset(to, 0, bytes);
+  const uint32_t unit = std::min(bytes, kLdsDword);
+  for (uint32_t i = 0; i < bytes; i += unit) {
+    if (in_lds(wave, at + i, unit)) std::memcpy(to + i, wave.lds + at + i, unit);
+  }
+}
+
+inline void store_lds(const Wave& wave, uint64_t at, uint32_t bytes, const uint8_t* from) {
+  const uint32_t unit = std::min(bytes, kLdsDword);
+  for (uint32_t i = 0; i < bytes; i += unit) {
+    if (in_lds(wave, at + i, unit)) std::memcpy(wave.lds + at + i, from + i, unit);
+  }
+}
+
+}  // namespace rpd

@@ -1,0 +1,59 @@
+#include "exec/wave_places.h"
+
+#include <bit>
+
+namespace rpd {
+namespace {
+
+// The lowest free one of up to 16; the last if all are taken.
+uint32_t take(uint16_t& taken) {
+  const auto slot = static_cast<uint32_t>(std::countr_one(taken));
+  if (slot >= 16) return 15;
+  taken = static_cast<uint16_t>(taken | 1u << slot);
+  return slot;
+}
+void give_back(uint16_t& taken, uint32_t slot) { taken = static_cast<uint16_t>(taken & ~(1u << slot)); }
+
+// HW_ID of gfx9: WAVE_ID 3:0, SIMD_ID 5:4, PIPE_ID 7:6, CU_ID 11:8, SH_ID 12, SE_ID 14:13, TG_ID 19:16, VM_ID 23:20,
+// QUEUE_ID 26:24, STATE_ID 29:27, ME_ID 31:30. The dispatcher serves the shader engines in turn. The driver gives
+// compute processes the virtual memory ids from 8 on; the first compute micro engine is ME 1.
+uint32_t hardware_id(uint32_t cu, uint32_t group, uint32_t simd, uint32_t slot) {
+  constexpr uint32_t engines = parameter::shader_engines_per_xcd;
+  constexpr uint32_t first_vmid = 8, compute_engine = 1;
+  return slot | simd << 4 | cu / engines << 8 | cu % engines << 13 | group << 16 | first_vmid << 20 | compute_engine << 30;
+}
+
+// VGPR_SIZE 11:6 in eights, ACCV_OFFSET 17:12 in fours, SGPR_SIZE 27:24 in sixteens, each less one; the bases are not
+// modelled (amdkfd's trap handler reads the sizes so).
+uint32_t register_allocation(const Kernel& kernel) {
+  constexpr uint32_t sgprs = 112 / 16 - 1;
+  return (kernel.descriptor.total_vgprs() / 8 - 1) << 6 | (kernel.descriptor.accumulator_offset() / 4 - 1) << 12 | sgprs << 24;
+}
+
+// LDS_BASE 7:0 and LDS_SIZE 20:12, in 256 bytes; it is handed out in 512.
+uint32_t lds_allocation(const Kernel& kernel, uint32_t group) {
+  constexpr uint32_t granule = 512, unit = 256;
+  const uint32_t size = (kernel.request.group_segment_size + granule - 1) / granule * (granule / unit);
+  return (group * size & 0xff) | size << 12;
+}
+
+}  // namespace
+
+void WavePlaces::enter(const Kernel& kernel, Workgroup& group) {
+  Unit& unit = units_[group.cu];
+  group.place = take(unit.groups);
+  for (Wave& wave : group.waves) {
+    const uint32_t simd = ++unit.launched % parameter::simds_per_cu;
+    const uint32_t slot = take(unit.waves[simd]);
+    wave.hardware = {hardware_id(group.cu, group.place, simd, slot), xcd_, register_allocation(kernel),
+                     lds_allocation(kernel, group.place)};
+  }
+}
+
+void WavePlaces::leave(const Workgroup& group) {
+  Unit& unit = units_[group.cu];
+  give_back(unit.groups, group.place);
+  for (const Wave& wave : group.waves) give_back(unit.waves[wave.hardware.id >> 4 & 3], wave.hardware.id & 0xf);
+}
+
+}  // namespace rpd

@@ -1,0 +1,31 @@
+#include "runtime/deadlock.h"
+
+#include "runtime/device.h"
+#include "runtime/host_threads.h"
+#include "runtime/pending_handlers.h"
+
+namespace rpd {
+
+using namespace std::chrono_literals;
+
+Deadlock::State Deadlock::look() const {
+  const Turns& turns = device_.turns();
+  const bool stuck = turns.any_parked() && !turns.any_active() && !device_.progresses() && host_threads::any_waits() && !pending_handlers::any_runs();
+  return {stuck, turns.changes(), stuck ? host_threads::busy_ticks() : 0};
+}
+
+bool Deadlock::is_there() {
+  constexpr auto kInterval = 200ms;
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  if (patience_ == 0s || now - looked_ < kInterval) return false;
+  const auto pause = now - looked_;
+  looked_ = now;
+  const State before = state_;
+  state_ = look();
+  // Nobody has looked for long: the process was stopped, or all was well.
+  if (!state_.stuck || state_ != before || pause > 10 * kInterval) since_ = now;
+  return now - since_ >= patience_;
+}
+
+}  // namespace rpd

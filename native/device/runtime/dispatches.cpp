@@ -1,0 +1,160 @@
+// The dispatches under way on a device: each on its queue's thread, in turns on the engine.
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "runtime/activity.h"
+#include "runtime/aql_queue.h"
+#include "runtime/device.h"
+#include "runtime/findings.h"
+#include "runtime/kernel_names.h"
+#include "runtime/log.h"
+#include "runtime/memory_fault.h"
+#include "runtime/thread_trace.h"
+
+namespace rpd {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// What changes memory without a word is found by looking: at once at first, for much is a matter of microseconds.
+void pause(Clock::duration waited, uint32_t seen) {
+  if (waited < 1ms) return std::this_thread::yield();
+  signal_activity().wait(seen, waited < 100ms ? 50us : 1ms);
+}
+
+DispatchResult failure(std::string why) {
+  DispatchResult result;
+  result.error = std::move(why);
+  result.error_kind = DispatchError::Exception;
+  return result;
+}
+
+}  // namespace
+
+void Device::forget_stale_code() {
+  std::vector<std::pair<uint64_t, uint64_t>> stale;
+  {
+    std::lock_guard lock(stale_mutex_);
+    stale.swap(stale_code_);
+  }
+  for (const auto& [begin, size] : stale) engine_->forget_code(begin, size);
+}
+
+// Blocks until it is this queue's turn; false if the queue is being stopped before.
+bool Device::await_engine(AqlQueue& queue) {
+  const auto since = Clock::now();
+  for (;;) {
+    const uint32_t seen = signal_activity().current();
+    if (turns_.has_engine(queue.seat())) return true;
+    if (queue.stopping()) return false;
+    if (queue.seat().state == Turns::Seat::State::Parked && deadlock_.is_there()) deadlocked_ = true;
+    pause(Clock::now() - since, seen);
+  }
+}
+
+// A queue's thread can be late to take up a packet.
+bool Device::is_first(const Turns::Seat& seat) {
+  constexpr auto kPatience = 50ms;
+  if (Clock::now() - seat.queued > kPatience) return true;
+  std::lock_guard lock(queues_mutex_);
+  return std::none_of(queues_.begin(), queues_.end(), [&](const auto& queue) { return queue->is_about_to_serve(seat.submitted); });
+}
+
+DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQueue& queue, uint64_t submitted) {
+  const DeviceAccess access;
+  turns_.queue(queue.seat(), submitted);
+  DispatchResult result;
+  try {
+    if (await_engine(queue)) result = execute(request, start, queue);
+  } catch (const std::exception& problem) {
+    result = failure(*problem.what() ? problem.what() : "the execution engine failed");
+  }
+  // A queue that is being stopped has not got the engine back, and only who has it may end a flight.
+  if (queue.seat().state == Turns::Seat::State::Running) {
+    flights_.remove_if([&](const Flight& flight) { return &flight.queue == &queue; });
+    if (flights_.empty()) deadlocked_ = false, deadlock_story_.clear();
+  }
+  turns_.leave(queue.seat());
+  return result;
+}
+
+DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, AqlQueue& queue) {
+  forget_stale_code();
+  DispatchRequest traced = request;
+  traced.traced_cu = thread_trace_wanted(request);
+  DispatchResult refused;
+  auto execution = engine_->begin(traced, refused);
+  if (!execution) return refused;
+  Flight& flight = flights_.emplace_back(queue, request.kernel_object, start, std::move(execution));
+  const auto wanted = [&](uint64_t instructions) { return queue.stopping() || turns_.should_pass(instructions); };
+  Progress progress;
+  while ((progress = engine_->advance(*flight.execution, wanted)) != Progress::Ended) {
+    bool goes_on;
+    if (progress == Progress::Waits) {
+      goes_on = wait(flight);
+    } else {
+      turns_.pass(queue.seat());
+      goes_on = await_engine(queue);
+    }
+    if (!goes_on || queue.stopping()) return {};
+    if (progress == Progress::Waits && deadlocked_) return deadlocked();
+  }
+  return finish(request, flight);
+}
+
+bool Device::wait(Flight& flight) {
+  log_line("%s waits: %s", kernel_name(flight.kernel_object).c_str(), engine_->whereabouts(*flight.execution).c_str());
+  const uint64_t ended_before = ended_;
+  const std::shared_ptr<Execution> execution = flight.execution;
+  turns_.park(flight.queue.seat(), [this, execution] { return deadlocked_ || engine_->can_go_on(*execution); });
+  if (!await_engine(flight.queue)) return false;
+  note_release(flight, ended_before);
+  engine_->go_on(*flight.execution);
+  return true;
+}
+
+// What another dispatch has released does the rest of its work after that one's end, or if it has not ended, its start.
+void Device::note_release(Flight& flight, uint64_t ended_before) {
+  uint64_t released = 0;
+  if (ended_ != ended_before) {
+    released = latest_end_;
+  } else {
+    for (const Flight& other : flights_)
+      if (&other != &flight && other.queue.seat().state != Turns::Seat::State::Parked) released = std::max(released, other.start);
+  }
+  if (released > flight.start) flight.least_duration = released - flight.start;
+  flight.instructions_before_release = engine_->instructions(*flight.execution);
+}
+
+DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
+  DispatchResult result = engine_->end(*flight.execution);
+  if (result.timeline) write_thread_trace(request, *result.timeline, memory_);
+  if (result.fixed_order) log_line("%s: the XCDs take turns, for %s", kernel_name(request.kernel_object).c_str(), result.fixed_order);
+  for (const std::string& race : result.races) report_race(kernel_name(request.kernel_object) + ": " + race);
+  if (flight.least_duration > 0) {
+    const double all = static_cast<double>(engine_->instructions(*flight.execution));
+    const double left = 1 - static_cast<double>(flight.instructions_before_release) / all;
+    result.duration_ns = std::max(result.duration_ns, flight.least_duration + static_cast<uint64_t>(left * static_cast<double>(result.duration_ns)));
+  }
+  ++ended_;
+  latest_end_ = flight.start + result.duration_ns;
+  return result;
+}
+
+// Told once of all kernels that are part of it, and then to the queue of each.
+DispatchResult Device::deadlocked() {
+  if (deadlock_story_.empty()) {
+    for (const Flight& flight : flights_) {
+      char queue[40];
+      std::snprintf(queue, sizeof queue, " on queue 0x%lx, ", flight.queue.ring_address());
+      deadlock_story_ += (deadlock_story_.empty() ? "" : "; ") + kernel_name(flight.kernel_object) + queue + engine_->whereabouts(*flight.execution);
+    }
+  }
+  return failure("a deadlock: what runs waits for memory to change, no queue has anything else to do, and the program waits for the device: " +
+                 deadlock_story_);
+}
+
+}  // namespace rpd

@@ -1,0 +1,45 @@
+"""The variables of the device (`__device__`, `__constant__`) that a kernel names, itself or through what it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .cursors import walk
+
+_OF_THE_DEVICE = ("CUDADEVICE_ATTR", "CUDACONSTANT_ATTR")
+
+
+def device_variables(function: Any) -> list[Any]:
+    """Cursors of those that may hold other values: what is const is part of the code. function: a kernel's cursor."""
+    found: dict[str, Any] = {}
+    left, seen = [function], {function.get_usr()}
+    while left:
+        for named in _named(left.pop()):
+            if named.kind.name == "VAR_DECL" and _can_change(named):
+                found.setdefault(named.get_usr(), named)
+            elif (body := named.get_definition()) is not None and named.get_usr() not in seen and _is_function(named):
+                seen.add(named.get_usr())
+                left.append(body)
+    return list(found.values())
+
+
+def _named(function: Any) -> Iterator[Any]:
+    """What it refers to; of overloads that a template leaves open, each."""
+    for cursor in walk(function):
+        if cursor.kind.name in ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "CALL_EXPR") and cursor.referenced is not None:
+            yield cursor.referenced
+        elif cursor.kind.name == "OVERLOADED_DECL_REF":
+            yield from (cursor.get_overloaded_decl(i) for i in range(cursor.num_overloaded_decls()))
+
+
+def _is_function(cursor: Any) -> bool:
+    return cursor.kind.name in ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION")
+
+
+def _can_change(variable: Any) -> bool:
+    on_device = any(child.kind.name in _OF_THE_DEVICE for child in variable.get_children())
+    element = variable.type.get_canonical()
+    while element.kind.name == "CONSTANTARRAY":
+        element = element.element_type.get_canonical()
+    return on_device and not element.is_const_qualified()

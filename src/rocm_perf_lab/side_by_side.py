@@ -1,0 +1,33 @@
+"""Work that waits for other processes, done at the same time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TypeVar
+
+from rocm_perf_lab.collect.child import expect_more, stoppable
+
+_LOOK_SECONDS = 0.5
+Result = TypeVar("Result")
+
+
+def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+    """The results in the tasks' order. Raises the error of the first task that has one; the others end then, as on Ctrl-C."""
+    stopped = threading.Event()
+
+    def run(task: Callable[[], Result]) -> Result:
+        with stoppable(stopped):
+            return task()
+
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        try:
+            futures = [pool.submit(run, task) for task in tasks]
+            for future in futures:
+                while wait([future], _LOOK_SECONDS).not_done:
+                    expect_more()
+                future.result()
+            return [future.result() for future in futures]
+        finally:
+            stopped.set()

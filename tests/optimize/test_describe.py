@@ -1,0 +1,48 @@
+"""What `rocm-perf optimize` prints of a run, where something was accepted and where nothing was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocm_perf_lab.gate.verdict import Verdict, passed
+from rocm_perf_lab.optimize.describe import describe
+from rocm_perf_lab.optimize.outcome import Iteration, Judged, Outcome
+from rocm_perf_lab.optimize.targets import LeftAlone
+from rocm_perf_lab.optimize.transforms import Proposal
+
+VERDICT = Verdict((passed("compilation", "it compiles"), passed("measurement", "faster", ratio=0.75)))
+JUDGED = Judged(Proposal("unroll", "rows", 7, "unroll the loop of line 7 by 4", ()), "", "--- diff\n", b"", VERDICT)
+COUNTERS = {"SQ_INSTS_VMEM_RD": [400.0, 100.0], "SQ_WAVE_CYCLES": [1_000_000.0, 750_000.0]}
+
+
+def lines(**changes) -> list[str]:
+    outcome = Outcome(Path("a.hip"), "named", Path("run"), "modelled", "0123", "gfx942", baseline_ms=2.0)
+    for name, value in changes.items():
+        setattr(outcome, name, value)
+    said: list[str] = []
+    describe(outcome, said.append)
+    return "\n".join(said).splitlines()
+
+
+def test_an_accepted_change_is_told_with_its_steps_counters_and_times():
+    said = lines(iterations=[Iteration(1, "rows(int)", JUDGED, 1.5, COUNTERS)], written=[Path("a.optimized.hip")])
+    assert "Iteration 1: unroll the loop of line 7 by 4 in rows(int)" in said
+    assert ["compilation", "passed:", "it", "compiles"] in [line.split() for line in said]
+    (loads,) = [line.split() for line in said if line.lstrip().startswith("SQ_INSTS_VMEM_RD ")]
+    assert loads == ["SQ_INSTS_VMEM_RD", "400", "100", "-75.0%", "vector", "loads"]
+    assert "Written: a.optimized.hip" in said
+    assert "Baseline runtime      2.000000 ms  in the program's kernels, modelled with the parameters 0123" in said
+    assert "Iteration 1 runtime   1.500000 ms  unroll the loop of line 7 by 4" in said
+    assert "Improvement           25.0%" in said
+    assert said[-1] == "Accepted (modelled: of the software device's timing model, not of a GPU)"
+
+
+def test_where_nothing_was_accepted_each_reason_is_told():
+    said = lines(left=[LeftAlone("rows(int)", "it has no loop")])
+    assert said[0] == "Left alone: rows(int): it has no loop" and said[-1] == "Nothing accepted: the source stays as it is"
+
+
+def test_a_dry_run_shows_each_change():
+    said = lines(dry_run=True, judged=[JUDGED])
+    assert "Would judge: unroll the loop of line 7 by 4 in rows" in said and "--- diff" in said
+    assert said[-1] == "1 proposals; nothing was judged or written"

@@ -49,16 +49,17 @@ def start(folder: Path, drawn: Path, binary: str) -> Sequence[str]:
     """As if the package was installed, for this process alone: an overlay over /usr, so that libraries and data are found."""
     layers = ["/usr", str(folder / "usr"), *([str(drawn / "usr")] if drawn.is_dir() else [])]
     sources = [word for layer in layers for word in ("--overlay-src", layer)]
-    variables = {"GTEST_LISTENER": "PASS_LINE_IN_LOG", "LD_LIBRARY_PATH": _alternatives(folder)}
+    libraries = ":".join([*_alternatives(folder), str(Path(binary).parent)])
+    variables = {"GTEST_LISTENER": "PASS_LINE_IN_LOG", "LD_LIBRARY_PATH": libraries}
     place = [word for item in variables.items() for word in ("--setenv", *item)] + ["--chdir", str(Path(binary).parent)]
     cage = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", *sources, "--ro-overlay", "/usr", *place]
     return [*cage, "--", "rocm-perf", "run", "--device", "gfx942", binary]
 
 
-def _alternatives(folder: Path) -> str:
+def _alternatives(folder: Path) -> list[str]:
     """Debian's BLAS and LAPACK stand in folders of their own, which an installation links to."""
     found = {path.parent for kind in ("blas", "lapack") for path in folder.glob(f"usr/lib/*/*{kind}*/lib{kind}.so*")}
-    return ":".join(sorted("/" + str(path.relative_to(folder)) for path in found))
+    return sorted("/" + str(path.relative_to(folder)) for path in found)
 
 
 def draw_data(folder: Path, drawn: Path, library: Library, seed: int, count: int) -> None:

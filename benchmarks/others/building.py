@@ -1,0 +1,92 @@
+"""A copy of a program, in which it is built with its own Makefile. The checkout stays as it is."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from others.checkout import COMPILER, SOURCES, Given, Program
+from others.process import Ran, run
+
+_UNWANTED = shutil.ignore_patterns("*.o", "*.gch")
+
+
+def copy(program: Program, to: Path) -> Path:
+    """The folder of the program in `to`, with links beside it to what it names of the checkout."""
+    shutil.rmtree(to, ignore_errors=True)
+    folder = to / program.folder.name
+    shutil.copytree(program.folder, folder, symlinks=True, ignore=_UNWANTED)
+    changed = bool(program.given.macros or program.given.edits)
+    for beside in program.checkout.glob("src/*"):
+        if beside.name != folder.name and _named(beside.name, program):
+            _bring(beside, to / beside.name, whole=changed and beside.name.endswith("-cuda"))
+    for change in changes(program.given):
+        _apply(change, to)
+    return folder
+
+
+def _named(name: str, program: Program) -> bool:
+    stem = program.name
+    return name in {f"{stem}-cuda", f"{stem}-omp", f"{stem}-sycl", "data", "include"} or f"../{name}" in program.neighbours()
+
+
+def _bring(beside: Path, to: Path, whole: bool) -> None:
+    """Whole: sizes that are written there can be rewritten."""
+    if whole:
+        shutil.copytree(beside, to, symlinks=True)
+    else:
+        to.symlink_to(beside.resolve())
+
+
+def changes(given: Given) -> list[tuple[str, str]]:
+    """(pattern, replacement) of what the table asks for."""
+    named = [word.partition("=")[::2] for word in given.macros.split()]
+    edits = [edit.split(" -> ") for edit in given.edits.split(" ;; ") if edit]
+    return [_definition(name, value) for name, value in named] + [(re.escape(old), new) for old, new in edits]
+
+
+def _definition(name: str, value: str) -> tuple[str, str]:
+    defined = rf"#\s*define\s+{name}[ \t]+"
+    constant = rf"(?:static |constexpr |const |unsigned )*(?:int|long|size_t|float|double) {name} *= *"
+    return rf"(?m)^(\s*(?:{defined}|{constant}))[^;/\n]+", rf"\g<1>{value}"
+
+
+def _apply(change: tuple[str, str], folder: Path) -> None:
+    if not any([_rewrite(path, *change) for path in _written_files(folder)]):
+        raise ValueError(f"nothing in {folder} matches {change[0]}")
+
+
+def _written_files(folder: Path) -> list[Path]:
+    """Those of folders that are links are the checkout's: rglob does not follow."""
+    files = (path for path in folder.rglob("*") if path.suffix in SOURCES)
+    return sorted(path for path in files if path.is_file() and not path.is_symlink())
+
+
+def _rewrite(path: Path, pattern: str, replacement: str) -> bool:
+    text = path.read_text("utf-8", errors="surrogateescape")
+    new, count = re.subn(pattern, replacement, text)
+    if count:
+        path.write_text(new, "utf-8", errors="surrogateescape")
+    return bool(count)
+
+
+def build(program: Program, folder: Path, log: Path, timeout: float) -> Ran:
+    return run(["make", f"CC={COMPILER}", *program.given.make.split()], folder, log, timeout)
+
+
+def one_command(program: Program) -> tuple[str, str] | None:
+    """(source, the command of `optimize --build`), if the program is of one source file."""
+    compiled = [line.split() for line in program.plan.splitlines() if line.startswith(COMPILER)]
+    sources = [words for words in compiled if "-c" in words]
+    linked = [words for words in compiled if "-c" not in words]
+    if len(sources) != 1 or len(linked) != 1:
+        return None
+    source = sources[0][sources[0].index("-c") + 1]
+    flags = [word for word in linked[0][2:] if re.match(r"-(?:l|L|W|pthread|fopenmp)", word)]
+    return source, " ".join([*_without_outputs(sources[0], source), *flags, "SOURCE", "-o", "BINARY"])
+
+
+def _without_outputs(words: list[str], source: str) -> list[str]:
+    at = words.index("-o") if "-o" in words else len(words)
+    return [word for i, word in enumerate(words) if word not in ("-c", source) and i not in (at, at + 1)]

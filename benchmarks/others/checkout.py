@@ -1,0 +1,125 @@
+"""What a checkout of HeCBench holds: its programs in HIP, and what each needs besides."""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+COMPILER = "hipcc --offload-arch=gfx942"
+_SUFFIX = "-hip"
+SOURCES = {".cu", ".cpp", ".cc", ".c", ".h", ".hpp", ".cuh", ".hip"}
+# Headers of libraries; what the compiler and HIP bring is not among them.
+_LIBRARY = re.compile(
+    r"#\s*include\s*[<\"]((?:hip(?:blas|blaslt|cub|fft|rand|solver|sparse)|roc(?:blas|sparse|solver|fft|rand|prim|thrust)|thrust|"
+    r"rccl|miopen|torch|ATen|c10|boost|gsl|tbb|fmt)[/.][^>\"]*|zlib\.h|bzlib\.h|gdal[^>\"]*)[>\"]"
+)
+_LINKED = re.compile(r"(?<!\S)-l([A-Za-z][\w+]*)")
+
+
+@dataclass(frozen=True)
+class Given:
+    """A row of the table: arguments of a small size, and what is known beforehand."""
+
+    arguments: str | None = None  # None: the Makefile's own, made smaller
+    macros: str = ""  # NAME=VALUE ...: sizes that are written in the source
+    edits: str = ""  # OLD -> NEW ;; OLD -> NEW: sizes that have no name there
+    make: str = ""  # more words for make
+    fault: str = ""  # whose it is if the program fails: program or environment
+    note: str = ""
+
+
+def read_table(path: Path) -> dict[str, Given]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return {row["program"]: _given(row) for row in csv.DictReader(file)}
+
+
+def _given(row: dict[str, str]) -> Given:
+    arguments = None if row["arguments"] == "=" else row["arguments"]
+    return Given(arguments, row["macros"], row["edits"], row["make"], row["fault"], row["note"])
+
+
+def programs(checkout: Path) -> list[str]:
+    return sorted(path.parent.name.removesuffix(_SUFFIX) for path in checkout.glob(f"src/*{_SUFFIX}/Makefile"))
+
+
+@dataclass(frozen=True)
+class Program:
+    checkout: Path
+    name: str
+    given: Given = field(default_factory=Given)
+
+    @property
+    def folder(self) -> Path:
+        return self.checkout / "src" / (self.name + _SUFFIX)
+
+    @cached_property
+    def plan(self) -> str:
+        """What `make run` would do."""
+        command = ["make", "-n", "-B", "run", f"CC={COMPILER}", *self.given.make.split()]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, errors="replace").stdout
+
+    @cached_property
+    def start(self) -> list[str]:
+        """The first command that starts the program, as words; of nothing, if make does not say."""
+        lines = (line.split() for line in self.plan.replace("\\\n", " ").splitlines() if not line.startswith(COMPILER[:6]))
+        return next((words[i:] for words in lines for i, word in enumerate(words) if word.startswith("./")), [])
+
+    def data_files(self) -> list[str]:
+        return [word for word in self.start[1:] if _is_file(word)]
+
+    def libraries(self, has_header: Callable[[str], bool], has_library: Callable[[str], bool]) -> list[str]:
+        """Those that are not there."""
+        headers = {name for text in self.texts() for name in _LIBRARY.findall(text)}
+        linked = set(_LINKED.findall(self.plan)) | ({"omp"} if "-fopenmp" in self.plan else set())
+        own = {path.name for path in self.folder.rglob("*")}
+        absent = {name.partition("/")[0] for name in headers if Path(name).name not in own and not has_header(name)}
+        return sorted(absent | {f"lib{name}" for name in linked if not has_library(name)})
+
+    def texts(self) -> list[str]:
+        """The sources that the Makefile's folder holds, and those of the folders that it names."""
+        folders = [self.folder, *(self.folder / name for name in self.neighbours())]
+        files = [path for folder in folders for path in folder.rglob("*") if path.suffix in SOURCES and path.is_file()]
+        return [path.read_text("utf-8", errors="replace") for path in files]
+
+    def neighbours(self) -> list[str]:
+        """Other folders of the checkout that the Makefile names: ../NAME-cuda."""
+        makefile = (self.folder / "Makefile").read_text("utf-8", errors="replace")
+        names = set(re.findall(r"\.\./[A-Za-z][\w+.-]*", makefile))
+        return sorted(name for name in names if (self.folder / name).is_dir())
+
+
+def _is_file(word: str) -> bool:
+    return bool(re.search(r"/|\.[A-Za-z]\w*$", word)) and not re.search(r"(?i)\bout|result", word)
+
+
+def needs(program: Program, has_header: Callable[[str], bool], has_library: Callable[[str], bool]) -> str:
+    """What keeps it from being a candidate; empty if nothing. Arguments in the table settle whether it needs data."""
+    if absent := program.libraries(has_header, has_library):
+        return "needs a library: " + ", ".join(absent)
+    if program.given.arguments is None and (files := program.data_files()):
+        return "needs data: " + ", ".join(files)
+    return "" if program.start or program.given.arguments is not None else "its Makefile does not say how it is started"
+
+
+def installed_headers() -> Callable[[str], bool]:
+    """Whether the compiler finds a header, by the folders that it looks in."""
+    command = ["hipcc", "-E", "-v", "-x", "c++", "/dev/null"]
+    said = subprocess.run(command, capture_output=True, text=True).stderr
+    listed = re.search(r"(?s)search starts here:\n(.*?)End of search list", said)
+    folders = [Path(line.strip()) for line in (listed[1] if listed else "").splitlines() if line.startswith(" ")]
+    return lambda name: any((folder / name).exists() for folder in folders)
+
+
+def installed_libraries() -> Callable[[str], bool]:
+    def has(name: str) -> bool:
+        files = (f"lib{name}.so", f"lib{name}.a")
+        return any(
+            "/" in subprocess.run(["g++", f"-print-file-name={file}"], capture_output=True, text=True).stdout for file in files
+        )
+
+    return has

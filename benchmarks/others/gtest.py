@@ -1,0 +1,101 @@
+"""Test programs made with googletest: which cases they have, and what became of those that were reached."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from others.device_messages import first_message, is_refusal
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+REFUSED, FAULTED, CRASHED, LONG = "refused", "faulted", "crashed", "too long"  # these end the process
+OUTCOMES = (PASSED, FAILED, REFUSED, FAULTED, CRASHED, LONG, SKIPPED)
+
+# Tests print on the same line, so the marks are looked for anywhere in it.
+_BEGIN = re.compile(r"\[ RUN {6}\] (\S+)")
+_END = re.compile(r"\[ {7}OK \] (\S+?),? |\[ {2}(FAILED|SKIPPED) ? ?\] (\S+?),? ")
+_NOISE = re.compile(r"^\s*$|^\[|^Note:|^Value of:|^Which is:|Google Test trace|^Warning: Resource leak")
+
+
+def listed(output: str) -> list[str]:
+    """What --gtest_list_tests prints, as full names."""
+    names, suite = [], ""
+    for line in output.splitlines():
+        plain = line.partition("  # ")[0].rstrip()
+        if re.fullmatch(r"\S+\.", plain):
+            suite = plain
+        elif suite and re.fullmatch(r"  \S+", plain):
+            names.append(suite + plain.strip())
+    return [name for name in names if "DISABLED_" not in name]
+
+
+@dataclass
+class Progress:
+    """Of one process, line after line."""
+
+    outcomes: dict[str, tuple[str, str]] = field(default_factory=dict)  # name: (outcome, first words of why)
+    current: str | None = None
+    _said: list[str] = field(default_factory=list)
+    _device: str = ""
+
+    def line(self, text: str) -> None:
+        """A line may hold the end of one case and the begin of the next."""
+        self._device = self._device or first_message(text)
+        if self.current and (ended := _END.search(text + " ")):
+            self._end(PASSED if ended[1] else ended[2].lower())
+        elif self.current and len(self._said) < 200 and not _NOISE.search(text):
+            self._said.append(text.strip())
+        if begun := _BEGIN.search(text):
+            self.current, self._said, self._device = begun[1], [], ""
+
+    def _end(self, outcome: str) -> None:
+        if outcome == FAILED and self._device:
+            outcome = refused_or_faulted(self._device)
+        why = "" if outcome in (PASSED, SKIPPED) else self._device or cause(self._said)
+        self.outcomes[self.current or ""] = (outcome, why[:400])
+        self.current = None
+
+    @property
+    def broken(self) -> bool:
+        """A queue that saw a fault takes nothing more: what follows in this process says nothing."""
+        return any(outcome in (REFUSED, FAULTED) for outcome, _ in self.outcomes.values())
+
+    def process_ended(self, status: int | None) -> None:
+        """status: None if it was stopped."""
+        if self.current is None:
+            return
+        why = self._device or (f"exit status {status}: " + " ".join(self._said[-3:]))
+        kind = refused_or_faulted(self._device) if self._device else LONG if status is None else CRASHED
+        self.outcomes[self.current] = (kind, "" if kind == LONG else why[:400])
+        self.current = None
+
+
+def cause(said: list[str]) -> str:
+    """HIP's own error tells more than the comparison that noticed it."""
+    return " ".join([*re.findall(r"hipError\w+", " ".join(said))[:1], *said])
+
+
+def refused_or_faulted(message: str) -> str:
+    return REFUSED if is_refusal(message) else FAULTED
+
+
+LIST = ("--gtest_list_tests",)
+
+
+def selection(cases: Iterable[str], file: Path) -> list[str]:
+    """Through a file: command lines are too short for thousands of names."""
+    file.write_text("--gtest_filter=" + ":".join(cases) + "\n", "utf-8")
+    return [f"--gtest_flagfile={file}", "--gtest_color=no"]
+
+
+def counts(outcomes: dict[str, list[str]]) -> dict[str, int]:
+    kinds = [outcome for outcome, _ in outcomes.values()]
+    return {kind: kinds.count(kind) for kind in OUTCOMES}
+
+
+def words(message: str) -> str:
+    """A message without what differs from case to case, so that equal causes can be counted."""
+    kernel = re.sub(r"kernel .*?: pc 0x[0-9a-f]+ \([^)]*\): ", "", message)
+    return re.sub(r"0x[0-9a-f]+|\b[asv]?\d+(?:\.\d+)?(?:e[-+]\d+)?\b", "N", kernel)[:160]

@@ -1,0 +1,67 @@
+"""The test packages of AMD's libraries, as Debian builds them, and how their programs are started."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from others import clients, gtest, thrust_tests
+
+
+@dataclass(frozen=True)
+class Library:
+    name: str
+    package: str
+    data: str = ""  # a file of test data, of which a part is drawn
+    frame: ModuleType = gtest
+
+
+LIBRARIES = (
+    Library("rocPRIM", "librocprim-tests"),
+    Library("hipCUB", "libhipcub-tests"),
+    Library("rocThrust", "librocthrust-tests", frame=thrust_tests),
+    Library("rocRAND", "librocrand1-tests"),
+    Library("rocWMMA", "librocwmma-tests"),
+    Library("rocFFT", "librocfft0-tests"),
+    Library("rocSPARSE", "librocsparse1-tests", "usr/share/librocsparse1-tests/data/rocsparse_test.data"),
+    Library("rocSOLVER", "librocsolver0-tests"),
+    Library("rocBLAS", "librocblas5-tests", "usr/share/librocblas5-tests/data/rocblas_gtest.data"),
+    Library("ROCr", "libhsa-runtime64-tests"),
+)
+
+
+def binaries(folder: Path, library: Library) -> list[str]:
+    """Paths as they would be if the package was installed."""
+    files = (path for path in sorted(folder.glob(f"usr/libexec/rocm/{library.package}/**/*")) if _is_program(path))
+    return ["/" + str(path.relative_to(folder)) for path in files]
+
+
+def _is_program(path: Path) -> bool:
+    if not path.is_file() or ".so" in path.name or not path.stat().st_mode & 0o100:
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def start(folder: Path, drawn: Path, binary: str) -> Sequence[str]:
+    """As if the package was installed, for this process alone: an overlay over /usr, so that libraries and data are found."""
+    layers = ["/usr", str(folder / "usr"), *([str(drawn / "usr")] if drawn.is_dir() else [])]
+    sources = [word for layer in layers for word in ("--overlay-src", layer)]
+    libraries = ":".join([*_alternatives(folder), str(Path(binary).parent)])
+    variables = {"GTEST_LISTENER": "PASS_LINE_IN_LOG", "LD_LIBRARY_PATH": libraries}
+    place = [word for item in variables.items() for word in ("--setenv", *item)] + ["--chdir", str(Path(binary).parent)]
+    cage = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", *sources, "--ro-overlay", "/usr", *place]
+    return [*cage, "--", "rocm-perf", "run", "--device", "gfx942", binary]
+
+
+def _alternatives(folder: Path) -> list[str]:
+    """Debian's BLAS and LAPACK stand in folders of their own, which an installation links to."""
+    found = {path.parent for kind in ("blas", "lapack") for path in folder.glob(f"usr/lib/*/*{kind}*/lib{kind}.so*")}
+    return sorted("/" + str(path.relative_to(folder)) for path in found)
+
+
+def draw_data(folder: Path, drawn: Path, library: Library, seed: int, count: int) -> None:
+    if library.data and not (drawn / library.data).exists():
+        clients.draw(folder / library.data, drawn / library.data, seed, count)

@@ -1,0 +1,53 @@
+"""Debian packages unpacked into a folder: nothing is installed, and nothing outside of the folder changes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+# ROCm is in experimental; what of it is installed already is not fetched again.
+_PLAN = ("apt-get", "-s", "install", "--no-install-recommends", "-t", "experimental")
+
+
+def unpack(package: str, cache: Path) -> Path:
+    """The folder with the package and what it needs. Raises CannotUnpack."""
+    folder = cache / package
+    done = folder / ".whole"
+    if not done.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for name, version in needed(package):
+            subprocess.run(["dpkg", "-x", str(download(name, version, cache / "debs")), str(folder)], check=True)
+        done.touch()
+    return folder
+
+
+class CannotUnpack(Exception):
+    pass
+
+
+def needed(package: str) -> list[tuple[str, str]]:
+    """(name, version) of the package and of what would be installed with it."""
+    planned = subprocess.run([*_PLAN, package], capture_output=True, text=True)
+    if planned.returncode:
+        lines = planned.stdout.splitlines()
+        raise CannotUnpack(
+            next((" ".join(line.split()) for line in lines if "Depends:" in line), planned.stderr.strip()[-200:])
+        )
+    return re.findall(r"(?m)^Inst (\S+) (?:\[[^]]*\] )?\((\S+)", planned.stdout)
+
+
+def download(name: str, version: str, folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (found := _fetched(name, version, folder)):
+        got = subprocess.run(["apt-get", "download", f"{name}={version}"], cwd=folder, capture_output=True, text=True)
+        if got.returncode or not (found := _fetched(name, version, folder)):
+            raise CannotUnpack(f"{name}: {got.stderr.strip()[-200:]}")
+    return found
+
+
+def _fetched(name: str, version: str, folder: Path) -> Path | None:
+    escaped = version.replace(":", "%3a")
+    return next((path for path in folder.glob(f"{name}_*.deb") if path.name.startswith(f"{name}_{escaped}_")), None)

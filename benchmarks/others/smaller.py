@@ -1,0 +1,38 @@
+"""Arguments that ask for less: what a GPU does in a second takes a device in software hours."""
+
+from __future__ import annotations
+
+import re
+
+_REPEATS = re.compile(r"(?i)repeat|iter|steps|passes|launches|rounds|runs|trials|epoch")
+_NAMES = re.compile(r"<([A-Za-z][^<>]*)>")
+_ITEMS = 18  # log2 of the elements that all sizes together may ask for
+_SMALL = 256  # what is no larger is a block, a radius, a number of channels
+
+
+def smaller(arguments: list[str], usage: str) -> list[str]:
+    """usage: the program's own line. It names the arguments; without it the last of several is the number of repetitions."""
+    names = _NAMES.findall(usage)
+    if len(names) != len(arguments):
+        names = [""] * (len(arguments) - 1) + ["repeat"] if len(arguments) > 1 else [""] * len(arguments)
+    sizes = sum(_is_size(value, name) for value, name in zip(arguments, names, strict=True))
+    limit = 2 ** (_ITEMS // max(1, sizes))
+    return [_least(value, name, limit) for value, name in zip(arguments, names, strict=True)]
+
+
+def usage_of(texts: list[str]) -> str:
+    """The statement that prints it, where it has <names>."""
+    said = (found.group() for text in texts for found in re.finditer(r"(?is)usage.{0,500}?;", text))
+    return next((statement for statement in said if _NAMES.search(statement)), "")
+
+
+def _is_size(value: str, name: str) -> bool:
+    return value.isdecimal() and int(value) > _SMALL and not _REPEATS.search(name)
+
+
+def _least(value: str, name: str, limit: int) -> str:
+    if not value.isdecimal():
+        return value
+    if _REPEATS.search(name):
+        return str(min(int(value), 2))
+    return str(min(int(value), limit)) if _is_size(value, name) else value

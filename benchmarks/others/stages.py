@@ -1,0 +1,117 @@
+"""What is tried with a program: each stage's result as a dictionary for JSON."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from others import building, smaller, verdict
+from others.checkout import Program
+from others.process import Ran, run
+
+Result = dict[str, Any]
+_FIRST_OWN_KERNEL = "^(?!__amd_)"  # of the runtime's are copies and fills
+
+
+@dataclass
+class Trial:
+    program: Program
+    folder: Path  # of this program alone
+    timeout: float
+
+    @property
+    def place(self) -> Path:
+        return self.folder / "src" / self.program.folder.name
+
+    def command(self) -> list[str]:
+        start = self.program.start or ["./main"]
+        return [start[0], *self.arguments()]
+
+    def arguments(self) -> list[str]:
+        given = self.program.given.arguments
+        if given is not None:
+            return shlex.split(given)
+        return smaller.smaller(self.program.start[1:], smaller.usage_of(self.program.texts()))
+
+    def tried(self, stage: str, *words: str, within: Path | None = None) -> Ran:
+        return run(words, within or self.place, self.folder / f"{stage}.log", self.timeout)
+
+
+def build(trial: Trial) -> Result:
+    building.copy(trial.program, trial.folder / "src")
+    ran = building.build(trial.program, trial.place, trial.folder / "build.log", max(300, trial.timeout))
+    return _result(ran, verdict.of_build(ran))
+
+
+def run_it(trial: Trial) -> Result:
+    ran = trial.tried("run", "rocm-perf", "run", "--device", "gfx942", *trial.command())
+    check = verdict.self_check(ran.output)
+    return _result(ran, verdict.of_run(ran, check)) | {"check": check, "command": shlex.join(trial.command())}
+
+
+def profile(trial: Trial) -> Result:
+    made = ["-o", str(trial.folder / "profile"), "--runs", "1"]
+    ran = trial.tried("profile", "rocm-perf", "profile", "--device", "gfx942", *made, *trial.command())
+    return _result(ran, verdict.of_command(ran))
+
+
+def isolate(trial: Trial) -> Result:
+    """Captures the first dispatch, and replays it, which has to leave the same bytes."""
+    captures = trial.folder / "captures"
+    shutil.rmtree(captures, ignore_errors=True)
+    captures.mkdir()
+    which = ["--kernel", _FIRST_OWN_KERNEL, "-o", str(captures)]
+    ran = trial.tried("isolate", "rocm-perf", "isolate", "--device", "gfx942", *which, *trial.command())
+    return _result(ran, verdict.of_command(ran))
+
+
+def replay(trial: Trial) -> Result:
+    captures = trial.folder / "captures"
+    words = ["--iterations", "1", "--compare", "--capture-dir", str(captures / "isolate_capture")]
+    ran = trial.tried("replay", "rocm-perf", "replay", "full-vm", *words)
+    shutil.rmtree(captures, ignore_errors=True)
+    return _result(ran, verdict.of_command(ran))
+
+
+def optimize(trial: Trial) -> Result:
+    """What it would propose."""
+    found = building.one_command(trial.program)
+    if found is None:
+        return {"result": "skipped", "class": "", "reason": "several source files", "seconds": 0.0}
+    source, command = found
+    shown = ["--source", source, "--build", command, "-o", str(trial.folder / "optimize")]
+    ran = trial.tried("optimize", "rocm-perf", "optimize", "--dry-run", "--device", "gfx942", *shown, *trial.command())
+    return _result(ran, verdict.of_command(ran))
+
+
+STAGES: dict[str, Callable[[Trial], Result]] = {
+    "build": build,
+    "run": run_it,
+    "profile": profile,
+    "isolate": isolate,
+    "replay": replay,
+    "optimize": optimize,
+}
+_NEEDS = {"run": "build", "profile": "run", "isolate": "run", "replay": "isolate", "optimize": "run"}
+
+
+def next_stage(done: dict[str, Result], wanted: list[str]) -> str | None:
+    """The first that is wanted, not done, and whose condition holds."""
+    for stage in STAGES:
+        if stage in wanted and stage not in done and (stage not in _NEEDS or _held(done.get(_NEEDS[stage]))):
+            return stage
+    return None
+
+
+def _held(result: Result | None) -> bool:
+    return result is not None and result["result"] == "ok"
+
+
+def _result(ran: Ran, judged: tuple[str, str]) -> Result:
+    ended, reason = judged
+    result = "time-out" if ran.status is None else "ok" if ran.status == 0 else "failed"
+    return {"result": result, "class": ended, "reason": reason[:300], "status": ran.status, "seconds": ran.seconds}

@@ -1,0 +1,102 @@
+"""Runs the cases of one test program within a time, each at most once, in as many processes as that takes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from others import gtest
+from others.gtest import Progress
+from others.process import device_environment, run
+
+_CHUNK = 2000  # cases of one process: their names are a filter that each is compared with
+
+
+class CannotList(Exception):
+    pass
+
+
+@dataclass
+class Binary:
+    command: Sequence[str]  # how it is started, without the frame's own arguments
+    folder: Path  # for its logs
+    case_cap: float  # seconds that a case may take
+    frame: ModuleType = gtest  # or thrust_tests
+
+    def cases(self, timeout: float) -> list[str]:
+        ran = run([*self.command, *self.frame.LIST], self.folder, self.folder / "list.log", timeout)
+        if not (names := self.frame.listed(ran.output)):
+            raise CannotList(f"exit status {ran.status} after {ran.seconds:.0f} s: {ran.output.strip()[-200:]}")
+        return names
+
+    def attempt(self, cases: list[str], cap: float) -> dict[str, tuple[str, str]]:
+        """What became of those that were reached within cap seconds."""
+        reached: dict[str, tuple[str, str]] = {}
+        until = time.monotonic() + cap
+        while (left := [case for case in cases if case not in reached]) and time.monotonic() < until:
+            new = self._process(left[:_CHUNK], until)
+            if not new:
+                break
+            reached |= new
+        return reached
+
+    def _process(self, cases: list[str], until: float) -> dict[str, tuple[str, str]]:
+        progress = self.frame.Progress()
+        command = [*self.command, *self.frame.selection(cases, self.folder / "flags")]
+        with (self.folder / "last.log").open("wb") as log:
+            status, had_time = self._follow(command, progress, until, log)
+        # The last one may only have been cut by the end of all time, which is no fault of its own.
+        if status is not None or had_time:
+            progress.process_ended(status)
+        return progress.outcomes
+
+    def _follow(self, command: list[str], progress: Progress, until: float, log) -> tuple[int | None, bool]:
+        """(exit status, None if stopped; whether the case then under way had its whole time)."""
+        pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
+        started = subprocess.Popen(command, cwd=self.folder, env=device_environment(), start_new_session=True, **pipe)
+        try:
+            return _read(started, progress, until, self.case_cap, log)
+        finally:
+            _end(started)
+
+
+def _read(started, progress: Progress, until: float, case_cap: float, log) -> tuple[int | None, bool]:
+    rest, begun = b"", math.inf  # a program may need minutes before its first case
+    with selectors.DefaultSelector() as ready:
+        ready.register(started.stdout, selectors.EVENT_READ)
+        while not progress.broken:
+            stop, now = min(until, begun + case_cap), time.monotonic()
+            if now >= stop:
+                return None, stop < until
+            if not ready.select(stop - now):
+                continue
+            block = os.read(started.stdout.fileno(), 1 << 16)
+            if not block:
+                return started.wait(), True
+            log.write(block)
+            *lines, rest = (rest + block).split(b"\n")
+            before = progress.current
+            for line in itertools.takewhile(lambda _: not progress.broken, lines):
+                progress.line(line.decode(errors="replace"))
+            if progress.current != before:
+                begun = time.monotonic() if progress.current else math.inf
+    return None, False
+
+
+def _end(started: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(started.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    started.wait()
+    if started.stdout:
+        started.stdout.close()

@@ -1,0 +1,41 @@
+"""The test programs of Thrust, which have a frame of their own: what gtest.py is for googletest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from others import gtest
+from others.device_messages import first_message
+
+LIST = ("--list",)
+_BEGIN = re.compile(r"^Running (\w+)\.\.\.")
+_END = re.compile(r"\[(PASS|FAILURE|FAIL|ERROR|KNOWN FAILURE)\]\s.*?(\w+)\s*$")
+_REASON = re.compile(r"^(?:FAILURE|FAIL|ERROR): (\w+)$")
+
+
+def listed(output: str) -> list[str]:
+    return re.findall(r"(?m)^(\w+)$", output)
+
+
+def selection(cases: Iterable[str], _file: Path) -> list[str]:
+    return ["--verbose", "--sizes=small", *cases]
+
+
+class Progress(gtest.Progress):
+    """What failed is told at the end of all, under its name."""
+
+    _of: str | None = None
+
+    def line(self, text: str) -> None:
+        self._device = self._device or first_message(text)
+        if self._of and text.strip():
+            outcome, _ = self.outcomes[self._of]
+            self.outcomes[self._of], self._of = (outcome, gtest.cause([text.strip()])[:400]), None
+        elif (reason := _REASON.match(text)) and reason[1] in self.outcomes:
+            self._of = reason[1]
+        if begun := _BEGIN.match(text):
+            self.current, self._device = begun[1], ""
+        if self.current and (ended := _END.search(text)):
+            self._end(gtest.PASSED if ended[1] == "PASS" else gtest.FAILED)

@@ -1,0 +1,80 @@
+"""Whose fault it is: what a program printed, and how it ended, sorted into a few classes."""
+
+from __future__ import annotations
+
+import re
+
+from others.device_messages import first_message, is_refusal
+from others.process import Ran
+
+FINE, PROGRAM, ENVIRONMENT, PROJECT, TIME, OPEN = "", "program", "environment", "project", "time-out", "open"
+CLASSES = (PROJECT, OPEN, TIME, PROGRAM, ENVIRONMENT)
+
+_ENVIRONMENT = (
+    r"fatal error: '[^']+' file not found",
+    r"unable to find library -l\S+|cannot find -l\S+",
+    r"No rule to make target [^\n]*",
+    r"[^\n]*: (?:command )?not found",
+    r"(?i)[^\n]*(?:can(?:no|')t|could not|unable to|failed to|fail to|error) open(?:ing)?[^\n]*",
+    r"[^\n]*No such file or directory[^\n]*",
+    r"error while loading shared libraries: [^\n]*",
+)
+_BAD_ARGUMENTS = r"(?i)usage ?:[^\n]*"
+# Only whole words, and not "0 failures" or "no mismatch".
+_FAIL = re.compile(r"(?i)(?<!\bno )(?<!\b0 )\b(?:fail(?:ed|ure)?|mismatch|incorrect|not equal)\b(?!\s*[:=]\s*0\b)")
+_PASS = re.compile(r"(?i)\b(?:pass(?:ed)?|success(?:ful)?|correct)\b")
+
+
+def self_check(output: str) -> str:
+    """What the program says of its own results; "none" if nothing is found."""
+    return "FAIL" if _FAIL.search(output) else "PASS" if _PASS.search(output) else "none"
+
+
+def of_build(ran: Ran) -> tuple[str, str]:
+    """(class, reason)."""
+    if ran.status == 0:
+        return FINE, ""
+    if ran.status is None:
+        return TIME, f"still building after {ran.seconds:.0f} s"
+    found = _first(_ENVIRONMENT, ran.output)
+    return (ENVIRONMENT, found) if found else (PROGRAM, _first([r"[^\n]*error: [^\n]*"], ran.output) or last_line(ran.output))
+
+
+def of_run(ran: Ran, check: str) -> tuple[str, str]:
+    # What the device does not do is this project's; a fault may well be the program's.
+    if message := first_message(ran.output):
+        return (PROJECT if is_refusal(message) else OPEN), message
+    if "Traceback (most recent" in ran.output:
+        return PROJECT, last_line(ran.output)
+    if ran.status is None:
+        return TIME, f"still running after {ran.seconds:.0f} s"
+    if ran.status == 0:
+        return (OPEN, failing_line(ran.output)) if check == "FAIL" else (FINE, "")
+    for cause in (_ENVIRONMENT, [_BAD_ARGUMENTS]):
+        if found := _first(cause, ran.output):
+            return (ENVIRONMENT if cause is _ENVIRONMENT else PROGRAM), found
+    return OPEN, f"exit status {ran.status}: {last_line(ran.output)}"
+
+
+def of_command(ran: Ran) -> tuple[str, str]:
+    """Of one of this project's commands: what it tells is its last line on stderr."""
+    if ran.status == 0:
+        return FINE, ""
+    if ran.status is None:
+        return TIME, f"still running after {ran.seconds:.0f} s"
+    said = re.findall(r"(?m)^(?:error|rocm-perf)\b.*", ran.output)
+    return (PROJECT if "Traceback (most recent" in ran.output else OPEN), f"exit status {ran.status}: " + (
+        said or [last_line(ran.output)]
+    )[-1]
+
+
+def failing_line(output: str) -> str:
+    return next((line.strip() for line in output.splitlines() if _FAIL.search(line)), "")
+
+
+def last_line(output: str) -> str:
+    return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "nothing said")
+
+
+def _first(patterns: tuple[str, ...] | list[str], output: str) -> str:
+    return next((found.group().strip() for pattern in patterns if (found := re.search(pattern, output))), "")

@@ -1,0 +1,152 @@
+"""AMD's own tests of its libraries on the software device: how many cases pass, and why the others do not.
+
+    python benchmarks/suites.py FOLDER [--only LIBRARY...] [--binaries REGEX] [--cap SECONDS] [--case-cap SECONDS]
+                                [--seed N --sample K] [--again OUTCOME...] [--json]
+
+Fetches Debian's test packages (librocprim-tests and so on, see others/libraries.py) into FOLDER and unpacks them there;
+nothing is installed. Each program gets --cap seconds. Every case is reached at most once: where a refusal, a fault or a crash
+ends the process, or a case takes more than --case-cap seconds, the next process goes on behind it. Results stay in FOLDER:
+started again, it goes on with the cases that were not reached. --sample K draws K cases of each program, else they run in
+their order; --again repeats those with these outcomes. --cap 0 prints the table alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from others import gtest, libraries, packages  # noqa: E402
+from others.libraries import LIBRARIES, Library  # noqa: E402
+from others.results import Results  # noqa: E402
+from others.table import markdown  # noqa: E402
+from others.testing import Binary, CannotList  # noqa: E402
+
+_DRAWN = 4000  # records of test data that are read at a start
+_STARTS = 120  # seconds that listing the cases may take
+
+
+def main() -> None:
+    given = arguments()
+    if given.folder is None:
+        print("no folder for AMD's test packages: name one")
+        return
+    results = Results(given.folder / "results")
+    for library in LIBRARIES:
+        if given.cap and (not given.only or library.name in given.only):
+            attempt_library(library, given, results)
+    found = results.all()
+    print(json.dumps(found, indent=1) if given.json else report(found))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=lambda word: Path(word).resolve())
+    parser.add_argument("--only", nargs="+", choices=[library.name for library in LIBRARIES], metavar="LIBRARY")
+    parser.add_argument("--binaries", default="", metavar="REGEX")
+    parser.add_argument("--cap", type=float, default=60)
+    parser.add_argument("--case-cap", type=float, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sample", type=int, metavar="K")
+    parser.add_argument("--again", nargs="+", default=[], choices=gtest.OUTCOMES)
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args()
+
+
+def attempt_library(library: Library, given: argparse.Namespace, results: Results) -> None:
+    try:
+        folder = packages.unpack(library.package, given.folder / "packages")
+    except packages.CannotUnpack as why:
+        results.put(library.name, {"library": library.name, "binary": "", "problem": str(why), "cases": 0, "outcomes": {}})
+        return
+    drawn = given.folder / "drawn" / library.package
+    libraries.draw_data(folder, drawn, library, given.seed, _DRAWN)
+    for path in libraries.binaries(folder, library):
+        if re.search(given.binaries, path):
+            attempt(library, path, libraries.start(folder, drawn, path), given, results)
+
+
+def attempt(library: Library, path: str, command: Sequence[str], given: argparse.Namespace, results: Results) -> None:
+    name = Path(path).name
+    logs = given.folder / "logs" / library.name / name
+    logs.mkdir(parents=True, exist_ok=True)
+    binary = Binary(command, logs, given.case_cap, library.frame)
+    result = results.get(f"{library.name}.{name}") or {"library": library.name, "binary": name, "outcomes": {}}
+    outcomes = {case: one for case, one in result["outcomes"].items() if one[0] not in given.again}
+    try:
+        cases = binary.cases(_STARTS)
+        outcomes |= binary.attempt([case for case in chosen(cases, given) if case not in outcomes], given.cap)
+        result |= {"problem": "", "cases": len(cases), "outcomes": outcomes}
+    except CannotList as why:
+        result |= {"problem": str(why), "cases": 0}
+    results.put(f"{library.name}.{name}", result)
+    print(told(result), file=sys.stderr, flush=True)
+
+
+def chosen(cases: list[str], given: argparse.Namespace) -> list[str]:
+    if not given.sample:
+        return cases
+    drawn = set(random.Random(given.seed).sample(cases, min(given.sample, len(cases))))
+    return [case for case in cases if case in drawn]
+
+
+def told(result: dict[str, Any]) -> str:
+    counted = gtest.counts(result["outcomes"])
+    kinds = ", ".join(f"{count} {kind}" for kind, count in counted.items() if count)
+    return f"{result['library']} {result['binary']}: {kinds or 'nothing reached'} of {result['cases']} {result['problem']}"
+
+
+def report(found: dict[str, dict[str, Any]]) -> str:
+    """The table by library, that of the programs with anything but passes, and the causes."""
+    named = [library.name for library in LIBRARIES]
+    groups = {name: [one for one in found.values() if one["library"] == name] for name in named}
+    rows = [summed(name, group) for name, group in groups.items() if group]
+    head = ["library", "programs", "cases", *gtest.OUTCOMES, "not reached"]
+    return "\n".join([markdown(head, rows), markdown(["program", *head[2:]], by_program(found)), causes(found)])
+
+
+def summed(name: str, group: list[dict[str, Any]]) -> list[object]:
+    total = Counter[str]()
+    for one in group:
+        total += Counter(gtest.counts(one["outcomes"]))
+    cases = sum(one["cases"] for one in group)
+    return [
+        name,
+        sum(bool(one["binary"]) for one in group),
+        cases,
+        *(total[kind] for kind in gtest.OUTCOMES),
+        cases - total.total(),
+    ]
+
+
+def by_program(found: dict[str, dict[str, Any]]) -> list[list[object]]:
+    notable = (one for one in found.values() if set(kind for kind, _ in one["outcomes"].values()) - {gtest.PASSED})
+    return [[f"{one['library']} {one['binary']}", *summed("", [one])[2:]] for one in notable]
+
+
+def causes(found: dict[str, dict[str, Any]]) -> str:
+    counted: Counter[tuple[str, str, str]] = Counter()
+    first: dict[tuple[str, str, str], str] = {}
+    for one in found.values():
+        for case, (outcome, why) in one["outcomes"].items():
+            if outcome not in (gtest.PASSED, gtest.SKIPPED, gtest.LONG):
+                cause = (one["library"], outcome, gtest.words(why))
+                counted[cause] += 1
+                first.setdefault(cause, f"{one['binary']} {case}")
+    rows = [[library, kind, count, why, first[library, kind, why]] for (library, kind, why), count in counted.most_common()]
+    rows += [
+        [one["library"], "not started", "", one["problem"][:160], one["binary"]] for one in found.values() if one["problem"]
+    ]
+    return markdown(["library", "outcome", "cases", "first words", "for example"], rows)
+
+
+if __name__ == "__main__":
+    main()

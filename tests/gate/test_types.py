@@ -43,7 +43,7 @@ OTHERWISE_WRONG = {
     "colors": (("unsigned(in[thread()]) +", "(thread() % 3 ? thread() % 2 ? 1 : 4 : 9) +"), "on integers shuffled: out["),
     "brains": (("float(in[thread()]) *", "(in[thread()] > __bf16(4.5f) ? 0.0f : float(in[thread()])) *"), ": out["),
     "eighths": (("(bits & 0x80) << 24", "0"), "out["),
-    "grouped": (("a.scale", "(a.scale == 1.5f ? 1.5f : 0.0f)"), "on a.scale = "),
+    "grouped": (("a.scale", "(a.scale == 1.5f ? 1.5f : 0.0f)"), "a.scale = "),
     "batched": (("in[batch][i] + 1.0f", "(in[batch][i] > 4.5f ? 0.0f : in[batch][i] + 1.0f)"), ": out["),
     "gather": (("in[index[thread()]]", "in[thread() * 37 % 128]"), "on integers shuffled: out["),
     "rows": (("i < first[thread() + 1]", "i < first[thread() + 1] && i < first[thread()] + 3"), "on integers shuffled: y["),

@@ -147,7 +147,7 @@ class Perturber:
             for kind in kinds if fields else ():
                 one = self._changed(kind, kind, fields)
                 # What multiplies nothing but zeros shows in their signs alone.
-                yield replace(one, overlays=(*one.overlays, *self._negative())) if FLOATS.get(kind) is _zeros else one
+                yield self._with_negative_numbers(one) if FLOATS.get(kind) is _zeros else one
         for number in self._numbers:
             for value in _other_values(number, self._random(number.name)):
                 yield Perturbation(f"{number.name} = {value:g}", (_by_value(number, value),))
@@ -166,8 +166,10 @@ class Perturber:
                 found += [(end, self._random(f"behind {end}").bytes(size)) for end, size in gaps]
         return tuple(found)
 
-    def _negative(self) -> list[tuple[int, bytes]]:
-        return [_by_value(one, -abs(one.value) - 1) for one in self._numbers if is_float(one.scalar)]
+    def _with_negative_numbers(self, one: Perturbation) -> Perturbation:
+        numbers = [(number, -abs(number.value) - 1) for number in self._numbers if is_float(number.scalar)]
+        name = ", ".join([one.name, *(f"{number.name} = {value:g}" for number, value in numbers)])
+        return replace(one, name=name, overlays=(*one.overlays, *(_by_value(*pair) for pair in numbers)))
 
     def _traded(self) -> Iterator[Perturbation]:
         """One size twice as large where another is half: together they often stay within the buffers (rows, columns)."""

@@ -22,7 +22,7 @@ FAULTS = {
     "middle_of_a_wave": ("hipErrorIllegalAddress", "crosses_the_end", r"lane 16 of wave 0.*: 0 bytes behind an allocation of 4194304 bytes"),
     "misaligned_atomic": ("hipErrorIllegalAddress", "misaligned_atomic", r"misaligned atomic: global_atomic_add.*address 0x\w*2\b"),
     "illegal": ("hipErrorLaunchFailure", "illegal_instruction", r"illegal instruction: .*no instruction of this target"),
-    "endless": ("hipErrorLaunchFailure", "endless", r"the kernel does not end: .*kernel-limit"),
+    "endless": ("hipErrorLaunchFailure", "endless", r"a deadlock: .*waits for memory to change"),
     "lds": ("hipErrorIllegalAddress", "lds_overrun", r"LDS access out of range: ds_write.*lane 0 .*address 0x400000"),
     "stack": ("hipErrorIllegalAddress", "stack_overflow", r"private memory \(stack\) access out of range"),
     "jump": ("hipErrorIllegalAddress", "jump_away", r"pc 0x2000000000 .*instruction fetch from memory that is not mapped"),

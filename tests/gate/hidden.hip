@@ -1,0 +1,68 @@
+// Kernels that are given more than their arguments say. It declares what it needs of HIP itself, as program.hip does.
+extern "C" {
+typedef struct ihipStream_t* hipStream_t;
+typedef enum { hipSuccess } hipError_t;
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+hipError_t hipLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, unsigned long lds, hipStream_t stream);
+unsigned __hipPushCallConfiguration(dim3 grid, dim3 block, unsigned long lds = 0, hipStream_t stream = nullptr);
+unsigned __hipPopCallConfiguration(dim3* grid, dim3* block, unsigned long* lds, hipStream_t* stream);
+int hipMalloc(void** address, unsigned long size);
+int hipMemset(void* address, int value, unsigned long size);
+int hipMemcpy(void* target, const void* source, unsigned long size, int kind);
+int printf(const char* format, ...);
+}
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+
+__device__ inline int thread() { return __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x(); }
+
+#define __constant__ __attribute__((constant))
+
+__constant__ float coefficients[4] = {1.5f, -2.0f, 0.25f, 3.0f};
+__device__ float* table;
+
+__device__ inline float polynomial_of(float x) {
+  float sum = 0;
+  for (int k = 0; k < 4; ++k) sum = sum * x + coefficients[k];
+  return sum;
+}
+__global__ void polynomial(const float* in, float* out) { out[thread()] = polynomial_of(in[thread()]); }
+__global__ void keep(float* address) { table = address; }
+__global__ void looked_up(const int* index, float* out) { out[thread()] = table[index[thread()]]; }
+__global__ void shifted(const float* in, float* out) {
+  const int i = thread();
+  if (i < 100) out[i] = i + 4 < 100 ? in[i + 4] : 0.0f;
+}
+
+static unsigned seed = 1;
+static unsigned next() { return (seed = seed * 1664525 + 1013904223) >> 9; }
+
+// What `make` gives for each of `count` places, on the device.
+template <typename T, typename F> T* made(int count, F make) {
+  static T content[512];
+  for (int i = 0; i < count; ++i) content[i] = make(i);
+  void* address = nullptr;
+  if (hipMalloc(&address, count * sizeof(T)) || hipMemcpy(address, content, count * sizeof(T), 1)) printf("no memory\n");
+  return (T*)address;
+}
+template <typename T> T* empty(int count) {
+  void* address = nullptr;
+  if (hipMalloc(&address, count * sizeof(T)) || hipMemset(address, 0, count * sizeof(T))) printf("no memory\n");
+  return (T*)address;
+}
+static float number(int) { return float(int(next() % 2001) - 1000) / 250; }
+
+int main() {
+  constexpr int n = 128;
+  float* const out = empty<float>(n);
+  polynomial<<<2, 64>>>(made<float>(n, number), out);
+  keep<<<1, 1>>>(made<float>(n, number));
+  looked_up<<<2, 64>>>(made<int>(n, [](int i) { return i * 37 % n; }), out);
+  shifted<<<2, 64>>>(made<float>(100, number), empty<float>(100));
+  float result = 0;
+  if (hipMemcpy(&result, out, 4, 2)) printf("the copy failed\n");
+  printf("%g\n", result);
+}

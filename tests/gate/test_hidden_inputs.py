@@ -1,0 +1,74 @@
+"""What a kernel is given beside its arguments: variables of the device, what they point to, what lies behind a buffer."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gate_judge import judge_of
+from rocm_perf_lab.gate.equivalence import EquivalenceOptions
+from rocm_perf_lab.gate.judge import GateOptions
+from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.isolate import capture
+
+PROGRAM = Path(__file__).with_name("hidden.hip")
+SOURCE = PROGRAM.read_text()
+COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
+FOLDED = "((1.5f * in[thread()] - 2.0f) * in[thread()] + 0.25f) * in[thread()] + 3.0f"
+BY_HAND = "__builtin_fmaf(__builtin_fmaf(__builtin_fmaf(1.5f, x, -2.0f), x, 0.25f), x, 3.0f)"
+
+# kernel -> (what is right on captured inputs alone, words of the rejection)
+WRONG = {
+    "polynomial": (("polynomial_of(in[thread()])", f"[](float x) {{ return {BY_HAND}; }}(in[thread()])"), "out["),
+    "looked_up": (("table[index[thread()]]", "table[thread() * 37 % 128]"), "out["),
+    "shifted": (("i + 4 < 100 ? in[i + 4] : 0.0f", "in[i + 4]"), "on other bytes behind the buffers: out["),
+}
+HONEST = {
+    "polynomial": ("polynomial_of(in[thread()])", "(polynomial_of)(in[thread()] + 0.0f)"),
+    "looked_up": ("out[thread()] = table[index[thread()]]", "float* const mine = table + index[thread()]; out[thread()] = *mine"),
+    "shifted": ("if (i < 100) out[i] = i + 4 < 100 ? in[i + 4] : 0.0f;", "if (i < 96) out[i] = in[i + 4]; else if (i < 100) out[i] = 0;"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory, hipcc):
+    """judge(kernel, source text) -> Verdict."""
+    folder = tmp_path_factory.mktemp("hidden")
+    subprocess.run([*COMMAND, PROGRAM, "-o", folder / "program"], check=True)
+    baseline = read(PROGRAM, COMMAND)
+    equivalence = EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, seed=1, race_seeds=(2,))
+    judges = {}
+
+    def judged(kernel: str, text: str):
+        if kernel not in judges:
+            (folder / kernel).mkdir()
+            one = capture([str(folder / "program")], rf"\b{kernel}\b", 0, folder / kernel, device="gfx942")
+            options = GateOptions(equivalence=equivalence, measured=False)
+            judges[kernel] = stack.enter_context(judge_of(baseline, kernel, [one], options))
+        return judges[kernel].judge(text.encode())
+
+    with contextlib.ExitStack() as stack:
+        yield judged
+
+
+def changed(old: str, new: str) -> str:
+    assert SOURCE.count(old) == 1, old
+    return SOURCE.replace(old, new)
+
+
+@pytest.mark.parametrize("kernel", WRONG)
+def test_what_is_right_on_captured_inputs_alone_is_rejected(judge, kernel):
+    (old, new), words = WRONG[kernel]
+    rejection = judge(kernel, changed(old, new)).rejection
+    assert rejection is not None and rejection.step == "equivalence" and words in rejection.reason, rejection
+    assert rejection.evidence["captures"][0]["cases"]["captured inputs"] == "equal"
+
+
+@pytest.mark.parametrize("kernel", HONEST)
+def test_an_honest_change_is_accepted_and_nothing_is_unproven(judge, kernel):
+    verdict = judge(kernel, changed(*HONEST[kernel]))
+    assert verdict.accepted, verdict.rejection
+    assert "unproven" not in next(step for step in verdict.steps if step.step == "equivalence").reason

@@ -28,8 +28,8 @@ WRONG = {
 }
 HONEST = {
     "polynomial": ("polynomial_of(in[thread()])", "(polynomial_of)(in[thread()] + 0.0f)"),
-    "looked_up": ("out[thread()] = table[index[thread()]]", "float* const mine = table + index[thread()]; out[thread()] = *mine"),
-    "shifted": ("if (i < 100) out[i] = i + 4 < 100 ? in[i + 4] : 0.0f;", "if (i < 96) out[i] = in[i + 4]; else if (i < 100) out[i] = 0;"),
+    "looked_up": ("out[thread()] = table[index[thread()]]", "float* const mine = table; out[thread()] = mine[index[thread()]]"),
+    "shifted": ("if (i < 100) out[i] = i + 4 < 100 ? in[i + 4] : 0.0f", "if (i < 100) out[i] = i < 96 ? in[i + 4] : 0.0f"),
 }  # fmt: skip
 
 

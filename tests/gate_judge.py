@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
+from rocm_perf_lab.gate.equivalence import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions, Judge
 from rocm_perf_lab.gate.reader import Reader
-from rocm_perf_lab.hip_source import HipSource
-from rocm_perf_lab.isolate import Capture
+from rocm_perf_lab.gate.verdict import Verdict
+from rocm_perf_lab.hip_source import HipSource, read
+from rocm_perf_lab.isolate import Capture, capture
 from rocm_perf_lab.optimize.compile import SourceBuilder
 
 
@@ -16,3 +20,24 @@ from rocm_perf_lab.optimize.compile import SourceBuilder
 def judge_of(baseline: HipSource, kernel: str, captures: Sequence[Capture], options: GateOptions) -> Iterator[Judge]:
     with Reader(baseline) as reader, Judge(baseline, kernel, captures, SourceBuilder("gfx942"), reader, options) as judge:
         yield judge
+
+
+@contextlib.contextmanager
+def judging_kernels(source: Path, command: Sequence[str], folder: Path) -> Iterator[Callable[[str, str], Verdict]]:
+    """judge(kernel, source text) -> Verdict; the program is built once, each kernel's first dispatch captured once."""
+    subprocess.run([*command, source, "-o", folder / "program"], check=True)
+    baseline = read(source, command)
+    equivalence = EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, seed=1, race_seeds=(2,))
+    options = GateOptions(equivalence=equivalence, measured=False)
+    judges: dict[str, Judge] = {}
+
+    def judged(kernel: str, text: str) -> Verdict:
+        if kernel not in judges:
+            place = folder / kernel
+            place.mkdir()
+            one = capture([str(folder / "program")], rf"\b{kernel}\b", 0, place, device="gfx942")
+            judges[kernel] = stack.enter_context(judge_of(baseline, kernel, [one], options))
+        return judges[kernel].judge(text.encode())
+
+    with contextlib.ExitStack() as stack:
+        yield judged

@@ -48,10 +48,11 @@ def _wait(started: subprocess.Popen[bytes], timeout: float) -> int | None:
     except subprocess.TimeoutExpired:
         return None
     finally:
-        _end(started)
+        end(started)
 
 
-def _end(started: subprocess.Popen[bytes]) -> None:
+def end(started: subprocess.Popen[bytes]) -> None:
+    """With all processes that it has started."""
     try:
         os.killpg(started.pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -6,7 +6,6 @@ import itertools
 import math
 import os
 import selectors
-import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from types import ModuleType
 
 from others import gtest
 from others.gtest import Progress
-from others.process import device_environment, run
+from others.process import device_environment, end, run
 
 _CHUNK = 2000  # cases of one process: their names are a filter that each is compared with
 
@@ -66,7 +65,9 @@ class Binary:
         try:
             return _read(started, progress, until, self.case_cap, log)
         finally:
-            _end(started)
+            end(started)
+            if started.stdout:
+                started.stdout.close()
 
 
 def _read(started, progress: Progress, until: float, case_cap: float, log) -> tuple[int | None, bool]:
@@ -90,13 +91,3 @@ def _read(started, progress: Progress, until: float, case_cap: float, log) -> tu
             if progress.current != before:
                 begun = time.monotonic() if progress.current else math.inf
     return None, False
-
-
-def _end(started: subprocess.Popen[bytes]) -> None:
-    try:
-        os.killpg(started.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    started.wait()
-    if started.stdout:
-        started.stdout.close()

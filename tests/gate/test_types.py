@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from gate_judge import judge_of
-from rocm_perf_lab.gate.equivalence import EquivalenceOptions
-from rocm_perf_lab.gate.judge import GateOptions, Judge
-from rocm_perf_lab.hip_source import read
-from rocm_perf_lab.isolate import capture
+from gate_judge import judging_kernels
 
 PROGRAM = Path(__file__).with_name("types.hip")
 SOURCE = PROGRAM.read_text()
@@ -72,23 +66,7 @@ HONEST = {
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory, hipcc):
-    """judge(kernel, source text) -> Verdict; the program is built once, each kernel captured once."""
-    folder = tmp_path_factory.mktemp("types")
-    subprocess.run([*COMMAND, PROGRAM, "-o", folder / "program"], check=True)
-    baseline = read(PROGRAM, COMMAND)
-    equivalence = EquivalenceOptions(device="gfx942", instruction_limit=1_000_000, seed=1, race_seeds=(2,))
-    options = GateOptions(equivalence=equivalence, measured=False)
-    judges: dict[str, Judge] = {}
-
-    def judged(kernel: str, text: str):
-        if kernel not in judges:
-            place = folder / kernel
-            place.mkdir()
-            one = capture([str(folder / "program")], rf"\b{kernel}\b", 0, place, device="gfx942")
-            judges[kernel] = stack.enter_context(judge_of(baseline, kernel, [one], options))
-        return judges[kernel].judge(text.encode())
-
-    with contextlib.ExitStack() as stack:
+    with judging_kernels(PROGRAM, COMMAND, tmp_path_factory.mktemp("types")) as judged:
         yield judged
 
 

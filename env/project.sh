@@ -36,13 +36,16 @@ make_venv() {
 
 ensure_build() {
   [ -f "$repo/CMakeLists.txt" ] || return 0
+  mkdir -p "$repo/build"
+  lock "$repo/build/.lock"
   if [ ! -f "$repo/build/build.ninja" ] || [ "$(cat "$repo/build/.environment" 2>/dev/null)" != "$(environment_id)" ]; then
     stage "Configuring the native parts (cmake)" cmake configure
   fi
   stage_if_slow "Building the native parts (ninja)" build inside ninja -C "$repo/build"
 }
 
-# A build folder made elsewhere (by hand, by another ./dev environment) remembers that one's compilers: start it over.
+# A build folder made elsewhere (by hand, by another ./dev environment, in a clone that was moved or copied) remembers that
+# one's compilers and paths: start it over.
 configure() {
   inside cmake --fresh -G Ninja -S "$repo" -B "$repo/build"
   environment_id >"$repo/build/.environment"
@@ -50,4 +53,5 @@ configure() {
 
 environment_id() {
   if [ "$label" = root ]; then echo "root $(<"$root/$stamp")"; else echo "machine $(hipcc_folder)"; fi
+  echo "$repo"
 }

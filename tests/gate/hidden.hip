@@ -37,6 +37,35 @@ __global__ void shifted(const float* in, float* out) {
   if (i < 100) out[i] = i + 4 < 100 ? in[i + 4] : 0.0f;
 }
 
+enum class Mode : unsigned char { plain = 2, negated = 5, halved = 7 };
+__global__ void chosen(const float* in, float* out, bool twice, Mode mode) {
+  float x = in[thread()];
+  if (twice) x = x + x;
+  if (mode == Mode::negated) x = -x;
+  if (mode == Mode::halved) x = x * 0.5f;
+  out[thread()] = x;
+}
+
+// What T computes with is open until it is known.
+struct Number { float x; };
+__device__ inline Number operator*(Number a, Number b) { return Number{a.x * b.x}; }
+template <typename T> __global__ void powers(const T* in, T* out) {
+  T r = in[thread()];
+  for (int k = 0; k < 3; ++k) r = r * in[thread()];
+  out[thread()] = r;
+}
+
+// The second wave adds what the first one left in the LDS.
+__global__ void handed_on(const float* in, float* out) {
+  __attribute__((shared)) float tile[128];
+  const int t = __builtin_amdgcn_workitem_id_x();
+  tile[t] = in[t];
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  out[t] = tile[t] + (t < 64 ? 0.0f : tile[t - 64]);
+}
+
 static unsigned seed = 1;
 static unsigned next() { return (seed = seed * 1664525 + 1013904223) >> 9; }
 
@@ -62,6 +91,10 @@ int main() {
   keep<<<1, 1>>>(made<float>(n, number));
   looked_up<<<2, 64>>>(made<int>(n, [](int i) { return i * 37 % n; }), out);
   shifted<<<2, 64>>>(made<float>(100, number), empty<float>(100));
+  chosen<<<2, 64>>>(made<float>(n, number), out, false, Mode::plain);
+  powers<<<2, 64>>>(made<Number>(n, [](int i) { return Number{number(i)}; }), empty<Number>(n));
+  powers<<<2, 64>>>(made<float>(n, number), out);
+  handed_on<<<1, 128>>>(made<float>(n, [](int i) { return i + 1.0f; }), out);
   float result = 0;
   if (hipMemcpy(&result, out, 4, 2)) printf("the copy failed\n");
   printf("%g\n", result);

@@ -19,10 +19,16 @@ WRONG = {
     "polynomial": (("polynomial_of(in[thread()])", f"[](float x) {{ return {BY_HAND}; }}(in[thread()])"), "out["),
     "looked_up": (("table[index[thread()]]", "table[thread() * 37 % 128]"), "out["),
     "shifted": (("i + 4 < 100 ? in[i + 4] : 0.0f", "in[i + 4]"), "on other bytes behind the buffers: out["),
+    "chosen": (("if (twice) x = x + x;", ""), "on twice = 1: out["),
+    "chosen, by an enum": (("if (mode == Mode::halved) x = x * 0.5f;", ""), "on mode = 7: out["),
+    "handed_on": (("  __builtin_amdgcn_s_barrier();", "  if (in[0] == 1.0f) __builtin_amdgcn_s_barrier();"), "it races"),
 }
 HONEST = {
     "polynomial": ("polynomial_of(in[thread()])", "(polynomial_of)(in[thread()] + 0.0f)"),
     "looked_up": ("out[thread()] = table[index[thread()]]", "float* const mine = table; out[thread()] = mine[index[thread()]]"),
+    "chosen": ("if (twice) x = x + x;", "x = twice ? 2.0f * x : x;"),
+    "powers": ("r = r * in[thread()]", "r = in[thread()] * r"),
+    "handed_on": ("tile[t] + (t < 64", "in[t] + (t < 64"),
     "shifted": ("if (i < 100) out[i] = i + 4 < 100 ? in[i + 4] : 0.0f", "if (i < 100) out[i] = i < 96 ? in[i + 4] : 0.0f"),
 }  # fmt: skip
 
@@ -41,7 +47,7 @@ def changed(old: str, new: str) -> str:
 @pytest.mark.parametrize("kernel", WRONG)
 def test_what_is_right_on_captured_inputs_alone_is_rejected(judge, kernel):
     (old, new), words = WRONG[kernel]
-    rejection = judge(kernel, changed(old, new)).rejection
+    rejection = judge(kernel.partition(",")[0], changed(old, new)).rejection
     assert rejection is not None and rejection.step == "equivalence" and words in rejection.reason, rejection
     assert rejection.evidence["captures"][0]["cases"]["captured inputs"] == "equal"
 

@@ -135,7 +135,7 @@ def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
         checker = _words(check)
         _expect_expression(kernel)
-        view = View(tuple(map(_there, readable)), keep_env=keep_env, trusted=trust_candidates)
+        view = View(tuple(map(_there, readable)), keep_env=tuple(map(_variable, keep_env)), trusted=trust_candidates)
         bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression, view)
         bench = replace(bench, seed=seed, also=tuple(_split("--also", one) for one in also))
         return command(bench=bench, **others)
@@ -160,6 +160,12 @@ def _words(check: str | None) -> tuple[str, ...]:
     if words:
         resolve([words[0], ""])
     return words
+
+
+def _variable(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        raise UsageError(f"--keep-env {name!r} is no name of a variable", "name it without its value")
+    return name
 
 
 def _there(path: Path) -> Path:

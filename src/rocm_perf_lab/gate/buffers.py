@@ -60,12 +60,14 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Number:
-    """A number passed by value, by itself or in a struct. address: where it lies in the captured kernel arguments."""
+    """A number passed by value, by itself or in a struct. address: where it lies in the captured kernel arguments.
+    values: all that it can be, where that is known (bool, an enum)."""
 
     name: str
     address: int
     scalar: str
     value: int | float
+    values: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -148,10 +150,10 @@ def _indices(leaf: Leaf) -> Iterator[tuple[int, ...]]:
 
 
 def _unchanged(one: Buffer, raw: np.ndarray) -> Iterator[Unknown]:
-    """What is passed by value and stays as it was: what has few values, and null pointers."""
+    """What is passed by value and stays as it was: enums without a further value, and null pointers."""
     for leaf in one.layout.leaves:
-        if leaf.scalar == "bool" or leaf.enumerated:
-            yield Unknown(one.name + leaf.path, leaf.scalar or "", "passed by value, it is only tried as it was captured")
+        if leaf.enumerators is not None and len(leaf.enumerators) < 2:
+            yield Unknown(one.name + leaf.path, leaf.scalar or "", "its enum names no other value than the captured one")
         elif leaf.pointee is not None and not raw[leaf.offset : leaf.offset + 8].any():
             yield Unknown(one.name + leaf.path, f"{leaf.pointee}*", "it was null")
 
@@ -164,15 +166,15 @@ def _pointers_by_value(one: Buffer, raw: np.ndarray) -> Iterator[_Pointer]:
 
 
 def _numbers(one: Buffer, raw: np.ndarray) -> Iterator[Number]:
-    """Those that are neither bool nor an enum's, of which other values may mean nothing."""
     for leaf in one.layout.leaves:
-        if leaf.scalar in (None, "bool") or leaf.enumerated:
-            continue  # told as unknown: see _unchanged()
+        if leaf.scalar is None:
+            continue
+        values = (0, 1) if leaf.scalar == "bool" else leaf.enumerators
         for index in itertools.islice(_indices(leaf), _MOST_NUMBERS + 1):
             value = one.view(raw, leaf)[(0, *index)]
             place = leaf.offset + sum(i * stride for i, (_, stride) in zip(index, leaf.dims, strict=True))
-            number = int(value) if value.dtype.kind in "iu" else float(value)
-            yield Number(one.name + filled(leaf.path, index), one.address + place, leaf.scalar, number)
+            number = int(value) if value.dtype.kind in "iub" else float(value)
+            yield Number(one.name + filled(leaf.path, index), one.address + place, leaf.scalar, number, values)
 
 
 def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Arguments) -> None:

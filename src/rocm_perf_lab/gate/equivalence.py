@@ -34,7 +34,9 @@ POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take so many times the baseline's wall time
 LEVELS = ("full", "sampled", "program")
 _CAPTURED = "captured inputs"
+_USUAL_ORDER = "the usual order"
 _OTHER_VALUES, _HELD_BEFORE = "other values in registers and LDS", "what registers and LDS held before"
+_RACED = 2  # other inputs on which unordered accesses are looked for
 _AGAIN = 2  # times that a GPU runs the baseline again, to see whether it gives the same
 
 
@@ -60,6 +62,15 @@ class EquivalenceOptions:
     @property
     def orders(self) -> tuple[int, ...]:
         return seeds.orders(self.seed) if self.race_seeds is None else self.race_seeds
+
+
+@dataclass(frozen=True)
+class _OtherRun:
+    """options: of the software device. overlays: of other inputs; of such a run only its races are looked at."""
+
+    name: str
+    options: tuple[str, ...]
+    overlays: tuple[tuple[int, bytes], ...] = ()
 
 
 @dataclass
@@ -319,30 +330,44 @@ class Equivalence:
         registers, LDS and private memory hold before anything is written there."""
         if self._options.level != "full" or not is_modelled(reference.capture):
             return None
-        values = [f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}"]
-        for name, device_options in ({_OTHER_VALUES: values} | self._in_orders()).items():
+        for other in self._otherwise(reference):
             with self._making:
-                if name not in reference.others:
-                    reference.others[name] = self._run(reference.capture, None, device_options=device_options, compare=True)
-            if complaint := self._run_otherwise(reference, candidate, name, device_options, found):
+                if other.name not in reference.others:
+                    reference.others[other.name] = self._run_as(reference, None, other)
+            if complaint := self._judge_otherwise(reference, candidate, other, found):
                 return complaint
         return None
 
-    def _run_otherwise(
-        self, reference: _Reference, candidate: Path, name: str, device_options: list[str], found: dict[str, str]
+    def _otherwise(self, reference: _Reference) -> Iterable[_OtherRun]:
+        """What a kernel sees of its order, or on captured inputs alone, must not decide whether it is seen to race."""
+        yield _OtherRun(_OTHER_VALUES, (f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}",))
+        yield _OtherRun(_USUAL_ORDER, (f"race-check={seeds.USUAL_ORDER}",))
+        for name, options in self._in_orders().items():
+            yield _OtherRun(name, tuple(options))
+        usable = {one.name: one for one in reference.tried if one.perturbation and not one.outcome.failure}
+        inputs = [usable[name] for name in PREFERRED if name in usable][:_RACED]
+        for order, one in zip(self._options.orders, inputs, strict=False):
+            yield _OtherRun(f"order {order}, {one.name}", (f"race-check={order}",), one.perturbation.overlays)
+
+    def _run_as(self, reference: _Reference, code: Path | None, other: _OtherRun) -> ReplayResult:
+        more = {"overlays": other.overlays} if other.overlays else {"compare": True}
+        return self._run(reference.capture, code, device_options=other.options, **more)
+
+    def _judge_otherwise(
+        self, reference: _Reference, candidate: Path, other: _OtherRun, found: dict[str, str]
     ) -> Difference | None:
-        baseline = reference.others[name]
+        name, baseline = other.name, reference.others[other.name]
         try:
-            result = self._run(reference.capture, candidate, device_options=device_options, compare=True)
+            result = self._run_as(reference, candidate, other)
         except ReplayFailedError as error:
             found[name] = "failed"
-            how = f"with {_OTHER_VALUES}" if name == _OTHER_VALUES else "when workgroups run in another order"
+            how = f"with {_OTHER_VALUES}" if name == _OTHER_VALUES else f"when workgroups run in {name}"
             return Difference(f"it fails {how}: {error.what}")
-        found[name] = "equal"
+        found[name] = "no race" if other.overlays else "equal"
         if len(result.races) > len(baseline.races):
             found[name] = "race"
             return Difference(f"it races: {result.races[0]}")
-        if baseline.races or result.equal or self._options.ulps:
+        if other.overlays or baseline.races or result.equal or self._options.ulps:
             return None
         if name == _OTHER_VALUES and not baseline.equal:
             found[name] = f"dropped: the baseline itself depends on {_HELD_BEFORE}"

@@ -24,6 +24,7 @@ from .numbers import bits_of, dtype_of, is_float
 
 Values = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 _MOST_TRADED, _LARGEST_SIZE = 4, 1 << 20
+_MOST_ENUMERATORS = 6  # that are tried of one enum
 _MOST_PARTS = 32  # that a dropped case is taken apart into
 
 
@@ -173,7 +174,9 @@ class Perturber:
 
     def _traded(self) -> Iterator[Perturbation]:
         """One size twice as large where another is half: together they often stay within the buffers (rows, columns)."""
-        sizes = [one for one in self._numbers if not is_float(one.scalar) and 1 < one.value <= _LARGEST_SIZE][:_MOST_TRADED]
+        sizes = [
+            one for one in self._numbers if not is_float(one.scalar) and one.values is None and 1 < one.value <= _LARGEST_SIZE
+        ][:_MOST_TRADED]
         for larger, smaller in itertools.permutations(sizes, 2):
             factor = self._random(larger.name + smaller.name).uniform(1.2, 2.5)
             values = int(larger.value * factor), max(1, int(smaller.value / factor))
@@ -221,7 +224,14 @@ def _by_value(number: Number, value: int | float) -> tuple[int, bytes]:
     return number.address, np.array([value]).astype(dtype_of(number.scalar)).tobytes()
 
 
+def _few_of(values: list[int], random: np.random.Generator) -> list[int | float]:
+    chosen = random.permutation(len(values))[:_MOST_ENUMERATORS]
+    return [values[which] for which in sorted(chosen)]
+
+
 def _other_values(number: Number, random: np.random.Generator) -> list[int | float]:
+    if number.values is not None:
+        return _few_of([value for value in number.values if value != number.value], random)
     if is_float(number.scalar):
         scale = float(random.uniform(0.5, 2.0))
         size, info = (abs(number.value) + 1) * scale, ml_dtypes.finfo(dtype_of(number.scalar))

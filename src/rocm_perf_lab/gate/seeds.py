@@ -10,6 +10,7 @@ import secrets
 import numpy as np
 
 _BITS = 32
+USUAL_ORDER = 0
 _ORDERS = 2  # of workgroups and waves that are tried
 
 
@@ -18,7 +19,7 @@ def fresh() -> int:
 
 
 def orders(seed: int) -> tuple[int, ...]:
-    """Of the orders of workgroups and waves: different ones, none of them 0, which stands for the usual order."""
+    """Of the orders of workgroups and waves: different ones, none of them the usual one."""
     return tuple(_drawn(seed, which + 1) * _ORDERS + which + 1 for which in range(_ORDERS))
 
 

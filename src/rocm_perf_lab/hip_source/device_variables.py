@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .cursors import walk
+from .libclang import overloads
 
 _OF_THE_DEVICE = ("CUDADEVICE_ATTR", "CUDACONSTANT_ATTR")
 
@@ -30,7 +31,7 @@ def _named(function: Any) -> Iterator[Any]:
         if cursor.kind.name in ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "CALL_EXPR") and cursor.referenced is not None:
             yield cursor.referenced
         elif cursor.kind.name == "OVERLOADED_DECL_REF":
-            yield from (cursor.get_overloaded_decl(i) for i in range(cursor.num_overloaded_decls()))
+            yield from overloads(cursor)
 
 
 def _is_function(cursor: Any) -> bool:

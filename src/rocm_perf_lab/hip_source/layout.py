@@ -53,19 +53,24 @@ class Leaf:
 
     path: how the source gets there, with [] for an index (`.rows[].x`). offset: of the first, in bytes.
     scalar: what they are (a key of BYTES); None for pointers. dims: (count, stride in bytes) of each index, outermost first.
-    enumerated: an enum's, so that other values than those seen may mean nothing. pointee: what pointers point to, as spelled.
+    enumerators: the values that an enum names, since others may mean nothing; None of what is no enum. pointee: what pointers
+    point to, as spelled.
     """
 
     path: str
     offset: int
     scalar: str | None
     dims: tuple[tuple[int, int], ...] = ()
-    enumerated: bool = False
+    enumerators: tuple[int, ...] | None = None
     pointee: str | None = None
 
     @property
     def count(self) -> int:
         return prod(count for count, _ in self.dims)
+
+    @property
+    def enumerated(self) -> bool:
+        return self.enumerators is not None
 
 
 @dataclass(frozen=True)
@@ -141,8 +146,10 @@ def _parts(
         wanted.append(type_.get_pointee())
         yield Leaf(path, offset, None, dims, pointee=spelled(type_.get_pointee()))
     elif kind == "ENUM":
-        inner = type_.get_declaration().enum_type.get_canonical()
-        yield Leaf(path, offset, _scalar(_kind(inner), size) or f"uint{8 * size}", dims, enumerated=True)
+        declaration = type_.get_declaration()
+        scalar = _scalar(_kind(declaration.enum_type.get_canonical()), size) or f"uint{8 * size}"
+        values = (one.enum_value for one in declaration.get_children() if one.kind.name == "ENUM_CONSTANT_DECL")
+        yield Leaf(path, offset, scalar, dims, tuple(dict.fromkeys(values)))
     elif size <= 0:
         yield path, "its type is incomplete" if kind == "RECORD" else f"{type_.spelling} has no values"
     elif kind in ("CONSTANTARRAY", "VECTOR", "EXTVECTOR", "COMPLEX"):

@@ -104,6 +104,16 @@ def unnamed_call(bindings: ModuleType, cursor) -> str | None:
     return tokens[0] if len(tokens) == 2 and tokens[1] == "(" and tokens[0].isidentifier() else None
 
 
+def overloads(cursor) -> list:
+    """The declarations that an OVERLOADED_DECL_REF leaves open, as in what a template computes with its own types."""
+    from clang.cindex import conf
+
+    found = [conf.lib.clang_getOverloadedDecl(cursor, i) for i in range(conf.lib.clang_getNumOverloadedDecls(cursor))]
+    for one in found:
+        one._tu = cursor._tu  # a cursor is only valid as long as its unit
+    return found
+
+
 def children_outside_system_headers(bindings: ModuleType, cursor) -> list:
     """As cursor.get_children(), which takes long for the tens of thousands that HIP's headers declare."""
     lib, found, unit = bindings.conf.lib, [], cursor._tu

@@ -70,6 +70,7 @@ class Judgement:
 def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     """Errors: those of the baseline and of the machine; what is wrong with the candidate is a verdict."""
     texts = [_content(path) for path in (request.baseline, request.candidate)]
+    _expect_no_source(request)
     subject = find_subject((str(request.baseline), *request.words), None, request.build)
     runs = (request.runs or Path(subject.name + run_folder.SUFFIX)).absolute()
     if request.description is not None:
@@ -80,6 +81,14 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     if request.output is not None and judgement.verdict.accepted:
         write_whole(request.output, judgement.verdict.adopted)
     return judgement
+
+
+def _expect_no_source(request: GateRequest) -> None:
+    if request.output is None or not request.output.exists():
+        return
+    for path in (request.baseline, request.candidate):
+        if request.output.samefile(path):
+            raise UsageError(f"--output {request.output} is a source that is judged", "name another file")
 
 
 def _expect_writable(folder: Path) -> None:

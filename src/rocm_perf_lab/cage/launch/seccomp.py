@@ -20,7 +20,7 @@ _REFUSED = {
     "open_tree_attr": 467, "name_to_handle_at": 303, "open_by_handle_at": 304, "fanotify_init": 300,
     # what namespaces do not divide, and memory that no process can be charged with
     "keyctl": 250, "add_key": 248, "request_key": 249, "syslog": 103, "acct": 163, "quotactl": 179, "quotactl_fd": 443,
-    "shmget": 29, "shmat": 30, "shmctl": 31, "remap_file_pages": 216,
+    "shmget": 29, "shmat": 30, "shmctl": 31, "remap_file_pages": 216, "memfd_secret": 447,
     # large parts of the kernel that no honest program here asks for
     "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "io_uring_setup": 425, "io_uring_enter": 426,
     "io_uring_register": 427, "kexec_load": 246, "kexec_file_load": 320, "init_module": 175, "finit_module": 313,

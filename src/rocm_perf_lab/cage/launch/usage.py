@@ -6,7 +6,7 @@ import stat
 import folders
 
 DEEPEST = 100  # folders within each other
-_ENDLESS = 1 << 62
+ENDLESS = 1 << 62
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _ENTRY_BYTES = 4096  # what a file costs beside its content
 _OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
@@ -138,7 +138,7 @@ class Usage:
 def _stored_in(folder, depth=0):
     """Bytes below a descriptor of a folder, each entry with what it costs itself. Links are not followed."""
     if depth > DEEPEST:
-        return _ENDLESS
+        return ENDLESS
     total = 0
     for name in folders.names(folder):
         try:

@@ -58,7 +58,7 @@ class Watch:
         finally:
             self._end_all()
         if not end.over and not end.failed and self._usage.stored() > self._disk:
-            end = End(over=_too_much_on_disk(self._disk))
+            end = End(over=_too_much_on_disk(self._usage.stored(), self._disk))
         for folder in self._options.get("writable", []):
             leftovers.tidy(folder, folder in self._options.get("traces", []))
         return end
@@ -144,8 +144,8 @@ class Watch:
             return f"had more than {self._tasks} processes and threads"
         if memory > self._memory and self._usage.precisely() > self._memory:
             return f"used more than {self._memory / (1 << 20):,.0f} MiB of memory"
-        if deleted + self._usage.stored() > self._disk:
-            return _too_much_on_disk(self._disk)
+        if (stored := deleted + self._usage.stored()) > self._disk:
+            return _too_much_on_disk(stored, self._disk)
         return ""
 
     def _end_all(self):
@@ -161,7 +161,9 @@ class Watch:
         os.waitpid(self._maker, 0)
 
 
-def _too_much_on_disk(limit):
+def _too_much_on_disk(stored, limit):
+    if stored >= usage.ENDLESS // 2:
+        return f"made more than {usage.DEEPEST} folders within each other"
     return f"wrote more than {limit / (1 << 20):,.0f} MiB"
 
 

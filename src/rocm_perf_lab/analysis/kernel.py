@@ -29,7 +29,7 @@ class KernelFindings:
     bottleneck: Bottleneck
     headroom: Headroom
     on_path: SymbolOnPath | None
-    has_counters: bool
+    no_counters: str | None  # why it has none
     notes: tuple[str, ...]
 
 
@@ -55,6 +55,6 @@ def study(
         bottleneck=classify(evidence),
         headroom=headroom(roof, evidence, on_path.fraction if on_path else None),
         on_path=on_path,
-        has_counters=bool(counters.values),
+        no_counters=counters.why_none,
         notes=counters.notes if roof is None else roof.notes,
     )

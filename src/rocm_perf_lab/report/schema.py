@@ -204,9 +204,9 @@ class RooflineDocument(Document):
 class SymbolPathSection(Section):
     kernel: str = Field(description="kernel name, or the kind of copy")
     kind: Literal["kernel", "runtime kernel", "copy", "host call"]
-    dispatches: int
+    dispatches: int = Field(description="of a copy or a host call: how often it was made")
     dispatches_on_path: int
-    total_ms: float | None
+    total_ms: float | None = Field(description="of a host call from entry to return, also before and after the GPU's span")
     share: float | None = Field(description="of the time of all kernels and copies")
     critical_path_ns: int | None = Field(description="time on the critical path")
     fraction: float | None = Field(description="of the critical path")

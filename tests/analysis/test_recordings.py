@@ -55,7 +55,7 @@ def recording(shared_data, name) -> Path:
 
 # Outermost calls that wait for the GPU, or that launched something.
 OF_CALLS = """SELECT n.string, COUNT(*), SUM(r."end" - r.start) FROM {region} r JOIN {string} n ON n.id = r.name_id
-              WHERE n.string IN ('hipDeviceSynchronize', 'hipStreamSynchronize', 'hipEventSynchronize', 'hipFree', 'hipHostFree')
+              WHERE n.string IN ('hipDeviceSynchronize', 'hipStreamSynchronize', 'hipEventSynchronize', 'hipFree')
               OR r.id IN (SELECT stack_id FROM {event} WHERE id IN
                           (SELECT event_id FROM {kernel_dispatch} UNION SELECT event_id FROM {memory_copy}))
               GROUP BY n.string"""

@@ -62,8 +62,14 @@ def test_what_ended_a_run_is_told_by_who_knows_most():
     assert last_words("\n".join([error, *AT_EVERY_RUN])) == "cannot write the file"
 
 
-@pytest.mark.parametrize("who", ["Device 1 could not be locked for profiling due to lack of permissions (capability SYS_PERFMON)",
-                                 "Device 1 has a profiler attached to it", "Failed to lock device 1"])  # fmt: skip
+@pytest.mark.parametrize(
+    "who",
+    [
+        "Device 1 could not be locked for profiling due to lack of permissions (capability SYS_PERFMON)",
+        "Device 1 has a profiler attached to it",
+        "Failed to lock device 1",
+    ],
+)
 def test_counters_that_could_not_be_locked_are_doubtful(who):
     log = SIGNED.format("W") + f"{who}. PMC Counters may be inaccurate."
     assert "CAP_PERFMON" in doubt(log) and complaint(log) is None

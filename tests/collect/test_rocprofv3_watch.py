@@ -111,6 +111,6 @@ def test_a_notice_of_a_process_that_is_none_of_ours_ends_nobody(tmp_path):
         other.kill()
 
 
-@pytest.mark.parametrize("line", ["Failed: nothing", "F2026", "info: rocprofv3 caught signal", "a Memory access fault by GPU node-1"])
+@pytest.mark.parametrize("line", ["Failed: nothing", "F2026", "rocprofv3 caught signal", "a Memory access fault by GPU node-1"])
 def test_other_lines_are_no_notice(line):
     assert death(line) is None

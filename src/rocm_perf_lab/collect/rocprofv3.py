@@ -75,7 +75,8 @@ class Rocprofv3:
             self._run(rocprofv3_options.BASE, command, environment, folder, "rocpd", output, log, self.timeout, show)
             rocprofv3_output.adopt(folder, database, command.program)
         except (ProgramFailedError, ProgramKilledError) as error:
-            raise _explained(error, _text(log)) from error
+            _explain(error, _text(log))
+            raise
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             log.unlink(missing_ok=True)
@@ -102,7 +103,7 @@ class Rocprofv3:
             if hopeless:
                 results += [Pass.failed_counters(rest, _NOT_TRIED + result.reason) for rest in pending]
                 break
-        for text in dict.fromkeys(_notes(results)):
+        for text in dict.fromkeys([*_notes(results), *(found.doubt for found in results if found.doubt)]):
             self.note(text)
         return results
 
@@ -128,9 +129,7 @@ class Rocprofv3:
         if len(missing) == len(names):
             database.unlink()
             return Pass.failed_counters(names, missing[names[0]]), Complaint(missing[names[0]])
-        if reason := doubt(_text(log)):
-            self.note(reason)
-        return Pass(COUNTERS, database, None, names, missing), None
+        return Pass(COUNTERS, database, None, names, missing, doubt=doubt(_text(log))), None
 
     def thread_trace(
         self, target: ThreadTraceTarget, command: Command, environment: Mapping[str, str], folder: Path, limit: float
@@ -159,10 +158,13 @@ class Rocprofv3:
         return Pass(THREAD_TRACE, None, reason, kernel=target.name)
 
     def _run_quietly(self, options, command: Command, environment, folder: Path, form: str, log: Path, limit: float) -> None:
-        with log.open("wb") as stream:
+        log.unlink(missing_ok=True)
+        with log.open("ab") as stream:  # which the other stream is appended to, too
             self._run(options, command, environment, folder, form, stream, log, limit)
 
-    def _run(self, options, command: Command, environment, folder: Path, form: str, stdout, log: Path, limit, show=None) -> None:
+    def _run(
+        self, options, command: Command, environment, folder: Path, form: str, stdout, log: Path, limit, show=None
+    ) -> None:
         """One run, with what it writes to stderr in `log`; `show` gets what is the program's own of that."""
         plain = self._plain(folder)
         temporary = _emptied(folder / _TEMPORARY)
@@ -184,7 +186,7 @@ class Rocprofv3:
             return folder
         if _EXPANDED.search(str(self.scratch)):
             raise SurroundingsError(
-                f"rocprofv3 puts values for %, {{ and $ in paths, and both {folder} and the temporary folder {self.scratch} have some",
+                f"rocprofv3 puts values for %, {{ and $ in paths, and {folder} has some, as has the temporary folder {self.scratch}",
                 "name another folder: TMPDIR=/path",
             )
         link = Path(tempfile.mkdtemp(dir=self.scratch)) / "folder"
@@ -192,12 +194,11 @@ class Rocprofv3:
         return link
 
 
-def _explained(error: ProgramFailedError | ProgramKilledError, log: str) -> ProgramFailedError | ProgramKilledError:
-    """With what was said last; the status can be rocprofv3's own, which replaces itself by the program."""
+def _explain(error: ProgramFailedError | ProgramKilledError, log: str) -> None:
+    """Add what was said last. The status can be rocprofv3's own, which replaces itself by the program."""
     words = last_words(log)
     error.what += f" ({words})" if words else ""
     error.mend += "; if it succeeds, rocprofv3 is at fault: try --no-rocprof"
-    return error
 
 
 def _trouble(error: RocmPerfError, log: str) -> Complaint:

@@ -3,7 +3,8 @@
 The program writes to the same place. So only lines that rocprofv3 signs count: those with glog's prefix and its launcher's
 "Fatal error: ...".
 
-Source: the messages of rocprofiler-sdk 1.0 and 1.1 (rocprofv3.py, rocprofiler-sdk-tool, att-tool), of ROCr, and reports of users.
+Source: the messages of rocprofiler-sdk 1.0 and 1.1 (rocprofv3.py, rocprofiler-sdk-tool, att-tool) and of ROCr, and reports of
+users.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ from rocm_perf_lab.errors import KernelFailedError, NoKernelsError, ProgramFaile
 
 FAILURES = set(filter(None, os.environ.get("STAND_IN_FAIL", "").split(",")))
 REGISTERS = {"SQ": 8, "SQC": 8, "TCP": 4, "TCC": 4, "TA": 2, "TD": 2, "GRBM": 2, "SPI": 6, "CPC": 2, "CPF": 2}
+CONFIGURE = "rocprofiler_create_counter_config(agent_id, counters_v.data(), counters_v.size(), &profile_v)"
 VARIABLES = ("ROCPROF_SIGNAL_HANDLERS", "ROCPROF_TMPDIR")
 MISCOUNTS = {"counter-zero": 0.0, "counter-half": 0.5}
 DECODER = "librocprof-trace-decoder.so"
@@ -128,11 +129,11 @@ def leave_temporary_files(kind: str, speech: Speech) -> None:
 
 def fail_as_asked(kind: str, speech: Speech) -> None:
     if f"{kind}-permission" in FAILURES:
-        speech.fatal("rocprofiler_create_counter_config(...)", "Could not construct profile cfg failed with error code 41: "
+        speech.fatal(CONFIGURE, "Could not construct profile cfg failed with error code 41: "
                      "Required permission (CAP_PERFMON) is not set, permission denied")  # fmt: skip
     if f"{kind}-unlocked" in FAILURES:
-        speech.say("warning", "ioctl.cpp:68", "Device 1 could not be locked for profiling due to lack of permissions (capability "
-                   "SYS_PERFMON). PMC Counters may be inaccurate and System Counter Collection will be degraded.")  # fmt: skip
+        speech.say("warning", "ioctl.cpp:68", "Device 1 could not be locked for profiling due to lack of permissions "
+                   "(capability SYS_PERFMON). PMC Counters may be inaccurate and System Counter Collection will be degraded.")
     if f"{kind}-crash" in FAILURES:
         speech.die(signal.SIGSEGV)
     if f"{kind}-gpu-fault" in FAILURES:
@@ -156,7 +157,7 @@ def check_counters(names: list[str], speech: Speech) -> list[str]:
     limit = os.environ.get("STAND_IN_REGISTERS")
     for block, count in Counter(name.split("_")[0] for name in found).items():
         if count > (int(limit) if limit else REGISTERS[block]):
-            speech.fatal("rocprofiler_create_counter_config(...)", "Could not construct profile cfg failed with error code 38: "
+            speech.fatal(CONFIGURE, "Could not construct profile cfg failed with error code 38: "
                          "Request exceeds the capabilities of the hardware to collect")  # fmt: skip
     return found
 

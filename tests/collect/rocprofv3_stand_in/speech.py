@@ -69,7 +69,7 @@ class Speech:
             self._caught(number)
             time.sleep(FOR_EVER)
         now, pid, name = int(time.time()), os.getpid(), signal.Signals(number).name
-        write(f'*** Aborted at {now} (unix time) try "date -d @{now}" if you are using GNU date ***\nPC: @ 0x0 (unknown)\n')
+        write(f'*** Aborted at {now} (unix time) try "date -d @{now}" if you are using GNU date ***\n')
         write(f"*** {name} (@0x1) received by PID {pid} (TID 0x7f0000000000) from PID {pid}; stack trace: ***\n" + _backtrace(5))
         end_by(number)
 

@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 import pytest
-import rocpd_database
 from hypothesis import given
 from hypothesis import strategies as st
-from rocpd_database import MODELLED, Dispatch
 
+import rocpd_database
 from rocm_perf_lab.analysis.counter_check import waves
 from rocm_perf_lab.analysis.counters import counters_by_symbol
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocm_perf_lab.rocpd.tables import Trace
+from rocpd_database import MODELLED, Dispatch
 
 
 class Grid:
@@ -52,9 +52,9 @@ def of_kernel(base: Trace, *passes: Trace):
 @pytest.mark.parametrize(
     "counters, why",
     [
-        ({"SQ_WAVES": 0, "SQ_INSTS_VALU": 0}, "SQ_WAVES is 0, and the grid has 16"),
+        ({"SQ_WAVES": 0, "SQ_INSTS_VALU": 0}, "SQ_WAVES is 0, and the grid has 16 waves"),
         ({"SQ_WAVES": 32, "SQ_INSTS_VALU": 7}, "SQ_WAVES is 32, and the grid has 16"),
-        ({"SQ_ITEMS": 512, "SQ_INSTS_VALU": 7}, "SQ_ITEMS is 512, and the grid has 1024"),
+        ({"SQ_ITEMS": 512, "SQ_INSTS_VALU": 7}, "SQ_ITEMS is 512, and the grid has 1024 work-items"),
         ({"GRBM_GUI_ACTIVE": 0, "SQ_INSTS_VALU": 7}, "GRBM_GUI_ACTIVE is 0"),
         ({"SQ_INSTS_VALU": 0, "TCC_HIT_sum": 0}, "every counter of a pass is 0"),
     ],

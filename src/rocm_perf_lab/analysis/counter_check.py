@@ -18,9 +18,9 @@ _NEVER_ZERO = ("SQ_WAVE_CYCLES", "SQ_BUSY_CYCLES", "SQ_BUSY_CU_CYCLES", "GRBM_GU
 def contradiction(trace: Trace, rows: np.ndarray) -> tuple[np.ndarray, str]:
     """Which of the dispatches `rows` have counters that cannot be true, (n,) bool, and why the first of them cannot."""
     wrong, why = np.zeros(len(rows), bool), ""
-    launched = {_WAVES: waves(trace, rows), _ITEMS: [items(trace, rows)]}
-    for name, figures in launched.items():
-        wrong, why = _add(wrong, why, *_against(trace, rows, name, figures))
+    launched = {(_WAVES, "waves"): waves(trace, rows), (_ITEMS, "work-items"): [items(trace, rows)]}
+    for (name, of_what), figures in launched.items():
+        wrong, why = _add(wrong, why, *_against(trace, rows, name, of_what, figures))
     for name in _NEVER_ZERO:
         if name in trace.counters:
             wrong, why = _add(wrong, why, trace.counters[name][rows] == 0, f"{name} is 0 for work that ran")
@@ -60,7 +60,7 @@ def _waves_of(trace: Trace, rows: np.ndarray, size: int) -> np.ndarray:
     return total
 
 
-def _against(trace: Trace, rows: np.ndarray, name: str, figures: list[np.ndarray]) -> tuple[np.ndarray, str]:
+def _against(trace: Trace, rows: np.ndarray, name: str, of_what: str, figures: list[np.ndarray]) -> tuple[np.ndarray, str]:
     column = trace.counters.get(name)
     if column is None:
         return np.zeros(len(rows), bool), ""
@@ -71,7 +71,7 @@ def _against(trace: Trace, rows: np.ndarray, name: str, figures: list[np.ndarray
     if not wrong.any():
         return wrong, ""
     first = int(np.argmax(wrong))
-    return wrong, f"{name} is {counted[first]:.0f}, and the grid has {figures[0][first]}"
+    return wrong, f"{name} is {counted[first]:.0f}, and the grid has {figures[0][first]} {of_what}"
 
 
 def _add(wrong: np.ndarray, why: str, more: np.ndarray, reason: str) -> tuple[np.ndarray, str]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 NO_COUNTERS = "no counters were collected"
 
+
 @dataclass(frozen=True)
 class Value:
     """A number in `unit`, or None and the reason why there is none.

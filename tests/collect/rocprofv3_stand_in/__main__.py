@@ -25,13 +25,12 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
 import database
 import options
-from speech import FOR_EVER, Speech, end_by, write
+from speech import Speech, end_by, hang, write
 
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import resolve
@@ -132,17 +131,21 @@ def fail_as_asked(kind: str, speech: Speech) -> None:
         speech.fatal(CONFIGURE, "Could not construct profile cfg failed with error code 41: "
                      "Required permission (CAP_PERFMON) is not set, permission denied")  # fmt: skip
     if f"{kind}-unlocked" in FAILURES:
-        speech.say("warning", "ioctl.cpp:68", "Device 1 could not be locked for profiling due to lack of permissions "
-                   "(capability SYS_PERFMON). PMC Counters may be inaccurate and System Counter Collection will be degraded.")
+        speech.say(
+            "warning",
+            "ioctl.cpp:68",
+            "Device 1 could not be locked for profiling due to lack of permissions "
+            "(capability SYS_PERFMON). PMC Counters may be inaccurate and System Counter Collection will be degraded.",
+        )
     if f"{kind}-crash" in FAILURES:
         speech.die(signal.SIGSEGV)
     if f"{kind}-gpu-fault" in FAILURES:
         speech.gpu_fault()
     if f"{kind}-hang" in FAILURES:
-        time.sleep(FOR_EVER)
+        hang()
     if f"{kind}-shader-data" in FAILURES:
-        speech.say("error", "decode.cpp:245",
-                   "Callback failed with status 4: ROCPROFILER_THREAD_TRACE_DECODER_STATUS_ERROR_INVALID_SHADER_DATA")  # fmt: skip
+        status = "ROCPROFILER_THREAD_TRACE_DECODER_STATUS_ERROR_INVALID_SHADER_DATA"
+        speech.say("error", "decode.cpp:245", f"Callback failed with status 4: {status}")
 
 
 def check_counters(names: list[str], speech: Speech) -> list[str]:

@@ -46,37 +46,41 @@ class Speech:
     def end(self, application: list[str]) -> None:
         self.timed(f"[rocprofv3] '{' '.join(application)}'")
         self.timed("[rocprofv3] tool finalization")
-        # Of ROCr, where it is built with its debug output, as Debian's is.
-        write("Warning: Resource leak detected by SharedSignalPool, 9 Signals leaked.\n")
 
     def fatal(self, expression: str, text: str) -> None:
         """As the tool reports a failed call of the SDK."""
         self.say("fatal", "tool.cpp:1194", f" :: [/src/tool.cpp:1194]\n\t{expression}\n\n{text}")
         write("*** Check failure stack trace: ***\n" + _backtrace(60))
         self._caught(signal.SIGABRT)
-        time.sleep(FOR_EVER)
+        hang()
 
     def gpu_fault(self) -> None:
         """ROCr aborts the program, whose dispatch never completes: the SDK waits for it."""
         write("Memory access fault by GPU node-1 (Agent handle: 0x55d0c0de) on address 0x7f0000000000. Reason: Unknown.\n")
         self._caught(signal.SIGABRT)
-        time.sleep(FOR_EVER)
+        hang()
 
     def die(self, number: int) -> None:
         """Of a signal that the program got."""
         if self._handlers:
             self._caught(number)
             self._caught(number)
-            time.sleep(FOR_EVER)
+            hang()
         now, pid, name = int(time.time()), os.getpid(), signal.Signals(number).name
         write(f'*** Aborted at {now} (unix time) try "date -d @{now}" if you are using GNU date ***\n')
-        write(f"*** {name} (@0x1) received by PID {pid} (TID 0x7f0000000000) from PID {pid}; stack trace: ***\n" + _backtrace(5))
+        write(f"*** {name} (@0x1) received by PID {pid} (TID 0x7f0000000000) from PID {pid}; stack trace: ***\n")
+        write(_backtrace(5))
         end_by(number)
 
     def _caught(self, number: int) -> None:
         process = f"[PPID={os.getppid()}][PID={os.getpid()}][TID={os.getpid()}][rocprofv3_error_signal_handler]"
         self.say("warning", "tool.cpp:2806", f"{process} rocprofv3 caught signal {int(number)}...")
         self.say("warning", "tool.cpp:2829", f"{process} rocprofv3 will wait for 0 children to exit")
+
+
+def hang() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    time.sleep(FOR_EVER)
 
 
 def _backtrace(frames: int) -> str:

@@ -277,9 +277,15 @@ def test_a_pass_that_yields_nothing_is_unknown_with_its_reason(collector, failur
     assert {path.suffix for path in tmp_path.glob("counters_*")} == {".log"}
 
 
-def test_counters_that_could_not_be_locked_are_kept_and_doubted(collector):
+def test_counters_that_could_not_be_locked_are_kept_and_doubted(collector, machine, testbed):
     assert collected(collector.counters(STAND_IN_FAIL="counter-unlocked")) == COUNTERS
     assert len(collector.notes) == 1 and "CAP_PERFMON" in collector.notes[0]
+    options = ("--json", "--runs", "1", "--no-deep-analysis")
+    done = machine.profile(*options, testbed("vcopy"), STAND_IN_FAIL="counter-unlocked")
+    assert done.returncode == 0 and done.stderr.count(collector.notes[0]) == 1, done.stderr
+    profile = json.loads(done.stdout)["profile"]
+    assert [found["notes"] for found in profile["passes"]] == [collector.notes] * len(counter_passes("gfx942"))
+    assert profile["roofline"] is not None
 
 
 def test_a_folder_of_its_own_is_looked_into(collector):

@@ -171,6 +171,7 @@ class PassSection(Section):
     kernel: str | None = Field(description="the kernel that a thread trace is of; a counter pass covers all")
     counters: list[str] = Field(description="what a counter pass asked for")
     missing: dict[str, str] = Field(description="those of them that were not collected -> why")
+    notes: list[str] = Field(description="why what was collected may be wrong")
 
 
 class ProfileDocument(Document):

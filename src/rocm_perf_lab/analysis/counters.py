@@ -20,13 +20,6 @@ class SymbolCounters:
     values: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    @property
-    def why_none(self) -> str | None:
-        """Why there are none; None if there are some."""
-        if self.values:
-            return None
-        return self.values.reason if isinstance(self.values, Invalid) else NO_COUNTERS
-
 
 def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, SymbolCounters]:
     """Counter sums for each kernel symbol of the base run, keyed by mangled symbol.
@@ -63,13 +56,18 @@ def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, Symbol
 
 def sum_of(parts: Sequence[SymbolCounters]) -> SymbolCounters:
     """Several symbols together: the counters that all of them have."""
-    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
-    for part in parts:
-        if isinstance(part.values, Invalid):
-            return SymbolCounters(part.values, notes)
+    if invalid := next((part for part in parts if isinstance(part.values, Invalid)), None):
+        return invalid
     common = set.intersection(*(set(part.values) for part in parts))
     values = {name: sum(part.values[name] for part in parts) for name in sorted(common)}
-    return SymbolCounters(values, notes)
+    return SymbolCounters(values, tuple(dict.fromkeys(note for part in parts for note in part.notes)))
+
+
+def why_none(counters: SymbolCounters) -> str | None:
+    """Why there are none; None if there are some."""
+    if counters.values:
+        return None
+    return counters.values.reason if isinstance(counters.values, Invalid) else NO_COUNTERS
 
 
 def _invalid(why: str) -> SymbolCounters:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.analysis.bottleneck import Bottleneck, classify
 from rocm_perf_lab.analysis.ceilings import Ceilings
-from rocm_perf_lab.analysis.counters import SymbolCounters
+from rocm_perf_lab.analysis.counters import SymbolCounters, why_none
 from rocm_perf_lab.analysis.critical_path import SymbolOnPath
 from rocm_perf_lab.analysis.device import Device
 from rocm_perf_lab.analysis.evidence import Evidence, gather
@@ -55,6 +55,6 @@ def study(
         bottleneck=classify(evidence),
         headroom=headroom(roof, evidence, on_path.fraction if on_path else None),
         on_path=on_path,
-        no_counters=counters.why_none,
+        no_counters=why_none(counters),
         notes=counters.notes if roof is None else roof.notes,
     )

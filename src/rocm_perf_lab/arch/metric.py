@@ -56,6 +56,10 @@ class Invalid(dict[str, float]):
         super().__init__()
         self.reason = reason
 
+    def __or__(self, other: Mapping[str, float]) -> Invalid:
+        """What is derived from none of them is none of them, too."""
+        return self
+
 
 @dataclass(frozen=True)
 class Metric:

@@ -31,9 +31,10 @@ def execute(
     """Run to the end, in a session of its own, so that an interrupt can stop the whole process group.
 
     stdin: None for ours: every run reads the same, so it is passed on (from its start) only where it is a regular file.
-    look: called twice a second with the process id while it runs; what it raises ends the run.
     Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError or MissingInputError. Whatever ends this function,
     also KeyboardInterrupt, no process of the group is left.
+
+    look: called twice a second with the process id while it runs; what it raises ends the run.
     """
     with _input(stdin) as stream, DeferredInterrupts() as interrupts:
         process = _spawn(command, environment, stdin=stream, stdout=stdout, stderr=stderr, start_new_session=True)

@@ -111,10 +111,10 @@ class Rocprofv3:
         self, names: tuple[str, ...], command: Command, environment: Mapping[str, str], database: Path, limit: float
     ) -> tuple[Pass, Complaint | None]:
         log = database.with_name(database.name.removesuffix(rocprofv3_output.SUFFIX) + ".log")
-        files = _emptied(database.with_suffix(".rocprofv3"))
+        scratch = _emptied(database.with_suffix(".rocprofv3"))
         try:
-            self._run_quietly(rocprofv3_options.counters(names), command, environment, files, "rocpd", log, limit)
-            rocprofv3_output.adopt(files, database, command.program)
+            self._run_quietly(rocprofv3_options.counters(names), command, environment, scratch, "rocpd", log, limit)
+            rocprofv3_output.adopt(scratch, database, command.program)
             collected = rocprofv3_output.counters_in(database)
         except RocmPerfError as error:
             database.unlink(missing_ok=True)
@@ -124,7 +124,7 @@ class Rocprofv3:
                 trouble = Complaint("rocprofv3 has no such counter on this GPU")
             return Pass.failed_counters(names, trouble.reason), trouble
         finally:
-            shutil.rmtree(files, ignore_errors=True)
+            shutil.rmtree(scratch, ignore_errors=True)
         missing = {name: _why_missing(name, _text(log)) for name in names if name not in collected}
         if len(missing) == len(names):
             database.unlink()

@@ -17,6 +17,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+import rocpd_database
 from rocm_perf_lab.arch.family import family_of
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.counter_passes import counter_passes
@@ -372,6 +373,19 @@ def test_what_rocprofv3_would_replace_in_paths_stays_as_it_is(machine, testbed, 
     assert [path.name for path in machine.work.iterdir()] == [name]
     found = json.loads((machine.work / name / "profile.json").read_text())["passes"]
     assert [section["missing"] for section in found] == [{}] * len(found) and found[-1]["output"], found
+
+
+def test_a_path_that_rocprofv3_would_change_whatever_one_does_is_said_so(machine, testbed):
+    (machine.work / "%pid%").mkdir()
+    done = machine.profile("--runs", "1", "-o", "%h", testbed("vcopy"), TMPDIR=str(machine.work / "%pid%"))
+    assert done.returncode == 72 and "TMPDIR=/path" in done.stderr.splitlines()[-1], done.stderr
+
+
+def test_kernels_of_processes_that_end_by_exec_are_not_held_against_the_program(machine, testbed, tmp_path):
+    """rocprofv3 keeps nothing of them: what there is then is the database of a process without kernels."""
+    trace = rocpd_database.write(tmp_path / "base_results.db", [])
+    done = machine.rocm_perf("analyze", trace)
+    assert done.returncode == 34 and "_exit, quick_exit or exec" in done.stderr and "--no-rocprof" in done.stderr, done.stderr
 
 
 def test_the_programs_own_failure_in_one_pass_is_told_as_its_own(machine, testbed):

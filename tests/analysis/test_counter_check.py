@@ -15,6 +15,12 @@ from rocm_perf_lab.rocpd.tables import Trace
 from rocpd_database import MODELLED, Dispatch
 
 
+def test_a_grid_beyond_all_measure_is_counted_without_overflow():
+    sizes = (2**31 - 1,) * 3
+    launched = waves(Grid("gfx942", sizes, (1, 1, 1)), np.array([0]))
+    assert float(launched[0][0]) == pytest.approx(float(2**31 - 1) ** 3)
+
+
 class Grid:
     """As much of a trace as waves() needs."""
 

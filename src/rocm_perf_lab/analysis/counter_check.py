@@ -18,9 +18,10 @@ _NEVER_ZERO = ("SQ_WAVE_CYCLES", "SQ_BUSY_CYCLES", "SQ_BUSY_CU_CYCLES", "GRBM_GU
 def contradiction(trace: Trace, rows: np.ndarray) -> tuple[np.ndarray, str]:
     """Which of the dispatches `rows` have counters that cannot be true, (n,) bool, and why the first of them cannot."""
     wrong, why = np.zeros(len(rows), bool), ""
-    launched = {(_WAVES, "waves"): waves(trace, rows), (_ITEMS, "work-items"): [items(trace, rows)]}
-    for (name, of_what), figures in launched.items():
-        wrong, why = _add(wrong, why, *_against(trace, rows, name, of_what, figures))
+    if _WAVES in trace.counters:
+        wrong, why = _add(wrong, why, *_against(trace.counters[_WAVES][rows], waves(trace, rows), _WAVES, "waves"))
+    if _ITEMS in trace.counters:
+        wrong, why = _add(wrong, why, *_against(trace.counters[_ITEMS][rows], [items(trace, rows)], _ITEMS, "work-items"))
     for name in _NEVER_ZERO:
         if name in trace.counters:
             wrong, why = _add(wrong, why, trace.counters[name][rows] == 0, f"{name} is 0 for work that ran")
@@ -35,24 +36,24 @@ def is_all_zero(trace: Trace) -> bool:
 
 
 def items(trace: Trace, rows: np.ndarray) -> np.ndarray:
-    """Work-items of each dispatch, (n,)."""
-    return trace.dispatches.grid[rows].astype(np.int64).prod(axis=1)
+    """Work-items of each dispatch, (n,) float64: three sizes of 31 bits each."""
+    return trace.dispatches.grid[rows].astype(np.float64).prod(axis=1)
 
 
 def waves(trace: Trace, rows: np.ndarray) -> list[np.ndarray]:
-    """Waves that each dispatch can have launched, (n,) each: the size of waves is the kernel's choice from gfx10 on."""
-    targets = {id: agent.target for id, agent in trace.agents.items()}
-    of_gfx9 = np.array([targets.get(int(id), "").startswith("gfx9") for id in trace.dispatches.agent_id[rows]], bool)
+    """Waves that each dispatch can have launched, (n,) float64 each: the size of waves is the kernel's choice from gfx10 on."""
+    gfx9 = [id for id, agent in trace.agents.items() if agent.target.startswith("gfx9")]
+    of_gfx9 = np.isin(trace.dispatches.agent_id[rows], gfx9)
     by_64, by_32 = _waves_of(trace, rows, 64), _waves_of(trace, rows, 32)
     return [by_64, np.where(of_gfx9, by_64, by_32)]
 
 
 def _waves_of(trace: Trace, rows: np.ndarray, size: int) -> np.ndarray:
     """A workgroup at an edge of the grid can be cut off in each dimension, and then has fewer waves."""
-    grid, group = trace.dispatches.grid[rows].astype(np.int64), trace.dispatches.workgroup[rows].astype(np.int64)
+    grid, group = (sizes[rows].astype(np.float64) for sizes in (trace.dispatches.grid, trace.dispatches.workgroup))
     group = np.maximum(group, 1)
     whole, rest = np.divmod(grid, group)
-    total = np.zeros(len(rows), np.int64)
+    total = np.zeros(len(rows))
     for corner in np.ndindex(2, 2, 2):
         is_cut = np.array(corner, bool)
         number = np.where(is_cut, rest > 0, whole).prod(axis=1)
@@ -60,18 +61,15 @@ def _waves_of(trace: Trace, rows: np.ndarray, size: int) -> np.ndarray:
     return total
 
 
-def _against(trace: Trace, rows: np.ndarray, name: str, of_what: str, figures: list[np.ndarray]) -> tuple[np.ndarray, str]:
-    column = trace.counters.get(name)
-    if column is None:
-        return np.zeros(len(rows), bool), ""
-    counted = column[rows]
+def _against(counted: np.ndarray, figures: list[np.ndarray], name: str, of_what: str) -> tuple[np.ndarray, str]:
+    """Where `counted` is none of the figures."""
     wrong = ~np.isnan(counted)
     for launched in figures:
         wrong &= np.abs(counted - launched) > _TOLERANCE * launched
     if not wrong.any():
         return wrong, ""
     first = int(np.argmax(wrong))
-    return wrong, f"{name} is {counted[first]:.0f}, and the grid has {figures[0][first]} {of_what}"
+    return wrong, f"{name} is {counted[first]:.0f}, and the grid has {figures[0][first]:.0f} {of_what}"
 
 
 def _add(wrong: np.ndarray, why: str, more: np.ndarray, reason: str) -> tuple[np.ndarray, str]:

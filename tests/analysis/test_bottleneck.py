@@ -107,7 +107,7 @@ def test_masked_lanes_explain_a_busy_kernel_unless_memory_is_saturated(tmp_path)
 def test_lanes_that_were_never_launched_are_no_divergence(tmp_path):
     """Workgroups of 16: a quarter of each wave, all of which works."""
     counters = NOTHING | DIVERGENT | dict(SQ_ITEMS=16.0 * WAVES, SQ_INSTS_VALU=0.7 * CU_CYCLES)
-    found = verdict(tmp_path, counters)
+    found = verdict(tmp_path, counters, grid=16 * WAVES, workgroup=16)
     assert found.name == "compute-throughput-limited"
     assert [factor.name for factor in found.factors] == ["partial-waves"]
 
@@ -169,8 +169,10 @@ def test_priority_is_headroom_times_the_share_of_the_path(tmp_path):
 ])  # fmt: skip
 def test_a_stream_is_bound_by_bandwidth_on_every_family(tmp_path, target, pci_id, read, gbps):
     """And on gfx1030 the classes that its counters cannot tell of are named as such."""
-    counters = dict.fromkeys(family_of(target).counters(), [0.0]) | {read[0]: [0.7 * gbps * MS / read[1]]}
-    path = rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 0, MS, counters=counters)], None, pci_id, target)
+    alive = {"SQ_WAVES": [WAVES], "SQ_ITEMS": [64 * WAVES], "SQ_WAVE_CYCLES": [8 * CU_CYCLES]}
+    counters = dict.fromkeys(family_of(target).counters(), [0.0]) | alive | {read[0]: [0.7 * gbps * MS / read[1]]}
+    work = [Dispatch("k", 0, MS, grid=64 * WAVES, counters=counters)]
+    path = rocpd_database.write(tmp_path / "t.db", work, None, pci_id, target)
     found = analyse(path).analysis.kernels[0]
     assert found.bottleneck.name == "memory-bandwidth-bound"
     assert found.bottleneck.evidence[0].value == pytest.approx(0.7)

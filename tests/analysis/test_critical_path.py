@@ -42,7 +42,7 @@ def make_dag(n, start, end, edges) -> Dag:
     names = tuple(f"s{i}" for i in range(min(n, 3)))
     symbol, order = np.arange(n, dtype=np.int32) % 3, np.array(topological(n, edges), np.int32)
     start, end = np.array(start, np.int64), np.array(end, np.int64)
-    return Dag(start, end, symbol, names, (KERNEL,) * len(names), n, n, source, first, kind, order, len(edges))
+    return Dag(start, end, symbol, names, (KERNEL,) * len(names), n, n, source, first, kind, order, len(edges), end - start)
 
 
 def topological(n, edges):

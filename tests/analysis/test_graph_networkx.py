@@ -38,7 +38,8 @@ def random_dag(random: np.random.Generator, gpu_nodes: int, calls: int, most_edg
     names = ("a", "b", "c", "call")
     symbol = np.where(np.arange(n) < gpu_nodes, random.integers(0, 3, n), 3).astype(np.int32)
     kind_of = (KERNEL, KERNEL, KERNEL, CALL)
-    return Dag(start, end, symbol, names, kind_of, gpu_nodes, gpu_nodes, source, first, kinds, order, len(pairs))
+    of = (gpu_nodes, gpu_nodes, source, first, kinds, order, len(pairs), end - start)
+    return Dag(start, end, symbol, names, kind_of, *of)
 
 
 @st.composite

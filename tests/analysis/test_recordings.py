@@ -53,6 +53,15 @@ def recording(shared_data, name) -> Path:
     return shared_data / name
 
 
+# Outermost calls that wait for the GPU, or that launched something.
+OF_CALLS = """SELECT n.string, COUNT(*), SUM(r."end" - r.start) FROM {region} r JOIN {string} n ON n.id = r.name_id
+              WHERE n.string IN ('hipDeviceSynchronize', 'hipStreamSynchronize', 'hipEventSynchronize', 'hipFree')
+              OR r.id IN (SELECT stack_id FROM {event} WHERE id IN
+                          (SELECT event_id FROM {kernel_dispatch} UNION SELECT event_id FROM {memory_copy}))
+              GROUP BY n.string"""
+OF_HSA_CALLS = "rocprofv3/msr_systrace/msr_results.db"  # launches are those of HSA calls within HIP's
+
+
 @every_recording
 def test_totals_are_those_of_plain_sql(recording):
     before = fingerprint(recording.parent)
@@ -128,3 +137,14 @@ def test_the_broken_one_is_named_and_stays_untouched(shared_data, tmp_path):
     finally:
         os.chmod(tmp_path, 0o755)
     assert {path.name for path in tmp_path.iterdir()} == {"q_results.db", "q_results.db-journal"}
+
+
+@every_recording
+def test_host_calls_are_counted_as_calls(recording, name):
+    """Not as the two nodes of one that waits; their time is what they took, also before and after the GPU's span."""
+    found = {symbol.kernel: (symbol.dispatches, symbol.total_ms) for symbol in analyse(recording).dag.symbols
+             if symbol.kind == "host call"}  # fmt: skip
+    expected = {call: (count, total / 1e6) for call, count, total in Sql(recording)(OF_CALLS)} if found else {}
+    if name == OF_HSA_CALLS:
+        found, expected = ({call: of[call] for call in ("hipStreamSynchronize", "hipFree")} for of in (found, expected))
+    assert found == expected

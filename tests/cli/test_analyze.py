@@ -186,9 +186,9 @@ def rank(path: Path, number: int | None, work: list, start: int = 0, own: dict |
 
 def test_ranks_side_by_side(analyzed, analyze, tmp_path):
     """Two ranks, the second with twice the work, given in the wrong order, and a counter pass of the first."""
-    rank(tmp_path / "late.db", 1, [Dispatch("k", 0, 2000), Dispatch("only", 2100, 2400)])
-    rank(tmp_path / "early.db", 0, [Dispatch("k", 0, 1000)])
-    rank(tmp_path / "pass.db", 0, [Dispatch("k", 0, 9000, counters={"SQ_WAVES": [4.0, 3.0]})], start=10**6)
+    rank(tmp_path / "late.db", 1, [Dispatch("k", 0, 2000, grid=448), Dispatch("only", 2100, 2400)])
+    rank(tmp_path / "early.db", 0, [Dispatch("k", 0, 1000, grid=448)])
+    rank(tmp_path / "pass.db", 0, [Dispatch("k", 0, 9000, grid=448, counters={"SQ_WAVES": [4.0, 3.0]})], start=10**6)
     found = analyzed("late.db", "early.db", "pass.db", "-o", "out")
     summary, (first, second) = found["summary"], found["ranks"]
     assert [(one["rank"], one["database"], one["span_ms"]) for one in summary["ranks"]] == [

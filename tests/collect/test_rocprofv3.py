@@ -11,11 +11,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+import rocpd_database
 from rocm_perf_lab.arch.family import family_of
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.counter_passes import counter_passes
@@ -59,11 +61,14 @@ class Machine:
             "STAND_IN_CALLS": str(self._calls),
         }
 
-    def profile(self, *arguments, **environment) -> subprocess.CompletedProcess:
+    def profile(self, *arguments, cwd=None, **environment) -> subprocess.CompletedProcess:
+        return self.rocm_perf("profile", *arguments, cwd=cwd, **environment)
+
+    def rocm_perf(self, *arguments, cwd=None, **environment) -> subprocess.CompletedProcess:
         return subprocess.run(
-            [sys.executable, "-c", WITH_A_GPU, "profile", *map(str, arguments)],
-            cwd=self.work, env=self._environment | environment,
-            capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120,
+            [sys.executable, "-c", WITH_A_GPU, *map(str, arguments)],
+            cwd=cwd or self.work, env=self._environment | environment,
+            capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=180,
         )  # fmt: skip
 
     @property
@@ -113,10 +118,15 @@ def test_what_rocprofv3_is_asked_for(whole, programs):
         "kernel_iteration_range": ["[1]"], "att_library_path": [str(programs / "lib")], "output_format": ["csv"],
     }  # fmt: skip
     assert {tuple(call["application"]) for call in machine.calls} == {("./softmax_testbed",)}
+    for variables in (call["variables"] for call in machine.calls):
+        assert variables["ROCPROF_SIGNAL_HANDLERS"] == "0"
+        assert f"{machine.work}/.softmax_testbed.rocm-perf.partial-" in variables["ROCPROF_TMPDIR"]
 
 
 def test_the_run_directory(whole):
-    _, _, directory = whole
+    machine, _, directory = whole
+    assert {path.name for path in machine.work.iterdir()} == {"softmax_testbed", directory.name}
+    assert not list(directory.rglob(".rocprofv3"))
     names = {path.name for path in (directory / ".rocpd_profile").iterdir()}
     passes = range(1, len(counter_passes("gfx942")) + 1)
     logs = {f"counters_{number}.log" for number in passes}
@@ -170,6 +180,13 @@ def test_counters_from_passes_are_those_of_one_run(whole, rocm_perf_in, tmp_path
     assert [section["missing"] for section in found] == [{}] * len(found)
 
 
+def test_nothing_that_rocprofv3_says_reaches_the_terminal(whole):
+    """What is left is this tool's notes and the program's own words, of both runs."""
+    _, done, _ = whole
+    assert not re.search(r"(?m)^[IWEF]\d{8} |simple_timer|Opened result|partial-", done.stderr), done.stderr
+    assert done.stderr.count("SharedSignalPool") == 2  # of ROCr, as without rocprofv3
+
+
 # ---- what can go wrong: passes by themselves ----
 
 SOFTMAX = ThreadTraceTarget("_Z13softmax_naivePKfPfii", "softmax_naive(float const*, float*, int, int)", 1, 1, 0xF)
@@ -193,11 +210,11 @@ def collector(programs, tmp_path, testbed, memory, monkeypatch):
 
     class Under:
         def counters(self, limit=60.0, passes=None, **environment):
-            made = Rocprofv3(device, programs / "rocprofv3", passes or counter_passes("gfx942"), notes.append)
+            made = Rocprofv3(device, programs / "rocprofv3", passes or counter_passes("gfx942"), notes.append, tmp_path)
             return made.counters(command, os.environ | environment, tmp_path, limit)
 
         def thread_trace(self, limit=60.0, **environment):
-            made = Rocprofv3(device, programs / "rocprofv3", [], notes.append)
+            made = Rocprofv3(device, programs / "rocprofv3", [], notes.append, tmp_path)
             return made.thread_trace(SOFTMAX, command, os.environ | environment, tmp_path / "att", limit)
 
         @property
@@ -247,7 +264,7 @@ def test_a_failure_that_would_repeat_itself_is_met_once(collector, failure, reas
     [
         ({"STAND_IN_FAIL": "counter-truncated"}, "damaged"),
         ({"STAND_IN_FAIL": "counter-journal"}, "broke off"),
-        ({"STAND_IN_FAIL": "counter-crash"}, "SIGSEGV"),
+        ({"STAND_IN_FAIL": "counter-crash"}, "softmax_testbed was killed by SIGSEGV (signal 11)"),
         ({"STAND_IN_NO_COUNTERS": "all"}, "no such counter"),
     ],
 )
@@ -259,6 +276,17 @@ def test_a_pass_that_yields_nothing_is_unknown_with_its_reason(collector, failur
     assert all(reason in why for found in passes for why in found.missing.values()), passes
     assert collector.calls <= 6 and collector.notes
     assert {path.suffix for path in tmp_path.glob("counters_*")} == {".log"}
+
+
+def test_counters_that_could_not_be_locked_are_kept_and_doubted(collector, machine, testbed):
+    assert collected(collector.counters(STAND_IN_FAIL="counter-unlocked")) == COUNTERS
+    assert len(collector.notes) == 1 and "CAP_PERFMON" in collector.notes[0]
+    options = ("--json", "--runs", "1", "--no-deep-analysis")
+    done = machine.profile(*options, testbed("vcopy"), STAND_IN_FAIL="counter-unlocked")
+    assert done.returncode == 0 and done.stderr.count(collector.notes[0]) == 1, done.stderr
+    profile = json.loads(done.stdout)["profile"]
+    assert [found["notes"] for found in profile["passes"]] == [collector.notes] * len(counter_passes("gfx942"))
+    assert profile["roofline"] is not None
 
 
 def test_a_folder_of_its_own_is_looked_into(collector):
@@ -309,12 +337,112 @@ def test_a_gpu_clock_that_cannot_be_read_leaves_times_unknown(machine, testbed):
 
 @pytest.mark.parametrize(
     "failure, status, words",
-    [("base-journal", 71, "broke off"), ("base-none", 71, "left no database"), ("base-truncated", 65, "damaged")],
+    [
+        ("base-journal", 71, "broke off"),
+        ("base-none", 71, "of processes that end by _exit, quick_exit or exec"),
+        ("base-truncated", 65, "damaged"),
+        ("base-gpu-fault", 32, "was killed by SIGABRT (signal 6) (Memory access fault by GPU node-1"),
+    ],
 )
 def test_without_a_base_pass_there_is_no_profile(machine, testbed, failure, status, words):
     done = machine.profile("--runs", "1", testbed("vcopy"), STAND_IN_FAIL=failure)
     assert done.returncode == status and words in done.stderr.splitlines()[-1], done.stderr
     assert "Traceback" not in done.stderr and list(machine.work.iterdir()) == []
+
+
+@pytest.mark.parametrize("version", ["", "deaf"])
+def test_a_program_that_aborts_ends_the_profile(machine, testbed, version):
+    """Also with a rocprofv3 that hangs then."""
+    began = time.monotonic()
+    script = f"{testbed('vcopy')}; kill -ABRT $$"
+    done = machine.profile("--runs", "1", "sh", "-c", script, STAND_IN_VERSION=version)
+    assert done.returncode == 32 and "sh was killed by SIGABRT (signal 6)" in done.stderr.splitlines()[-1], done.stderr
+    assert time.monotonic() - began < 60 and list(machine.work.iterdir()) == []
+
+
+def test_a_current_folder_that_cannot_be_written_does_not_matter(machine, testbed):
+    destination = machine.work / "vcopy.rocm-perf"
+    done = machine.profile("--runs", "1", "--no-deep-analysis", "-o", destination, testbed("vcopy"), cwd="/proc")
+    assert done.returncode == 0 and (destination / "profile.json").exists(), done.stderr
+
+
+@pytest.mark.parametrize("name", ["%pid% {pid}.run", "$ENV{HOME}.run", "a b%.run"])
+def test_what_rocprofv3_would_replace_in_paths_stays_as_it_is(machine, testbed, name):
+    done = machine.profile("--runs", "1", "-o", name, testbed("vcopy"))
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in machine.work.iterdir()] == [name]
+    found = json.loads((machine.work / name / "profile.json").read_text())["passes"]
+    assert [section["missing"] for section in found] == [{}] * len(found) and found[-1]["output"], found
+
+
+def test_a_path_that_rocprofv3_would_change_whatever_one_does_is_said_so(machine, testbed):
+    (machine.work / "%pid%").mkdir()
+    done = machine.profile("--runs", "1", "-o", "%h", testbed("vcopy"), TMPDIR=str(machine.work / "%pid%"))
+    assert done.returncode == 72 and "TMPDIR=/path" in done.stderr.splitlines()[-1], done.stderr
+
+
+def test_kernels_of_processes_that_end_by_exec_are_not_held_against_the_program(machine, testbed, tmp_path):
+    """rocprofv3 keeps nothing of them: what there is then is the database of a process without kernels."""
+    trace = rocpd_database.write(tmp_path / "base_results.db", [])
+    done = machine.rocm_perf("analyze", trace)
+    assert done.returncode == 34 and "_exit, quick_exit or exec" in done.stderr and "--no-rocprof" in done.stderr, done.stderr
+
+
+def test_the_programs_own_failure_in_one_pass_is_told_as_its_own(machine, testbed):
+    """It complains in words that rocprofv3 uses, too, and of nothing that concerns the other passes."""
+    (machine.work / "app.sh").write_text(
+        f"""#!/bin/sh
+        {testbed("vcopy")} || exit
+        [ "$ROCPROF_COUNTER_COLLECTION" = 1 ] && mkdir once 2>/dev/null || exit 0
+        echo 'cannot open cache file: Permission denied' >&2
+        exit 5
+        """
+    )
+    (machine.work / "app.sh").chmod(0o755)
+    done = machine.profile("--json", "--runs", "1", "--no-deep-analysis", "./app.sh")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["profile"]["passes"]
+    assert {name for section in found for name in section["counters"]} == COUNTERS
+    assert [why for section in found for why in section["missing"].values()] == [], found  # halved, and tried again
+
+
+def test_what_the_program_says_is_not_the_reason_of_a_failed_pass(machine, testbed):
+    script = f'{testbed("vcopy")}; [ -z "$ROCPROF_COUNTER_COLLECTION" ] || {{ echo "Permission denied" >&2; exit 5; }}'
+    done = machine.profile("--json", "--runs", "1", "--no-deep-analysis", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    reasons = {why for section in json.loads(done.stdout)["profile"]["passes"] for why in section["missing"].values()}
+    failed = "sh exited with status 5"
+    assert reasons == {failed, f"not tried after an earlier pass failed: {failed}"}
+
+
+@pytest.mark.parametrize(
+    "failure, why",
+    [
+        ("counter-zero", "every counter of a pass is 0"),
+        ("counter-half", "SQ_ITEMS is 524288, and the grid has 1048576 work-items"),
+    ],
+)
+def test_counters_that_cannot_be_true_are_left_out(machine, testbed, failure, why):
+    """vcopy launches 16384 waves; with none counted it would seem to be too small for the GPU."""
+    done = machine.profile("--runs", "1", "--no-deep-analysis", testbed("vcopy"), STAND_IN_FAIL=failure)
+    assert done.returncode == 0, done.stderr
+    written = machine.work / "vcopy.rocm-perf"
+    profile, analysis, roofline = (json.loads((written / f"{name}.json").read_text())
+                                   for name in ("profile", "analysis", "roofline"))  # fmt: skip
+    reason = profile["reasons"]["roofline"]
+    assert profile["roofline"] is None and why in reason, reason
+    kernel = analysis["kernels"][0]
+    assert kernel["bottleneck"]["name"] != "under-occupied" and kernel["bottleneck"]["certainty"] == "low", kernel["bottleneck"]
+    assert all(level["bytes"] is None for found in roofline["kernels"] for level in found["levels"])
+    assert "its counters are invalid and were left out" in " ".join(done.stdout.split()), done.stdout
+
+
+def test_autotune_measures_with_it(machine, testbed):
+    shutil.copy(testbed("vcopy"), machine.work)
+    (machine.work / "space.json").write_text('{"parameters": {"n": [1024, 2048]}}')
+    done = machine.rocm_perf("autotune", "--space", "space.json", "--cmd-template", "./vcopy -n {n}", "--runs", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    assert sorted(call["application"] for call in machine.calls) == [["./vcopy", "-n", "1024"], ["./vcopy", "-n", "2048"]]
 
 
 def test_the_programs_exit_status_is_told_and_that_it_may_be_rocprofs(machine):

@@ -42,7 +42,7 @@ def flat(text):
 @pytest.fixture
 def modelled(tmp_path):
     kernel = "void softmax<float, [1]>(float const*, float*, int)"
-    work = [Copy(0, 5000), Dispatch(kernel, 6000, 106_000, counters=COUNTERS, depends_on=[(0, "signal")])]
+    work = [Copy(0, 5000), Dispatch(kernel, 6000, 106_000, grid=622592, counters=COUNTERS, depends_on=[(0, "signal")])]
     return rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED)
 
 

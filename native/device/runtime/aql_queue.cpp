@@ -8,6 +8,7 @@
 #include "runtime/device.h"
 #include "runtime/dispatch_records.h"
 #include "runtime/findings.h"
+#include "runtime/hooks.h"
 #include "runtime/log.h"
 #include "runtime/kernel_names.h"
 #include "runtime/memory_fault.h"
@@ -107,6 +108,7 @@ bool AqlQueue::serve_packets() {
 }
 
 void AqlQueue::process(const AqlPacket& packet) {
+  expect_hooks();
   const uint8_t type = packet_type(packet.header());
   log_line("queue 0x%lx packet %lu: type %u, signal 0x%lx, submitted at %lu ns", ring_address(), next_, type,
            packet.completion_signal(), packet.submit_time());

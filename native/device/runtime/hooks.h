@@ -22,6 +22,9 @@ struct OriginalTables {
 };
 OriginalTables& original();
 
+// Says so on stderr, once, if ROCr has not loaded the device as a tools library by the first packet.
+void expect_hooks();
+
 void hook_signals(CoreApiTable& core, AmdExtTable& amd);  // waits, loads, stores, async handlers
 void hook_queues(CoreApiTable& core, AmdExtTable& amd);   // creation and destruction
 void hook_agents(CoreApiTable& core);     // what the device says of itself

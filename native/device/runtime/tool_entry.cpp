@@ -19,6 +19,14 @@ OriginalTables& original() {
   return tables;
 }
 
+// AMD's ROCr passes over HSA_TOOLS_LIB where a tool of rocprofiler-register has its table, unless it is told not to.
+void expect_hooks() {
+  static std::atomic<bool> said{false};
+  if (original().core.version.major_id != 0 || said.exchange(true)) return;
+  report_error("ROCr has not loaded the device as a tools library: times know nothing of the host. HSA_TOOLS_LIB has to "
+               "name it; beside a profiler that registered with ROCr, set HSA_TOOLS_ROCPROFILER_V1_TOOLS=1, too");
+}
+
 namespace {
 
 // The signal whose event nobody waits for (see EventWakeups).

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
+from rocm_perf_lab.analysis.counter_check import contradiction, is_all_zero
+from rocm_perf_lab.analysis.symbols import symbols_of
+from rocm_perf_lab.arch.metric import NO_COUNTERS, Invalid
 from rocm_perf_lab.rocpd.tables import Trace
 
 
@@ -23,35 +25,65 @@ def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, Symbol
     """Counter sums for each kernel symbol of the base run, keyed by mangled symbol.
 
     A counter is taken from the first trace that has it for the symbol, the base run itself being the first. A pass that
-    saw another number of dispatches than the base run is scaled to the base run's number, and a note says so.
+    saw another number of dispatches than the base run is scaled to the base run's number, and a note says so. Dispatches
+    whose counters cannot be true are left out; where a pass has no others, all counters of the symbol are doubtful: it has
+    none, and why.
     """
     dispatched = {symbol.kernel.symbol: len(symbol.rows) for symbol in symbols_of(base)}
     values: dict[str, dict[str, float]] = {name: {} for name in dispatched}
     uneven: dict[str, dict[tuple[int, int], list[str]]] = {name: {} for name in dispatched}
+    invalid: dict[str, str] = {}
     for trace in (base, *passes):
+        all_zero = is_all_zero(trace)
         for symbol in symbols_of(trace) if trace.counters else []:
             name = symbol.kernel.symbol
-            for counter, (total, seen) in _sums(trace, symbol).items():
+            wrong, why = contradiction(trace, symbol.rows)
+            right = _are_counted(trace, symbol.rows) & ~wrong
+            if all_zero or (wrong.any() and not right.any()):
+                invalid.setdefault(name, why or "every counter of a pass is 0")
+                continue
+            for counter, (total, seen) in _sums(trace, symbol.rows[~wrong]).items():
                 if name not in dispatched or counter in values[name]:
                     continue
                 values[name][counter] = total * dispatched[name] / seen
                 if seen != dispatched[name]:
                     uneven[name].setdefault((seen, dispatched[name]), []).append(counter)
-    return {name: SymbolCounters(values[name], _notes(uneven[name])) for name in dispatched}
+    return {
+        name: _invalid(invalid[name]) if name in invalid else SymbolCounters(values[name], _notes(uneven[name]))
+        for name in dispatched
+    }
 
 
 def sum_of(parts: Sequence[SymbolCounters]) -> SymbolCounters:
     """Several symbols together: the counters that all of them have."""
+    if invalid := next((part for part in parts if isinstance(part.values, Invalid)), None):
+        return invalid
     common = set.intersection(*(set(part.values) for part in parts))
     values = {name: sum(part.values[name] for part in parts) for name in sorted(common)}
     return SymbolCounters(values, tuple(dict.fromkeys(note for part in parts for note in part.notes)))
 
 
-def _sums(trace: Trace, symbol: Symbol) -> dict[str, tuple[float, int]]:
+def why_none(counters: SymbolCounters) -> str | None:
+    """Why there are none; None if there are some."""
+    if counters.values:
+        return None
+    return counters.values.reason if isinstance(counters.values, Invalid) else NO_COUNTERS
+
+
+def _invalid(why: str) -> SymbolCounters:
+    reason = f"its counters are invalid and were left out: {why} (another user of the GPU, or a driver that withholds them)"
+    return SymbolCounters(Invalid(reason), (reason,))
+
+
+def _are_counted(trace: Trace, rows: np.ndarray) -> np.ndarray:
+    return np.any([~np.isnan(column[rows]) for column in trace.counters.values()], axis=0)
+
+
+def _sums(trace: Trace, rows: np.ndarray) -> dict[str, tuple[float, int]]:
     """counter -> (sum, number of dispatches it was collected on), for those collected at all."""
     sums = {}
     for counter, column in sorted(trace.counters.items()):
-        collected = column[symbol.rows]
+        collected = column[rows]
         collected = collected[~np.isnan(collected)]
         if len(collected):
             sums[counter] = float(collected.sum()), len(collected)

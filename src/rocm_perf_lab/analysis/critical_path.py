@@ -32,14 +32,16 @@ _FOREVER = 1 << 60  # ns
 class SymbolOnPath:
     """What one kernel symbol, kind of copy or host call has to do with the critical path. Times in ns, over its nodes.
 
+    times, times_on_path: how often it ran: a call that waits is two nodes. total_ns: of a call from entry to return, also
+    outside the GPU's span.
     share: of the time of all kernels and copies; None for calls. fraction: of the path's length.
     speedup_ceiling: None where the symbol is the whole path. overlap_potential_ns: see _overlap.
     """
 
     name: str
     kind: str  # KERNEL, COPY or CALL
-    nodes: int
-    nodes_on_path: int
+    times: int
+    times_on_path: int
     total_ns: int
     share: float | None
     critical_path_ns: int
@@ -245,8 +247,9 @@ def _symbols_on_path(
     number = len(dag.names)
     nodes, total, slacks, overlaps = (np.zeros(number, np.int64) for _ in range(4))
     least = np.full(number, np.iinfo(np.int64).max, np.int64)
-    _sums(dag.symbol, dag.start, dag.end, slack, overlap, nodes, total, slacks, least, overlaps)
-    on_path = np.bincount(dag.symbol[path], minlength=number)
+    _sums(dag.symbol, dag.took, slack, overlap, nodes, total, slacks, least, overlaps)
+    times = np.bincount(dag.symbol[dag.took >= 0], minlength=number)
+    on_path = np.bincount(dag.symbol[_entries(dag, path)], minlength=number)
     critical = np.zeros(number, np.int64)
     np.add.at(critical, dag.symbol[path], takes)
     is_call = np.array([kind == CALL for kind in dag.kinds])
@@ -259,8 +262,8 @@ def _symbols_on_path(
             SymbolOnPath(
                 name=dag.names[index],
                 kind=dag.kinds[index],
-                nodes=int(nodes[index]),
-                nodes_on_path=int(on_path[index]),
+                times=int(times[index]),
+                times_on_path=int(on_path[index]),
                 total_ns=int(total[index]),
                 share=None if call else int(total[index]) / everything if everything else 0.0,
                 critical_path_ns=int(critical[index]),
@@ -274,12 +277,18 @@ def _symbols_on_path(
     return tuple(sorted(found, key=lambda s: (-s.critical_path_ns, -s.total_ns, s.name)))
 
 
+def _entries(dag: Dag, path: np.ndarray) -> np.ndarray:
+    """What is on the path, a call's second node standing for its first, each once."""
+    return np.unique(np.where(dag.took[path] < 0, path - 1, path))
+
+
 @loop
-def _sums(symbol, start, end, slack, overlap, nodes, total, slacks, least, overlaps):
+def _sums(symbol, took, slack, overlap, nodes, total, slacks, least, overlaps):
     for node in range(len(symbol)):
         of = symbol[node]
         nodes[of] += 1
-        total[of] += end[node] - start[node]
+        if took[node] > 0:
+            total[of] += took[node]
         slacks[of] += slack[node]
         overlaps[of] += overlap[node]
         if slack[node] < least[of]:

@@ -14,7 +14,7 @@ from rocm_perf_lab.rocpd.tables import Calls, Edges, Trace
 
 KERNEL, COPY, CALL = "kernel", "copy", "call"
 
-NO_CALLS = Calls(*(np.empty(0, np.int32) for _ in range(4)), names=())
+NO_CALLS = Calls(*(np.empty(0, np.int32) for _ in range(5)), names=())
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Dag:
     symbol: (n,) index into `names` and `kinds` (KERNEL, COPY or CALL). gpu_nodes: how many nodes are no calls.
     Predecessors of node v: `source[first[v]:first[v + 1]]`, by the edges of `kind` (index into Edges.KINDS), exact or not.
     `order` is a topological order, (n,), by start where that is one.
+    took: (n,) ns: of a dispatch or copy its duration, of a call its own, uncut; -1 for a call's second node.
     """
 
     start: np.ndarray
@@ -38,6 +39,7 @@ class Dag:
     kind: np.ndarray
     order: np.ndarray
     exact_edges: int
+    took: np.ndarray
 
     def __len__(self) -> int:
         return len(self.start)
@@ -64,7 +66,8 @@ def build_dag(trace: Trace) -> Dag:
         raise TraceError(f"the dependencies in {trace.path} form a circle", "profile the program again")
     gpu_nodes = len(dispatches) + len(copies)
     exact = int(np.count_nonzero(edges.exact))
-    return Dag(start, end, symbol, names, kinds, len(dispatches), gpu_nodes, source, first, kind, order, exact)
+    took = np.concatenate([(end - start)[:gpu_nodes], calls.took])
+    return Dag(start, end, symbol, names, kinds, len(dispatches), gpu_nodes, source, first, kind, order, exact, took)
 
 
 def _symbols(trace: Trace, calls: Calls) -> tuple[np.ndarray, tuple[str, ...], tuple[str, ...]]:

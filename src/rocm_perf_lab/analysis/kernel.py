@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.analysis.bottleneck import Bottleneck, classify
 from rocm_perf_lab.analysis.ceilings import Ceilings
-from rocm_perf_lab.analysis.counters import SymbolCounters
+from rocm_perf_lab.analysis.counters import SymbolCounters, why_none
 from rocm_perf_lab.analysis.critical_path import SymbolOnPath
 from rocm_perf_lab.analysis.device import Device
 from rocm_perf_lab.analysis.evidence import Evidence, gather
@@ -29,7 +29,7 @@ class KernelFindings:
     bottleneck: Bottleneck
     headroom: Headroom
     on_path: SymbolOnPath | None
-    has_counters: bool
+    no_counters: str | None  # why it has none
     notes: tuple[str, ...]
 
 
@@ -55,6 +55,6 @@ def study(
         bottleneck=classify(evidence),
         headroom=headroom(roof, evidence, on_path.fraction if on_path else None),
         on_path=on_path,
-        has_counters=bool(counters.values),
+        no_counters=why_none(counters),
         notes=counters.notes if roof is None else roof.notes,
     )

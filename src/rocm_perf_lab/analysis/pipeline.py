@@ -63,10 +63,7 @@ def analyse(
     """
     trace = _read(base, part)
     if not len(trace.dispatches):
-        raise NoKernelsError(
-            f"{trace.process.command or base} launched no GPU kernel",
-            "check that it is a HIP program and that it reaches its kernels",
-        )
+        raise NoKernelsError(f"{trace.process.command or base} launched no GPU kernel", _no_kernels(trace))
     passes = [_read(source, replace(part, window=None)) for source in counters]
     again = [_read(source, part) for source in repeats]
     for run in (*passes, *again):
@@ -110,6 +107,13 @@ def analyse(
         ceilings=measured,
     )
     return assemble(findings)
+
+
+def _no_kernels(trace: Trace) -> str:
+    mend = "check that it is a HIP program and that it reaches its kernels"
+    if trace.process.own:
+        return mend
+    return f"{mend}; if a process that ends by _exit, quick_exit or exec does, rocprofv3 lost it: profile with --no-rocprof"
 
 
 def _read(source: Path | Origin, part: Part) -> Trace:

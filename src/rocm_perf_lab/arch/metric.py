@@ -15,6 +15,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+NO_COUNTERS = "no counters were collected"
+
 
 @dataclass(frozen=True)
 class Value:
@@ -47,6 +49,18 @@ class Value:
         return cls(None, unit, "; ".join(dict.fromkeys(reasons)), counters.not_collected if len(reasons) == 1 else ())
 
 
+class Invalid(dict[str, float]):
+    """Counters that were collected and cannot be true: none of them, and why."""
+
+    def __init__(self, reason: str):
+        super().__init__()
+        self.reason = reason
+
+    def __or__(self, other: Mapping[str, float]) -> Invalid:
+        """What is derived from none of them is none of them, too."""
+        return self
+
+
 @dataclass(frozen=True)
 class Metric:
     """name: the function's name. counters: what it needs. bias: a known systematic error, to print beside the number."""
@@ -59,7 +73,7 @@ class Metric:
 
     def __call__(self, counters: Mapping[str, float]) -> Value:
         if not counters:
-            return Value.missing(self.unit, "no counters were collected")
+            return Value.missing(self.unit, counters.reason if isinstance(counters, Invalid) else NO_COUNTERS)
         missing = [name for name in self.counters if math.isnan(counters.get(name, math.nan))]
         if missing:
             return Value.missing_counters(self.unit, missing)

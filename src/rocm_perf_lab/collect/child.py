@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 
 _LOOK_SECONDS = 0.5
@@ -69,8 +69,10 @@ def expect_more() -> None:
         raise KeyboardInterrupt
 
 
-def wait(process: subprocess.Popen, timeout: float | None = None) -> int:
+def wait(process: subprocess.Popen, timeout: float | None = None, look: Callable[[], None] | None = None) -> int:
     """The exit status. Raises subprocess.TimeoutExpired, and KeyboardInterrupt as stoppable() says.
+
+    look: called twice a second while the process runs; what it raises ends the wait.
 
     Popen.wait() sleeps on when a signal arrives just before it does: Python runs the handler after the system call. This
     looks up twice a second, and still sees the end at once.
@@ -82,6 +84,8 @@ def wait(process: subprocess.Popen, timeout: float | None = None) -> int:
         poll.register(descriptor, select.POLLIN)
         while True:
             expect_more()
+            if look is not None:
+                look()
             left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic()))
             if poll.poll(left * 1000):
                 return process.wait()

@@ -26,6 +26,10 @@ _SELECTS_PHYSICAL_GPUS = (
 )  # fmt: skip
 _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 
+# AMD's builds of ROCr know tools of two kinds. Where one registered itself (rocprofv3's, or a profiler that the program
+# brings with it), the libraries of HSA_TOOLS_LIB are passed over unless this is set.
+_ALSO_BESIDE_REGISTERED_TOOLS = "HSA_TOOLS_ROCPROFILER_V1_TOOLS"
+
 
 # The device appends what its race check finds, a line each, to the file that this names.
 RACES_VARIABLE = "ROCM_PERF_DEVICE_RACES"
@@ -79,6 +83,7 @@ class Device:
         libraries = [*self.tools, *tools]
         if libraries:
             environment["HSA_TOOLS_LIB"] = " ".join(map(str, libraries))
+            environment[_ALSO_BESIDE_REGISTERED_TOOLS] = "1"
         return environment
 
 

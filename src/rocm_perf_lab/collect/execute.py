@@ -7,7 +7,8 @@ import os
 import signal
 import stat
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import IO
 
 from rocm_perf_lab.collect.child import DeferredInterrupts, wait
@@ -25,18 +26,21 @@ def execute(
     stderr: IO | int | None = None,
     timeout: float | None = None,
     stdin: IO | int | None = None,
+    look: Callable[[int], None] | None = None,
 ) -> None:
     """Run to the end, in a session of its own, so that an interrupt can stop the whole process group.
 
     stdin: None for ours: every run reads the same, so it is passed on (from its start) only where it is a regular file.
     Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError or MissingInputError. Whatever ends this function,
     also KeyboardInterrupt, no process of the group is left.
+
+    look: called twice a second with the process id while it runs; what it raises ends the run.
     """
     with _input(stdin) as stream, DeferredInterrupts() as interrupts:
         process = _spawn(command, environment, stdin=stream, stdout=stdout, stderr=stderr, start_new_session=True)
         try:
             interrupts.deliver()
-            status = wait(process, timeout)
+            status = wait(process, timeout, look and partial(look, process.pid))
         except subprocess.TimeoutExpired as expired:
             raise ProgramTimeoutError(command.program, expired.timeout) from expired
         finally:

@@ -15,6 +15,7 @@ class Pass:
 
     output: the database, or the folder of the thread trace; None where nothing came of it, and `reason` then says why.
     counters: what was asked for. missing: those of them that were not collected, and why. kernel: what was traced.
+    doubt: why what was collected may be wrong.
     """
 
     kind: str
@@ -23,6 +24,7 @@ class Pass:
     counters: tuple[str, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     kernel: str | None = None
+    doubt: str | None = None
 
     @classmethod
     def failed_counters(cls, names: tuple[str, ...], reason: str) -> Pass:

@@ -6,7 +6,9 @@ yield stays unknown, with the reason, and costs nothing else.
 
 from __future__ import annotations
 
+import re
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,43 +19,67 @@ from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.collect.execute import execute
 from rocm_perf_lab.collect.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
-from rocm_perf_lab.collect.rocprofv3_log import Complaint, complaint, last_words, missing_counters
-from rocm_perf_lab.errors import ProgramFailedError, ProgramTimeoutError, RocmPerfError, TraceError
+from rocm_perf_lab.collect.rocprofv3_log import Complaint, complaint, doubt, last_words, missing_counters
+from rocm_perf_lab.collect.rocprofv3_watch import Watch, to_descriptor
+from rocm_perf_lab.errors import (
+    ProgramFailedError,
+    ProgramKilledError,
+    ProgramTimeoutError,
+    RocmPerfError,
+    SurroundingsError,
+    TraceError,
+)
 
 _NOT_TRIED = "not tried after an earlier pass failed: "
 _FAILURES_IN_A_ROW = 6  # five find one bad counter among 16 by halving
+_STDERR = 2
+_TEMPORARY = "temporary"
+
+# rocprofv3 puts values for "%pid%", "{pid}" and "$ENV{NAME}" in any path that it is given.
+_EXPANDED = re.compile(r"[%{$]")
 
 
 @dataclass(frozen=True)
 class Rocprofv3:
     """executable: the rocprofv3 to use. passes: counter names, one run of the program for each inner sequence.
 
-    note: told in one line about everything that could not be collected. timeout: seconds for the base run.
+    note: told in one line about everything that could not be collected. scratch: a folder for links.
+    timeout: seconds for the base run.
     """
 
     device: Device
     executable: Path
     passes: Sequence[Sequence[str]]
     note: Callable[[str], None]
+    scratch: Path
     timeout: float | None = None
 
     name = "rocprofv3"
 
-    def trace(self, command: Command, environment: Mapping[str, str], database: Path, output: IO | int | None) -> None:
-        """Run `command` once and leave its trace in `database`; its standard output goes to `output`.
+    def trace(
+        self,
+        command: Command,
+        environment: Mapping[str, str],
+        database: Path,
+        output: IO | int | None,
+        errors: IO | None = None,
+    ) -> None:
+        """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 
-        Of a program with several processes, the database of each other one stands beside, with the process id in its name.
-        Raises what execute() raises, CollectionError.
+        errors: None for where ours go. Of a program with several processes, the database of each other one stands beside,
+        with the process id in its name. Raises what execute() raises, CollectionError.
         """
-        scratch = _emptied(database.with_suffix(".rocprofv3"))
+        folder, log = _emptied(database.with_suffix(".rocprofv3")), database.with_suffix(".log")
+        show = to_descriptor(_STDERR if errors is None else errors.fileno())
         try:
-            self._run(rocprofv3_options.BASE, command, environment, scratch, "rocpd", output, None, self.timeout)
-            rocprofv3_output.adopt(scratch, database, command.program)
-        except ProgramFailedError as error:  # The status can be rocprofv3's own: it replaces itself by the program.
-            error.mend += "; if it succeeds, rocprofv3 is at fault: try --no-rocprof"
+            self._run(rocprofv3_options.BASE, command, environment, folder, "rocpd", output, log, self.timeout, show)
+            rocprofv3_output.adopt(folder, database, command.program)
+        except (ProgramFailedError, ProgramKilledError) as error:
+            _explain(error, _text(log))
             raise
         finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            log.unlink(missing_ok=True)
 
     def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
         """Run once for each pass, `limit` seconds at most; one result a run, in order, whatever becomes of it.
@@ -77,7 +103,7 @@ class Rocprofv3:
             if hopeless:
                 results += [Pass.failed_counters(rest, _NOT_TRIED + result.reason) for rest in pending]
                 break
-        for text in dict.fromkeys(_notes(results)):
+        for text in dict.fromkeys([*_notes(results), *(found.doubt for found in results if found.doubt)]):
             self.note(text)
         return results
 
@@ -103,7 +129,7 @@ class Rocprofv3:
         if len(missing) == len(names):
             database.unlink()
             return Pass.failed_counters(names, missing[names[0]]), Complaint(missing[names[0]])
-        return Pass(COUNTERS, database, None, names, missing), None
+        return Pass(COUNTERS, database, None, names, missing, doubt=doubt(_text(log))), None
 
     def thread_trace(
         self, target: ThreadTraceTarget, command: Command, environment: Mapping[str, str], folder: Path, limit: float
@@ -132,15 +158,47 @@ class Rocprofv3:
         return Pass(THREAD_TRACE, None, reason, kernel=target.name)
 
     def _run_quietly(self, options, command: Command, environment, folder: Path, form: str, log: Path, limit: float) -> None:
-        with log.open("wb") as stream:
-            self._run(options, command, environment, folder, form, stream, stream, limit)
+        log.unlink(missing_ok=True)
+        with log.open("ab") as stream:  # which the other stream is appended to, too
+            self._run(options, command, environment, folder, form, stream, log, limit)
 
-    def _run(self, options, command: Command, environment, folder: Path, form: str, stdout, stderr, timeout) -> None:
+    def _run(
+        self, options, command: Command, environment, folder: Path, form: str, stdout, log: Path, limit, show=None
+    ) -> None:
+        """One run, with what it writes to stderr in `log`; `show` gets what is the program's own of that."""
+        plain = self._plain(folder)
+        temporary = _emptied(folder / _TEMPORARY)
         # Each process writes a file of its own; with one name for all, the last one's would replace the others'.
-        where = rocprofv3_options.output(str(folder), "%pid%", form)
-        argv = (str(self.executable), *options, *where, "--", *command.argv)
+        argv = (str(self.executable), *options, *rocprofv3_options.output(str(plain), "%pid%", form), "--", *command.argv)
         wrapped = Command(argv, self.executable, command.program)
-        execute(wrapped, self.device.environment(environment), stdout=stdout, stderr=stderr, timeout=timeout)
+        variables = self.device.environment(environment) | rocprofv3_options.variables(plain / _TEMPORARY)
+        watch = Watch(log, command.program, show)
+        try:
+            with log.open("ab") as stderr:
+                execute(wrapped, variables, stdout=stdout, stderr=stderr, timeout=limit, look=watch.look)
+        finally:
+            watch.finish()
+            shutil.rmtree(temporary, ignore_errors=True)
+
+    def _plain(self, folder: Path) -> Path:
+        """A path of `folder` that rocprofv3 takes as it is."""
+        if not _EXPANDED.search(str(folder)):
+            return folder
+        if _EXPANDED.search(str(self.scratch)):
+            raise SurroundingsError(
+                f"rocprofv3 puts values for %, {{ and $ in paths; {folder} has some, and so has the temporary {self.scratch}",
+                "name another folder: TMPDIR=/path",
+            )
+        link = Path(tempfile.mkdtemp(dir=self.scratch)) / "folder"
+        link.symlink_to(folder)
+        return link
+
+
+def _explain(error: ProgramFailedError | ProgramKilledError, log: str) -> None:
+    """Add what was said last. The status can be rocprofv3's own, which replaces itself by the program."""
+    words = last_words(log)
+    error.what += f" ({words})" if words else ""
+    error.mend += "; if it succeeds, rocprofv3 is at fault: try --no-rocprof"
 
 
 def _trouble(error: RocmPerfError, log: str) -> Complaint:

@@ -1,12 +1,19 @@
-"""What rocprofv3 says on stderr when something is amiss, in our words.
+"""What rocprofv3 says on stderr, in our words.
 
-Source: the messages of rocprofiler-sdk 1.0 and 1.1 (rocprofv3.py, rocprofiler-sdk-tool, att-tool) and reports of users.
+The program writes to the same place. So only lines that rocprofv3 signs count: those with glog's prefix and its launcher's
+"Fatal error: ...".
+
+Source: the messages of rocprofiler-sdk 1.0 and 1.1 (rocprofv3.py, rocprofiler-sdk-tool, att-tool) and of ROCr, and reports of
+users.
 """
 
 from __future__ import annotations
 
 import re
+import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -18,36 +25,141 @@ class Complaint:
     hopeless: bool = False
 
 
+@dataclass(frozen=True)
+class Record:
+    """severity: I, W, E or F. thread: that wrote it; None for the launcher. text: without the prefix."""
+
+    severity: str
+    thread: int | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Death:
+    """A process that a signal ends, or should end. process: None if the notice does not name it."""
+
+    signal: int
+    process: int | None = None
+
+
 _COMPLAINTS = (
     (r"rocprof-trace-decoder library path not found|Decoder library not found",
      Complaint("rocprof-trace-decoder is not installed (https://github.com/ROCm/rocprof-trace-decoder)", hopeless=True)),
     (r"Error loading decoder", Complaint("the library rocprof-trace-decoder cannot be loaded", hopeless=True)),
     (r"INVALID_SHADER_DATA|Agent not supported",
      Complaint("the thread trace cannot be decoded: aqlprofile or rocprof-trace-decoder is too old", hopeless=True)),
-    (r"EXCEEDS_HW_LIMIT|exceeds? (the )?hardware|Could not construct profile cfg|cannot be collected in (a )?single pass",
+    (r"Request exceeds the capabilities of the hardware",
      Complaint("the GPU cannot collect these counters together", divisible=True)),
-    (r"(?i)permission[ _]denied|operation not permitted|insufficient privilege",
+    (r"CAP_PERFMON|ERROR_PERMISSION_DENIED",
      Complaint("permission denied: the GPU's counters are not open to this user", hopeless=True)),
     (r"SQLite3 error|database (disk image is malformed|or disk is full)",
      Complaint("rocprofv3 broke off while it wrote the database")),
 )  # fmt: skip
 
+_PREFIX = re.compile(r"([IWEF])\d{8} \d\d:\d\d:\d\d\.\d+ +(\d+) [^\s:]+:\d+\] ?")
+_PREFIX_BEGUN = re.compile(rb"[IWEF](\d{0,8}|\d{8} .*)")
+_LAUNCHER = re.compile(r"^Fatal error: ")
+_TRAILER = re.compile(r"^(\*\*\* |    @ )")  # of glog: why and where the process was aborted
 _MISSING = re.compile(r"Unable to find all counters for agent.*?Missing: \[([^\]]*)\]", re.DOTALL)
-_TROUBLE = re.compile(r"(?i)\b(fatal|error|abort|terminate|exception|warning)|^[FEW]\d{8} ")
+_INACCURATE = "PMC Counters may be inaccurate"
+_CHATTER = re.compile(
+    r"Opened result file|writing SQL database|initialized \(instance| :: +\d+\.\d+ sec$|\[rocprofv3_error_signal_handler\]"
+)
+
+# ROCr and HIP abort after these, and name no process.
+_GPU_FAULT = re.compile(r"(?i)^Memory access fault by GPU node|^:0:.*aborting with error")
+_CAUGHT = re.compile(r"\[PID=(\d+)\].*rocprofv3 caught signal (\d+)")
+_RECEIVED = re.compile(r"^\*\*\* (SIG[A-Z]+) .*received by PID (\d+)")
+_FATAL_SIGNALS = {
+    signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGQUIT, signal.SIGSEGV, signal.SIGSYS, signal.SIGTRAP,
+}  # fmt: skip
+
+
+def records(log: str) -> Iterator[Record]:
+    """What rocprofv3 says, in order. A fatal message can have several lines; others have one."""
+    found: Record | None = None
+    for line in log.splitlines():
+        begun = _begun(line)
+        if begun is None and found is not None and found.severity == "F" and not _TRAILER.match(line):
+            found = Record("F", found.thread, f"{found.text}\n{line}")
+            continue
+        if found is not None:
+            yield found
+        found = begun
+    if found is not None:
+        yield found
+
+
+def _begun(line: str) -> Record | None:
+    # The program may have left its own line unfinished in front of it.
+    if match := _PREFIX.search(line):
+        return Record(match[1], int(match[2]), line[match.end() :])
+    if match := _LAUNCHER.match(line):
+        return Record("F", None, line[match.end() :])
+    return None
 
 
 def complaint(log: str) -> Complaint | None:
     """The first known complaint in the log; None if there is none."""
-    return next((known for pattern, known in _COMPLAINTS if re.search(pattern, log)), None)
+    said = "\n".join(record.text for record in records(log))
+    return next((known for pattern, known in _COMPLAINTS if re.search(pattern, said)), None)
+
+
+def doubt(log: str) -> str | None:
+    """Why the counters of a pass that succeeded may be wrong; None if nothing was said."""
+    if not any(_INACCURATE in record.text for record in records(log)):
+        return None
+    return "rocprofv3 could not lock the GPU (which takes CAP_PERFMON and no other profiler at work): counters may be wrong"
 
 
 def missing_counters(log: str) -> set[str]:
     """Counters that rocprofv3 says no GPU of this machine has... as far as it says so: it goes on without them."""
-    return {name.strip() for match in _MISSING.finditer(log) for name in match[1].split(",") if name.strip()}
+    said = "\n".join(record.text for record in records(log))
+    return {name.strip() for match in _MISSING.finditer(said) for name in match[1].split(",") if name.strip()}
 
 
 def last_words(log: str, limit: int = 200) -> str:
-    """The last line that speaks of trouble, or the last line at all, in at most `limit` characters; '' if none."""
-    lines = [" ".join(line.split()) for line in log.splitlines() if line.strip()]
-    troubles = [line for line in lines if _TROUBLE.search(line)]
-    return (troubles or lines or [""])[-1][:limit]
+    """What ended a run, as rocprofv3 or ROCr put it, in at most `limit` characters; '' if neither says anything."""
+    said = list(records(log))
+    fatal = [_message(record.text) for record in said if record.severity == "F"]
+    faults = [line for line in log.splitlines() if _GPU_FAULT.search(line)]
+    errors = [record.text for record in said if record.severity == "E" and not _CHATTER.search(record.text)]
+    return " ".join((fatal or faults or errors or [""])[-1].split())[:limit].rstrip()
+
+
+def _message(fatal: str) -> str:
+    """Without the place in the source and the expression, which come first, in a paragraph of their own."""
+    return fatal.split("\n\n")[-1]
+
+
+def death(line: str) -> Death | None:
+    """The process that this line says is being ended by a signal."""
+    if match := _CAUGHT.search(line):
+        return Death(int(match[2]), int(match[1])) if int(match[2]) in _FATAL_SIGNALS else None
+    if match := _RECEIVED.match(line):
+        number = getattr(signal, match[1], signal.SIGABRT)
+        return Death(int(number), int(match[2])) if number in _FATAL_SIGNALS else None
+    if (match := _PREFIX.search(line)) and match[1] == "F":
+        return Death(signal.SIGABRT, _process_of(int(match[2])))
+    return Death(signal.SIGABRT) if _GPU_FAULT.search(line) else None
+
+
+def _process_of(thread: int) -> int | None:
+    try:
+        status = Path(f"/proc/{thread}/status").read_text()
+    except OSError:
+        return None
+    match = re.search(r"^Tgid:\s+(\d+)$", status, re.MULTILINE)
+    return int(match[1]) if match else None
+
+
+def is_chatter(line: bytes) -> bool:
+    """Whether rocprofv3 says so at every run."""
+    text = line.decode(errors="replace").rstrip()
+    match = _PREFIX.match(text)
+    return match is not None and _CHATTER.search(text) is not None
+
+
+def may_become_chatter(line: bytes) -> bool:
+    """Whether what is there of a line could be the beginning of one that rocprofv3 signs."""
+    return _PREFIX_BEGUN.fullmatch(line) is not None

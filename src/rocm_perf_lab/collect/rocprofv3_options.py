@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from rocm_perf_lab.collect.passes import ThreadTraceTarget
 
@@ -42,6 +43,15 @@ def thread_trace(target: ThreadTraceTarget, environment: Mapping[str, str], ever
 def name_pattern(name: str) -> str:
     """A pattern for the kernel of this name and no other. Kernels with C names keep their '.kd' in rocprofv3."""
     return f"^{_SPECIAL.sub(lambda match: chr(92) + match[0], name)}(\\.kd)?$"
+
+
+def variables(temporary: Path) -> dict[str, str]:
+    """What has no option in all versions. temporary: for files that are by default left in the program's working directory.
+
+    Without its signal handlers, which can deadlock, a program that aborts just ends. Versions that do not know a variable
+    are not disturbed by it.
+    """
+    return {"ROCPROF_TMPDIR": str(temporary), "ROCPROF_SIGNAL_HANDLERS": "0"}
 
 
 def output(folder: str, file: str, form: str) -> tuple[str, ...]:

@@ -19,7 +19,8 @@ def adopt(folder: Path, database: Path, program: str) -> None:
     if not written:
         raise CollectionError(
             f"rocprofv3 left no database for {program}",
-            "check that the program launches GPU kernels, or try --no-rocprof, which uses the built-in tracer",
+            "check that the program launches GPU kernels; of processes that end by _exit, quick_exit or exec (as those of "
+            "Python's multiprocessing do) rocprofv3 keeps nothing: try --no-rocprof, whose tracer does",
         )
     if any(folder.glob(f"**/*{SUFFIX}-journal")):  # Seen when a roctx message holds a quote or a semicolon.
         raise CollectionError(

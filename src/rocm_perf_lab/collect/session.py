@@ -112,7 +112,7 @@ def choose_collector(device: devices.Device, request: Request, scratch: Path, no
     rocprofv3 = rocm.find_program("rocprofv3") if device.is_hardware and request.use_rocprof else None
     if rocprofv3 is not None:
         passes = counter_passes(device.target) if request.roofline else []
-        return Rocprofv3(device, rocprofv3, passes, note, request.timeout)
+        return Rocprofv3(device, rocprofv3, passes, note, scratch, request.timeout)
     return BuiltinTracer.on(device, scratch, request.timeout)
 
 

@@ -112,9 +112,9 @@ def _profile(findings: Findings, head: dict[str, Any]) -> schema.ProfileDocument
     runtime = Value(findings.stability.median_ms, "ms") if findings.stability else Value.missing("ms", NO_TIME)
     fields = sections.nullable(runtime_ms=runtime)
     fields["reasons"] |= _head_reasons(findings)
-    roof = chosen.roofline if chosen.has_counters else None
+    roof = None if chosen.no_counters else chosen.roofline
     if roof is None:
-        fields["reasons"]["roofline"] = "no counters were collected" if chosen.roofline else sections.no_position(None)
+        fields["reasons"]["roofline"] = chosen.no_counters if chosen.roofline else sections.no_position(None)
     return schema.ProfileDocument(
         kernel=_identity(findings),
         stability=_stability(findings.stability),

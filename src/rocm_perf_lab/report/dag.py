@@ -152,8 +152,8 @@ def _symbol_on_path(found: SymbolOnPath) -> schema.SymbolPathSection:
     return schema.SymbolPathSection(
         kernel=found.name,
         kind=_kind(found.name, found.kind),
-        dispatches=found.nodes,
-        dispatches_on_path=found.nodes_on_path,
+        dispatches=found.times,
+        dispatches_on_path=found.times_on_path,
         total_ms=found.total_ns / 1e6,
         share=found.share,
         critical_path_ns=found.critical_path_ns,

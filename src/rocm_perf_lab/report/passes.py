@@ -38,5 +38,6 @@ def _section(found: Pass, directory: Path) -> PassSection:
         kernel=found.kernel,
         counters=list(found.counters),
         missing=dict(found.missing),
+        notes=[found.doubt] if found.doubt else [],
         reasons=reasons,
     )

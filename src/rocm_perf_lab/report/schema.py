@@ -171,6 +171,7 @@ class PassSection(Section):
     kernel: str | None = Field(description="the kernel that a thread trace is of; a counter pass covers all")
     counters: list[str] = Field(description="what a counter pass asked for")
     missing: dict[str, str] = Field(description="those of them that were not collected -> why")
+    notes: list[str] = Field(description="why what was collected may be wrong")
 
 
 class ProfileDocument(Document):
@@ -204,9 +205,9 @@ class RooflineDocument(Document):
 class SymbolPathSection(Section):
     kernel: str = Field(description="kernel name, or the kind of copy")
     kind: Literal["kernel", "runtime kernel", "copy", "host call"]
-    dispatches: int
+    dispatches: int = Field(description="of a copy or a host call: how often it was made")
     dispatches_on_path: int
-    total_ms: float | None
+    total_ms: float | None = Field(description="of a host call from entry to return, also before and after the GPU's span")
     share: float | None = Field(description="of the time of all kernels and copies")
     critical_path_ns: int | None = Field(description="time on the critical path")
     fraction: float | None = Field(description="of the critical path")

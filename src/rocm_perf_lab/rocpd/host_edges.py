@@ -219,8 +219,9 @@ class _Rows:
         start = np.where(is_entry, calls.start[call], ready[call])
         end = np.where(is_entry & waits[call], start, calls.end[call])
         begin, stop = int(work.start.min()), int(work.end.max())
-        names = calls.names
-        rows = Calls(calls.thread[call], np.clip(start, begin, stop), np.clip(end, begin, stop), calls.name_index[call], names)
+        start, end = np.clip(start, begin, stop), np.clip(end, begin, stop)
+        took = np.where(is_entry, (calls.end - calls.start)[call], -1)
+        rows = Calls(calls.thread[call], start, end, calls.name_index[call], took, calls.names)
         return cls(rows, first, last, call)
 
     def program_order(self, first_node: int) -> Edges:

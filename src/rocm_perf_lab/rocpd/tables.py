@@ -73,13 +73,15 @@ class Calls(Columns):
     """What host threads did in HIP calls, as far as it bears on the GPU's work. Shapes (c,), in order of thread and time.
 
     A call that waits for the GPU is two rows, one when it is entered (taking no time) and one from when what it waited for
-    was done to its return. Times are cut to the GPU's span. `name_index` indexes `names`.
+    was done to its return. Times are cut to the GPU's span. `name_index` indexes `names`. took: of the whole call, ns, from
+    entry to return and not cut; -1 in a call's second row.
     """
 
     thread: np.ndarray
     start: np.ndarray
     end: np.ndarray
     name_index: np.ndarray
+    took: np.ndarray
     names: tuple[str, ...]
 
 

@@ -1,15 +1,17 @@
 """Stands in for AMD's rocprofv3: takes its options, runs the program on the software device, leaves its files.
 
-What a real one does is known from its source, its recorded output and reports of users. Environment variables choose among
-its versions and its failures:
+What a real one does is known from its source, its recorded output, and runs of rocprofv3 1.0 on the software device.
+Environment variables choose among its versions and its failures:
 
     STAND_IN_CALLS=FILE         gets one JSON line a call: options and application
     STAND_IN_MEMORY=FOLDER      the first run's traces are kept there and used again: the device is deterministic
-    STAND_IN_VERSION=later      as after 7.2: the database of a counter pass goes to a folder pass_1
+    STAND_IN_VERSION=WORD       later: as after 7.2: the database of a counter pass goes to a folder pass_1
+                                deaf: whatever it is told of signal handlers, it keeps its own
     STAND_IN_NO_COUNTERS=A,B    counters that this GPU does not have ("all": none)
     STAND_IN_REGISTERS=N        every block has N registers: a pass with more is aborted
-    STAND_IN_FAIL=WORD,...      base-journal, base-none, base-no-clock: of the base pass
-                                counter-permission, counter-hang, counter-truncated, counter-journal, counter-crash
+    STAND_IN_FAIL=WORD,...      base-journal, base-none, base-no-clock, base-gpu-fault: of the base pass
+                                counter-permission, counter-unlocked, counter-hang, counter-truncated, counter-journal,
+                                counter-crash, counter-zero, counter-half (SQ counts half of what it should)
                                 att-hang, att-shader-data, att-empty (always), att-empty-once (with one shader engine)
 """
 
@@ -23,21 +25,24 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
 import database
 import options
+from speech import Speech, end_by, hang, write
 
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.execute import execute
 from rocm_perf_lab.collect.tracer import BuiltinTracer
-from rocm_perf_lab.errors import NoKernelsError, ProgramFailedError, ProgramKilledError
+from rocm_perf_lab.errors import KernelFailedError, NoKernelsError, ProgramFailedError, ProgramKilledError
 
 FAILURES = set(filter(None, os.environ.get("STAND_IN_FAIL", "").split(",")))
 REGISTERS = {"SQ": 8, "SQC": 8, "TCP": 4, "TCC": 4, "TA": 2, "TD": 2, "GRBM": 2, "SPI": 6, "CPC": 2, "CPF": 2}
+CONFIGURE = "rocprofiler_create_counter_config(agent_id, counters_v.data(), counters_v.size(), &profile_v)"
+VARIABLES = ("ROCPROF_SIGNAL_HANDLERS", "ROCPROF_TMPDIR")
+MISCOUNTS = {"counter-zero": 0.0, "counter-half": 0.5}
 DECODER = "librocprof-trace-decoder.so"
 
 
@@ -55,21 +60,33 @@ def main() -> int:
         fatal("No application provided")
     if not any((chosen.kernel_trace, chosen.memory_copy_trace, chosen.hip_trace, chosen.pmc, chosen.advanced_thread_trace)):
         sys.stderr.write("Warning: No tracing options were enabled.\n")
+    speech = Speech(chosen.log_level, has_handlers(chosen))
     with tempfile.TemporaryDirectory(prefix="stand-in-") as scratch:
         try:
-            profile(chosen, application, Path(scratch))
+            profile(chosen, application, Path(scratch), speech)
         except ProgramFailedError as error:  # The real one becomes the program, and so ends like it.
+            speech.end(application)
             return error.status
         except ProgramKilledError as error:
-            os.kill(os.getpid(), error.signal)
+            end_by(error.signal) if error.signal == signal.SIGKILL else speech.die(error.signal)
+        except KernelFailedError:
+            speech.gpu_fault()
     return 0
+
+
+def has_handlers(chosen) -> bool:
+    wanted = options.TRUTH[os.environ.get("ROCPROF_SIGNAL_HANDLERS", "1")]
+    if chosen.disable_signal_handlers is not None:
+        wanted = not chosen.disable_signal_handlers
+    return wanted or os.environ.get("STAND_IN_VERSION") == "deaf"
 
 
 def note_call(chosen, application: list[str]) -> None:
     if calls := os.environ.get("STAND_IN_CALLS"):
         given = {name: value for name, value in vars(chosen).items() if value not in (None, False)}
         with open(calls, "a") as file:
-            print(json.dumps({"options": given, "application": application}), file=file)
+            variables = {name: value for name, value in os.environ.items() if name in VARIABLES}
+            print(json.dumps({"options": given, "application": application, "variables": variables}), file=file)
 
 
 def fatal(text: str) -> None:
@@ -77,50 +94,74 @@ def fatal(text: str) -> None:
     sys.exit(1)
 
 
-def profile(chosen, application: list[str], scratch: Path) -> None:
+def profile(chosen, application: list[str], scratch: Path, speech: Speech) -> None:
     if chosen.advanced_thread_trace:
         if chosen.pmc and (chosen.att_perfcounters or chosen.att_activity):
             fatal("ATT perfcounters cannot be enabled with PMC")
         check_decoder(chosen)
-        fail_as_asked("att")
+    speech.begin()
+    kind = "att" if chosen.advanced_thread_trace else "counter" if chosen.pmc else "base"
+    leave_temporary_files(kind, speech)
+    counters = check_counters(chosen.pmc, speech) if chosen.pmc else []
+    fail_as_asked(kind, speech)
+    if kind == "counter":
+        os.environ["ROCPROF_COUNTER_COLLECTION"] = "1"
+    if kind == "att":
         thread_trace(chosen, application, scratch)
-        return
-    counters = check_counters(chosen.pmc) if chosen.pmc else []
-    fail_as_asked("counter" if chosen.pmc else "base")
-    write_databases(chosen, counters, traced(application, scratch))
+    else:
+        write_databases(chosen, counters, traced(application, scratch), speech)
+    speech.end(application)
 
 
-def fail_as_asked(kind: str) -> None:
+def leave_temporary_files(kind: str, speech: Speech) -> None:
+    """In the working directory unless told otherwise; those of counters stay."""
+    folder = Path(expanded(os.environ.get("ROCPROF_TMPDIR") or os.getcwd(), os.getpid())) / ".rocprofv3"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if kind == "counter":
+            (folder / f"{os.getppid()}-{os.getpid()}-counter_values.dat").write_bytes(bytes(64))
+    except OSError as error:
+        write("terminate called after throwing an instance of 'ghc::filesystem::filesystem_error'\n"
+              f"  what():  {error.strerror}: '{folder}'\n")  # fmt: skip
+        speech.die(signal.SIGABRT)
+
+
+def fail_as_asked(kind: str, speech: Speech) -> None:
     if f"{kind}-permission" in FAILURES:
-        log("F", "hsa: ROCPROFILER_STATUS_ERROR_PERMISSION_DENIED: permission denied")
-        os.abort()
+        speech.fatal(CONFIGURE, "Could not construct profile cfg failed with error code 41: "
+                     "Required permission (CAP_PERFMON) is not set, permission denied")  # fmt: skip
+    if f"{kind}-unlocked" in FAILURES:
+        speech.say(
+            "warning",
+            "ioctl.cpp:68",
+            "Device 1 could not be locked for profiling due to lack of permissions "
+            "(capability SYS_PERFMON). PMC Counters may be inaccurate and System Counter Collection will be degraded.",
+        )
     if f"{kind}-crash" in FAILURES:
-        os.kill(os.getpid(), signal.SIGSEGV)
+        speech.die(signal.SIGSEGV)
+    if f"{kind}-gpu-fault" in FAILURES:
+        speech.gpu_fault()
     if f"{kind}-hang" in FAILURES:
-        time.sleep(600)
+        hang()
     if f"{kind}-shader-data" in FAILURES:
-        log("W", "Callback failed with status 4: ROCPROFILER_THREAD_TRACE_DECODER_STATUS_ERROR_INVALID_SHADER_DATA")
+        status = "ROCPROFILER_THREAD_TRACE_DECODER_STATUS_ERROR_INVALID_SHADER_DATA"
+        speech.say("error", "decode.cpp:245", f"Callback failed with status 4: {status}")
 
 
-def log(severity: str, text: str) -> None:
-    sys.stderr.write(f"{severity}20260101 00:00:00.000000 {os.getpid()} tool.cpp:1] {text}\n")
-    sys.stderr.flush()
-
-
-def check_counters(names: list[str]) -> list[str]:
+def check_counters(names: list[str], speech: Speech) -> list[str]:
     """What the GPU has of them. It says what it does not have; it aborts if they are too many for one pass."""
     names = sorted({name for word in names for name in word.split(",") if name})
     lacks = os.environ.get("STAND_IN_NO_COUNTERS", "").split(",")
     found = [name for name in names if name not in lacks and lacks != ["all"]]
     if len(found) < len(names):
         missing = ", ".join(name for name in names if name not in found)
-        log("W", f"Unable to find all counters for agent 1 (gpu-0, gfx942) in [{', '.join(names)}]. "
-                 f"Found: [{', '.join(found)}]. Missing: [{missing}]")  # fmt: skip
+        speech.say("warning", "tool.cpp:1183", f"Unable to find all counters for agent 1 (gpu-0, gfx942) in "
+                   f"[{', '.join(names)}]. Found: [{', '.join(found)}]. Missing: [{missing}]")  # fmt: skip
     limit = os.environ.get("STAND_IN_REGISTERS")
     for block, count in Counter(name.split("_")[0] for name in found).items():
         if count > (int(limit) if limit else REGISTERS[block]):
-            log("F", "Could not construct profile cfg failed with error code 40 (EXCEEDS_HW_LIMIT)")
-            os.abort()
+            speech.fatal(CONFIGURE, "Could not construct profile cfg failed with error code 38: "
+                         "Request exceeds the capabilities of the hardware to collect")  # fmt: skip
     return found
 
 
@@ -147,7 +188,7 @@ def traced(application: list[str], scratch: Path) -> list[Path]:
     return sorted(folder.glob("*.db"))
 
 
-def write_databases(chosen, counters: list[str], traces: list[Path]) -> None:
+def write_databases(chosen, counters: list[str], traces: list[Path], speech: Speech) -> None:
     if "base-none" in FAILURES and not chosen.pmc:
         return
     for trace in traces:
@@ -158,22 +199,32 @@ def write_databases(chosen, counters: list[str], traces: list[Path]) -> None:
             hip=bool(chosen.hip_trace),
             copies=bool(chosen.memory_copy_trace),
             clock="base-no-clock" not in FAILURES,
+            scale=next((scale for name, scale in MISCOUNTS.items() if name in FAILURES), 1.0),
         )
         if chosen.pmc and not counters:
             continue  # No record of any kind: nothing is written, and the status is 0.
         path = output_path(chosen, pid)
         path.write_bytes(trace.read_bytes())
+        speech.wrote(path)
         break_as_asked("counter" if chosen.pmc else "base", path)
 
 
 def output_path(chosen, pid: int) -> Path:
-    folder = Path(chosen.output_directory or ".")
+    folder = chosen.output_directory or "."
     if chosen.pmc and os.environ.get("STAND_IN_VERSION") == "later":
-        folder /= "pass_1"
-    name = chosen.output_file or "%hostname%/%pid%"
-    path = folder / (name.replace("%pid%", str(pid)).replace("%hostname%", os.uname().nodename) + "_results.db")
+        folder += "/pass_1"
+    path = Path(expanded(f"{folder}/{chosen.output_file or '%hostname%/%pid%'}_results.db", pid))
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def expanded(path: str, pid: int) -> str:
+    """Some of the keys that rocprofv3 replaces, in any part of a path."""
+    for key, value in {"pid": str(pid), "hostname": os.uname().nodename, "ppid": str(os.getppid())}.items():
+        path = path.replace(f"%{key}%", value).replace(f"{{{key}}}", value)
+    for form in (r"%(?:env|ENV)\{([A-Z0-9_]+)\}%", r"\$(?:env|ENV)\{([A-Z0-9_]+)\}", r"%q\{([A-Z0-9_]+)\}"):
+        path = re.sub(form, lambda match: os.environ.get(match[1], ""), path)
+    return path.replace("%p", str(pid))
 
 
 def break_as_asked(kind: str, path: Path) -> None:
@@ -185,7 +236,7 @@ def break_as_asked(kind: str, path: Path) -> None:
 
 def thread_trace(chosen, application: list[str], scratch: Path) -> None:
     """The device writes the files; which kernel is meant has to be found out first, by the name that rocprofv3 knows."""
-    folder = Path(chosen.output_directory)
+    folder = Path(expanded(chosen.output_directory, os.getpid()))
     folder.mkdir(parents=True, exist_ok=True)
     traces = traced(application, scratch)
     pattern = re.compile(chosen.kernel_include_regex or ".*")

@@ -11,8 +11,13 @@ INSTANCES = {"SQ": 32, "GRBM": 8}
 SLOWER = 3  # how much longer a kernel takes while it is counted: its times must never be used
 
 
-def as_rocprofv3_writes_it(path: Path, *, counters: list[str], pmc: bool, hip: bool, copies: bool, clock: bool) -> int:
-    """Change the database in place, and return the process id. Only what was asked for stays in it."""
+def as_rocprofv3_writes_it(
+    path: Path, *, counters: list[str], pmc: bool, hip: bool, copies: bool, clock: bool, scale: float = 1.0
+) -> int:
+    """Change the database in place, and return the process id. Only what was asked for stays in it.
+
+    scale: what of the counts is found.
+    """
     connection = sqlite3.connect(path)
     tables = dict(_base_tables(connection))
     execute = connection.execute
@@ -28,7 +33,7 @@ def as_rocprofv3_writes_it(path: Path, *, counters: list[str], pmc: bool, hip: b
         execute(f'UPDATE "{tables["kernel_dispatch"]}" SET "end" = start + {SLOWER} * ("end" - start)')
     if not clock:
         execute(f'UPDATE "{tables["kernel_dispatch"]}" SET "end" = start')
-    _keep_counters(connection, tables, counters)
+    _keep_counters(connection, tables, counters, scale)
     (pid,) = execute(f'SELECT pid FROM "{tables["info_process"]}"').fetchone()
     connection.commit()
     execute("VACUUM")
@@ -42,7 +47,7 @@ def _base_tables(connection: sqlite3.Connection):
             yield match[1], name
 
 
-def _keep_counters(connection: sqlite3.Connection, tables: dict[str, str], counters: list[str]) -> None:
+def _keep_counters(connection: sqlite3.Connection, tables: dict[str, str], counters: list[str], scale: float) -> None:
     execute = connection.execute
     marks = ", ".join("?" * len(counters))
     pmc, event = tables["info_pmc"], tables["pmc_event"]
@@ -54,6 +59,7 @@ def _keep_counters(connection: sqlite3.Connection, tables: dict[str, str], count
     execute(f'DELETE FROM "{pmc}" WHERE name NOT IN ({marks})', counters)
     for event_id, pmc_id, name, value in rows:
         instances = 1 if name.endswith("_sum") else INSTANCES.get(name.split("_")[0], 1)
+        value *= scale
         even = value // instances
         parts = [even] * (instances - 1) + [value - even * (instances - 1)]
         connection.executemany(

@@ -1,0 +1,76 @@
+"""Whether counters can be true: what was launched is known from the trace.
+
+Counters are wrong on real machines where a driver does not give them (virtual functions), where another profiler or another
+program is at work on the GPU, and where they could not be locked. Then they are zero, or count somebody else's work.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rocm_perf_lab.rocpd.tables import Trace
+
+_TOLERANCE = 0.01  # a desktop's few waves beside a kernel's spoil nothing
+_WAVES, _ITEMS = "SQ_WAVES", "SQ_ITEMS"
+_NEVER_ZERO = ("SQ_WAVE_CYCLES", "SQ_BUSY_CYCLES", "SQ_BUSY_CU_CYCLES", "GRBM_GUI_ACTIVE", "GRBM_COUNT")
+
+
+def contradiction(trace: Trace, rows: np.ndarray) -> tuple[np.ndarray, str]:
+    """Which of the dispatches `rows` have counters that cannot be true, (n,) bool, and why the first of them cannot."""
+    wrong, why = np.zeros(len(rows), bool), ""
+    if _WAVES in trace.counters:
+        wrong, why = _add(wrong, why, *_against(trace.counters[_WAVES][rows], waves(trace, rows), _WAVES, "waves"))
+    if _ITEMS in trace.counters:
+        wrong, why = _add(wrong, why, *_against(trace.counters[_ITEMS][rows], [items(trace, rows)], _ITEMS, "work-items"))
+    for name in _NEVER_ZERO:
+        if name in trace.counters:
+            wrong, why = _add(wrong, why, trace.counters[name][rows] == 0, f"{name} is 0 for work that ran")
+    return wrong, why
+
+
+def is_all_zero(trace: Trace) -> bool:
+    """Whether counters were collected, of real hardware, and not one of them ever counted anything."""
+    return bool(trace.counters) and not trace.process.is_modelled and all(
+        not np.any(np.nan_to_num(column)) for column in trace.counters.values()
+    )  # fmt: skip
+
+
+def items(trace: Trace, rows: np.ndarray) -> np.ndarray:
+    """Work-items of each dispatch, (n,) float64: three sizes of 31 bits each."""
+    return trace.dispatches.grid[rows].astype(np.float64).prod(axis=1)
+
+
+def waves(trace: Trace, rows: np.ndarray) -> list[np.ndarray]:
+    """Waves that each dispatch can have launched, (n,) float64 each: the size of waves is the kernel's choice from gfx10 on."""
+    gfx9 = [id for id, agent in trace.agents.items() if agent.target.startswith("gfx9")]
+    of_gfx9 = np.isin(trace.dispatches.agent_id[rows], gfx9)
+    by_64, by_32 = _waves_of(trace, rows, 64), _waves_of(trace, rows, 32)
+    return [by_64, np.where(of_gfx9, by_64, by_32)]
+
+
+def _waves_of(trace: Trace, rows: np.ndarray, size: int) -> np.ndarray:
+    """A workgroup at an edge of the grid can be cut off in each dimension, and then has fewer waves."""
+    grid, group = (sizes[rows].astype(np.float64) for sizes in (trace.dispatches.grid, trace.dispatches.workgroup))
+    group = np.maximum(group, 1)
+    whole, rest = np.divmod(grid, group)
+    total = np.zeros(len(rows))
+    for corner in np.ndindex(2, 2, 2):
+        is_cut = np.array(corner, bool)
+        number = np.where(is_cut, rest > 0, whole).prod(axis=1)
+        total += number * -(-np.where(is_cut, rest, group).prod(axis=1) // size)
+    return total
+
+
+def _against(counted: np.ndarray, figures: list[np.ndarray], name: str, of_what: str) -> tuple[np.ndarray, str]:
+    """Where `counted` is none of the figures."""
+    wrong = ~np.isnan(counted)
+    for launched in figures:
+        wrong &= np.abs(counted - launched) > _TOLERANCE * launched
+    if not wrong.any():
+        return wrong, ""
+    first = int(np.argmax(wrong))
+    return wrong, f"{name} is {counted[first]:.0f}, and the grid has {figures[0][first]:.0f} {of_what}"
+
+
+def _add(wrong: np.ndarray, why: str, more: np.ndarray, reason: str) -> tuple[np.ndarray, str]:
+    return wrong | more, why or (reason if more.any() else "")

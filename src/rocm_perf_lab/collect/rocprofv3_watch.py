@@ -1,0 +1,95 @@
+"""Watches what a program under rocprofv3 writes to stderr, while it does: for the user's terminal, and for its end.
+
+rocprofiler-sdk 1.0 and 1.1 can deadlock in a program that is dead but for them: in their handler of the signal that ends it,
+or while they wait for a dispatch that will never complete. What the program says last tells that it is dead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rocm_perf_lab.collect.rocprofv3_log import Death, death, is_chatter, may_become_chatter
+from rocm_perf_lab.errors import ProgramKilledError
+
+_GRACE_SECONDS = 5.0
+_AT_ONCE = 1 << 20
+_LONGEST_LINE = 1 << 16
+_LINES = re.compile(rb"(?<=[\r\n])")
+
+
+class Watch:
+    """Of the errors in `log`, which grows. show: gets what is the program's own of them; None: nobody."""
+
+    def __init__(self, log: Path, program: str, show: Callable[[bytes], None] | None = None):
+        self._log, self._program, self._show = log, program, show
+        self._offset = 0
+        self._begun, self._shown = b"", 0  # a line without its end, and how much of it was shown
+        self._deaths: dict[Death, float] = {}
+
+    def look(self, pid: int) -> None:
+        """pid: of the run's first process. Raises ProgramKilledError if that should have ended some seconds ago.
+
+        Another process of the run that should have is ended for good: its parent may be waiting for it.
+        """
+        self.read()
+        for dead, since in list(self._deaths.items()):
+            if time.monotonic() - since < _GRACE_SECONDS:
+                continue
+            if dead.process in (None, pid):
+                raise ProgramKilledError(self._program, dead.signal)
+            del self._deaths[dead]
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if os.getsid(dead.process) == pid:
+                    os.kill(dead.process, signal.SIGKILL)
+
+    def read(self) -> None:
+        """Take in what has been written since."""
+        with contextlib.suppress(FileNotFoundError), self._log.open("rb") as stream:
+            stream.seek(self._offset)
+            while data := stream.read(_AT_ONCE):
+                self._offset += len(data)
+                self._take(data)
+
+    def finish(self) -> None:
+        """Take in the rest, also what has no end of line. To be called when nobody writes any more."""
+        self.read()
+        if self._show is not None and self._begun and not is_chatter(self._begun):
+            self._show(self._begun[self._shown :])
+        self._begun, self._shown = b"", 0
+
+    def _take(self, data: bytes) -> None:
+        *lines, rest = _LINES.split(self._begun + data)
+        shown, output = self._shown, []
+        for line in lines:
+            self._note(line)
+            if shown or not is_chatter(line):
+                output.append(line[shown:])
+            shown = 0
+        if len(rest) > _LONGEST_LINE or not may_become_chatter(rest):
+            output.append(rest[shown:])
+            shown = len(rest)
+        self._begun, self._shown = (b"", 0) if len(rest) > _LONGEST_LINE else (rest, shown)
+        if self._show is not None:
+            self._show(b"".join(output))
+
+    def _note(self, line: bytes) -> None:
+        found = death(line.decode(errors="replace").rstrip())
+        if found is not None:
+            self._deaths.setdefault(found, time.monotonic())
+
+
+def to_descriptor(descriptor: int) -> Callable[[bytes], None]:
+    """Writes there, as a child that had inherited it would; what nobody reads any more is dropped."""
+
+    def write(data: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            while data:
+                data = data[os.write(descriptor, data) :]
+
+    return write

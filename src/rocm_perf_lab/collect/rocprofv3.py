@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -36,6 +36,7 @@ class Rocprofv3:
     passes: Sequence[Sequence[str]]
     note: Callable[[str], None]
     timeout: float | None = None
+    kernels: Sequence[str] | None = None
 
     name = "rocprofv3"
 
@@ -54,6 +55,10 @@ class Rocprofv3:
             raise
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+
+    def of(self, kernels: Sequence[str] | None) -> Rocprofv3:
+        """The same, with counters of the kernels with these demangled names alone; None for all."""
+        return replace(self, kernels=kernels)
 
     def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
         """Run once for each pass, `limit` seconds at most; one result a run, in order, whatever becomes of it.
@@ -87,7 +92,9 @@ class Rocprofv3:
         log = database.with_name(database.name.removesuffix(rocprofv3_output.SUFFIX) + ".log")
         scratch = _emptied(database.with_suffix(".rocprofv3"))
         try:
-            self._run_quietly(rocprofv3_options.counters(names), command, environment, scratch, "rocpd", log, limit)
+            self._run_quietly(
+                rocprofv3_options.counters(names, self.kernels), command, environment, scratch, "rocpd", log, limit
+            )
             rocprofv3_output.adopt(scratch, database, command.program)
             collected = rocprofv3_output.counters_in(database)
         except RocmPerfError as error:

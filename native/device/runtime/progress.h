@@ -1,0 +1,28 @@
+// How far the dispatch on the engine is, for who watches the program from outside: a page of the file that
+// ROCM_PERF_DEVICE_PROGRESS names. Without that variable nothing of this costs anything.
+#pragma once
+
+#include <cstdint>
+
+namespace rpd::progress {
+
+constexpr uint64_t kNameBytes = 256;
+
+// Written by one thread at a time. Who reads takes what it finds if `version` is even and the same before and after.
+struct Page {
+  uint32_t version;
+  uint32_t process;
+  uint64_t dispatch;  // of this process, from 1
+  uint64_t done;      // workgroups
+  uint64_t total;     // 0: none is under way
+  char kernel[kNameBytes];  // its demangled name, or the beginning of it; ends with a zero byte
+};
+
+// Null without the variable, or where the file is not there or cannot be mapped.
+Page* page();
+
+// dispatch: its number in this process, from 1; done of total workgroups.
+void show(uint64_t dispatch, uint64_t kernel_object, uint64_t done, uint64_t total);
+void end();
+
+}  // namespace rpd::progress

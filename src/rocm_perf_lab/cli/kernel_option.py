@@ -1,0 +1,22 @@
+"""--kernel REGEX: the same in every command, and checked before anything runs."""
+
+from __future__ import annotations
+
+import click
+
+
+class KernelPattern(click.ParamType):
+    """A regular expression for the names of kernels, see rocm_perf_lab.kernel_pattern."""
+
+    name = "regex"
+
+    def convert(self, value, param, ctx):
+        from rocm_perf_lab.kernel_pattern import checked
+
+        return checked(value, param.opts[0] if param is not None else "the pattern")
+
+
+def kernel_option(use: str, **more):
+    """use: what becomes of the kernels that match, as a sentence that ends in 'kernels' or the like."""
+    text = f"{use}: a Python regular expression, found anywhere in the demangled or mangled name."
+    return click.option("--kernel", "-k", type=KernelPattern(), metavar="REGEX", help=text + more.pop("default", ""), **more)

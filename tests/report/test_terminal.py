@@ -13,6 +13,7 @@ from rich.console import Console
 import rocpd_database
 from rocm_perf_lab.analysis.pipeline import analyse
 from rocm_perf_lab.arch import family_of
+from rocm_perf_lab.collect.counter_passes import counter_passes
 from rocm_perf_lab.report import words
 from rocm_perf_lab.report.terminal import render
 from rocpd_database import Copy, Dispatch
@@ -76,7 +77,16 @@ def test_measured_times_carry_no_such_label_but_say_what_was_inferred(tmp_path):
     assert "dependencies are inferred" in text
     assert "one run: its spread is not known" in text
     assert "not judged" in text and "no counters were collected" in text
-    assert "collect the missing counters" in text
+    assert "Try collect the missing counters: the end of this report says how" in text
+
+
+def test_counters_that_lack_come_with_the_commands_that_collect_them(tmp_path):
+    """The very passes that a profile makes, each on a line of its own, whatever the width."""
+    work = [Dispatch("k", 0, 10_000, grid=10_000_000)]
+    text = report(rocpd_database.write(tmp_path / "t.db", work), width=60)
+    lines = [line.split() for line in text.splitlines() if line.startswith("    rocprofv3 --pmc ")]
+    assert [line[2 : line.index("--output-format")] for line in lines] == counter_passes("gfx942")
+    assert {tuple(line[-6:]) for line in lines} == {("--output-format", "rocpd", "-d", "counters", "--", "./app")}
 
 
 def test_without_gpu_times_it_says_so(tmp_path):

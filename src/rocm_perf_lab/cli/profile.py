@@ -23,7 +23,7 @@ from rocm_perf_lab.errors import TraceError, UsageError
 if TYPE_CHECKING:
     from rocm_perf_lab.analysis.pipeline import Documents
 
-_PLAIN_WIDTH = 120  # of a report that goes to a file or a pipe; rich would take 80 and cut the tables' words
+_PLAIN_WIDTH = 120  # of a report that goes to a file or a pipe, of whose width nobody knows
 
 
 class _Integer(click.ParamType):

@@ -24,6 +24,7 @@ from rocm_perf_lab.report.schema import (
 from rocm_perf_lab.report.table import Table
 from rocm_perf_lab.report.terminal_answer import render_answer
 from rocm_perf_lab.report.terminal_graph import render_idle, render_next_in_line, render_what_if
+from rocm_perf_lab.report.terminal_next import render_next
 from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
 from rocm_perf_lab.report.thread_trace import describe
 
@@ -61,8 +62,8 @@ def render(documents: Reports, console: Console) -> None:
     _what_holds_it_back(kernel, roof, names, console)
     render_all_roofs(documents, names, console)
     _headroom(kernel, console)
-    _priorities(documents.analysis.kernels, names, console)
-    _advice(kernel, console)
+    _priorities(documents, names, console)
+    render_next(profile, kernel, console)
     _notes([*kernel.notes, *kernel.occupancy.notes], console)
 
 
@@ -246,8 +247,10 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
     _say(console, f"Assumed: {found.assumption}.", style="dim")
 
 
-def _priorities(kernels: list[KernelAnalysis], names: Names, console: Console) -> None:
-    """Where work pays, the most of the program's span first."""
+def _priorities(documents: Reports, names: Names, console: Console) -> None:
+    """Where work pays, the most of the program's span first; nobody can work on the runtime's kernels."""
+    runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
+    kernels = [kernel for kernel in documents.analysis.kernels if kernel.kernel not in runtime]
     known = [kernel for kernel in kernels if kernel.headroom.priority]
     if len(known) < 2:
         return
@@ -261,12 +264,6 @@ def _priorities(kernels: list[KernelAnalysis], names: Names, console: Console) -
             Name(kernel.bottleneck.name),
         )
     table.show(console)
-
-
-def _advice(kernel: KernelAnalysis, console: Console) -> None:
-    _heading(console, "What to try next")
-    for line in kernel.bottleneck.advice or ["collect the missing counters: without them there is nothing to go by"]:
-        _say(console, f"- {line}")
 
 
 def _notes(notes: list[str], console: Console) -> None:

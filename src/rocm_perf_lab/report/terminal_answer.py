@@ -8,6 +8,7 @@ from rocm_perf_lab.report import words
 from rocm_perf_lab.report.layout import heading, labelled
 from rocm_perf_lab.report.names import Names
 from rocm_perf_lab.report.schema import DagDocument, HeadroomSection, KernelAnalysis
+from rocm_perf_lab.report.terminal_next import first_advice
 
 _MOST_ADVICE = 2
 
@@ -18,7 +19,7 @@ def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, consol
     labelled(console, "Kernel", f"{names.prose(kernel.kernel)}{_place(dag, kernel)}")
     labelled(console, "Cause", _cause(kernel))
     labelled(console, "To win", _to_win(kernel.headroom, dag))
-    for advice in kernel.bottleneck.advice[:_MOST_ADVICE]:
+    for advice in first_advice(kernel, _MOST_ADVICE):
         labelled(console, "Try", advice)
 
 

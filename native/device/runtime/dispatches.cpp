@@ -113,7 +113,8 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
 void Device::show_progress(const Flight& flight) {
   if (!progress::page()) return;
   const Execution& execution = *flight.execution;
-  progress::show(flight.number, flight.kernel_object, engine_->workgroups_done(execution), engine_->workgroups(execution));
+  const progress::Work work{engine_->workgroups_done(execution), engine_->workgroups(execution), engine_->instructions(execution)};
+  progress::show(flight.number, flight.kernel_object, work);
 }
 
 bool Device::wait(Flight& flight) {

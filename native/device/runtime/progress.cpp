@@ -43,16 +43,17 @@ Page* page() {
   return page;
 }
 
-void show(uint64_t dispatch, uint64_t kernel_object, uint64_t done, uint64_t total) {
+void show(uint64_t dispatch, uint64_t kernel_object, const Work& work) {
   static uint64_t shown = 0;  // the engine's turns serialise
   const bool other = shown != dispatch;
-  const std::string name = other ? kernel_name(kernel_object) : "";
+  const std::string name = other ? demangled_name(kernel_symbol(kernel_object)) : "";
   shown = dispatch;
   write([&](Page& shared) {
     shared.process = static_cast<uint32_t>(getpid());
     shared.dispatch = dispatch;
-    shared.done = done;
-    shared.total = total;
+    shared.done = work.done;
+    shared.total = work.total;
+    shared.instructions = work.instructions;
     if (other) std::snprintf(shared.kernel, kNameBytes, "%s", name.c_str());
   });
 }

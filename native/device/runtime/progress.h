@@ -15,14 +15,21 @@ struct Page {
   uint64_t dispatch;  // of this process, from 1
   uint64_t done;      // workgroups
   uint64_t total;     // 0: none is under way
+  uint64_t instructions;  // so far: workgroups that run side by side all end late
   char kernel[kNameBytes];  // its demangled name, or the beginning of it; ends with a zero byte
 };
 
 // Null without the variable, or where the file is not there or cannot be mapped.
 Page* page();
 
-// dispatch: its number in this process, from 1; done of total workgroups.
-void show(uint64_t dispatch, uint64_t kernel_object, uint64_t done, uint64_t total);
+struct Work {
+  uint64_t done;  // of total workgroups
+  uint64_t total;
+  uint64_t instructions;
+};
+
+// dispatch: its number in this process, from 1.
+void show(uint64_t dispatch, uint64_t kernel_object, const Work& work);
 void end();
 
 }  // namespace rpd::progress

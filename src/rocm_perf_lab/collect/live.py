@@ -15,38 +15,56 @@ import struct
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rocm_perf_lab.report.names import fitted
+from rocm_perf_lab.report.words import short_name
+
 VARIABLE = "ROCM_PERF_DEVICE_PROGRESS"
 
-_PAGE = struct.Struct("<IIQQQ256s")
+_PAGE = struct.Struct("<IIQQQQ256s")
 _PAGE_BYTES = 4096
 _LOOK_SECONDS = 0.25
 _PATIENCE_SECONDS = 1.5  # no line for what is done sooner
 _NAME = "progress"
+_LEAST_NAME = 8
+_NO_LIMIT = 1 << 16
 
 
 @dataclass(frozen=True)
 class Progress:
-    """dispatch: its number in its process, from 1. done, total: workgroups."""
+    """dispatch: its number in its process, from 1. done, total: workgroups. instructions: that its waves have executed."""
 
     dispatch: int
     kernel: str
     done: int
     total: int
+    instructions: int
 
-    def __str__(self) -> str:
-        return f"dispatch {self.dispatch} {self.kernel}, {self.done:,} of {self.total:,} workgroups"
+    def text(self, width: int) -> str:
+        """In at most `width` characters: the name gives way to the numbers."""
+        before, after = (
+            f"dispatch {self.dispatch} ",
+            f", {self.done:,} of {self.total:,} workgroups, {_many(self.instructions)} instructions",
+        )
+        name = short_name(self.kernel) or "of an unknown kernel"
+        return before + fitted([name], max(_LEAST_NAME, width - len(before) - len(after)))[name] + after
 
 
 def progress_in(page: bytes) -> Progress | None:
     """None while no dispatch is under way, or while the page is being written."""
-    version, _process, dispatch, done, total, name = _PAGE.unpack_from(page)
+    version, _process, dispatch, done, total, instructions, name = _PAGE.unpack_from(page)
     if version % 2 or not total:
         return None
     kernel = name.partition(b"\0")[0].decode(errors="replace")
-    return Progress(dispatch, "".join(c if c.isprintable() else "?" for c in kernel), min(done, total), total)
+    return Progress(dispatch, "".join(c if c.isprintable() else "?" for c in kernel), min(done, total), total, instructions)
+
+
+def _many(count: int) -> str:
+    """Of what grows fast: three digits or more of it."""
+    return f"{count // 10**6:,} M" if count >= 10**8 else f"{count:,}"
 
 
 def is_wanted() -> bool:
@@ -76,6 +94,16 @@ def step(text: str) -> None:
     _watcher.step(text)
 
 
+def _line(label: str, seconds: float, progress: Progress, width: int) -> str:
+    """As much of the label as there is room for, the whole one, its beginning or none; then the rest, cut if it must be."""
+    time_ = f"{seconds:.0f} s: "
+    for said in dict.fromkeys((label, label.partition(": ")[0])):
+        before = f"{said}, {time_}" if said else time_
+        if len(whole := before + progress.text(_NO_LIMIT)) <= width:
+            return whole
+    return (time_ + progress.text(width - len(time_)))[:width]
+
+
 @dataclass
 class _Watcher:
     """Looks at the newest page, from a thread that is started with the first one."""
@@ -95,8 +123,9 @@ class _Watcher:
             atexit.register(self._leave)
 
     def step(self, text: str) -> None:
-        with self.lock:
+        with self.lock, contextlib.suppress(OSError):
             self.label, self.began = text, time.monotonic()
+            _bottom_line.leave()
 
     def _run(self) -> None:
         while True:
@@ -109,8 +138,7 @@ class _Watcher:
         seconds = time.monotonic() - self.began
         if found is None or seconds < _PATIENCE_SECONDS:
             return
-        before = f"{self.label}, " if self.label else ""
-        _bottom_line.show(f"rocm-perf: {before}{seconds:.0f} s: {found}")
+        _bottom_line.show(lambda width: _line(self.label, seconds, found, width))
 
     def _leave(self) -> None:
         with self.lock, contextlib.suppress(OSError, ValueError):
@@ -123,13 +151,12 @@ class _BottomLine:
 
     rows: int = 0
 
-    def show(self, text: str) -> None:
+    def show(self, text: Callable[[int], str]) -> None:
         size = os.get_terminal_size(sys.stderr.fileno())
         if size.lines < 4:
             return
         keep = "" if size.lines == self.rows else self._reserve(size.lines)
-        shown = text if len(text) < size.columns else text[: size.columns - 2] + "…"
-        _write(f"{keep}\x1b7\x1b[{size.lines};1H\x1b[2m{shown}\x1b[0m\x1b[K\x1b8")
+        _write(f"{keep}\x1b7\x1b[{size.lines};1H\x1b[2m{text(size.columns - 1)}\x1b[0m\x1b[K\x1b8")
 
     def _reserve(self, rows: int) -> str:
         """A line is scrolled free; saving and restoring the cursor keeps it where it is, one line higher."""

@@ -52,12 +52,18 @@ def test_a_page():
     [
         (120, "run 1 of 2: ./app, 14 s: dispatch 2 softmax_naive, 3 of 2,048 workgroups, 141 M instructions"),
         (90, "run 1 of 2, 14 s: dispatch 2 softmax_naive, 3 of 2,048 workgroups, 141 M instructions"),
+        (89, "run 1 of 2, 14 s: dispatch 2 softmax_naive, 3 of 2,048 workgroups, 141 M instructions"),
         (80, "14 s: dispatch 2 softmax_naive, 3 of 2,048 workgroups, 141 M instructions"),
         (70, "14 s: dispatch 2 softm…aive, 3 of 2,048 workgroups, 141 M instructions"),
     ],
 )
 def test_what_gives_way_where_the_terminal_is_narrow(width, line):
     assert live._line("run 1 of 2: ./app", 14.2, live.Progress(2, "softmax_naive", 3, 2048, 141 * 10**6), width) == line
+
+
+def test_a_long_step_loses_its_end_and_code_may_have_no_name():
+    line = live._line("make in, out __restrict__ in softmax_naive", 7, live.Progress(3, "", 0, 2, 97_928), 80)
+    assert line == "make in, out __restr..., 7 s: dispatch 3, 0 of 2 workgroups, 97,928 instructions"
 
 
 @pytest.fixture

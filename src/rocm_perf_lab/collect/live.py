@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf_lab.report.names import fitted
-from rocm_perf_lab.report.words import short_name
+from rocm_perf_lab.report.words import short_name, shorten
 
 VARIABLE = "ROCM_PERF_DEVICE_PROGRESS"
 
@@ -29,7 +29,7 @@ _PAGE_BYTES = 4096
 _LOOK_SECONDS = 0.25
 _PATIENCE_SECONDS = 1.5  # no line for what is done sooner
 _NAME = "progress"
-_LEAST_NAME = 8
+_LEAST_NAME, _LEAST_LABEL = 8, 12
 _NO_LIMIT = 1 << 16
 
 
@@ -46,11 +46,12 @@ class Progress:
     def text(self, width: int) -> str:
         """In at most `width` characters: the name gives way to the numbers."""
         before, after = (
-            f"dispatch {self.dispatch} ",
+            f"dispatch {self.dispatch}",
             f", {self.done:,} of {self.total:,} workgroups, {_many(self.instructions)} instructions",
         )
-        name = short_name(self.kernel) or "of an unknown kernel"
-        return before + fitted([name], max(_LEAST_NAME, width - len(before) - len(after)))[name] + after
+        name = short_name(self.kernel)  # none of code that was loaded past the runtime
+        room = max(_LEAST_NAME, width - len(before) - len(after) - 1)
+        return before + (f" {fitted([name], room)[name]}" if name else "") + after
 
 
 def progress_in(page: bytes) -> Progress | None:
@@ -95,12 +96,13 @@ def step(text: str) -> None:
 
 
 def _line(label: str, seconds: float, progress: Progress, width: int) -> str:
-    """As much of the label as there is room for, the whole one, its beginning or none; then the rest, cut if it must be."""
+    """As much of the label as there is room for: the whole one, its beginning or none; then the rest, cut if it must be."""
     time_ = f"{seconds:.0f} s: "
-    for said in dict.fromkeys((label, label.partition(": ")[0])):
-        before = f"{said}, {time_}" if said else time_
-        if len(whole := before + progress.text(_NO_LIMIT)) <= width:
-            return whole
+    rest = time_ + progress.text(_NO_LIMIT)
+    room = width - len(rest) - len(", ")
+    cut = shorten(label, room) if room >= _LEAST_LABEL else ""
+    if said := next((said for said in (label, label.partition(": ")[0]) if len(said) <= room), cut):
+        return f"{said}, {rest}"
     return (time_ + progress.text(width - len(time_)))[:width]
 
 

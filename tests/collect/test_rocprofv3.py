@@ -341,7 +341,7 @@ def test_counters_and_thread_trace_of_some_kernels(machine, testbed):
     found = json.loads(done.stdout)
     assert [kernel["kernel"].partition("(")[0] for kernel in found["analysis"]["kernels"]] == ["softmax_lds"]
     traced, *counted, attached = [call["options"] for call in machine.calls]
-    exactly = r"^softmax_lds\(float const\*, float\*, int, int\)(\.kd)?$"
+    exactly = r"^softmax_lds\(float const\*, float\*, int\)(\.kd)?$"
     assert "kernel_include_regex" not in traced
     assert counted and {options["kernel_include_regex"] for options in counted} == {exactly}
     assert attached["kernel_include_regex"] == exactly

@@ -150,13 +150,15 @@ def _collect(
 
 
 def _kernels(base: Path, pattern: str | None) -> list[str] | None:
-    """The demangled names of the kernels that fit; None without a pattern. Raises UsageError where none does."""
+    """The demangled names of the kernels that fit; None for all. Raises UsageError where none does."""
     if pattern is None:
         return None
     from rocm_perf_lab.analysis.symbols import fitting, symbols_of
     from rocm_perf_lab.rocpd.reader import read_trace
 
-    return [symbol.name for symbol in fitting(symbols_of(read_trace(base)), pattern)]
+    symbols = symbols_of(read_trace(base))
+    wanted = fitting(symbols, pattern)
+    return [symbol.name for symbol in wanted] if len(wanted) < len(symbols) else None
 
 
 def _thread_trace_target(base: Path, request: Request) -> ThreadTraceTarget | None:

@@ -18,13 +18,13 @@ def fits(pattern: str | None, *names: str | None) -> bool:
     return pattern is None or any(re.search(pattern, name) for name in names if name)
 
 
-def checked(pattern: str, option: str = "--kernel") -> str:
+def checked(pattern: str) -> str:
     """The pattern itself. Raises UsageError where it is no regular expression."""
     try:
         re.compile(pattern)
     except re.error as error:
         mend = "a dot, bracket or star that is part of a name needs a backslash before it"
-        raise UsageError(f"{option} {pattern!r} is not a regular expression ({error})", mend) from error
+        raise UsageError(f"{pattern!r} is not a regular expression ({error})", mend) from error
     return pattern
 
 

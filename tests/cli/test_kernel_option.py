@@ -33,7 +33,7 @@ def program(tmp_path):
 @pytest.mark.parametrize("pattern", ["softmax(", "(?<=a*)b"])
 def test_what_is_no_regular_expression_is_told_before_anything_runs(rocm_perf, program, tmp_path, command, pattern):
     done = rocm_perf(command, "--kernel", pattern, *COMMANDS[command])
-    assert done.returncode == 2 and f"--kernel {pattern!r} is not a regular expression" in done.stderr
+    assert done.returncode == 2 and f"'--kernel' / '-k': {pattern!r} is not a regular expression" in done.stderr
     assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "ran").exists()
 
 

@@ -11,9 +11,13 @@ class KernelPattern(click.ParamType):
     name = "regex"
 
     def convert(self, value, param, ctx):
+        from rocm_perf_lab.errors import UsageError
         from rocm_perf_lab.kernel_pattern import checked
 
-        return checked(value, param.opts[0] if param is not None else "the pattern")
+        try:
+            return checked(value)
+        except UsageError as error:
+            self.fail(f"{error.what}; {error.mend}", param, ctx)
 
 
 def kernel_option(use: str, **more):

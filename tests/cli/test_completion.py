@@ -32,9 +32,8 @@ def test_a_program_is_a_file(rocm_perf, command, shell):
 
 
 @pytest.fixture
-def bash(rocm_perf, tmp_path):
-    """bash("rocm-perf pro", "profile") types into an interactive bash, then tab, until the terminal shows the second."""
-    (tmp_path / "completion").write_text(rocm_perf("completion", "bash").stdout)
+def bash(repository, tmp_path):
+    """bash("rocm-perf pro", "file") types into `./dev shell`'s bash, then tab, until the terminal shows both words together."""
     (tmp_path / "my_app").touch()
     (tmp_path / "data_set.txt").touch()
     starter = tmp_path / "rocm-perf"
@@ -57,7 +56,7 @@ def bash(rocm_perf, tmp_path):
                 shown += os.read(master, 4096).decode(errors="replace")
         assert expected in shown[begin:], shown
 
-    type_("source ./completion; echo sour''ced\n", "sourced")
+    type_(f"source {repository}/env/shell.bash; echo sour''ced\n", "sourced")
     yield lambda line, expected: type_(f"\x15{line}\t", line + expected)
     process.kill()
     process.wait()

@@ -129,6 +129,12 @@ def test_the_answer_comes_before_everything_that_explains_it(modelled):
     assert len(text[: text.index("Which kernel holds")].splitlines()) <= 14
 
 
+def test_a_gpu_that_mostly_waits_is_part_of_the_answer(tmp_path):
+    work = [Dispatch("k", 0, 10_000), Dispatch("k", 90_000, 100_000, depends_on=[(0, "host")])]
+    text = flat(report(rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED), 400))
+    assert "But the GPU ran no kernel for 80.0 % of its span: 80 us of that it waited for" in text
+
+
 def test_how_sure_the_verdict_is_in_one_word(modelled):
     text = flat(report(modelled))
     assert "Certain: no missing number could change it. Scores, of which 0.50 or more applies: latency-bound" in text

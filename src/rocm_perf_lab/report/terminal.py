@@ -137,7 +137,8 @@ def _which_kernel(dag: DagDocument, names: Names, console: Console) -> None:
         f"them, {words.duration(dag.lead_ns)} before its first; dependencies are {dag.dependencies}.",
     )
     table = Table("kernel or copy", "on path", "of path", "total", "dispatches", "least slack", "could overlap")
-    for symbol in dag.symbols[:_MOST_SYMBOLS]:
+    shown = [symbol for symbol in dag.symbols if symbol.kind == "kernel" or symbol.critical_path_ns][:_MOST_SYMBOLS]
+    for symbol in shown:
         table.add_row(
             names.cell(symbol.kernel),
             words.duration(symbol.critical_path_ns),
@@ -148,7 +149,7 @@ def _which_kernel(dag: DagDocument, names: Names, console: Console) -> None:
             words.duration(symbol.overlap_potential_ns),
         )
     table.show(console)
-    if (left := len(dag.symbols) - _MOST_SYMBOLS) > 0:
+    if (left := len(dag.symbols) - len(shown)) > 0:
         _say(console, f"{left} more in dag.json.")
     render_next_in_line(dag, names, console)
     render_what_if(dag, names, console)

@@ -8,9 +8,11 @@ from rocm_perf_lab.report import words
 from rocm_perf_lab.report.layout import heading, labelled
 from rocm_perf_lab.report.names import Names
 from rocm_perf_lab.report.schema import DagDocument, HeadroomSection, KernelAnalysis
+from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
 from rocm_perf_lab.report.terminal_next import first_advice
 
 _MOST_ADVICE = 2
+_MOSTLY = 0.5
 
 
 def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, console: Console) -> None:
@@ -18,6 +20,8 @@ def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, consol
     heading(console, "In short")
     labelled(console, "Kernel", f"{names.prose(kernel.kernel)}{_place(dag, kernel)}")
     labelled(console, "Cause", _cause(kernel))
+    for idle in _mostly_idle(dag):
+        labelled(console, "But", idle)
     labelled(console, "To win", _to_win(kernel.headroom, dag))
     for advice in first_advice(kernel, _MOST_ADVICE):
         labelled(console, "Try", advice)
@@ -32,8 +36,22 @@ def _place(dag: DagDocument, kernel: KernelAnalysis) -> str:
 def _cause(kernel: KernelAnalysis) -> str:
     found = kernel.bottleneck
     factors = ", ".join(factor.name for factor in found.factors)
-    why = f" ({words.shorten(found.why, 100)})" if found.score is None else ""
+    lacking = "; ".join(dict.fromkeys(found.undecided.values()))
+    why = f" ({words.shorten(lacking or found.why, 100)})" if found.score is None else ""
     return f"{found.name}{why}{f'; {factors}' if factors else ''}"
+
+
+def _mostly_idle(dag: DagDocument) -> list[str]:
+    """Of each GPU that mostly waits: no kernel is then what holds the program back."""
+    lines = []
+    for found in (found for found in dag.idle if found.fraction >= _MOSTLY):
+        ns, cause = max((ns, cause) for cause, ns in found.by_cause_ns.items())
+        where = f"GPU agent {found.agent}" if len(dag.idle) > 1 else "the GPU"
+        lines.append(
+            f"{where} ran no kernel for {words.percent(found.fraction)} of its span: "
+            f"{words.duration(ns)} of that it waited {IDLE_CAUSES[cause]}"
+        )
+    return lines
 
 
 def _to_win(found: HeadroomSection, dag: DagDocument) -> str:

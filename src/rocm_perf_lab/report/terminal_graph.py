@@ -10,7 +10,7 @@ from rocm_perf_lab.report.names import Name, Names
 from rocm_perf_lab.report.schema import DagDocument, IdleSection, WhatIfSection
 from rocm_perf_lab.report.table import Table
 
-_CAUSES = {
+IDLE_CAUSES = {
     "host": "for the host to launch",
     "copy": "for copies",
     "dependency": "for other kernels",
@@ -67,5 +67,5 @@ def render_idle(dag: DagDocument, console: Console) -> None:
 
 def _why(found: IdleSection) -> str:
     causes = sorted(((ns, cause) for cause, ns in found.by_cause_ns.items() if ns), reverse=True)
-    parts = [f"{words.duration(ns)} {_CAUSES[cause]}" for ns, cause in causes]
+    parts = [f"{words.duration(ns)} {IDLE_CAUSES[cause]}" for ns, cause in causes]
     return f", waiting {', '.join(parts)}" if parts else ""

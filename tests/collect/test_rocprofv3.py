@@ -459,3 +459,18 @@ def test_of_several_processes_the_first_with_kernels_is_analysed(machine, testbe
     traces = {path.name for path in (machine.work / "sh.rocm-perf" / ".rocpd_profile").iterdir()}
     assert len(traces) == 2 and all(re.fullmatch(r"base_results(_\d+)?\.db", name) for name in traces)
     assert "1 more processes" in done.stderr
+
+
+def test_counters_and_thread_trace_of_some_kernels(machine, testbed):
+    """rocprofv3 is told the names of the kernels that fit, never the pattern, which it would read in another dialect."""
+    shutil.copy(testbed("softmax_testbed"), machine.work)
+    done = machine.profile("--json", "--runs", "1", "--kernel", r"(?i:LDS)\b|^_Z11softmax_lds", "./softmax_testbed")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [kernel["kernel"].partition("(")[0] for kernel in found["analysis"]["kernels"]] == ["softmax_lds"]
+    traced, *counted, attached = [call["options"] for call in machine.calls]
+    exactly = r"^softmax_lds\(float const\*, float\*, int\)(\.kd)?$"
+    assert "kernel_include_regex" not in traced
+    assert counted and {options["kernel_include_regex"] for options in counted} == {exactly}
+    assert attached["kernel_include_regex"] == exactly
+    assert len(found["dag"]["symbols"]) > 2, "the critical path is still that of all"

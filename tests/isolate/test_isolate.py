@@ -79,7 +79,6 @@ def test_compressed_and_plain_captures_hold_the_same(captured, features):
     [
         (["--kernel", "nothing_like_it"], "no kernel matches 'nothing_like_it'; dispatched were"),
         (["--kernel", "accumulate", "--dispatch", 3], "only 3 dispatches"),
-        (["--kernel", "("], "is no regular expression"),
     ],
 )
 def test_no_capture_says_why(isolate, tmp_path, options, why):
@@ -188,6 +187,30 @@ def test_a_kill_leaves_what_is_recognisably_incomplete(testbed, tmp_path):
     assert process.wait(60) == 128 + signal.SIGKILL
     assert_incomplete([path], "killed")
     assert not (tmp_path / "isolate_capture").exists()
+
+
+# ---- which kernel ----
+
+
+@pytest.mark.parametrize("pattern", [r"(?i:THREE)_dim(?P<rest>\w+)\(unsigned", r"\A_Z16three(?=_)", "(?<!four)_dimensions"])
+def test_the_pattern_is_one_of_python_for_either_name(isolate, tmp_path, pattern):
+    done = isolate("dimensions", "--kernel", pattern)
+    assert done.returncode == 0, done.stderr
+    assert Capture.open(newest(tmp_path)).symbol == "_Z16three_dimensionsPjiii"
+
+
+def test_who_answers_may_be_gone(features, native_dir, tmp_path):
+    """The program goes on, and says why there is no capture."""
+    from rocm_perf_lab.collect import device as devices
+
+    device = devices.select("gfx942", tmp_path)
+    environment = device.environment(os.environ, (native_dir / "lib" / "librocmperf_isolate.so",))
+    (tmp_path / "ask").mkdir()
+    os.mkfifo(tmp_path / "ask" / "bell")
+    environment |= {"ISOLATE_KERNEL": "accumulate", "ISOLATE_ASK": str(tmp_path / "ask")}
+    done = subprocess.run([features, "accumulate"], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "rocm-perf is gone, which says what kernels are wanted" in done.stderr
+    assert not captures_in(tmp_path)
 
 
 # ---- launchers, several processes ----

@@ -41,11 +41,17 @@ def is_our_own_type(parameter: click.Parameter) -> bool:
     return type(parameter.type).__module__.startswith("rocm_perf_lab") and not isinstance(parameter.type, click.FloatRange)
 
 
+def of_our_own_type(tool: Tool) -> dict[str, str]:
+    """Those that must be given, with what they accept: the pattern for kernels is one of them."""
+    return {name: "--json" for name in tool.schema["required"] if is_our_own_type(tool.properties[name])}
+
+
 @each_tool
 def test_every_property_reaches_the_command(tool: Tool):
     schema = tool.schema
     jsonschema.Draft202012Validator.check_schema(schema)
     arguments = {name: sample(schema["properties"][name]) for name, one in tool.properties.items() if not is_our_own_type(one)}
+    arguments |= of_our_own_type(tool)
     jsonschema.validate(arguments, schema)
     found = parsed(tool, arguments)
     assert found["as_json"] is True
@@ -59,7 +65,7 @@ def test_every_property_reaches_the_command(tool: Tool):
 @each_tool
 def test_types_of_our_own_get_the_words_as_they_are(tool: Tool):
     """What they make of them is theirs; that they refuse the sample shows that they got it."""
-    given = {name: sample(tool.schema["properties"][name]) for name in tool.schema["required"]}
+    given = {name: sample(tool.schema["properties"][name]) for name in tool.schema["required"]} | of_our_own_type(tool)
     for name, parameter in tool.properties.items():
         if is_our_own_type(parameter):
             with pytest.raises(click.BadParameter, match="--json") as error:

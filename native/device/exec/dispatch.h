@@ -102,6 +102,8 @@ class Engine {
   // Of one that waits: where its waves are and what they look at.
   std::string whereabouts(const Execution& execution) const;
   uint64_t instructions(const Execution& execution) const;
+  uint64_t workgroups(const Execution& execution) const;
+  uint64_t workgroups_done(const Execution& execution) const;  // while it does not advance
   // Of one that has ended.
   DispatchResult end(Execution& execution);
 

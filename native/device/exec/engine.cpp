@@ -306,6 +306,14 @@ void Engine::go_on(Execution& execution) { execution.standstill->resume(); }
 
 uint64_t Engine::instructions(const Execution& execution) const { return instructions_of(execution); }
 
+uint64_t Engine::workgroups(const Execution& execution) const { return execution.kernel.group_count(); }
+
+uint64_t Engine::workgroups_done(const Execution& execution) const {
+  uint64_t done = 0;
+  for (const auto& xcd : execution.xcds()) done += xcd->workgroups_done();
+  return done;
+}
+
 std::string Engine::whereabouts(const Execution& execution) const { return execution.standstill->describe(execution.kernel); }
 
 DispatchResult Engine::end(Execution& execution) {

@@ -174,6 +174,9 @@ uint64_t Xcd::instructions() const {
   return sum;
 }
 
+// Its share is every so-manieth of the grid, taken up in order.
+uint64_t Xcd::workgroups_done() const { return (next_group_ - index_) / parameter::xcds - active_; }
+
 void Xcd::end() { memory_.end(kernel_->request.releases); }
 
 }  // namespace rpd

@@ -57,6 +57,7 @@ class Xcd {
   const std::vector<uint64_t>& lines_written() const { return memory_.lines_written(); }
   uint32_t resident_groups() const { return resident_groups_; }
   uint64_t instructions() const;  // executed so far
+  uint64_t workgroups_done() const;
 
  private:
   // Whether the dispatch's time is that of this CU.

@@ -66,6 +66,7 @@ class Device {
     uint64_t kernel_object;
     uint64_t start;
     std::shared_ptr<Execution> execution;
+    uint64_t number;  // from 1
     uint64_t least_duration = 0;  // of one that waited for another one, without ...
     uint64_t instructions_before_release = 0;  // ... what it does after that
   };
@@ -74,6 +75,7 @@ class Device {
   void forget_stale_code();
   bool is_first(const Turns::Seat& seat);
   bool await_engine(AqlQueue& queue);
+  void show_progress(const Flight& flight);
   bool wait(Flight& flight);
   void note_release(Flight& flight, uint64_t ended_before);
   DispatchResult execute(const DispatchRequest& request, uint64_t start, AqlQueue& queue);
@@ -87,7 +89,8 @@ class Device {
   Turns turns_{[this](const Turns::Seat& seat) { return is_first(seat); }};  // on the engine, and on what follows
   std::unique_ptr<Engine> engine_;
   std::list<Flight> flights_;
-  uint64_t ended_ = 0;       // dispatches
+  uint64_t begun_ = 0;       // dispatches
+  uint64_t ended_ = 0;
   uint64_t latest_end_ = 0;  // virtual time at which the last of them ended
   std::atomic<bool> deadlocked_{false};
   std::string deadlock_story_;

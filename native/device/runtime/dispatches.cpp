@@ -11,6 +11,7 @@
 #include "runtime/kernel_names.h"
 #include "runtime/log.h"
 #include "runtime/memory_fault.h"
+#include "runtime/progress.h"
 #include "runtime/thread_trace.h"
 
 namespace rpd {
@@ -88,21 +89,32 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
   DispatchResult refused;
   auto execution = engine_->begin(traced, refused);
   if (!execution) return refused;
-  Flight& flight = flights_.emplace_back(queue, request.kernel_object, start, std::move(execution));
-  const auto wanted = [&](uint64_t instructions) { return queue.stopping() || turns_.should_pass(instructions); };
-  Progress progress;
-  while ((progress = engine_->advance(*flight.execution, wanted)) != Progress::Ended) {
+  Flight& flight = flights_.emplace_back(queue, request.kernel_object, start, std::move(execution), ++begun_);
+  const auto wanted = [&](uint64_t instructions) {
+    show_progress(flight);
+    return queue.stopping() || turns_.should_pass(instructions);
+  };
+  show_progress(flight);
+  Progress came_to;
+  while ((came_to = engine_->advance(*flight.execution, wanted)) != Progress::Ended) {
     bool goes_on;
-    if (progress == Progress::Waits) {
+    if (came_to == Progress::Waits) {
       goes_on = wait(flight);
     } else {
       turns_.pass(queue.seat());
       goes_on = await_engine(queue);
     }
     if (!goes_on || queue.stopping()) return {};
-    if (progress == Progress::Waits && deadlocked_) return deadlocked();
+    if (came_to == Progress::Waits && deadlocked_) return deadlocked();
   }
   return finish(request, flight);
+}
+
+void Device::show_progress(const Flight& flight) {
+  if (!progress::page()) return;
+  const Execution& execution = *flight.execution;
+  const progress::Work work{engine_->workgroups_done(execution), engine_->workgroups(execution), engine_->instructions(execution)};
+  progress::show(flight.number, flight.kernel_object, work);
 }
 
 bool Device::wait(Flight& flight) {
@@ -130,6 +142,7 @@ void Device::note_release(Flight& flight, uint64_t ended_before) {
 }
 
 DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
+  progress::end();
   DispatchResult result = engine_->end(*flight.execution);
   if (result.timeline) write_thread_trace(request, *result.timeline, memory_);
   if (result.fixed_order) log_line("%s: the XCDs take turns, for %s", kernel_name(request.kernel_object).c_str(), result.fixed_order);

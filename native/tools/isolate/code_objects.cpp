@@ -9,8 +9,8 @@
 #include <mutex>
 
 #include "common/loader_info.h"
-#include "isolate/settings.h"
-#include "isolate/target.h"
+#include "isolate/state.h"
+#include "isolate/wanted.h"
 #include "isolate/wrappers.h"
 
 namespace rpd::isolate {
@@ -77,10 +77,17 @@ hsa_status_t on_symbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t sy
     kernel.kernarg_bytes = info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE);
     kernel.group_bytes = info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE);
     kernel.private_bytes = info<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE);
-    loaded.wanted = is_wanted(kernel);
     loading.kernels.emplace_back(object, std::move(loaded));
   }
   return HSA_STATUS_SUCCESS;
+}
+
+// All at once: each question is one to another process.
+void note_wanted(Loading& loading) {
+  std::vector<KernelNames> names;
+  for (const auto& [address, loaded] : loading.kernels) names.push_back({loaded.kernel.symbol, loaded.kernel.name});
+  const std::vector<bool> wanted = wanted_of(names);
+  for (size_t i = 0; i < wanted.size(); ++i) loading.kernels[i].second.wanted = wanted[i];
 }
 
 hsa_status_t on_code_object(hsa_executable_t executable, hsa_loaded_code_object_t object, void*) {
@@ -93,6 +100,7 @@ hsa_status_t on_code_object(hsa_executable_t executable, hsa_loaded_code_object_
   loaded->place.uri = uri_of(object);
   Loading loading{loaded};
   hsa.core.hsa_executable_iterate_agent_symbols_fn(executable, loaded->agent, on_symbol, &loading);
+  if (active()) note_wanted(loading);
   for (const auto& [address, kernel] : loading.kernels)
     if (kernel.wanted && !loaded->file) loaded->file = bytes_of(object);
   const std::lock_guard lock(known().mutex);

@@ -34,12 +34,7 @@ std::optional<Settings> settings_from_environment() {
   if (pattern == nullptr) return {};
   Settings settings;
   settings.pattern = pattern;
-  try {
-    settings.kernel = std::regex(pattern, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& error) {
-    report("failed", "ISOLATE_KERNEL=" + settings.pattern + " is no regular expression: " + error.what());
-    return {};
-  }
+  if (const char* ask = value_of("ISOLATE_ASK")) settings.ask = ask;
   if (!read_number("ISOLATE_DISPATCH_INDEX", UINT64_MAX, settings.dispatch)) return {};
   uint64_t level = 0;
   if (!read_number("ISOLATE_ZSTD_LEVEL", 19, level)) return {};

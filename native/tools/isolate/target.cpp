@@ -28,10 +28,6 @@ std::string told(const std::string& name) { return name.size() <= 120 ? name : n
 
 }  // namespace
 
-bool is_wanted(const capture::Kernel& kernel) {
-  return std::regex_search(kernel.name, settings().kernel) || std::regex_search(kernel.symbol, settings().kernel);
-}
-
 bool is_the_one() { return matched.fetch_add(1) == settings().dispatch; }
 
 uint64_t wanted_index() { return settings().dispatch; }

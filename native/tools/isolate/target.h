@@ -4,11 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "capture/format.h"
-
 namespace rpd::isolate {
-
-bool is_wanted(const capture::Kernel& kernel);
 
 // Of the dispatches of wanted kernels, whether this next one is it. Once.
 bool is_the_one();

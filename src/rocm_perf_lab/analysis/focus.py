@@ -9,7 +9,7 @@ import numpy as np
 from rocm_perf_lab.analysis.critical_path import critical_path
 from rocm_perf_lab.analysis.dag import KERNEL, build_dag
 from rocm_perf_lab.analysis.selection import select
-from rocm_perf_lab.analysis.symbols import Symbol, is_runtime_kernel, symbols_of
+from rocm_perf_lab.analysis.symbols import Symbol, fitting, is_runtime_kernel, symbols_of
 from rocm_perf_lab.rocpd.tables import Trace
 
 
@@ -21,12 +21,13 @@ class Focus:
     iteration: int
 
 
-def focus(trace: Trace, on_critical_path: bool) -> Focus | None:
+def focus(trace: Trace, on_critical_path: bool, pattern: str | None = None) -> Focus | None:
     """The program's kernel with the most time on the critical path, else the one with the longest dispatch.
 
+    pattern: of the kernels to choose from, None for all.
     None for a trace without dispatches. Without GPU times there is no critical path: then the first dispatch is taken.
     """
-    symbols = symbols_of(trace)
+    symbols = fitting(symbols_of(trace), pattern)
     if not symbols:
         return None
     chosen = select(trace, symbols).symbol

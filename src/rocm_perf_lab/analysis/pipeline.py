@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from rocm_perf_lab.analysis.kernel import study
 from rocm_perf_lab.analysis.roofline import Roofline, roofline
 from rocm_perf_lab.analysis.selection import select
 from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
-from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
+from rocm_perf_lab.analysis.symbols import Symbol, fitting, symbols_of
 from rocm_perf_lab.analysis.thread_trace.kernels import NOT_MADE, TracedKernels, traced_kernels
 from rocm_perf_lab.analysis.what_if import Speedup, what_if
 from rocm_perf_lab.errors import NoKernelsError, TraceError
@@ -26,7 +25,7 @@ from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
-from rocm_perf_lab.rocpd.restrict import WHOLE, EmptyPartError, Part
+from rocm_perf_lab.rocpd.restrict import WHOLE, Part
 from rocm_perf_lab.rocpd.tables import Trace
 
 __all__ = ["Documents", "analyse"]
@@ -55,7 +54,7 @@ def analyse(
     clock_mhz, memory_bandwidth_gbps: take the place of the device's known peak figures.
     ceilings: a file with measured ones, see analysis.ceilings.
     part: what of the traces to analyse; a window of time is not looked for in counter passes, which run slower.
-    kernel: a regular expression for the kernels to report on, out of the whole path; None for all.
+    kernel: a pattern as kernel_pattern has it, for the kernels to report on, out of the whole path; None for all.
     speedups: what to run the graph again with.
 
     Raises TraceError for a trace that cannot be read or whose times cannot be compared with those of the base run,
@@ -68,11 +67,11 @@ def analyse(
     again = [_read(source, part) for source in repeats]
     for run in (*passes, *again):
         _check_one_clock(trace, run)
-    symbols = _wanted(symbols_of(trace), kernel)
+    symbols = fitting(symbols_of(trace), kernel)
     selection = select(trace, symbols)
     dag = build_dag(trace)
     path = critical_path(dag) if trace.has_times else None
-    scenarios, shift = what_if(dag, path, speedups) if path else ([], None)
+    scenarios, shift = what_if(dag, path, speedups, _mangled(trace)) if path else ([], None)
     on_path = {found.name: found for found in path.symbols} if path else {}
     sums = counters_by_symbol(trace, passes)
     devices = _devices(trace, clock_mhz, memory_bandwidth_gbps)
@@ -134,14 +133,9 @@ def _check_one_clock(base: Trace, other: Trace) -> None:
     )
 
 
-def _wanted(symbols: list[Symbol], kernel: str | None) -> list[Symbol]:
-    if kernel is None:
-        return symbols
-    wanted = [symbol for symbol in symbols if re.search(kernel, symbol.name)]
-    if not wanted:
-        some = ", ".join(symbol.name for symbol in symbols[:3])
-        raise EmptyPartError(f"no kernel matches {kernel}", f"the trace has {len(symbols)} kernels, such as {some}")
-    return wanted
+def _mangled(trace: Trace) -> dict[str, str]:
+    """Demangled -> mangled name."""
+    return {symbol.name: symbol.kernel.symbol for symbol in symbols_of(trace)}
 
 
 def _stability(trace: Trace, repeats: Sequence[Trace]) -> Stability | None:

@@ -8,7 +8,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rocm_perf_lab.compiled import loop
+from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.rocpd.restrict import EmptyPartError
 from rocm_perf_lab.rocpd.tables import Kernel, Trace
 
 # Kernels that the runtime launches for its own purposes: copies, fills, heap set-up.
@@ -49,6 +51,15 @@ def symbols_of(trace: Trace) -> list[Symbol]:
     if trace not in _FOUND:
         _FOUND[trace] = _group(trace)
     return _FOUND[trace]
+
+
+def fitting(symbols: list[Symbol], pattern: str | None) -> list[Symbol]:
+    """Those that a pattern fits, see kernel_pattern; all without one. Raises EmptyPartError where it fits none."""
+    found = [symbol for symbol in symbols if fits(pattern, symbol.name, symbol.kernel.symbol)]
+    if symbols and not found:
+        some = ", ".join(symbol.name for symbol in symbols[:3])
+        raise EmptyPartError(f"no kernel matches {pattern}", f"the trace has {len(symbols)} kernels, such as {some}")
+    return found
 
 
 def _group(trace: Trace) -> list[Symbol]:

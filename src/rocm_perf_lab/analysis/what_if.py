@@ -7,9 +7,9 @@ where another predecessor becomes the last one, its delay can have been differen
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath, dom
 from rocm_perf_lab.analysis.dag import KERNEL, Dag
 from rocm_perf_lab.analysis.symbols import is_runtime_kernel
 from rocm_perf_lab.compiled import loop
+from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.rocpd.tables import Edges
 
 _LAUNCH = Edges.LAUNCH
@@ -61,14 +62,17 @@ class DominanceShift:
     then: str | None
 
 
-def what_if(dag: Dag, path: CriticalPath, wanted: Sequence[Speedup]) -> tuple[list[Scenario], DominanceShift | None]:
+def what_if(
+    dag: Dag, path: CriticalPath, wanted: Sequence[Speedup], mangled: Mapping[str, str] = MappingProxyType({})
+) -> tuple[list[Scenario], DominanceShift | None]:
     """What was asked for, then each of the first few kernels of the program on the path by itself.
 
+    mangled: demangled -> mangled name.
     A pattern that matches no kernel changes nothing. The shift is that of the dominant kernel, None if that is no kernel of
     the program.
     """
     replay = _Replay(dag, path)
-    scenarios = [replay.asked_for(speedup) for speedup in wanted]
+    scenarios = [replay.asked_for(speedup, mangled) for speedup in wanted]
     own = [found for found in path.symbols if _is_own(found) and found.critical_path_ns]
     for found in own[:_TRIED_KERNELS]:
         scenarios += [replay.scenario((found.name,), None, factor) for factor in _TRIED_FACTORS]
@@ -90,8 +94,8 @@ class _Replay:
         self._start, self._end = np.empty(len(dag), np.int64), np.empty(len(dag), np.int64)
         self._binding = np.empty(len(dag), np.int32)
 
-    def asked_for(self, speedup: Speedup) -> Scenario:
-        names = tuple(name for name in self._place if re.search(speedup.pattern, name))
+    def asked_for(self, speedup: Speedup, mangled: Mapping[str, str]) -> Scenario:
+        names = tuple(name for name in self._place if fits(speedup.pattern, name, mangled.get(name)))
         return self.scenario(names, speedup.pattern, speedup.factor)
 
     def scenario(self, names: tuple[str, ...], pattern: str | None, factor: float | None) -> Scenario:

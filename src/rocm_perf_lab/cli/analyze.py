@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.kernel_option import KernelPattern, kernel_option
 from rocm_perf_lab.cli.number import Number
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.roofs import ceilings_option
@@ -42,17 +43,6 @@ class _Window(click.ParamType):
         return round(float(found[1]) * _NS[found[2] or "ms"])
 
 
-class _Regex(click.ParamType):
-    name = "regex"
-
-    def convert(self, value, param, ctx):
-        try:
-            re.compile(value)
-        except re.error as error:
-            self.fail(f"{value!r} is not a regular expression ({error})", param, ctx)
-        return value
-
-
 class _Speedup(click.ParamType):
     """'REGEX=2' -> ('REGEX', 2.0); the last '=' counts."""
 
@@ -62,14 +52,12 @@ class _Speedup(click.ParamType):
         pattern, equals, factor = value.rpartition("=")
         if not equals or not re.fullmatch(r"\d+(\.\d+)?x?", factor) or float(factor.rstrip("x")) == 0:
             self.fail(f"{value!r} is not REGEX=FACTOR, such as softmax=2", param, ctx)
-        return _Regex().convert(pattern, param, ctx), float(factor.rstrip("x"))
+        return KernelPattern().convert(pattern, param, ctx), float(factor.rstrip("x"))
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TRACE...")
-@click.option(
-    "--kernel", type=_Regex(), metavar="REGEX", help="Report on the kernels that match; the critical path is still that of all."
-)
+@kernel_option("Report on these kernels, the critical path being still that of all")
 @click.option("--gpu", type=click.IntRange(min=0), metavar="N", help="Only this GPU, counted from 0 as HIP does.")
 @click.option("--time-window", "window", type=_Window(), metavar="START:END",
               help="Only what starts in it, from the first dispatch or copy: 10ms:1.5s, 250us:, :2s.")  # fmt: skip

@@ -13,4 +13,6 @@ def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script for SHELL."""
     generator = get_completion_class(shell)
     assert generator is not None
-    click.echo(generator(ctx.find_root().command, {}, "rocm-perf", "_ROCM_PERF_COMPLETE").source())
+    script = generator(ctx.find_root().command, {}, "rocm-perf", "_ROCM_PERF_COMPLETE").source()
+    # Without it bash offers nothing, not even files, where click knows of nothing.
+    click.echo(script.replace("complete -o nosort -F", "complete -o nosort -o default -F"))

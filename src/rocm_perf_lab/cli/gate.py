@@ -18,7 +18,8 @@ from rocm_perf_lab.cli.change_options import (
     ulps_option,
 )
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, note_late_options
+from rocm_perf_lab.cli.kernel_option import kernel_option
+from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, complete_file, note_late_options
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import CandidateRejectedError
 
@@ -31,9 +32,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command(context_settings=CONTEXT_SETTINGS)
 @build_option
-@click.option(
-    "--kernel", "-k", metavar="REGEX", help="Judge the kernel whose demangled name has this.  [default: the changed one]"
-)
+@kernel_option("Judge one of these kernels", default="  [default: the changed one]")
 @ulps_option
 @check_option
 @seed_option
@@ -50,7 +49,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @debug_option
 @click.argument("baseline", type=_FILE)
 @click.argument("candidate", type=_FILE)
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[PROGRAM [ARGS]...]", callback=note_late_options)
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[PROGRAM [ARGS]...]", callback=note_late_options,
+                shell_complete=complete_file)  # fmt: skip
 def command(
     baseline: Path,
     candidate: Path,

@@ -9,13 +9,12 @@ from pathlib import Path
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, device_options_option, program_argument
 
 
 @click.command(context_settings=CONTEXT_SETTINGS)
-@click.option(
-    "--kernel", "-k", required=True, metavar="REGEX", help="Of the kernel's demangled or mangled name; found anywhere in it."
-)
+@kernel_option("Capture a dispatch of these kernels", required=True)
 @click.option(
     "--dispatch", "-n", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
     help="Which dispatch of the kernels that match; the first is 0.",

@@ -25,6 +25,7 @@ from rocm_perf_lab.cli.change_options import (
 )
 from rocm_perf_lab.cli.consent import Consent, ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.number import Number
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, program_argument
 from rocm_perf_lab.cli.progress import note
@@ -68,10 +69,7 @@ class _Prices(click.ParamType):
 @click.option("--max-cost", type=_POSITIVE, metavar="DOLLARS", help="Send no question that could cost more than is left of it.")
 @click.option("--price", type=_Prices(), metavar="INPUT,OUTPUT",
               help="US dollars of a million tokens each.  [default: listed prices of the hosted services]")  # fmt: skip
-@click.option(
-    "--kernel", "-k", metavar="REGEX",
-    help="Only kernels whose demangled name has this.  [default: the dominant one, else the top ones in turn]",
-)  # fmt: skip
+@kernel_option("Only these kernels", default="  [default: the dominant one, else the top ones in turn]")
 @click.option("--max-iters", type=click.IntRange(min=1), default=3, show_default=True,
               help="Rounds of candidates, each for one kernel.")  # fmt: skip
 @click.option("--candidates", type=click.IntRange(1, 64), default=1, show_default=True, help="To ask for in a round.")

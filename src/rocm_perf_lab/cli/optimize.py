@@ -23,6 +23,7 @@ from rocm_perf_lab.cli.change_options import (
 )
 from rocm_perf_lab.cli.consent import ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import MissingInputError, UsageError
@@ -53,9 +54,7 @@ class _Factors(click.ParamType):
 @click.command(context_settings=CONTEXT_SETTINGS)
 @source_option
 @build_option
-@click.option(
-    "--kernel", "-k", metavar="REGEX", help="Only kernels whose demangled name has this.  [default: by what they could gain]"
-)
+@kernel_option("Only these kernels", default="  [default: by what they could gain]")
 @click.option("--transforms", metavar="NAMES", help="Which transformations to propose, separated by commas.  [default: all]")
 @click.option("--factors", type=_Factors(), default="2,4,8", show_default=True, help="Unroll factors to propose, 2 to 8.")
 @click.option(

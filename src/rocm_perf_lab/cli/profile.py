@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.number import Number
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, device_options_option, program_argument
 from rocm_perf_lab.cli.progress import note
@@ -22,7 +23,7 @@ from rocm_perf_lab.errors import TraceError, UsageError
 if TYPE_CHECKING:
     from rocm_perf_lab.analysis.pipeline import Documents
 
-_PLAIN_WIDTH = 120  # of a report that goes to a file or a pipe; rich would take 80 and cut the tables' words
+_PLAIN_WIDTH = 120  # of a report that goes to a file or a pipe, of whose width nobody knows
 
 
 class _Integer(click.ParamType):
@@ -39,7 +40,11 @@ class _Integer(click.ParamType):
 
 
 @click.command(context_settings=CONTEXT_SETTINGS)
-@click.option("--runs", type=click.IntRange(min=1), default=3, show_default=True, help="How often to run the program.")
+@click.option(
+    "--runs", type=click.IntRange(min=1),
+    help="How often to run the program.  [default: 3; 1 where times are modelled, which are the same in every run]",
+)  # fmt: skip
+@kernel_option("Collect counters and a thread trace of these kernels alone, and report on them")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's own output goes to stderr.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the runtime in milliseconds and nothing else.")
 @click.option("--no-rocprof", is_flag=True, help="Use the built-in tracer even where rocprofv3 is installed.")
@@ -80,7 +85,8 @@ class _Integer(click.ParamType):
 @program_argument
 def command(
     program: tuple[str, ...],
-    runs: int,
+    runs: int | None,
+    kernel: str | None,
     as_json: bool,
     quiet: bool,
     no_rocprof: bool,
@@ -109,6 +115,7 @@ def command(
     request = Request(
         words=program,
         runs=runs,
+        kernel=kernel,
         device=device,
         device_options=device_options,
         use_rocprof=not no_rocprof,

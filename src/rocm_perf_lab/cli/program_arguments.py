@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import CompletionItem
 
 from rocm_perf_lab.cli.progress import note
 
@@ -17,9 +18,15 @@ def note_late_options(context: click.Context, _parameter: click.Parameter, words
     return words
 
 
+def complete_file(_context: click.Context, _parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
+    """The shell itself completes names of files best."""
+    return [CompletionItem(beginning, type="file")]
+
+
 program_argument = click.argument(
-    "program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...", callback=note_late_options
-)
+    "program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...", callback=note_late_options,
+    shell_complete=complete_file,
+)  # fmt: skip
 device_options_option = click.option(
     "--device-option",
     "device_options",

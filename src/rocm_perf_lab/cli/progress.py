@@ -6,7 +6,10 @@ import sys
 
 import click
 
+from rocm_perf_lab.collect import live
+
 
 def note(text: str) -> None:
+    live.step(text)
     line = f"rocm-perf: {text}"
     click.echo(click.style(line, dim=True) if sys.stderr.isatty() else line, err=True)

@@ -15,6 +15,7 @@ from rocm_perf_lab.cli.change_options import (
     ulps_option,
 )
 from rocm_perf_lab.cli.debug import debug_option
+from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.utf8 import utf8
@@ -28,10 +29,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.command(context_settings=CONTEXT_SETTINGS)
 @source_option
 @build_option
-@click.option(
-    "--kernel", "-k", metavar="REGEX",
-    help="Of the kernels whose demangled name has this.  [default: the dominant one, else the one with most to gain]",
-)  # fmt: skip
+@kernel_option("Write of one of these kernels", default="  [default: the dominant one, else the one with most to gain]")
 @click.option("--profile", type=_FOLDER, metavar="DIR", help="A run directory to read, instead of building and profiling.")
 @click.option("--runs", type=_FOLDER, metavar="DIR",
               help="Where earlier proposals are journalled.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip

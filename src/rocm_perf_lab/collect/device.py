@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rocm_perf_lab import native
 from rocm_perf_lab.arch.products import products
-from rocm_perf_lab.collect import gpu, rocm, surroundings
+from rocm_perf_lab.collect import gpu, live, rocm, surroundings
 from rocm_perf_lab.collect.topology import write_topology
 from rocm_perf_lab.errors import UnavailableError, UsageError
 
@@ -135,7 +135,8 @@ def _software(scratch: Path, options: Sequence[str]) -> Device:
         SOFTWARE_TARGET,
         f"software {SOFTWARE_TARGET}",
         {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)}
-        | ({"ROCM_PERF_DEVICE_OPTIONS": checked} if checked else {}),
+        | ({"ROCM_PERF_DEVICE_OPTIONS": checked} if checked else {})
+        | live.variables(scratch),
         _SELECTS_PHYSICAL_GPUS + _MODEL_VARIABLES,
         (library,),
     )

@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -53,6 +53,7 @@ class Rocprofv3:
     note: Callable[[str], None]
     scratch: Path
     timeout: float | None = None
+    kernels: Sequence[str] | None = None
 
     name = "rocprofv3"
 
@@ -80,6 +81,10 @@ class Rocprofv3:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             log.unlink(missing_ok=True)
+
+    def of(self, kernels: Sequence[str] | None) -> Rocprofv3:
+        """The same, with counters of the kernels with these demangled names alone; None for all."""
+        return replace(self, kernels=kernels)
 
     def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
         """Run once for each pass, `limit` seconds at most; one result a run, in order, whatever becomes of it.
@@ -113,7 +118,9 @@ class Rocprofv3:
         log = database.with_name(database.name.removesuffix(rocprofv3_output.SUFFIX) + ".log")
         scratch = _emptied(database.with_suffix(".rocprofv3"))
         try:
-            self._run_quietly(rocprofv3_options.counters(names), command, environment, scratch, "rocpd", log, limit)
+            self._run_quietly(
+                rocprofv3_options.counters(names, self.kernels), command, environment, scratch, "rocpd", log, limit
+            )
             rocprofv3_output.adopt(scratch, database, command.program)
             collected = rocprofv3_output.counters_in(database)
         except RocmPerfError as error:

@@ -20,9 +20,14 @@ _EVERY_SHADER_ENGINE = 0x11111111  # one of the four of each XCD, as AMD's guide
 _SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # of ECMAScript's regular expressions, which rocprofv3 uses
 
 
-def counters(names: Sequence[str]) -> tuple[str, ...]:
-    """A counter pass. Dispatches come with the counters; a kernel trace beside them would only slow the program more."""
-    return ("--pmc", *names)
+def counters(names: Sequence[str], kernels: Sequence[str] | None = None) -> tuple[str, ...]:
+    """A counter pass. Dispatches come with the counters; a kernel trace beside them would only slow the program more.
+
+    kernels: the demangled names of those to count, None for all. rocprofv3 never sees the user's own pattern, for it would
+    read it in another dialect.
+    """
+    only = () if kernels is None else ("--kernel-include-regex", "|".join(map(name_pattern, kernels)))
+    return ("--pmc", *names, *only)
 
 
 def thread_trace(target: ThreadTraceTarget, environment: Mapping[str, str], every_engine: bool) -> tuple[str, ...]:

@@ -35,7 +35,9 @@ _PATIENCE, _LEAST_PATIENCE_SECONDS = 50, 300.0
 class Request:
     """What to profile and how.
 
-    words: the program and its arguments, or both in one string. runs: how often to run it, at least once.
+    words: the program and its arguments, or both in one string. runs: how often to run it, at least once; None: three times,
+    once where times are modelled. kernel: a pattern as kernel_pattern has it, of what to collect counters and a thread trace
+    of and to report on; None for all.
     device: AUTO, HARDWARE or SOFTWARE_TARGET of collect.device, with device_options for the software device.
     destination: the run directory, None for ./<program>.rocm-perf.
     timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
@@ -45,7 +47,8 @@ class Request:
     """
 
     words: Sequence[str]
-    runs: int = 3
+    runs: int | None = None
+    kernel: str | None = None
     device: str = devices.AUTO
     device_options: Sequence[str] = ()
     use_rocprof: bool = True
@@ -101,7 +104,8 @@ def profile(request: Request, program_output: IO | int | None, note: Note) -> tu
         collector = choose_collector(device, request, Path(scratch), note)
         note(f"device: {device.description}; collector: {collector.name}")
         with run_directory.growing(destination) as directory:
-            traces = _collect(collector, command, directory / run_directory.TRACE_FOLDER, request, program_output, note)
+            folder, runs = directory / run_directory.TRACE_FOLDER, request.runs or _default_runs(device)
+            traces = _collect(collector, command, folder, request, runs, program_output, note)
             note("analysing")
             documents = _analyse_and_write(traces, directory, request)
     return documents, destination
@@ -116,15 +120,20 @@ def choose_collector(device: devices.Device, request: Request, scratch: Path, no
     return BuiltinTracer.on(device, scratch, request.timeout)
 
 
+def _default_runs(device: devices.Device) -> int:
+    """Modelled time does not vary."""
+    return 3 if device.is_hardware else 1
+
+
 def _collect(
-    collector: Rocprofv3 | BuiltinTracer, command: Command, folder: Path, request: Request, output, note: Note
+    collector: Rocprofv3 | BuiltinTracer, command: Command, folder: Path, request: Request, runs: int, output, note: Note
 ) -> Traces:
     environment = dict(os.environ)
     databases = [folder / "base_results.db"]
-    databases += [folder / f"repeat_{number}_results.db" for number in range(1, request.runs)]
+    databases += [folder / f"repeat_{number}_results.db" for number in range(1, runs)]
     seconds = []
     for number, database in enumerate(databases, start=1):
-        note(f"run {number} of {request.runs}: {command.program}")
+        note(f"run {number} of {runs}: {command.program}")
         began = time.monotonic()
         collector.trace(command, environment, database, output if number == 1 else subprocess.DEVNULL)
         seconds.append(time.monotonic() - began)
@@ -132,11 +141,24 @@ def _collect(
     if others:
         note(f"{others} more processes of the program used the GPU; only the first is analysed")
     limit = request.timeout or max(_LEAST_PATIENCE_SECONDS, _PATIENCE * max(seconds))
-    passes = collector.counters(command, environment, folder, limit)
+    kernels = _kernels(databases[0], request.kernel)
+    passes = collector.of(kernels).counters(command, environment, folder, limit)
     if request.deep_analysis and (target := _thread_trace_target(databases[0], request)):
         note(f"thread trace: dispatch {target.iteration} of {target.name}")
         passes.append(collector.thread_trace(target, command, environment, folder / THREAD_TRACE_FOLDER, limit))
     return Traces(databases[0], databases[1:], passes)
+
+
+def _kernels(base: Path, pattern: str | None) -> list[str] | None:
+    """The demangled names of the kernels that fit; None for all. Raises UsageError where none does."""
+    if pattern is None:
+        return None
+    from rocm_perf_lab.analysis.symbols import fitting, symbols_of
+    from rocm_perf_lab.rocpd.reader import read_trace
+
+    symbols = symbols_of(read_trace(base))
+    wanted = fitting(symbols, pattern)
+    return [symbol.name for symbol in wanted] if len(wanted) < len(symbols) else None
 
 
 def _thread_trace_target(base: Path, request: Request) -> ThreadTraceTarget | None:
@@ -145,7 +167,7 @@ def _thread_trace_target(base: Path, request: Request) -> ThreadTraceTarget | No
     from rocm_perf_lab.rocpd.reader import read_trace
 
     trace = read_trace(base)
-    found = focus(trace, request.focus_critical)
+    found = focus(trace, request.focus_critical, request.kernel)
     if found is None:
         return None
     kernel = found.symbol.kernel
@@ -170,6 +192,7 @@ def _analyse_and_write(traces: Traces, directory: Path, request: Request) -> Doc
         clock_mhz=request.clock_mhz,
         memory_bandwidth_gbps=request.memory_bandwidth_gbps,
         ceilings=request.ceilings,
+        kernel=request.kernel,
     )
     documents = with_passes(documents, traces.passes, directory, request.roofline)
     write_documents(directory, documents)

@@ -18,17 +18,22 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.execute import execute, execute_attached
 from rocm_perf_lab.errors import NoCaptureError, OutputError
+from rocm_perf_lab.isolate.answers import answering
 from rocm_perf_lab.isolate.capture import NEWEST, Capture
+from rocm_perf_lab.kernel_pattern import checked
 
 _DAY_SECONDS = 86400.0
-_VARIABLES = ("ISOLATE_KERNEL", "ISOLATE_DISPATCH_INDEX", "ISOLATE_OUTPUT_DIR", "ISOLATE_ZSTD_LEVEL", "ISOLATE_REPORT")
+_ASK = "ask"
+_VARIABLES = (
+    "ISOLATE_KERNEL", "ISOLATE_ASK", "ISOLATE_DISPATCH_INDEX", "ISOLATE_OUTPUT_DIR", "ISOLATE_ZSTD_LEVEL", "ISOLATE_REPORT",
+)  # fmt: skip
 _BEGUN, _CAPTURED, _FAILED, _UNWRITABLE = "begun", "captured", "failed", "unwritable"  # events of the isolate library
 
 
 @dataclass(frozen=True)
 class Isolation:
-    """What to capture. kernel: a regular expression found in the demangled or mangled name; dispatch: which of the dispatches
-    of kernels that match, from 0; directory: where isolate_capture_<pid> goes; zstd_level: None to store memory as it is."""
+    """What to capture. kernel: a pattern as kernel_pattern has it; dispatch: which of the dispatches of kernels that match,
+    from 0; directory: where isolate_capture_<pid> goes; zstd_level: None to store memory as it is."""
 
     words: Sequence[str]
     kernel: str
@@ -55,13 +60,15 @@ def capture(
     """Run `command` to its end and capture a dispatch of it on the way; its standard output goes to `output`.
 
     view: of the cage to run it in, None for none.
-    Raises what execute() raises (also if the capture itself succeeded), NoCaptureError, UnavailableError, NoCageError.
+    Raises what execute() raises (also if the capture itself succeeded), NoCaptureError, UnavailableError, NoCageError,
+    UsageError for a kernel that is no regular expression.
     """
+    checked(kernel)
     request = Isolation(command, kernel, dispatch, directory, zstd_level, device, view=view)
 
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         resolved, environment, report = _prepared(request, Path(scratch))
-        with _nothing_half_done(report):
+        with _nothing_half_done(report), answering(kernel, Path(scratch) / _ASK):
             execute(resolved, environment, stdout=output, stderr=subprocess.DEVNULL, timeout=timeout)
         return Capture.open(_the_capture(request, report))
 
@@ -72,9 +79,10 @@ def isolate(request: Isolation, output: IO | int | None = None) -> tuple[int, Pa
     output: where the program's standard output goes instead. None if the program failed without one. Raises
     NoCaptureError if it succeeded without one.
     """
+    checked(request.kernel)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         resolved, environment, report = _prepared(request, Path(scratch))
-        with _nothing_half_done(report):
+        with _nothing_half_done(report), answering(request.kernel, Path(scratch) / _ASK):
             status = execute_attached(resolved, environment, output, interruptible=True)
         if status != 0 and not _reported(report, _CAPTURED):
             return status, None
@@ -103,6 +111,7 @@ def _prepared(request: Isolation, scratch: Path) -> tuple[Command, dict[str, str
     environment = device.environment(os.environ, (devices.loadable(native.isolate_library(), scratch),))
     environment |= {
         "ISOLATE_KERNEL": request.kernel,
+        "ISOLATE_ASK": str(scratch / _ASK),
         "ISOLATE_DISPATCH_INDEX": str(request.dispatch),
         "ISOLATE_OUTPUT_DIR": str(request.directory.absolute()),
         "ISOLATE_ZSTD_LEVEL": str(request.zstd_level or 0),

@@ -17,6 +17,7 @@ from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.verdict import Verdict, rejected, skipped
 from rocm_perf_lab.hip_source import HipSource, Kernel, read
 from rocm_perf_lab.hip_source.edits import unified_diff
+from rocm_perf_lab.kernel_pattern import exactly, fits
 
 from . import run_folder
 from .hip_workbench import HipWorkbench
@@ -107,7 +108,7 @@ def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Ca
             step = rejected(source_check.STEP, complaint)
             return Judgement(request, Verdict((step, *map(skipped, STEPS[1:]))), kernel.name)
         # A pattern also keeps the kernel from being left alone because it could gain little.
-        pattern = request.bench.pattern or (f"^{re.escape(kernel.demangled)}$" if kernel.demangled else _instances(kernel))
+        pattern = request.bench.pattern or (exactly(kernel.demangled) if kernel.demangled else _instances(kernel))
         bench = HipWorkbench(
             subject, Path(scratch), replace(request.bench, pattern=pattern), lambda _event, **_fields: None, note
         )
@@ -141,7 +142,7 @@ def _content(path: Path) -> bytes:
 def _by_source(baseline: HipSource, candidate: bytes, bench: BenchOptions) -> tuple[Kernel, str]:
     """The kernel that the candidate changes, of those that the pattern fits, and why nothing of it can be taken, or ""."""
     pattern = bench.pattern
-    kernels = [k for k in baseline.kernels if pattern is None or re.search(pattern, k.demangled or k.name)]
+    kernels = [k for k in baseline.kernels if fits(pattern, k.demangled or k.name, k.symbol)]
     if not kernels:
         there = ", ".join(k.demangled or k.name for k in baseline.kernels)
         if pattern is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 import shlex
 import shutil
 import subprocess
@@ -23,6 +22,7 @@ from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, read
+from rocm_perf_lab.kernel_pattern import exactly
 from rocm_perf_lab.side_by_side import side_by_side
 
 from . import compile as builds
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 _CAPTURES = "captures-"
 _LOG_BYTES = 4000  # of a compiler's output that the journal keeps
-_SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # of ECMAScript's regular expressions, which the isolate library uses
 
 
 @contextlib.contextmanager
@@ -255,7 +254,7 @@ class HipWorkbench:
             place.mkdir(parents=True)
             command = [str(program), *arguments]
             made = capture(
-                command, _exactly(target.demangled), number, place, device=self._options.device, timeout=self._options.timeout
+                command, exactly(target.demangled), number, place, device=self._options.device, timeout=self._options.timeout
             )
             words = list(arguments)
             self._log("capture", kernel=target.demangled, dispatch=number, gpu_time_ns=made.gpu_time_ns, arguments=words)
@@ -271,7 +270,7 @@ class HipWorkbench:
         command = [str(self._program(candidate)), *self._subject.arguments]
         options = self._options
         return capture(
-            command, _exactly(target.demangled), number, place, device=options.device, timeout=options.timeout, view=self._view
+            command, exactly(target.demangled), number, place, device=options.device, timeout=options.timeout, view=self._view
         )
 
     def _whole_program(self, candidate: HipSource):
@@ -305,11 +304,6 @@ class HipWorkbench:
         """Remove programs, the gate's runs, and captures that a kill left; profiles stay."""
         for path in (self._folder / "programs", self._folder / "application", *self._folder.glob(f"{_CAPTURES}*")):
             shutil.rmtree(path, ignore_errors=True)
-
-
-def _exactly(name: str) -> str:
-    """A regular expression of the isolate library's."""
-    return f"^{_SPECIAL.sub(lambda found: chr(92) + found[0], name)}$"
 
 
 class _AllInstances:

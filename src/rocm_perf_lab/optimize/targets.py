@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from rocm_perf_lab.analysis.symbols import is_runtime_kernel
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.demangle import qualified_name
+from rocm_perf_lab.kernel_pattern import fits
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
@@ -71,7 +71,7 @@ def targets_of(
     targets: list[Target] = []
     left: list[LeftAlone] = []
     for analysis in kernels:
-        if pattern is not None and not re.search(pattern, analysis.kernel):
+        if not fits(pattern, analysis.kernel, analysis.symbol):
             continue
         target = _target(analysis, source, share)
         if target is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.collect import live
 from rocm_perf_lab.isolate.capture import Capture
 
 SETTING_UP_SECONDS = 600.0
@@ -24,7 +25,7 @@ class Caged:
 
     def within(self, command: Sequence[str], capture: Capture | Path, scratch: Path, on_gpu: bool) -> list[str]:
         """command: its paths are absolute. scratch: with the device's own files. Raises NoCageError."""
-        view = self.view.showing(readable=(scratch,), writable=self.writable)
+        view = self.view.showing(readable=(scratch,), writable=(*self.writable, *live.pages(scratch)))
         return cage.within(command, Path("/"), replace(view, gpu=on_gpu), self._limits(capture))
 
     def _limits(self, capture: Capture | Path) -> Limits:

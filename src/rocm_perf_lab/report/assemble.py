@@ -183,6 +183,7 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         fields["reasons"]["thread_trace"] = findings.traced.reason
     return schema.KernelAnalysis(
         kernel=kernel.symbol.name,
+        symbol=kernel.symbol.kernel.symbol,
         dispatches=len(kernel.symbol.rows),
         workgroup=tuple(findings.trace.dispatches.workgroup[kernel.row].tolist()),
         grid=tuple(findings.trace.dispatches.grid[kernel.row].tolist()),

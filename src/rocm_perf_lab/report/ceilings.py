@@ -53,24 +53,22 @@ def files(document: dict[str, Any], outcomes: Sequence[Outcome]) -> dict[str, st
 def render(document: dict[str, Any]) -> None:
     """The table for people."""
     from rich.console import Console
-    from rich.table import Table
 
     from rocm_perf_lab.report import words
+    from rocm_perf_lab.report.names import Name
+    from rocm_perf_lab.report.table import Table
 
     console = Console(width=None if Console().is_terminal else 120)
     if document["timing"] == "modelled":
         console.print(
             "MODELLED: no GPU ran this; these are the roofs of the software device's timing model.", style="bold yellow"
         )
-    table = Table(box=None, padding=(0, 0, 0, 2), header_style="dim")
-    table.add_column("unit", no_wrap=True)
-    for name in ("ceiling", "least", "most"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = Table("unit", "ceiling", "least", "most")
     for entry in document["ceilings"]:
         name = entry.get("level") or f"{entry['pipe'].upper()} {entry['precision']}"
         numbers = (words.amount(entry[key], entry["unit"]) for key in ("value", "low", "high"))
-        table.add_row(name, *numbers)
-    console.print(table)
+        table.add_row(Name(name), *numbers)
+    table.show(console)
     for entry in document["ceilings"]:
         if entry["value"] is None:
             name = entry.get("level") or f"{entry['pipe'].upper()} {entry['precision']}"

@@ -1,10 +1,17 @@
-"""Paragraphs, headings and tables of the report for people."""
+"""Paragraphs and headings of the report for people."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
+
+_LABEL_WIDTH = 8
+
+_UNIT = re.compile(r"(?<=\d) (?=%|(?:ns|us|ms|s|B|[KMG]iB|GB/s|FLOP|GFLOP/s|FLOP/byte)\b)")
+_GLUE = "\ue000"  # for a blank at which no line ends; all blanks of Unicode are such for rich
 
 
 def heading(console: Console, text: str) -> None:
@@ -16,14 +23,20 @@ def say(console: Console, text: str, style: str = "", indent: int = 2) -> None:
     """A paragraph, wrapped with a hanging indent if it is a list item."""
     # Text, not markup: kernel names can hold square brackets.
     hanging = indent + 2 if text.startswith("- ") else indent
-    for number, line in enumerate(Text(text, style=style).wrap(console, console.width - hanging)):
-        line.rstrip()
-        console.print(Text(" " * (hanging if number else indent)) + line, no_wrap=True, crop=False, overflow="ignore")
+    for number, line in enumerate(_wrapped(text, console, console.width - hanging)):
+        start = Text(" " * (hanging if number else indent))
+        console.print(start + Text(line, style=style), no_wrap=True, crop=False, overflow="ignore")
 
 
-def text_table(first: str, *rest: str) -> Table:
-    table = Table(box=None, padding=(0, 0, 0, 2), header_style="dim")
-    table.add_column(first, no_wrap=True)
-    for name in rest:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
+def labelled(console: Console, label: str, text: str) -> None:
+    """'  Label    text', wrapped beside the label."""
+    before = f"  {label:<{_LABEL_WIDTH}}"
+    for number, line in enumerate(_wrapped(text, console, console.width - len(before))):
+        start = Text(before if number == 0 else " " * len(before), style="dim")
+        console.print(start + Text(line), no_wrap=True, crop=False, overflow="ignore")
+
+
+def _wrapped(text: str, console: Console, width: int) -> Iterator[str]:
+    """Lines of the text; a number and its unit stay on one."""
+    for line in Text(_UNIT.sub(_GLUE, text)).wrap(console, width):
+        yield line.plain.rstrip().replace(_GLUE, " ")

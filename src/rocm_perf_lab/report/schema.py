@@ -432,7 +432,8 @@ class DurationsSection(Section):
 
 
 class KernelAnalysis(Section):
-    kernel: str
+    kernel: str = Field(description="demangled")
+    symbol: str = Field(default="", description="mangled")
     dispatches: int
     workgroup: tuple[int, int, int] = Field(description="work-items, of the symbol's longest dispatch")
     grid: tuple[int, int, int] = Field(description="work-items, of the symbol's longest dispatch")

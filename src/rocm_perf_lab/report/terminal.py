@@ -10,7 +10,7 @@ from rocm_perf_lab.report import words
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import heading as _heading
 from rocm_perf_lab.report.layout import say as _say
-from rocm_perf_lab.report.layout import text_table as _table
+from rocm_perf_lab.report.names import Name, Names
 from rocm_perf_lab.report.schema import (
     DagDocument,
     Document,
@@ -21,31 +21,57 @@ from rocm_perf_lab.report.schema import (
     SignalSection,
     StabilitySection,
 )
+from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.report.terminal_answer import render_answer
 from rocm_perf_lab.report.terminal_graph import render_idle, render_next_in_line, render_what_if
+from rocm_perf_lab.report.terminal_next import render_next
 from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
 from rocm_perf_lab.report.thread_trace import describe
 
 _MOST_SYMBOLS = 8
 
+# How sure a verdict is; where numbers are missing, and where they are not.
+_SURE = {
+    "high": "Certain: no missing number could change it",
+    "medium": "Likely: another class comes close",
+    "low": "Uncertain: another class comes very close",
+}
+_NOT_SURE = {
+    "medium": "Likely: numbers that are missing could change it",
+    "low": "Uncertain: numbers that are missing could well change it",
+}
+
 
 def render(documents: Reports, console: Console) -> None:
-    """Prints the report, on the kernel that dominates the critical path. Without a terminal it is plain text."""
+    """Prints the report, on the kernel that dominates the critical path: the answer first, then what it rests on.
+
+    Without a terminal it is plain text.
+    """
     profile, dag = documents.profile, documents.dag
     kernel = _kernel_of_interest(documents)
     roof = next((roof for roof in documents.roofline.kernels if roof.kernel == kernel.kernel), None)
+    names = Names(_kernels(documents))
     _title(profile, console)
-    _which_kernel(dag, console)
+    render_answer(dag, kernel, names, console)
+    _which_kernel(dag, names, console)
     for note in dag.notes:
         _say(console, f"- {note}.")
     if kernel.kernel != profile.kernel.name:
-        longest = words.short_name(profile.kernel.name)
+        longest = names.prose(profile.kernel.name)
         _say(console, f"The longest single dispatch ({words.duration(profile.kernel.duration_ns)}) is one of {longest}.")
-    _what_holds_it_back(kernel, roof, console)
-    render_all_roofs(documents, console)
+    _what_holds_it_back(kernel, roof, names, console)
+    render_all_roofs(documents, names, console)
     _headroom(kernel, console)
-    _priorities(documents.analysis.kernels, console)
-    _advice(kernel, console)
+    _priorities(documents, names, console)
+    render_next(profile, kernel, console)
     _notes([*kernel.notes, *kernel.occupancy.notes], console)
+
+
+def _kernels(documents: Reports) -> list[str]:
+    """All that the report can name."""
+    in_what_if = [name for found in documents.dag.what_if for name in found.kernels]
+    return [*(symbol.kernel for symbol in documents.dag.symbols), *(kernel.kernel for kernel in documents.analysis.kernels),
+            *(roof.kernel for roof in documents.roofline.kernels), *in_what_if, documents.profile.kernel.name]  # fmt: skip
 
 
 def _kernel_of_interest(documents: Reports) -> KernelAnalysis:
@@ -80,7 +106,11 @@ def _runtime(profile: ProfileDocument) -> str:
 
 def _spread(stability: StabilitySection, timing: str) -> str:
     if stability.cv is None:
-        return " (one run: its spread is not known)"
+        return (
+            " (one run, and modelled time is the same in every run)"
+            if timing == "modelled"
+            else " (one run: its spread is not known)"
+        )
     warning = "; unstable: compare nothing against this" if stability.classification == "unstable" else ""
     if timing == "modelled" and stability.cv == 0:
         return f" (the same in all {stability.runs} runs, as modelled time should be)"
@@ -90,26 +120,27 @@ def _spread(stability: StabilitySection, timing: str) -> str:
     )
 
 
-def _which_kernel(dag: DagDocument, console: Console) -> None:
+def _which_kernel(dag: DagDocument, names: Names, console: Console) -> None:
     _heading(console, "Which kernel holds the program back")
     if dag.dominant_symbol is None:
         _say(console, f"Not known: {dag.reasons['dominant_symbol']}.")
         return
-    ceiling = f"at most {words.times(dag.speedup_ceiling)} shorter" if dag.speedup_ceiling else "as short as you like"
+    ceiling = f"at most {words.times(dag.speedup_ceiling)} sooner" if dag.speedup_ceiling else "at once"
     _say(
         console,
-        f"{words.short_name(dag.dominant_symbol)}: {words.percent(dag.fraction)} of the critical path of "
-        f"{words.duration(dag.critical_path_ns)}. However fast it became, the GPU's span would get {ceiling}.",
+        f"{names.prose(dag.dominant_symbol)}: {words.percent(dag.fraction)} of the critical path of "
+        f"{words.duration(dag.critical_path_ns)}. Even if it took no time, the GPU would finish {ceiling}.",
     )
     _say(
         console,
         f"The path: {words.duration(dag.work_ns)} of kernels and copies{_host(dag)}, {words.duration(dag.delay_ns)} between "
         f"them, {words.duration(dag.lead_ns)} before its first; dependencies are {dag.dependencies}.",
     )
-    table = _table("kernel or copy", "on path", "of path", "total", "dispatches", "least slack", "could overlap")
-    for symbol in dag.symbols[:_MOST_SYMBOLS]:
+    table = Table("kernel or copy", "on path", "of path", "total", "dispatches", "least slack", "could overlap")
+    shown = [symbol for symbol in dag.symbols if symbol.kind == "kernel" or symbol.critical_path_ns][:_MOST_SYMBOLS]
+    for symbol in shown:
         table.add_row(
-            words.short_name(symbol.kernel, 36),
+            names.cell(symbol.kernel),
             words.duration(symbol.critical_path_ns),
             words.percent(symbol.fraction),
             words.duration(symbol.total_ms * 1e6),
@@ -117,11 +148,11 @@ def _which_kernel(dag: DagDocument, console: Console) -> None:
             words.duration(symbol.min_slack_ns),
             words.duration(symbol.overlap_potential_ns),
         )
-    console.print(table)
-    if (left := len(dag.symbols) - _MOST_SYMBOLS) > 0:
+    table.show(console)
+    if (left := len(dag.symbols) - len(shown)) > 0:
         _say(console, f"{left} more in dag.json.")
-    render_next_in_line(dag, console)
-    render_what_if(dag, console)
+    render_next_in_line(dag, names, console)
+    render_what_if(dag, names, console)
     render_idle(dag, console)
 
 
@@ -129,8 +160,8 @@ def _host(dag: DagDocument) -> str:
     return "" if dag.host_ns is None else f", {words.duration(dag.host_ns)} of the host's calls and code"
 
 
-def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, console: Console) -> None:
-    _heading(console, f"What holds {words.short_name(kernel.kernel)} back")
+def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, names: Names, console: Console) -> None:
+    _heading(console, f"What holds {names.prose(kernel.kernel)} back")
     found = kernel.bottleneck
     _say(console, f"{found.name}: {found.why}{_against_thresholds(found.evidence)}.", style="bold")
     _scores(kernel, console)
@@ -147,9 +178,9 @@ def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, co
 def _scores(kernel: KernelAnalysis, console: Console) -> None:
     """How sure the verdict is, and how close the other classes come."""
     found = kernel.bottleneck
+    sure = _SURE[found.certainty] if found.certainty == "high" or not found.undecided else _NOT_SURE[found.certainty]
     scores = ", ".join(f"{c.name} {words.UNKNOWN if c.score is None else format(c.score, '.2f')}" for c in found.classes)
-    text = f"Certainty: {found.certainty} (confidence {found.confidence:.2f}). Scores, 0.5 and more holds: {scores}."
-    _say(console, text)
+    _say(console, f"{sure}. Scores, of which 0.50 or more applies: {scores}.")
 
 
 def _undecided(undecided: dict[str, str], console: Console) -> None:
@@ -177,10 +208,10 @@ def _occupancy(kernel: KernelAnalysis, console: Console) -> None:
     resources, found = kernel.resources, kernel.occupancy
     uses = (
         f"{resources.vgpr_per_thread} + {resources.accum_vgpr_per_thread} VGPRs, {resources.sgpr_per_wave} SGPRs, "
-        f"{words.size(resources.lds_bytes)} LDS a workgroup"
+        f"{words.size(resources.lds_bytes)} LDS per workgroup"
     )
     if resources.scratch_bytes:
-        uses += f", {words.size(resources.scratch_bytes)} scratch a thread"
+        uses += f", {words.size(resources.scratch_bytes)} scratch per thread"
     if found.theoretical is None:
         _say(console, f"Occupancy: not known ({found.reasons['theoretical']}); it uses {uses}.")
         return
@@ -217,27 +248,23 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
     _say(console, f"Assumed: {found.assumption}.", style="dim")
 
 
-def _priorities(kernels: list[KernelAnalysis], console: Console) -> None:
-    """Where work pays, the most of the program's span first."""
+def _priorities(documents: Reports, names: Names, console: Console) -> None:
+    """Where work pays, the most of the program's span first; nobody can work on the runtime's kernels."""
+    runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
+    kernels = [kernel for kernel in documents.analysis.kernels if kernel.kernel not in runtime]
     known = [kernel for kernel in kernels if kernel.headroom.priority]
     if len(known) < 2:
         return
-    table = _table("where work pays", "to win of the span", "headroom", "of path", "bottleneck")
+    table = Table("where work pays", "to win of the span", "headroom", "of path", "bottleneck")
     for kernel in sorted(known, key=lambda kernel: -kernel.headroom.priority)[:_MOST_SYMBOLS]:
         table.add_row(
-            words.short_name(kernel.kernel, 36),
+            names.cell(kernel.kernel),
             words.percent(kernel.headroom.priority),
             words.percent(kernel.headroom.fraction),
             words.percent(kernel.critical_path_score),
-            kernel.bottleneck.name,
+            Name(kernel.bottleneck.name),
         )
-    console.print(table)
-
-
-def _advice(kernel: KernelAnalysis, console: Console) -> None:
-    _heading(console, "What to try next")
-    for line in kernel.bottleneck.advice or ["collect the missing counters: without them there is nothing to go by"]:
-        _say(console, f"- {line}")
+    table.show(console)
 
 
 def _notes(notes: list[str], console: Console) -> None:

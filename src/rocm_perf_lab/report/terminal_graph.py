@@ -5,49 +5,51 @@ from __future__ import annotations
 from rich.console import Console
 
 from rocm_perf_lab.report import words
-from rocm_perf_lab.report.layout import say, text_table
+from rocm_perf_lab.report.layout import say
+from rocm_perf_lab.report.names import Name, Names
 from rocm_perf_lab.report.schema import DagDocument, IdleSection, WhatIfSection
+from rocm_perf_lab.report.table import Table
 
-_CAUSES = {
+IDLE_CAUSES = {
     "host": "for the host to launch",
     "copy": "for copies",
     "dependency": "for other kernels",
-    "latency": "for nothing: launch and start-up",
+    "latency": "for launch and start-up",
     "unknown": "for the host or for nothing (HIP calls were not traced)",
 }
 _MOST_GPUS = 8
 
 
-def render_next_in_line(dag: DagDocument, console: Console) -> None:
+def render_next_in_line(dag: DagDocument, names: Names, console: Console) -> None:
     if dag.next_in_line:
-        names = ", ".join(words.short_name(name) for name in dag.next_in_line)
-        say(console, f"No kernel dominates: it has less than 70 % of the path. Next in line: {names}.")
+        following = ", ".join(names.prose(name) for name in dag.next_in_line)
+        say(console, f"No kernel dominates: the first has less than 70 % of the path. Next in line: {following}.")
 
 
-def render_what_if(dag: DagDocument, console: Console) -> None:
+def render_what_if(dag: DagDocument, names: Names, console: Console) -> None:
     """A table of the scenarios, and where another kernel begins to dominate."""
     if not dag.what_if:
         return
-    table = text_table("if faster", "by", "GPU span", "gain", "then dominates", "with")
+    table = Table("if faster", "by", "GPU span", "gain", "then dominates", "with")
     for found in dag.what_if:
         factor = "takes no time" if found.factor is None else words.times(found.factor)
-        then = words.short_name(found.dominant_symbol, 30) if found.dominant_symbol else "no kernel"
+        then = names.cell(found.dominant_symbol) if found.dominant_symbol else Name("no kernel")
         span, gain = words.duration(found.span_ns), words.times(found.speedup)
-        table.add_row(_kernels(found), factor, span, gain, then, words.percent(found.fraction))
-    console.print(table)
+        table.add_row(_kernels(found, names), factor, span, gain, then, words.percent(found.fraction))
+    table.show(console)
     shift = dag.dominance_shift
     if shift is not None and shift.factor is not None:
-        then = words.short_name(shift.then) if shift.then else "no kernel of the program"
+        then = names.prose(shift.then) if shift.then else "no kernel of the program"
         say(
             console,
-            f"From {words.times(shift.factor)} faster on, {then} dominates instead of {words.short_name(shift.kernel)}.",
+            f"From {words.times(shift.factor)} faster on, {then} dominates instead of {names.prose(shift.kernel)}.",
         )
 
 
-def _kernels(found: WhatIfSection) -> str:
+def _kernels(found: WhatIfSection, names: Names) -> Name:
     if found.pattern is not None:
-        return f"{found.pattern} ({len(found.kernels)} kernels)" if len(found.kernels) != 1 else found.pattern
-    return words.short_name(found.kernels[0], 36)
+        return Name(f"{found.pattern} ({len(found.kernels)} kernels)" if len(found.kernels) != 1 else found.pattern)
+    return names.cell(found.kernels[0])
 
 
 def render_idle(dag: DagDocument, console: Console) -> None:
@@ -65,5 +67,5 @@ def render_idle(dag: DagDocument, console: Console) -> None:
 
 def _why(found: IdleSection) -> str:
     causes = sorted(((ns, cause) for cause, ns in found.by_cause_ns.items() if ns), reverse=True)
-    parts = [f"{words.duration(ns)} {_CAUSES[cause]}" for ns, cause in causes]
+    parts = [f"{words.duration(ns)} {IDLE_CAUSES[cause]}" for ns, cause in causes]
     return f", waiting {', '.join(parts)}" if parts else ""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 
 from rocm_perf_lab.report import words
-from rocm_perf_lab.report.layout import heading, say, text_table
+from rocm_perf_lab.report.layout import heading, say
+from rocm_perf_lab.report.names import Name, Names
 from rocm_perf_lab.report.schema import SummaryDocument
+from rocm_perf_lab.report.table import Table
 
 _MOST = 16
 
@@ -14,26 +16,31 @@ _MOST = 16
 def render_ranks(summary: SummaryDocument, console: Console) -> None:
     """A table of the ranks and one of the kernels."""
     say(console, f"{len(summary.ranks)} ranks", style="bold", indent=0)
-    table = text_table("rank", "span", "in kernels", "dispatches", "dominant kernel", "of path")
+    names = Names(
+        [kernel.kernel for kernel in summary.kernels] + [r.dominant_symbol for r in summary.ranks if r.dominant_symbol]
+    )
+    table = Table("rank", "host", "pid", "span", "in kernels", "dispatches", "dominant kernel", "of path")
     for place, rank in _slowest_first(summary)[:_MOST]:
         table.add_row(
-            f"{rank.rank if rank.rank is not None else place} ({rank.host}, pid {rank.pid})",
+            str(rank.rank if rank.rank is not None else place),
+            Name(rank.host),
+            str(rank.pid),
             words.duration(rank.span_ms * 1e6 if rank.span_ms is not None else None),
             words.duration(rank.kernel_time_ms * 1e6 if rank.kernel_time_ms is not None else None),
             str(rank.dispatches),
-            words.short_name(rank.dominant_symbol or words.UNKNOWN, 36),
+            names.cell(rank.dominant_symbol) if rank.dominant_symbol else words.UNKNOWN,
             words.percent(rank.fraction),
         )
-    console.print(table)
+    table.show(console)
     _rest(len(summary.ranks), console)
     heading(console, "Kernels over all ranks")
-    table = text_table("kernel", "total", "least", "most", "most / mean", "dispatches", "ranks")
+    table = Table("kernel", "total", "least", "most", "most / mean", "dispatches", "ranks")
     for kernel in summary.kernels[:_MOST]:
         times = [None if value is None else value * 1e6 for value in (kernel.total_ms, kernel.min_ms, kernel.max_ms)]
         imbalance = words.UNKNOWN if kernel.imbalance is None else f"{kernel.imbalance:.2f}"
         shown = [words.duration(value) for value in times]
-        table.add_row(words.short_name(kernel.kernel, 36), *shown, imbalance, str(kernel.dispatches), str(kernel.ranks))
-    console.print(table)
+        table.add_row(names.cell(kernel.kernel), *shown, imbalance, str(kernel.dispatches), str(kernel.ranks))
+    table.show(console)
     _rest(len(summary.kernels), console)
     for text in summary.notes:
         say(console, f"- {text}.")

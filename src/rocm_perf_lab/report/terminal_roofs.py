@@ -6,8 +6,10 @@ from rich.console import Console
 
 from rocm_perf_lab.report import words
 from rocm_perf_lab.report.documents import Reports
-from rocm_perf_lab.report.layout import heading, say, text_table
+from rocm_perf_lab.report.layout import heading, say
+from rocm_perf_lab.report.names import Name, Names
 from rocm_perf_lab.report.schema import RooflineSection
+from rocm_perf_lab.report.table import Table
 
 _MOST_KERNELS = 8
 
@@ -29,36 +31,36 @@ def render_roof(roof: RooflineSection, console: Console) -> None:
         return
     parts = [part for part in roof.arithmetic if part.flop]
     measured = any(row.fraction_of_measured is not None for row in (*levels, *parts))
-    table = text_table("level", "bytes", "attained", "peak", "of peak", *(("measured", "of measured") if measured else ()))
+    table = Table("level", "bytes", "attained", "peak", "of peak", *(("measured", "of measured") if measured else ()))
     for level in levels:
         ceiling = (words.amount(level.measured_gbps, "GB/s"), words.percent(level.fraction_of_measured)) if measured else ()
         gbps, peak = words.amount(level.gbps, "GB/s"), words.amount(level.peak_gbps, "GB/s")
-        table.add_row(level.level, words.size(level.bytes), gbps, peak, words.percent(level.fraction), *ceiling)
+        table.add_row(Name(level.level), words.size(level.bytes), gbps, peak, words.percent(level.fraction), *ceiling)
     for part in parts:
         ceiling = (words.amount(part.measured_gflops, "GFLOP/s"), words.percent(part.fraction_of_measured)) if measured else ()
         rate, peak = words.amount(part.gflops, "GFLOP/s"), words.amount(part.peak_gflops, "GFLOP/s")
-        name = f"{part.pipe.upper()} {part.precision}"
+        name = Name(f"{part.pipe.upper()} {part.precision}")
         table.add_row(name, words.amount(part.flop, "FLOP"), rate, peak, words.percent(part.fraction), *ceiling)
-    console.print(table)
+    table.show(console)
 
 
-def render_all_roofs(documents: Reports, console: Console) -> None:
+def render_all_roofs(documents: Reports, names: Names, console: Console) -> None:
     """Every kernel of the program, and all together; only where there are several."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     roofs = [roof for roof in documents.roofline.kernels if roof.kernel not in runtime and roof.position is not None]
     if len(roofs) < 2:
         return
     heading(console, "The kernels under the roofs")
-    table = text_table("kernel", "FLOP/byte", "attained", "under the roof", "of ceiling", "HBM", "side")
+    table = Table("kernel", "FLOP/byte", "attained", "under the roof", "of ceiling", "HBM", "side")
     total = documents.roofline.total
     for roof in (*roofs[:_MOST_KERNELS], *([total] if total is not None and total.position is not None else [])):
         table.add_row(
-            words.short_name(roof.kernel, 36),
+            names.cell(roof.kernel),
             words.amount(roof.operational_intensity, ""),
             words.amount(roof.gflops, "GFLOP/s"),
             words.amount(roof.attainable_gflops, "GFLOP/s"),
             words.percent(roof.fraction_of_ceiling),
             words.amount(roof.levels[0].gbps, "GB/s"),
-            roof.position,
+            Name(roof.position),
         )
-    console.print(table)
+    table.show(console)

@@ -122,13 +122,13 @@ def describe(section: schema.ThreadTraceSection, say: Callable[[str], None]) -> 
     shares.append(f"{words.percent(section.idle_fraction)} idle")
     traced = f"{section.waves} waves" if section.waves is not None else "waves"
     say(f"Thread trace: {traced}, {section.instructions:,} instructions on one CU: {', '.join(shares)}.")
-    busy = [f"{section.ipc:.3f} instructions a cycle and SIMD"] if section.ipc is not None else []
+    busy = [f"{section.ipc:.3f} instructions per cycle per SIMD"] if section.ipc is not None else []
     if section.valu_fraction is not None:
         busy.append(f"VALU issuing {words.percent(section.valu_fraction)} of the time")
     if section.mfma_fraction:
         busy.append(f"matrix units busy {words.percent(section.mfma_fraction)}")
     if section.vector_memory_latency_cycles is not None:
-        busy.append(f"{section.vector_memory_latency_cycles:,.0f} cycles a waited-for vector memory access")
+        busy.append(f"{section.vector_memory_latency_cycles:,.0f} cycles per vector memory access that a wave waited for")
     if busy:
         say(f"{'; '.join(busy)}.")
     if section.waited_for is not None:

@@ -60,12 +60,9 @@ def evidence(name: str, value: float | None, unit: str) -> str:
     return f"{label} {amount(value, '' if said else unit)}"
 
 
-def short_name(kernel: str, width: int = 48) -> str:
-    """A demangled kernel name without its return type and arguments, cut to `width` characters."""
-    name = _without_arguments(kernel)
-    if name.startswith("void "):
-        name = name[len("void ") :]
-    return name if len(name) <= width else name[: width - 3] + "..."
+def short_name(kernel: str) -> str:
+    """A demangled kernel name without its return type and arguments."""
+    return _without_arguments(kernel).removeprefix("void ")
 
 
 def _without_arguments(kernel: str) -> str:

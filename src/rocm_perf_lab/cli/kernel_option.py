@@ -1,0 +1,26 @@
+"""--kernel REGEX: the same in every command, and checked before anything runs."""
+
+from __future__ import annotations
+
+import click
+
+
+class KernelPattern(click.ParamType):
+    """A regular expression for the names of kernels, see rocm_perf_lab.kernel_pattern."""
+
+    name = "regex"
+
+    def convert(self, value, param, ctx):
+        from rocm_perf_lab.errors import UsageError
+        from rocm_perf_lab.kernel_pattern import checked
+
+        try:
+            return checked(value)
+        except UsageError as error:
+            self.fail(f"{error.what}; {error.mend}", param, ctx)
+
+
+def kernel_option(use: str, **more):
+    """use: what becomes of the kernels that match, as a sentence that ends in 'kernels' or the like."""
+    text = f"{use}: a Python regular expression, found anywhere in the demangled or mangled name."
+    return click.option("--kernel", "-k", type=KernelPattern(), metavar="REGEX", help=text + more.pop("default", ""), **more)

@@ -1,0 +1,178 @@
+"""What shows on a terminal while programs run on the software device: how far the present dispatch is.
+
+The device keeps a page of a file up to date (native/device/runtime/progress.h); a thread looks at it and writes one line at
+the bottom of the terminal. The lines above it scroll as if the terminal were shorter, so that what the program writes
+stays whole. Nothing of this happens where standard error is no terminal.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import mmap
+import os
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocm_perf_lab.report.names import fitted
+from rocm_perf_lab.report.words import short_name, shorten
+
+VARIABLE = "ROCM_PERF_DEVICE_PROGRESS"
+
+_PAGE = struct.Struct("<IIQQQQ256s")
+_PAGE_BYTES = 4096
+_LOOK_SECONDS = 0.25
+_PATIENCE_SECONDS = 1.5  # no line for what is done sooner
+_NAME = "progress"
+_LEAST_NAME, _LEAST_LABEL = 8, 12
+_NO_LIMIT = 1 << 16
+
+
+@dataclass(frozen=True)
+class Progress:
+    """dispatch: its number in its process, from 1. done, total: workgroups. instructions: that its waves have executed."""
+
+    dispatch: int
+    kernel: str
+    done: int
+    total: int
+    instructions: int
+
+    def text(self, width: int) -> str:
+        """In at most `width` characters: the name gives way to the numbers."""
+        before, after = (
+            f"dispatch {self.dispatch}",
+            f", {self.done:,} of {self.total:,} workgroups, {_many(self.instructions)} instructions",
+        )
+        name = short_name(self.kernel)  # none of code that was loaded past the runtime
+        room = max(_LEAST_NAME, width - len(before) - len(after) - 1)
+        return before + (f" {fitted([name], room)[name]}" if name else "") + after
+
+
+def progress_in(page: bytes) -> Progress | None:
+    """None while no dispatch is under way, or while the page is being written."""
+    version, _process, dispatch, done, total, instructions, name = _PAGE.unpack_from(page)
+    if version % 2 or not total:
+        return None
+    kernel = name.partition(b"\0")[0].decode(errors="replace")
+    return Progress(dispatch, "".join(c if c.isprintable() else "?" for c in kernel), min(done, total), total, instructions)
+
+
+def _many(count: int) -> str:
+    """Of what grows fast: three digits or more of it."""
+    return f"{count // 10**6:,} M" if count >= 10**8 else f"{count:,}"
+
+
+def is_wanted() -> bool:
+    """Whether there is a terminal that can show it."""
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def variables(scratch: Path) -> dict[str, str]:
+    """For the environment of programs on the software device; a page is made in `scratch` and watched from now on."""
+    if not is_wanted():
+        return {}
+    page = scratch / _NAME
+    if not page.exists():
+        page.write_bytes(bytes(_PAGE_BYTES))
+    _watcher.watch(page)
+    return {VARIABLE: str(page)}
+
+
+def pages(scratch: Path) -> tuple[Path, ...]:
+    """What a cage must let programs write for that."""
+    page = scratch / _NAME
+    return (page,) if page.exists() else ()
+
+
+def step(text: str) -> None:
+    """What goes on now, for the beginning of the line."""
+    _watcher.step(text)
+
+
+def _line(label: str, seconds: float, progress: Progress, width: int) -> str:
+    """As much of the label as there is room for: the whole one, its beginning or none; then the rest, cut if it must be."""
+    time_ = f"{seconds:.0f} s: "
+    rest = time_ + progress.text(_NO_LIMIT)
+    room = width - len(rest) - len(", ")
+    cut = shorten(label, room) if room >= _LEAST_LABEL else ""
+    if said := next((said for said in (label, label.partition(": ")[0]) if len(said) <= room), cut):
+        return f"{said}, {rest}"
+    return (time_ + progress.text(width - len(time_)))[:width]
+
+
+@dataclass
+class _Watcher:
+    """Looks at the newest page, from a thread that is started with the first one."""
+
+    label: str = ""
+    began: float = field(default_factory=time.monotonic)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    page: mmap.mmap | None = None
+    thread: threading.Thread | None = None
+
+    def watch(self, path: Path) -> None:
+        with path.open("rb") as file, self.lock:
+            self.page = mmap.mmap(file.fileno(), _PAGE_BYTES, prot=mmap.PROT_READ)
+        if self.thread is None:
+            self.thread = threading.Thread(target=self._run, daemon=True)
+            self.thread.start()
+            atexit.register(self._leave)
+
+    def step(self, text: str) -> None:
+        with self.lock, contextlib.suppress(OSError):
+            self.label, self.began = text, time.monotonic()
+            _bottom_line.leave()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(_LOOK_SECONDS)
+            with self.lock, contextlib.suppress(OSError, ValueError):  # the terminal has gone
+                self._look()
+
+    def _look(self) -> None:
+        found = progress_in(self.page[: _PAGE.size]) if self.page is not None else None
+        seconds = time.monotonic() - self.began
+        if found is None or seconds < _PATIENCE_SECONDS:
+            return
+        _bottom_line.show(lambda width: _line(self.label, seconds, found, width))
+
+    def _leave(self) -> None:
+        with self.lock, contextlib.suppress(OSError, ValueError):
+            _bottom_line.leave()
+
+
+@dataclass
+class _BottomLine:
+    """The last line of the terminal, kept out of what scrolls."""
+
+    rows: int = 0
+
+    def show(self, text: Callable[[int], str]) -> None:
+        size = os.get_terminal_size(sys.stderr.fileno())
+        if size.lines < 4:
+            return
+        keep = "" if size.lines == self.rows else self._reserve(size.lines)
+        _write(f"{keep}\x1b7\x1b[{size.lines};1H\x1b[2m{text(size.columns - 1)}\x1b[0m\x1b[K\x1b8")
+
+    def _reserve(self, rows: int) -> str:
+        """A line is scrolled free; saving and restoring the cursor keeps it where it is, one line higher."""
+        self.rows = rows
+        return f"\n\x1b7\x1b[1;{rows - 1}r\x1b8\x1b[1A"
+
+    def leave(self) -> None:
+        if self.rows:
+            _write(f"\x1b7\x1b[r\x1b[{self.rows};1H\x1b[2K\x1b8")
+            self.rows = 0
+
+
+def _write(text: str) -> None:
+    os.write(sys.stderr.fileno(), text.encode(errors="replace"))
+
+
+_watcher, _bottom_line = _Watcher(), _BottomLine()

@@ -1,0 +1,33 @@
+"""The one meaning of --kernel, and of every other pattern for kernels.
+
+A Python regular expression, found anywhere in a kernel's demangled or mangled name.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rocm_perf_lab.errors import UsageError
+
+
+def fits(pattern: str | None, *names: str | None) -> bool:
+    """Whether it is found in one of the kernel's names, demangled and mangled; None for either that is not known.
+
+    Without a pattern every kernel fits.
+    """
+    return pattern is None or any(re.search(pattern, name) for name in names if name)
+
+
+def checked(pattern: str) -> str:
+    """The pattern itself. Raises UsageError where it is no regular expression."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        mend = "a dot, bracket or star that is part of a name needs a backslash before it"
+        raise UsageError(f"{pattern!r} is not a regular expression ({error})", mend) from error
+    return pattern
+
+
+def exactly(name: str) -> str:
+    """The pattern of the kernel with this name and no other."""
+    return f"^{re.escape(name)}$"

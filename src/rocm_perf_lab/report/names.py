@@ -1,0 +1,97 @@
+"""What kernels are called where room is short: they lose their middle, and no two different ones look alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from rocm_perf_lab.report import words
+
+_PROSE_WIDTH = 64  # of a name within a sentence
+
+
+class Name(str):
+    """A cell of a table that may be shortened; others, numbers above all, never are."""
+
+    __slots__ = ()
+
+
+class Names:
+    """The kernels of one report: without return type and arguments, except where that makes two alike."""
+
+    def __init__(self, kernels: Iterable[str]) -> None:
+        full = list(dict.fromkeys(kernels))
+        self._whole = {kernel: words.short_name(kernel) for kernel in full}
+        while alike := _alike(self._whole):
+            self._whole |= {kernel: kernel for kernel in alike}
+        self._in_prose = fitted(self._whole.values(), _PROSE_WIDTH)
+
+    def cell(self, kernel: str) -> Name:
+        """For a table, which shortens it as it must."""
+        return Name(self._whole.get(kernel) or words.short_name(kernel))
+
+    def prose(self, kernel: str) -> str:
+        """For a sentence."""
+        whole = self.cell(kernel)
+        return self._in_prose.get(whole) or fitted([whole], _PROSE_WIDTH)[whole]
+
+
+def _alike(whole: dict[str, str]) -> list[str]:
+    """The kernels that share what they are called and could still be told apart by their full names."""
+    times = Counter(whole.values())
+    return [kernel for kernel, called in whole.items() if times[called] > 1 and called != kernel]
+
+
+def fitted(names: Iterable[str], width: int) -> dict[str, str]:
+    """Each name in at most `width` characters (8 or more), different for different names.
+
+    What fits stays. The rest loses its middle; where two would look alike, a piece around their difference is kept, and
+    what then still looks like another one gets a number.
+    """
+    distinct = list(dict.fromkeys(names))
+    shown = {name: name for name in distinct if len(name) <= width}
+    alike: dict[str, list[str]] = {}
+    for name in distinct:
+        alike.setdefault(_middle_cut(name, width), []).append(name)
+    taken = set(shown)
+    for name in distinct:
+        if name not in shown:
+            shown[name] = _unlike(taken, name, _best(name, alike[_middle_cut(name, width)], width), width)
+            taken.add(shown[name])
+    return shown
+
+
+def _middle_cut(name: str, width: int) -> str:
+    if len(name) <= width:
+        return name
+    tail = (width - 1) // 2
+    return f"{name[: width - 1 - tail]}…{name[-tail:]}"
+
+
+def _best(name: str, alike: list[str], width: int) -> str:
+    if len(alike) == 1:
+        return _middle_cut(name, width)
+    return _cut_around(name, max(_common(name, other) for other in alike if other != name), width)
+
+
+def _common(one: str, other: str) -> int:
+    """The length of the beginning that both have."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _cut_around(name: str, at: int, width: int) -> str:
+    """The beginning, what stands at `at`, and the end."""
+    head = tail = (width - 2) // 3
+    piece = width - 2 - head - tail
+    begin = min(max(at - piece // 3, head + 1), len(name) - tail - piece - 1)
+    return f"{name[:head]}…{name[begin : begin + piece]}…{name[-tail:]}" if begin > head else _middle_cut(name, width)
+
+
+def _unlike(taken: set[str], name: str, short: str, width: int) -> str:
+    number = 2
+    while short in taken:
+        suffix = f"#{number}"
+        short = _middle_cut(name, width - len(suffix)) + suffix
+        number += 1
+    return short

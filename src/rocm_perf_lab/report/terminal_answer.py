@@ -1,0 +1,64 @@
+"""The answer of a report in a few lines, for those who read no further; all of it is explained below it."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from rocm_perf_lab.report import words
+from rocm_perf_lab.report.layout import heading, labelled
+from rocm_perf_lab.report.names import Names
+from rocm_perf_lab.report.schema import DagDocument, HeadroomSection, KernelAnalysis
+from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
+from rocm_perf_lab.report.terminal_next import first_advice
+
+_MOST_ADVICE = 2
+_MOSTLY = 0.5
+
+
+def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, console: Console) -> None:
+    """Which kernel, why, what there is to win and what to try first: a line or two each."""
+    heading(console, "In short")
+    labelled(console, "Kernel", f"{names.prose(kernel.kernel)}{_place(dag, kernel)}")
+    labelled(console, "Cause", _cause(kernel))
+    for idle in _mostly_idle(dag):
+        labelled(console, "But", idle)
+    labelled(console, "To win", _to_win(kernel.headroom, dag))
+    for advice in first_advice(kernel, _MOST_ADVICE):
+        labelled(console, "Try", advice)
+
+
+def _place(dag: DagDocument, kernel: KernelAnalysis) -> str:
+    if dag.critical_path_ns is None or kernel.critical_path_score is None:
+        return ""
+    return f", {words.percent(kernel.critical_path_score)} of the critical path of {words.duration(dag.critical_path_ns)}"
+
+
+def _cause(kernel: KernelAnalysis) -> str:
+    found = kernel.bottleneck
+    factors = ", ".join(factor.name for factor in found.factors)
+    lacking = "; ".join(dict.fromkeys(found.undecided.values()))
+    why = f" ({words.shorten(lacking or found.why, 100)})" if found.score is None else ""
+    return f"{found.name}{why}{f'; {factors}' if factors else ''}"
+
+
+def _mostly_idle(dag: DagDocument) -> list[str]:
+    """Of each GPU that mostly waits: no kernel is then what holds the program back."""
+    lines = []
+    for found in (found for found in dag.idle if found.fraction >= _MOSTLY):
+        ns, cause = max((ns, cause) for cause, ns in found.by_cause_ns.items())
+        where = f"GPU agent {found.agent}" if len(dag.idle) > 1 else "the GPU"
+        lines.append(
+            f"{where} ran no kernel for {words.percent(found.fraction)} of its span: "
+            f"{words.duration(ns)} of that it waited {IDLE_CAUSES[cause]}"
+        )
+    return lines
+
+
+def _to_win(found: HeadroomSection, dag: DagDocument) -> str:
+    """Of the whole, not of the kernel alone."""
+    if found.program_speedup is not None:
+        ceiling = f"with this kernel at its own ceiling ({found.binding})"
+        return f"{words.times(found.program_speedup)} at most: the GPU's span {ceiling}"
+    if dag.speedup_ceiling is not None:
+        return f"{words.times(dag.speedup_ceiling)} at most: the GPU's span if this kernel took no time"
+    return f"not known: {words.shorten(found.reasons.get('program_speedup', 'the path is not known'), 100)}"

@@ -1,0 +1,32 @@
+"""What to do next: what the rules advise, or where nothing speaks for lack of counters, the commands that collect them."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from rocm_perf_lab.collect.counter_passes import counter_passes
+from rocm_perf_lab.report.layout import heading, say
+from rocm_perf_lab.report.schema import KernelAnalysis, ProfileDocument
+
+
+def first_advice(kernel: KernelAnalysis, most: int) -> list[str]:
+    return kernel.bottleneck.advice[:most] or ["collect the missing counters: the end of this report says how"]
+
+
+def render_next(profile: ProfileDocument, kernel: KernelAnalysis, console: Console) -> None:
+    heading(console, "What to try next")
+    if kernel.bottleneck.advice:
+        for line in kernel.bottleneck.advice:
+            say(console, f"- {line}")
+        return
+    passes = counter_passes(profile.gpu.target) if profile.timing == "measured" else []
+    if not passes:
+        how = "profile without --no-roofline" if profile.timing == "modelled" else "rocm-perf knows none of this GPU"
+        say(console, f"- collect the missing counters: without them there is nothing to go by ({how})")
+        return
+    say(console, "- collect the missing counters, then give all databases to `rocm-perf analyze` together:")
+    for counters in passes:
+        # On one line, however long: it is there to be copied.
+        command = f"rocprofv3 --pmc {' '.join(counters)} --output-format rocpd -d counters -- {profile.run.command}"
+        console.print(Text(f"    {command}"), no_wrap=True, crop=False, overflow="ignore", soft_wrap=True)

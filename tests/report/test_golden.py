@@ -1,0 +1,80 @@
+"""Whole reports, as they are printed at four widths. ROCM_PERF_GOLDEN=write writes them anew: read the difference."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import rocpd_database
+from rocm_perf_lab.analysis.pipeline import analyse
+from rocm_perf_lab.arch import family_of
+from rocm_perf_lab.report.terminal import render
+from rocpd_database import Copy, Dispatch
+
+GOLDEN = Path(__file__).parent / "golden"
+WIDTHS = (60, 80, 120, 200)
+
+_NONE = dict.fromkeys(family_of("gfx942").counters(), [0.0])
+WAITS = _NONE | {
+    "SQ_INSTS_VALU_FMA_F32": [125_000.0],
+    "TCC_BUBBLE_sum": [50_000.0],
+    "TCC_EA0_RDREQ_sum": [50_000.0],
+    "TCP_TOTAL_CACHE_ACCESSES_sum": [64_000.0],
+    "SQ_INSTS_VMEM": [1000.0],
+    "SQ_WAVES": [9728.0],
+    "SQ_ITEMS": [622592.0],
+    "SQ_WAVE_CYCLES": [5e8],
+    "SQ_WAIT_ANY": [4.5e8],
+}
+STREAMS = WAITS | {"TCC_EA0_RDREQ_sum": [4e6], "TCC_EA0_RDREQ_32B_sum": [0.0], "SQ_WAIT_ANY": [1e8]}
+GEMM = "void batched_matrix_multiplication_matrix_core_128x128x16{}<float, float, 128, 128, 16>(float const*, float*, int)"
+
+
+@pytest.fixture
+def trace(tmp_path):
+    """Two kernels whose names differ in their middle, two that differ in their arguments, a helper of the runtime, copies."""
+    work = [
+        Copy(0, 45_000, size=1 << 20),
+        Dispatch("__amd_rocclr_fillBufferAligned", 47_000, 50_600, depends_on=[(0, "queue")]),
+        Dispatch(GEMM.format(""), 52_000, 301_234, grid=1024, counters=WAITS, depends_on=[(1, "queue")]),
+        Dispatch(GEMM.format("_IGLP"), 303_000, 443_000, grid=65_536, lds=16_384, counters=STREAMS, depends_on=[(2, "queue")]),
+        Dispatch("scale(float*, int)", 445_000, 459_900, grid=4096, counters=WAITS, depends_on=[(3, "queue")]),
+        Dispatch("scale(double*, int)", 461_000, 466_500, counters=WAITS, depends_on=[(4, "queue")]),
+        Copy(468_000, 515_700, depends_on=[(5, "queue")]),
+    ]
+    return rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED)
+
+
+def printed(trace: Path, width: int) -> str:
+    out = io.StringIO()
+    render(analyse(trace), Console(file=out, width=width))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_report_is_what_it_was(trace, width):
+    expected, text = GOLDEN / f"report_{width}.txt", printed(trace, width)
+    if os.environ.get("ROCM_PERF_GOLDEN") == "write":
+        expected.write_text(text)
+    assert text == expected.read_text()
+
+
+@pytest.mark.parametrize("width", (40, 50, 60, 80, 120))
+def test_every_number_of_the_widest_report_is_in_the_narrower_ones(trace, width):
+    wide, narrow = numbers(printed(trace, 400)), numbers(printed(trace, width))
+    assert len(wide) > 80 and not wide - narrow
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_line_is_longer_than_the_terminal_is_wide(trace, width):
+    assert all(len(line) <= width for line in printed(trace, width).splitlines())
+
+
+def numbers(text: str) -> Counter:
+    return Counter(re.findall(r"(?<=\s)[\d,.]*\dx?(?=\s)", text))

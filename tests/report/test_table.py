@@ -1,0 +1,83 @@
+"""Tables at any width: every number is whole, names of different things differ, and nothing runs over the edge."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from rocm_perf_lab.report import words
+from rocm_perf_lab.report.names import Name
+from rocm_perf_lab.report.table import Table
+
+HEADINGS = ("kernel", "on path", "to win of the span", "least slack", "dispatches", "then dominates")
+
+
+def printed(headings, rows, width):
+    table = Table(*headings)
+    for row in rows:
+        table.add_row(*row)
+    out = io.StringIO()
+    table.show(Console(file=out, width=width))
+    return out.getvalue()
+
+
+NUMBERS = st.one_of(
+    st.floats(0, 1e15).map(words.duration),
+    st.floats(0, 100).map(words.percent),
+    st.integers(0, 10**12).map(lambda value: words.amount(value, "FLOP")),
+    st.floats(0, 1e6).map(lambda value: words.amount(value, "GFLOP/s")),
+)
+NAMES = st.text("abc_<>:", min_size=1, max_size=90)
+ROWS = st.lists(st.tuples(NAMES, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NAMES), min_size=1, max_size=6)
+
+
+@given(ROWS, st.integers(40, 220))
+@example([("k" * 90, *["16,777,216,000,000 FLOP"] * 4, "c" * 90)], 40)
+def test_numbers_are_whole_and_names_differ_at_any_width(rows, width):
+    text = printed(HEADINGS, [(Name(first), *numbers, Name(last)) for first, *numbers, last in rows], width)
+    lines = text.splitlines()
+    assert all(len(line) <= width and line == line.rstrip() for line in lines)
+    wanted = Counter(number for _first, *numbers, _last in rows for number in numbers)
+    for number, times in wanted.items():
+        assert len(re.findall(rf"(?<= ){re.escape(number)}(?= |$)", text, re.M)) >= times, (number, text)
+    words_of_headings = set(" ".join(HEADINGS).split())
+    data = [line.split() for line in lines if not set(line.split()) <= words_of_headings]
+    assert len({line[0] for line in data}) == len({first for first, *_ in rows}), text
+
+
+def test_names_give_way_first_then_headings_then_columns_go_below():
+    rows = [(Name("a_kernel_with_a_very_long_name_forward"), "1.23 us", "45.6 %", "789 ns", "12,345", Name("other"))]
+    assert printed(HEADINGS, rows, 200).splitlines() == [
+        "  kernel                                  on path  to win of the span  least slack  dispatches  then dominates",
+        "  a_kernel_with_a_very_long_name_forward  1.23 us              45.6 %       789 ns      12,345           other",
+    ]
+    assert printed(HEADINGS, rows, 105).splitlines()[1].startswith("  a_kernel_with_a_…ong_name_forward  1.23 us")
+    assert printed(HEADINGS, rows, 80).splitlines() == [
+        "                                           to win",
+        "                                           of the   least                   then",
+        "  kernel                          on path    span   slack  dispatches  dominates",
+        "  a_kernel_with_a…g_name_forward  1.23 us  45.6 %  789 ns      12,345      other",
+    ]
+    assert printed(HEADINGS, rows, 60).splitlines()[2:] == [
+        "  kernel                 on path    span   slack  dispatches",
+        "  a_kernel_w…me_forward  1.23 us  45.6 %  789 ns      12,345",
+        "                              then",
+        "  kernel                 dominates",
+        "  a_kernel_w…me_forward      other",
+    ]
+
+
+def test_a_table_is_never_narrower_than_a_number_and_never_cuts_one():
+    rows = [(Name("k"), "123,456,789,012,345,678,901,234,567,890 FLOP")]
+    assert "123,456,789,012,345,678,901,234,567,890 FLOP" in printed(("kernel", "work"), rows, 20)
+
+
+def test_a_row_of_another_length_is_a_mistake_of_ours():
+    with pytest.raises(ValueError, match="1 cells for 2 columns"):
+        Table("a", "b").add_row("1")

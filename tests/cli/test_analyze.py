@@ -224,6 +224,55 @@ def test_runs_of_one_rank_are_repeats_not_ranks(analyzed, tmp_path):
     assert found["profile"]["stability"]["runs"] == 2 and found["profile"]["runtime_ms"] == 2e-3
 
 
+def changed(path: Path, statement: str) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "work, statement, words",
+    [
+        ([Dispatch("k", 0, 3000)], "UPDATE rocpd_info_kernel_symbol SET arch_vgpr_count = 100", "k takes 32 VGPRs in one and 100"),
+        ([Dispatch("k", 0, 3000, grid=512)], "SELECT 1", "k was launched with other grids"),
+        ([Dispatch("k2", 0, 3000)], "SELECT 1", "launched k"),
+        ([Dispatch("k", 0, 3000)], "UPDATE rocpd_info_process SET command = './app 2'", "one is of ./app, the other of ./app 2"),
+    ],
+)
+def test_two_builds_or_inputs_are_no_repeats_and_no_ranks(analyze, tmp_path, work, statement, words):
+    rank(tmp_path / "one.db", None, [Dispatch("k", 0, 1000)])
+    rank(tmp_path / "two.db", None, work, start=10**6)
+    changed(tmp_path / "two.db", statement)
+    code, out, err = analyze("one.db", "two.db")
+    assert (code, out) == (2, "") and "neither repeats nor ranks" in err and words in err
+    assert analyze("two.db")[0] == 0
+
+
+GPU_ID = """UPDATE rocpd_info_agent SET extdata = json_set(extdata, '$.uuid', json('{"bytes": {"value0": 7}}'))"""
+
+
+@pytest.mark.parametrize(
+    "start, hosts, gpu, ranks",
+    [
+        (10**6, ("e81697c6bc31", "0a7c7034bb12"), "SELECT 1", 1),  # containers, one after the other
+        (10**6, ("one", "two"), GPU_ID, 1),  # the same GPU
+        (500, ("e81697c6bc31", "0a7c7034bb12"), "SELECT 1", 2),  # at the same time
+        (10**6, ("one", "two"), "SELECT 1", 2),  # machines of which nothing else is known
+    ],
+)
+def test_runs_of_one_machine_one_after_the_other_are_no_ranks(analyzed, tmp_path, start, hosts, gpu, ranks):
+    for name, begin, host in zip(("one.db", "two.db"), (0, start), hosts, strict=True):
+        rank(tmp_path / name, None, [Dispatch("k", 0, 1000)], start=begin)
+        changed(tmp_path / name, f"UPDATE rocpd_info_node SET hostname = '{host}'")
+        changed(tmp_path / name, gpu)
+    found = analyzed("one.db", "two.db", "-o", "out")
+    assert len(found["ranks"]) == ranks if ranks > 1 else found["profile"]["stability"]["runs"] == 2
+
+
+def test_two_recordings_of_different_builds_are_told_apart(analyze, shared_data):
+    code, _, err = analyze(*(shared_data / f"rocpd/mi300x_bmm_{name}.db" for name in "ab"))
+    assert code == 2 and "neither repeats nor ranks" in err
+
+
 def test_a_run_directory_of_the_software_device_is_one_rank(analyzed, tmp_path):
     """Its runs all have counters, which do not change modelled times: the second repeats the first."""
     for number, name in enumerate(("base_results.db", "repeat_1_results.db")):

@@ -130,13 +130,26 @@ _SHARES = {
 }
 
 
+def _cycles(values: dict[str, Value], time_ns: int, device: Device) -> Value:
+    """The shader's clock cycles while the kernel ran: as counted, which the clock that power allows decides.
+
+    Not more than the peak clock makes in the kernel's time: the count also runs while a profiler sets up and reads counters,
+    which takes longer than a short kernel does. Where it was not counted, at the peak clock.
+    """
+    counted, xcd, clock = values.get("active_cycles"), device.xcd.value, device.clock.value
+    of_one = counted.value / xcd if counted is not None and counted.value and xcd else None
+    peak = clock * time_ns / 1e3 if clock and time_ns else None
+    known = [cycles for cycles in (of_one, peak) if cycles]
+    return Value(min(known), "cycles") if known else Value.missing("cycles", device.clock.reason or NO_TIME)
+
+
 def _activity(values: dict[str, Value], time_ns: int, device: Device) -> dict[str, Value]:
     """Shares of the device's cycles, from counters that add up over its SIMDs or CUs."""
-    cu, clock, rules = device.cu.value, device.clock.value, device.family.occupancy_rules
-    if not (cu and clock and time_ns):
-        missing = Value.missing("fraction", device.cu.reason or device.clock.reason or NO_TIME)
+    cu, rules, cycles = device.cu.value, device.family.occupancy_rules, _cycles(values, time_ns, device)
+    if not (cu and cycles.value):
+        missing = Value.missing("fraction", device.cu.reason or cycles.reason or NO_TIME)
         return dict.fromkeys(_SHARES, missing)
-    cu_cycles = cu * clock * time_ns / 1e3
+    cu_cycles = cu * cycles.value
     simd_cycles = cu_cycles * rules.simds / rules.compute_units
     whole = {
         "valu_busy_fraction": simd_cycles / device.family.valu_cycles_per_instruction,

@@ -93,6 +93,12 @@ def wait_cycles_per_memory_instruction(SQ_WAIT_ANY, SQ_INSTS_VMEM, SQ_INSTS_SMEM
 
 
 @metric("cycles")
+def active_cycles(GRBM_GUI_ACTIVE):
+    """Summed over the XCDs, at the clock that there was: rocprofiler-compute's GRBM_GUI_ACTIVE_PER_XCD times their number."""
+    return GRBM_GUI_ACTIVE
+
+
+@metric("cycles")
 def mfma_busy_cycles(SQ_VALU_MFMA_BUSY_CYCLES):
     """Summed over the SIMDs: one matrix unit each."""
     return SQ_VALU_MFMA_BUSY_CYCLES
@@ -104,5 +110,6 @@ EVIDENCE: dict[str, Metric] = {
         wait_fraction, issue_wait_fraction, l1_accesses_per_vmem_instruction, l2_hit_rate, lds_conflict_fraction,
         vmem_instructions, valu_instructions, lds_busy_cycles, wave_cycles, waves, divergent_lane_fraction,
         partial_wave_fraction, memory_instructions_per_wave, wait_cycles_per_memory_instruction, mfma_busy_cycles,
+        active_cycles,
     ]
 }  # fmt: skip

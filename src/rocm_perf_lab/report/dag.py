@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath, dominant_symbol
-from rocm_perf_lab.analysis.dag import CALL, COPY, KERNEL, Dag
+from rocm_perf_lab.analysis.dag import CALL, COPY, KERNEL, RUNTIME, Dag
 from rocm_perf_lab.analysis.idle import Idle
 from rocm_perf_lab.analysis.roofline import NO_TIME
-from rocm_perf_lab.analysis.symbols import is_runtime_kernel
 from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
 from rocm_perf_lab.report import schema
 from rocm_perf_lab.rocpd.tables import Edges
@@ -75,7 +74,7 @@ def _next_in_line(path: CriticalPath, dominant: SymbolOnPath) -> list[str]:
     """The kernels of the program with the most time on the path after the dominant one, unless that dominates."""
     if dominant.fraction >= DOMINATES:
         return []
-    own = [found for found in path.symbols if found.kind == KERNEL and not is_runtime_kernel(found.name)]
+    own = [found for found in path.symbols if found.kind == KERNEL]
     return [found.name for found in own if found is not dominant and found.critical_path_ns][:_IN_LINE]
 
 
@@ -151,7 +150,7 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
 def _symbol_on_path(found: SymbolOnPath) -> schema.SymbolPathSection:
     return schema.SymbolPathSection(
         kernel=found.name,
-        kind=_kind(found.name, found.kind),
+        kind="host call" if found.kind == CALL else found.kind,
         dispatches=found.nodes,
         dispatches_on_path=found.nodes_on_path,
         total_ms=found.total_ns / 1e6,
@@ -171,19 +170,13 @@ def _path_reasons(found: SymbolOnPath) -> dict[str, str]:
     return reasons | ({"share": "a host call takes no time of the GPU"} if found.share is None else {})
 
 
-def _kind(name: str, kind: str) -> str:
-    if kind == CALL:
-        return "host call"
-    return "runtime kernel" if kind == KERNEL and is_runtime_kernel(name) else kind
-
-
 def _symbols_without_times(findings: Findings) -> list[schema.SymbolPathSection]:
     names = ("total_ms", "share", "critical_path_ns", "fraction", "speedup_ceiling", "min_slack_ns", "mean_slack_ns",
              "overlap_potential_ns")  # fmt: skip
     return [
         schema.SymbolPathSection(
             kernel=kernel.symbol.name,
-            kind=_kind(kernel.symbol.name, KERNEL),
+            kind=RUNTIME if kernel.symbol.is_runtime else KERNEL,
             dispatches=len(kernel.symbol.rows),
             dispatches_on_path=0,
             **dict.fromkeys(names),

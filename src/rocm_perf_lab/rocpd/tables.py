@@ -114,6 +114,7 @@ class Kernel:
     sgprs: int  # aligned to the SGPR granule
     lds_bytes: int  # static
     scratch_bytes: int
+    is_runtime: bool = False  # of the HIP runtime, not of the program: see runtime_kernels
 
 
 @dataclass(frozen=True)

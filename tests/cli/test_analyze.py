@@ -234,7 +234,8 @@ def changed(path: Path, statement: str) -> None:
     [
         ([Dispatch("k", 0, 3000)], "UPDATE rocpd_info_kernel_symbol SET arch_vgpr_count = 100", "k takes 32 VGPRs in one and 100"),
         ([Dispatch("k", 0, 3000, grid=512)], "SELECT 1", "k was launched with other grids"),
-        ([Dispatch("k2", 0, 3000)], "SELECT 1", "launched k"),
+        ([Dispatch("k2", 0, 3000)], "SELECT 1", "each has kernels that the other has not: k is only in one.db"),
+        ([Dispatch("k", 0, 3000), Dispatch("l", 4000, 5000)], "SELECT 1", "only two.db launched l"),
         ([Dispatch("k", 0, 3000)], "UPDATE rocpd_info_process SET command = './app 2'", "one is of ./app, the other of ./app 2"),
     ],
 )

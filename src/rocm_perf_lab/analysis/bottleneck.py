@@ -31,6 +31,7 @@ CLASSES = (
     "latency-bound",
 )
 UNKNOWN = "unknown"
+NEAR = HOLDS / 2  # a class that does not hold is named all the same, with low certainty, where it comes this near
 
 LEVELS = ("hbm_fraction", "l2_fraction", "l1_fraction", "lds_busy_fraction")
 PIPES = ("flop_fraction", "valu_busy_fraction", "mfma_busy_fraction")
@@ -64,13 +65,18 @@ class ClassScore:
         return tuple(signals()[name] for name in sorted(held, key=lambda name: -self.ways[name].estimate))
 
     @property
+    def nearest(self) -> Signal:
+        """By which the class shows most, whether or not it holds."""
+        return signals()[max(self.ways, key=lambda name: self.ways[name].estimate or 0.0)]
+
+    @property
     def signals(self) -> tuple[Signal, ...]:
         return tuple(signals()[name] for name in SIGNALS_OF[self.name])
 
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """name: the class, or 'unknown' with the reason in `why`. classes: all five, the strongest first; unknown ones last.
+    """name: the class that holds, else the nearest (`why` says so), or 'unknown' where none is near. classes: all five, the strongest first; unknown ones last.
 
     confidence: 0 to 1, the share of the signals that are known times how far the class is ahead of the next one.
     certainty: 'high' if moreover nothing that is missing could change the verdict, else 'medium' or 'low'.
@@ -86,10 +92,14 @@ class Bottleneck:
     factors: tuple[Factor, ...]
     undecided: dict[str, str]
     advice: tuple[str, ...]
+    is_near: bool = False  # and does not hold
 
     @property
-    def found(self) -> ClassScore | None:
-        return self.classes[0] if self.name != UNKNOWN else None
+    def shown_by(self) -> tuple[Signal, ...]:
+        """The signals that speak for the class, strongest first."""
+        if self.name == UNKNOWN:
+            return ()
+        return (self.classes[0].nearest,) if self.is_near else self.classes[0].seen
 
 
 def classify(evidence: Evidence) -> Bottleneck:
@@ -101,11 +111,7 @@ def classify(evidence: Evidence) -> Bottleneck:
     undecided = {c.name: _lacking(c, evidence) for c in classes if c.score.least < HOLDS <= c.score.most}
     confidence = _coverage(scores) * (1 + _lead(first, second)) / 2
     if not first.score.holds:
-        advice = _advice(explains, ())
-        why = _why_unknown(first, undecided)
-        return Bottleneck(
-            UNKNOWN, why, None, confidence, _certainty(confidence, not undecided), classes, explains, undecided, advice
-        )
+        return _none_holds(classes, confidence, explains, undecided)
     settled = first.score.least >= HOLDS and all(_outranks(first, other) for other in classes[1:])
     undecided.pop(first.name, None)
     return Bottleneck(
@@ -118,6 +124,31 @@ def classify(evidence: Evidence) -> Bottleneck:
         factors=explains,
         undecided=undecided,
         advice=_advice(explains, first.seen),
+    )
+
+
+def _none_holds(
+    classes: tuple[ClassScore, ...], confidence: float, explains: tuple[Factor, ...], undecided: dict[str, str]
+) -> Bottleneck:
+    """The nearest class, for want of a better one; unknown where nothing speaks for any."""
+    first = classes[0]
+    if (first.score.estimate or 0.0) >= NEAR:
+        why = f"no limit is reached; this is the nearest: {first.nearest.name}, with a score of {first.score.estimate:.2f} of {HOLDS}"
+        advice = _advice(explains, (first.nearest,))
+        return Bottleneck(
+            first.name, why, first.score.estimate, confidence, "low", classes, explains, undecided, advice, is_near=True
+        )
+    settled = all(scored.score.most < NEAR for scored in classes)
+    return Bottleneck(
+        UNKNOWN,
+        _why_unknown(first, undecided),
+        None,
+        confidence,
+        _certainty(confidence, settled),
+        classes,
+        explains,
+        undecided,
+        _advice(explains, ()),
     )
 
 

@@ -9,16 +9,22 @@ from rocm_perf_lab.analysis.counters import SymbolCounters
 from rocm_perf_lab.analysis.device import Device
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Roofline
+from rocm_perf_lab.analysis.thread_trace.findings import Findings
+from rocm_perf_lab.analysis.trace_evidence import from_thread_trace
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.metric import Metric, Value
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """values: by name, each with its unit or the reason why it is missing. counters: what a value was computed from."""
+    """values: by name, each with its unit or the reason why it is missing. counters: what a value was computed from.
+
+    traced: names of those that come from a thread trace.
+    """
 
     values: dict[str, Value]
     counters: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    traced: tuple[str, ...] = ()
 
     def number(self, name: str) -> float | None:
         value = self.values.get(name)
@@ -32,9 +38,15 @@ def gather(
     occupancy: DispatchOccupancy,
     roofline: Roofline | None,
     device: Device,
+    scratch_bytes: int = 0,
+    traced: Findings | None = None,
 ) -> Evidence:
-    """Everything that is known of a symbol whose `dispatches` dispatches took `time_ns` in all."""
+    """Everything that is known of a symbol whose `dispatches` dispatches took `time_ns` in all.
+
+    scratch_bytes: of a work-item. traced: what a thread trace says of the symbol; counters go before it.
+    """
     values: dict[str, Value] = {"mean_duration": Value(time_ns / dispatches, "ns") if time_ns else Value.missing("ns", NO_TIME)}
+    values["scratch_bytes"] = Value(float(scratch_bytes), "bytes/work-item")
     values |= _parallelism(occupancy, device)
     if roofline is not None:
         values["flop_fraction"] = _compute_fraction(roofline)
@@ -44,8 +56,33 @@ def gather(
         return Evidence(values)
     values |= {name: metric(counters.values) for name, metric in device.family.evidence.items()}
     values |= _activity(values, time_ns, device)
+    values["wave_life_cycles"] = _life(values)
+    from_trace = {name: value for name, value in _of_trace(values, traced).items() if _is_missing(values, name)}
+    values |= from_trace
     values |= {name: _greatest(values, parts) for name, parts in _BUSIEST.items()}
-    return Evidence(values, _sources(device.family))
+    return Evidence(values, {**_sources(device.family), **dict.fromkeys(from_trace, ())}, tuple(from_trace))
+
+
+def _of_trace(values: dict[str, Value], traced: Findings | None) -> dict[str, Value]:
+    return from_thread_trace(traced, values["grid_waves_per_simd"].value) if traced is not None else {}
+
+
+def _is_missing(values: dict[str, Value], name: str) -> bool:
+    return name not in values or values[name].value is None
+
+
+def _life(values: dict[str, Value]) -> Value:
+    """The mean life of a wave, where waves start one after another."""
+    life, waves, rounds = (values.get(name) for name in ("wave_cycles", "waves", "rounds_of_waves"))
+    parts = [part or Value.missing("cycles", "no such counter is known") for part in (life, waves, rounds)]
+    if any(not part.value for part in parts):
+        return Value.missing_because("cycles", parts) if any(part.value is None for part in parts) else _NO_WAVES
+    if rounds.value < 2:
+        return Value.missing("cycles", "all waves start at once, or nearly: starting them is paid but once")
+    return Value(life.value / waves.value, "cycles")
+
+
+_NO_WAVES = Value.missing("cycles", "no waves were counted")
 
 
 _BUSIEST = {

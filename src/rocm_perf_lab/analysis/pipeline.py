@@ -91,6 +91,7 @@ def analyse(
             sums[symbol.kernel.symbol],
             on_path.get(symbol.name),
             measured,
+            traced.found.get(symbol.kernel.symbol),
         )
         for symbol in symbols
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.rocpd.launched import difference, other_resources
+from rocm_perf_lab.rocpd.launched import difference, other_build
 from rocm_perf_lab.rocpd.origin import Origin
 
 _AGAIN = "both are the same rank, on different machines or at the same time"
@@ -74,8 +74,8 @@ def _is_repeat(rank: Rank, origin: Origin) -> bool:
 def _is_pass(rank: Rank, origin: Origin) -> bool:
     """A pass can be of some of the kernels only."""
     if rank.number is not None and origin.rank is not None:
-        return rank.number == origin.rank and other_resources(rank.base, origin) is None
-    same = rank.base.command == origin.command and other_resources(rank.base, origin) is None
+        return rank.number == origin.rank and other_build(rank.base, origin) is None
+    same = rank.base.command == origin.command and other_build(rank.base, origin) is None
     return rank.base.is_on_machine_of(origin) and same and not any(run.overlaps(origin) for run in rank.counters)
 
 
@@ -88,7 +88,7 @@ def _check_ranks(one: Origin, other: Origin) -> None:
     if one.rank is not None and other.rank is not None and one.rank != other.rank:
         return
     no_order = not one.is_on_machine_of(other) or None in (one.span, other.span)
-    elsewhere = no_order and one.command == other.command and other_resources(one, other) is None
+    elsewhere = no_order and one.command == other.command and other_build(one, other) is None
     if (one.overlaps(other) or elsewhere) and (one.rank is None or other.rank is None):
         return
     commands = f"one is of {one.command}, the other of {other.command}" if one.command != other.command else None

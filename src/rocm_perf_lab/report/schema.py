@@ -425,8 +425,8 @@ class DurationsSection(Section):
     mean_ns: float
     stddev_ns: float | None = Field(description="of the sample")
     min_ns: int
-    median_ns: int = Field(description="the least that half of the dispatches do not exceed")
-    p95_ns: int = Field(description="the least that 95 % of the dispatches do not exceed")
+    median_ns: float = Field(description="of an even number of dispatches the mean of the two in the middle")
+    p95_ns: float = Field(description="percentile, interpolated linearly between two dispatches as numpy.percentile does")
     max_ns: int
 
 

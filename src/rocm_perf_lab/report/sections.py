@@ -176,7 +176,7 @@ def bottleneck(found: Bottleneck, numbers: Evidence) -> schema.BottleneckSection
         score=found.score,
         confidence=round(found.confidence, 6),
         certainty=found.certainty,
-        evidence=[_signal(signal, numbers) for signal in found.found.seen] if found.found else [],
+        evidence=[_signal(signal, numbers) for signal in found.shown_by],
         classes=[_class(scored, numbers) for scored in found.classes],
         factors=[
             schema.FindingSection(name=factor.name, why=factor.why, evidence=evidence(numbers, (factor.evidence,)))

@@ -236,8 +236,14 @@ def _priorities(kernels: list[KernelAnalysis], console: Console) -> None:
 
 def _advice(kernel: KernelAnalysis, console: Console) -> None:
     _heading(console, "What to try next")
-    for line in kernel.bottleneck.advice or ["collect the missing counters: without them there is nothing to go by"]:
+    for line in kernel.bottleneck.advice or [_no_advice(kernel)]:
         _say(console, f"- {line}")
+
+
+def _no_advice(kernel: KernelAnalysis) -> str:
+    if kernel.bottleneck.undecided:
+        return "collect the missing counters: without them there is nothing to go by"
+    return "no number stands out: see where its waves spend their time, by a thread trace"
 
 
 def _notes(notes: list[str], console: Console) -> None:

@@ -1,4 +1,8 @@
-"""What a run launched: kernels with their resources, workgroups and grids. Runs of one build with one input launch the same."""
+"""What a run loaded and launched: kernels with their resources, workgroups and grids.
+
+Runs of one build load the same kernels with the same resources; with one input they launch the same of them in the same
+shapes. The runtime's own kernels do not count: which of its copies it takes depends on addresses.
+"""
 
 from __future__ import annotations
 
@@ -10,52 +14,57 @@ from rocm_perf_lab.rocpd.connect import connect, table
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.runtime_kernels import NAMES
 
-_OF_KERNEL = {"arch_vgpr_count": "VGPRs", "accum_vgpr_count": "AGPRs", "sgpr_count": "SGPRs", "private_segment_size": "scratch"}
-_OF_DISPATCH = [f"{what}_size_{axis}" for what in ("workgroup", "grid") for axis in "xyz"] + ["group_segment_size"]
+_RESOURCES = {"arch_vgpr_count": "VGPRs", "accum_vgpr_count": "AGPRs", "sgpr_count": "SGPRs", "private_segment_size": "scratch"}
+_SHAPE = [f"{what}_size_{axis}" for what in ("workgroup", "grid") for axis in "xyz"] + ["group_segment_size"]
 
-Launched = dict[str, tuple[tuple[object, ...], frozenset[tuple[object, ...]]]]
+Row = tuple[object, ...]
 
 
 def difference(one: Origin, other: Origin) -> str | None:
-    """In which way two runs cannot be of one build with one input; None if they can. Helpers of the runtime do not count."""
-    first, second = launched(one), launched(other)
-    alone = sorted(first.keys() ^ second.keys())
-    if alone:
-        return f"only {(one if alone[0] in first else other).path} launched {alone[0]}"
-    if changed := other_resources(one, other):
+    """In which way two runs cannot be of one build with one input; None if they can."""
+    if changed := other_build(one, other):
         return changed
-    shapes = (name for name in first if first[name][1] != second[name][1])
+    first, second = _read(one)[1], _read(other)[1]
+    if alone := sorted(first.keys() ^ second.keys()):
+        return f"only {(one if alone[0] in first else other).path} launched {alone[0]}"
+    shapes = (name for name in first if first[name] != second[name])
     return next((f"{name} was launched with other grids, workgroups or LDS" for name in shapes), None)
 
 
-def other_resources(one: Origin, other: Origin) -> str | None:
-    """Which kernel that both launched takes other registers or scratch, so that the builds differ; None if none does."""
-    first, second = launched(one), launched(other)
+def other_build(one: Origin, other: Origin) -> str | None:
+    """By which kernel the builds differ: each has one of its own, or one takes other registers or scratch. None if they do not.
+
+    One may have loaded less than the other: code objects are loaded when they are needed.
+    """
+    first, second = _read(one)[0], _read(other)[0]
+    if (alone := first.keys() - second.keys()) and second.keys() - first.keys():
+        return f"each has kernels that the other has not: {min(alone)} is only in {one.path}"
     for name in (name for name in first if name in second):
-        pairs = zip(_OF_KERNEL.values(), first[name][0], second[name][0], strict=True)
+        pairs = zip(_RESOURCES.values(), first[name], second[name], strict=True)
         if changed := [f"{a} {what} in one and {b} in the other" for what, a, b in pairs if a != b]:
             return f"{name} takes {', '.join(changed)}"
     return None
 
 
-def launched(origin: Origin) -> Launched:
-    """Name -> (resources, the different shapes in which it was dispatched)."""
+def _read(origin: Origin) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
+    """By kernel: its resources, for all that were loaded; its shapes, for those that were launched."""
     path = origin.path.resolve()
-    return _launched(path, path.stat().st_mtime_ns, origin.suffix)
+    return _read_once(path, path.stat().st_mtime_ns, origin.suffix)
 
 
 @lru_cache(maxsize=64)
-def _launched(path: Path, modified: int, suffix: str | None) -> Launched:
+def _read_once(path: Path, modified: int, suffix: str | None) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
     with connect(path, suffix) as connection:
-        rows = connection.execute(
-            f"""SELECT s.kernel_name, {", ".join(f"s.{name}" for name in _OF_KERNEL)}, d.*
-                FROM (SELECT kernel_id, {", ".join(_OF_DISPATCH)} FROM "{table(connection, "kernel_dispatch")}"
-                      GROUP BY kernel_id, {", ".join(_OF_DISPATCH)}) d
-                JOIN "{table(connection, "info_kernel_symbol")}" s ON s.id = d.kernel_id"""
+        symbols = connection.execute(
+            f"""SELECT id, kernel_name, {", ".join(_RESOURCES)} FROM "{table(connection, "info_kernel_symbol")}" ORDER BY id"""
         ).fetchall()
-    found: dict[str, tuple[tuple[object, ...], set[tuple[object, ...]]]] = {}
-    for name, *values in rows:
-        name = check.text(name).removesuffix(".kd")
-        if name not in NAMES:
-            found.setdefault(name, (tuple(values[: len(_OF_KERNEL)]), set()))[1].add(tuple(values[len(_OF_KERNEL) + 1 :]))
-    return {name: (resources, frozenset(shapes)) for name, (resources, shapes) in sorted(found.items())}
+        shapes = connection.execute(
+            f"""SELECT DISTINCT kernel_id, {", ".join(_SHAPE)} FROM "{table(connection, "kernel_dispatch")}\""""
+        ).fetchall()
+    names = {id: check.text(name).removesuffix(".kd") for id, name, *_ in symbols}
+    loaded = {names[id]: tuple(numbers) for id, _, *numbers in symbols if names[id] not in NAMES}
+    launched: dict[str, set[Row]] = {}
+    for id, *shape in shapes:
+        if names.get(id, "") in loaded:
+            launched.setdefault(names[id], set()).add(tuple(shape))
+    return loaded, {name: frozenset(found) for name, found in launched.items()}

@@ -337,6 +337,62 @@ def test_what_is_printed_keeps_to_the_schema(analyzed, rocm_perf, tmp_path):
     assert not validator.is_valid(broken)
 
 
+def emptied(att: Path, number: int) -> None:
+    """A further traced dispatch, of which no wave was caught: as rocprofv3 leaves it."""
+    folder = att / f"ui_output_agent_1_dispatch_{number}"
+    folder.mkdir()
+    (folder / "code.json").write_text('{"code": null}')
+    (folder / "filenames.json").write_text('{"gfxip": 9, "wave_filenames": {}}')
+    (folder / "occupancy.json").write_text("{}")
+
+
+def test_a_traced_dispatch_without_waves_is_said_to_be_one(analyze, analyzed, tmp_path):
+    rocpd_database.write(tmp_path / "base.db", [Dispatch(thread_traces.KERNEL, 300, 900)])
+    att = thread_traces.write(tmp_path / "att")
+    emptied(att, 3)
+    code, out, err = analyze("base.db", "--thread-trace", att)
+    said = "dispatch 3 was traced, but no wave of it ran on the traced CU and SIMDs"
+    assert code == 0 and said in err and "--att-target-cu" in err and said in " ".join(out.split())
+    (kernel,) = analyzed("base.db", "--thread-trace", att)["analysis"]["kernels"]
+    assert kernel["thread_trace"] and any(said in note for note in kernel["notes"])
+
+
+def test_a_thread_trace_is_evidence_where_there_are_no_counters(analyzed, tmp_path):
+    rocpd_database.write(tmp_path / "base.db", [Dispatch(thread_traces.KERNEL, 300, 900, grid=64 * 304 * 64)])
+    att = thread_traces.write(tmp_path / "att")
+    (kernel,) = analyzed("base.db", "--thread-trace", att)["analysis"]["kernels"]
+    values = {item["name"]: item["value"] for item in kernel["evidence"]}
+    assert values["wait_fraction"] == kernel["thread_trace"]["wait_fraction"] is not None
+    assert any("wait fraction" in note and "thread trace" in note for note in kernel["notes"])
+    (alone,) = analyzed("base.db")["analysis"]["kernels"]
+    latency = {one["name"]: one["score"] for one in kernel["bottleneck"]["classes"]}["latency-bound"]
+    assert latency is not None and {one["name"]: one["score"] for one in alone["bottleneck"]["classes"]}["latency-bound"] is None
+
+
+def test_thread_traces_alone_are_reported_on(analyze, tmp_path, rocm_perf):
+    att = thread_traces.write(tmp_path / "att")
+    emptied(att, 3)
+    code, out, err = analyze(att)
+    assert code == 0, err
+    text = " ".join(out.split())
+    assert "What holds scale back" in text and "Thread trace: 3 waves" in text and "dispatch 3 was traced, but" in text
+    code, out, err = analyze(att, "--json")
+    document = json.loads(out)["thread_trace"]
+    assert document["kernels"][0]["thread_trace"]["waited_for"]["source"] == "scale.hip:13"
+    assert any("need a database" in note for note in document["notes"])
+    jsonschema.Draft202012Validator(json.loads(rocm_perf("schema", "analyze").stdout)).validate(json.loads(out))
+    code, out, err = analyze(att, "--gpu", "0")
+    assert (code, out) == (2, "") and "--gpu needs a database" in err
+
+
+def test_the_recorded_trace_alone(analyze, shared_data):
+    """74 % of its waves' cycles are waits for memory, or nearly: no counter is needed to say so."""
+    code, out, err = analyze(shared_data / "att/gfx942_ck_bmm", "--json")
+    assert code == 0, err
+    (kernel,) = json.loads(out)["thread_trace"]["kernels"]
+    assert kernel["kernel"] and kernel["bottleneck"]["score"] is not None
+
+
 def test_a_thread_trace_from_elsewhere(analyzed, analyze, tmp_path):
     work = [Dispatch("other(int)", 100, 200), Dispatch(thread_traces.KERNEL, 300, 900)]
     rocpd_database.write(tmp_path / "base.db", work)

@@ -194,6 +194,6 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         occupancy=sections.occupancy(kernel.occupancy, findings.device.cu.reason),
         evidence=sections.evidence(kernel.evidence),
         thread_trace=thread_trace_section(traced) if traced else None,
-        notes=list(kernel.notes),
+        notes=[*kernel.notes, *findings.traced.notes],
         **fields,
     )

@@ -55,8 +55,9 @@ def analyse_existing(paths: Sequence[Path], request: Request, destination: Path,
         results = analyse_ranks(found, folders, request, directory, scheduler, _progress(len(found), note))
         together = _with_content(found, folders, results, notes, note)
         _check_patterns(request, together)
-        if request.thread_trace is not None and (reason := _not_traced(together[0].reports)):
-            note(f"{request.thread_trace}: {reason}")
+        if request.thread_trace is not None:
+            for reason in _not_traced(together[0].reports):
+                note(f"{request.thread_trace}: {reason}")
         if len({(one.reports.profile.timing, one.reports.profile.timing_parameters) for one in together}) > 1:
             notes.append("times of the ranks are measured and modelled, or of different timing parameters: do not compare them")
             note(notes[-1])
@@ -93,10 +94,12 @@ def _with_content(
     return kept
 
 
-def _not_traced(reports: Reports) -> str | None:
-    """Why no kernel of the report got what the thread trace says; None if one did."""
+def _not_traced(reports: Reports) -> list[str]:
+    """Which traces say nothing; why no kernel of the report got what the others say, if none did."""
     kernels = reports.analysis.kernels
-    return None if any(kernel.thread_trace for kernel in kernels) else kernels[0].reasons["thread_trace"]
+    if any(kernel.thread_trace for kernel in kernels):
+        return [note for note in kernels[0].notes if "was traced, but" in note or note.startswith("the trace of ")]
+    return [kernels[0].reasons["thread_trace"]]
 
 
 def _check_patterns(request: Request, together: Sequence[RankReports]) -> None:

@@ -492,6 +492,22 @@ class SummaryDocument(Section):
     notes: list[str]
 
 
+class TracedKernel(Section):
+    kernel: str = Field(description="demangled")
+    symbol: str = Field(description="mangled")
+    bottleneck: BottleneckSection = Field(description="as far as the thread trace alone tells")
+    thread_trace: ThreadTraceSection
+
+
+class ThreadTraceDocument(Section):
+    """What `rocm-perf analyze` prints of thread traces without a database."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    tool: Tool
+    kernels: list[TracedKernel] = Field(description="the one with most traced instructions first")
+    notes: list[str]
+
+
 DOCUMENTS: dict[str, type[Document]] = {
     "profile": ProfileDocument,
     "roofline": RooflineDocument,
@@ -502,4 +518,5 @@ DOCUMENTS: dict[str, type[Document]] = {
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schemas of all documents: file stem -> schema."""
-    return {name: model.model_json_schema() for name, model in (DOCUMENTS | {"summary": SummaryDocument}).items()}
+    others = {"summary": SummaryDocument, "thread_trace": ThreadTraceDocument}
+    return {name: model.model_json_schema() for name, model in (DOCUMENTS | others).items()}

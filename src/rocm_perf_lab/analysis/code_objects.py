@@ -13,7 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
+from rocm_perf_lab.analysis.counters import SymbolCounters
+from rocm_perf_lab.analysis.packing import Packing, counts_what_can_be_packed, from_code, from_executed
+from rocm_perf_lab.analysis.symbols import Symbol
+from rocm_perf_lab.analysis.thread_trace.findings import Findings
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, code_objects_in, parse
+from rocm_perf_lab.code_object.disassembly import instructions
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.rocpd.tables import Kernel, Trace
 
@@ -38,6 +43,10 @@ class CodeObjects:
             if metadata is not None and _fits(metadata, kernel):
                 return metadata, found.target
         return None
+
+    def metadata(self, kernel: Kernel) -> KernelMetadata | None:
+        found = self.of(kernel)
+        return found[0] if found is not None else None
 
     def _candidates(self, kernel: Kernel) -> Iterator[CodeObject | None]:
         for path in sorted(self.traces.rglob("*code_object_id_*.out")) if self.traces is not None else ():
@@ -90,3 +99,22 @@ def _fits(metadata: KernelMetadata, kernel: Kernel) -> bool:
     needed = -(-metadata.vgprs // _GRANULE) * _GRANULE
     allocated = -(-(kernel.arch_vgprs + kernel.accum_vgprs) // _GRANULE) * _GRANULE
     return needed <= allocated and metadata.lds_bytes == kernel.lds_bytes and metadata.scratch_bytes == kernel.scratch_bytes
+
+
+_MOST_CODE = 1 << 20  # bytes of a kernel that are disassembled
+
+
+def packing_of(symbol: Symbol, counters: SymbolCounters, traced: Findings | None, code: CodeObjects) -> Packing | None:
+    """Which of the kernel's instructions are packed: as the thread trace says, else its code; None if nobody does."""
+    if not counts_what_can_be_packed(counters):
+        return None
+    if traced is not None and traced.trace.code is not None:
+        rows = traced.trace.code
+        return from_executed(zip(rows.text, rows.hits.tolist(), strict=True))
+    found = code.of(symbol.kernel)
+    if found is None or not 0 < len(found[0].code) <= _MOST_CODE:
+        return None
+    try:
+        return from_code(instructions(found[0].code, found[1]))
+    except RocmPerfError:  # no comgr here, or one that does not know the target
+        return None

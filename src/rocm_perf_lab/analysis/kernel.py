@@ -15,6 +15,7 @@ from rocm_perf_lab.analysis.occupancy import DispatchOccupancy, dispatch_occupan
 from rocm_perf_lab.analysis.roofline import Roofline, roofline
 from rocm_perf_lab.analysis.symbols import Symbol
 from rocm_perf_lab.analysis.thread_trace.findings import Findings
+from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.tables import Trace
 
 
@@ -45,13 +46,14 @@ def study(
     on_path: SymbolOnPath | None,
     ceilings: Ceilings | None = None,
     traced: Findings | None = None,
+    metadata: KernelMetadata | None = None,
 ) -> KernelFindings:
     """Everything that a base trace and its counters say of one symbol.
 
-    ceilings: measured ones of the device. traced: what a thread trace says of the symbol.
+    ceilings: measured ones of the device. traced: what a thread trace says of the symbol. metadata: of its code object.
     """
     row = symbol.longest
-    occupancy = dispatch_occupancy(trace, symbol, row, device)
+    occupancy = dispatch_occupancy(trace, symbol, row, device, metadata)
     roof = roofline(counters, symbol.total_ns, device, ceilings)
     scratch = max(symbol.kernel.scratch_bytes, int(trace.dispatches.scratch_bytes[row]))
     evidence = gather(counters, symbol.total_ns, len(symbol.rows), occupancy, roof, device, scratch, traced)

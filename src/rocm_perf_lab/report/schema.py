@@ -91,9 +91,9 @@ class StabilitySection(Section):
 
 
 class Resources(Section):
-    vgpr_per_thread: int = Field(description="architectural VGPRs, aligned to 4 as the loader reports them")
-    accum_vgpr_per_thread: int = Field(description="the rest of the allocation, padded to the VGPR granule")
-    sgpr_per_wave: int = Field(description="aligned to the SGPR granule")
+    vgpr_per_thread: int = Field(description="architectural VGPRs: of the code object's metadata, else aligned as loaded")
+    accum_vgpr_per_thread: int = Field(description="AGPRs by the same; as loaded: the rest of the allocation, padding included")
+    sgpr_per_wave: int = Field(description="of the code object's metadata, else aligned to the SGPR granule as loaded")
     lds_bytes: int = Field(description="per workgroup, static and dynamic")
     scratch_bytes: int = Field(description="per work-item")
 

@@ -13,9 +13,10 @@ from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level, Roofline
 from rocm_perf_lab.analysis.signals import Signal
 from rocm_perf_lab.arch.metric import Value
+from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.arch.occupancy_lift import Lift
 from rocm_perf_lab.report import schema
-from rocm_perf_lab.rocpd.tables import Dispatches, Kernel, Trace
+from rocm_perf_lab.rocpd.tables import Dispatches, Trace
 
 
 def nullable(**fields: Value) -> dict[str, Any]:
@@ -59,12 +60,12 @@ def gpu(device: Device, trace: Trace) -> schema.Gpu:
     )
 
 
-def resources(kernel: Kernel, dispatches: Dispatches, row: int) -> schema.Resources:
+def resources(uses: KernelResources, dispatches: Dispatches, row: int) -> schema.Resources:
     """Registers of the kernel, memory of its dispatch in `row`."""
     return schema.Resources(
-        vgpr_per_thread=kernel.arch_vgprs,
-        accum_vgpr_per_thread=kernel.accum_vgprs,
-        sgpr_per_wave=kernel.sgprs,
+        vgpr_per_thread=uses.arch_vgprs,
+        accum_vgpr_per_thread=uses.accum_vgprs,
+        sgpr_per_wave=uses.sgprs,
         lds_bytes=int(dispatches.lds_bytes[row]),
         scratch_bytes=int(dispatches.scratch_bytes[row]),
     )

@@ -92,7 +92,8 @@ def _kernels(connection: Connection) -> dict[int, Kernel]:
             private_segment_size FROM "{table(connection, "info_kernel_symbol")}" ORDER BY id"""
     )
     kernels = {row[0]: _kernel(*row) for row in rows}
-    return _with_runtime(kernels, _code_objects(connection))
+    code_object = _code_objects(connection)
+    return _with_origin(kernels, code_object, _uris(connection, code_object))
 
 
 def _kernel(id: int, symbol: str, name: str | None, *numbers: int | None) -> Kernel:
@@ -109,13 +110,23 @@ def _code_objects(connection: Connection) -> dict[int, int | None]:
     return dict(connection.execute(f'SELECT id, code_object_id FROM "{symbols}"'))
 
 
-def _with_runtime(kernels: dict[int, Kernel], code_object: dict[int, int | None]) -> dict[int, Kernel]:
-    """The same, with those marked that are the HIP runtime's own."""
+def _uris(connection: Connection, code_object: dict[int, int | None]) -> dict[int, str]:
+    """Kernel id -> where its code object was loaded from, as far as the database says."""
+    try:
+        objects = table(connection, "info_code_object")
+    except MissingTable:
+        return {}
+    uris = {id: uri for id, uri in connection.execute(f'SELECT id, uri FROM "{objects}"') if isinstance(uri, str)}
+    return {kernel: uris[code] for kernel, code in code_object.items() if code in uris}
+
+
+def _with_origin(kernels: dict[int, Kernel], code_object: dict[int, int | None], uris: dict[int, str]) -> dict[int, Kernel]:
+    """The same, with where they come from, and those marked that are the HIP runtime's own."""
     of_symbol: dict[str, set[int | None]] = {}
     for kernel in kernels.values():
         of_symbol.setdefault(kernel.symbol, set()).add(code_object.get(kernel.id))
     own = runtime_kernels(of_symbol)
-    return {id: replace(kernel, is_runtime=kernel.symbol in own) for id, kernel in kernels.items()}
+    return {id: replace(kernel, is_runtime=kernel.symbol in own, uri=uris.get(id)) for id, kernel in kernels.items()}
 
 
 DISPATCH_COLUMNS = (

@@ -115,6 +115,7 @@ class Kernel:
     lds_bytes: int  # static
     scratch_bytes: int
     is_runtime: bool = False  # of the HIP runtime, not of the program: see runtime_kernels
+    uri: str | None = None  # where its code object was loaded from
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Packed instructions: told from plain ones by a thread trace or by the code, and counted as the two operations that they do."""
+"""Packed instructions: told from plain ones by a thread trace or by the code, and counted as the two operations they do."""
 
 from __future__ import annotations
 

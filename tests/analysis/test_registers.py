@@ -22,7 +22,8 @@ def kernel(tmp_path, arch, accum, sgprs=48, lds=0, workgroup=256):
     path = rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 0, 1000, workgroup=workgroup, grid=2**20, lds=lds)])
     with sqlite3.connect(path) as connection:
         connection.execute(
-            "UPDATE rocpd_info_kernel_symbol SET arch_vgpr_count = ?, accum_vgpr_count = ?, sgpr_count = ?", (arch, accum, sgprs)
+            "UPDATE rocpd_info_kernel_symbol SET arch_vgpr_count = ?, accum_vgpr_count = ?, sgpr_count = ?",
+            (arch, accum, sgprs),
         )
     return analyse(path).analysis.kernels[0]
 

@@ -76,7 +76,8 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """name: the class that holds, else the nearest (`why` says so), or 'unknown' where none is near. classes: all five, the strongest first; unknown ones last.
+    """name: the class that holds, else the nearest (`why` says so), or 'unknown' where none is near, as `why` says. classes: all
+    five, the strongest first; unknown ones last.
 
     confidence: 0 to 1, the share of the signals that are known times how far the class is ahead of the next one.
     certainty: 'high' if moreover nothing that is missing could change the verdict, else 'medium' or 'low'.
@@ -133,7 +134,8 @@ def _none_holds(
     """The nearest class, for want of a better one; unknown where nothing speaks for any."""
     first = classes[0]
     if (first.score.estimate or 0.0) >= NEAR:
-        why = f"no limit is reached; this is the nearest: {first.nearest.name}, with a score of {first.score.estimate:.2f} of {HOLDS}"
+        score = f"a score of {first.score.estimate:.2f} of {HOLDS}"
+        why = f"no limit is reached; this is the nearest: {first.nearest.name}, with {score}"
         advice = _advice(explains, (first.nearest,))
         return Bottleneck(
             first.name, why, first.score.estimate, confidence, "low", classes, explains, undecided, advice, is_near=True

@@ -57,7 +57,8 @@ class CriticalPath:
     work_ns: of dispatches and copies. host_ns: in host calls, and between calls of a thread. delay_ns: between other nodes.
     lead_ns: from the start of the GPU's span to the path's first node.
     Of every node, (n,): binding: the predecessor that was ready last, or -1; delay_of_ns: from then to its start (below 0
-    where a predecessor is recorded to end after that; such overlaps count once in work_ns and host_ns); slack_ns; overlap_ns: see _overlap; exposed_ns: time in which no other GPU node ran, (gpu_nodes,).
+    where a predecessor is recorded to end after that; such overlaps count once in work_ns and host_ns); slack_ns;
+    overlap_ns: see _overlap; exposed_ns: time in which no other GPU node ran, (gpu_nodes,).
     """
 
     nodes: np.ndarray

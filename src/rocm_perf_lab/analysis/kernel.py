@@ -18,7 +18,6 @@ from rocm_perf_lab.analysis.thread_trace.findings import Findings
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.tables import Trace
 
-
 SMALL_GRID = "small-grid"  # of bottleneck.toml
 
 

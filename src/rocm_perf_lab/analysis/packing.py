@@ -17,6 +17,7 @@ _KINDS = [(operation, precision) for operation in _OPERATIONS for precision in (
 _FORMS = {
     kind: re.compile(rf"v_(pk_)?(?:{_OPERATIONS[kind[0]]})_{kind[1]}(?:_e32|_e64|_dpp|_sdwa)?(?:\s|$)") for kind in _KINDS
 }
+ONCE = "packed instructions (v_pk_*) count once although they do two operations"
 TRACED, WRITTEN = "the thread trace", "its code"
 
 
@@ -62,7 +63,7 @@ def unpacked(counters: SymbolCounters, packing: Packing | None) -> SymbolCounter
     counted = {name for name in map(_counter, _KINDS) if counters.values.get(name, 0) > 0}
     shares = packing.shares if packing is not None else {}
     open_ones = sorted(counted - shares.keys())
-    notes = (f"packed instructions (v_pk_*) count once although they do two operations: {', '.join(open_ones)}",) if open_ones else ()
+    notes = (f"{ONCE}: {', '.join(open_ones)}",) if open_ones else ()
     changed = {name: counters.values[name] * (1 + shares[name]) for name in counted & shares.keys() if shares[name]}
     if changed:
         parts = ", ".join(f"{100 * shares[name]:.0f} % of {name}" for name in sorted(changed))

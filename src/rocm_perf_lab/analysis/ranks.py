@@ -68,7 +68,11 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
 def _is_repeat(rank: Rank, origin: Origin) -> bool:
     if rank.number is not None or origin.rank is not None:
         return rank.number == origin.rank and _same_program(rank.base, origin)
-    return rank.base.is_on_machine_of(origin) and _same_program(rank.base, origin) and not any(run.overlaps(origin) for run in [rank.base, *rank.repeats])
+    return (
+        rank.base.is_on_machine_of(origin)
+        and _same_program(rank.base, origin)
+        and not any(run.overlaps(origin) for run in [rank.base, *rank.repeats])
+    )
 
 
 def _is_pass(rank: Rank, origin: Origin) -> bool:

@@ -31,9 +31,7 @@ def recorded(kernel: Kernel, family: Family | None) -> tuple[int, int, tuple[str
 
 def needed(allocated: KernelResources, metadata: KernelMetadata) -> KernelResources:
     """The same with the registers that the compiler counted."""
-    return replace(
-        allocated, arch_vgprs=metadata.vgprs - metadata.agprs, accum_vgprs=metadata.agprs, sgprs=metadata.sgprs
-    )
+    return replace(allocated, arch_vgprs=metadata.vgprs - metadata.agprs, accum_vgprs=metadata.agprs, sgprs=metadata.sgprs)
 
 
 def padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy, used: KernelResources | None) -> str | None:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from rocm_perf_lab.arch.metric import Metric, metric
 
-VALU_BIAS = (
-    "VALU FLOPs count 64 per instruction and operation: lanes masked off by EXEC are counted as if they worked"
-)
+VALU_BIAS = "VALU FLOPs count 64 per instruction and operation: lanes masked off by EXEC are counted as if they worked"
 
 
 @metric("FLOP", VALU_BIAS)

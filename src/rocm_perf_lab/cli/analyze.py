@@ -109,9 +109,9 @@ def command(
 ) -> None:
     """Analyse rocpd databases: those of rocprofv3 or of this tool, of one run or of several.
 
-    A folder stands for all .db files in it; one with nothing but thread traces is reported on by itself. Databases of different ranks are analysed side by side; repeated runs and
-    counter passes are put to the rank that they belong to. Neither a GPU nor ROCm is needed, and the databases stay as
-    they are.
+    A folder stands for all .db files in it; one with nothing but thread traces is reported on by itself. Databases of
+    different ranks are analysed side by side; repeated runs and counter passes are put to the rank that they belong to.
+    Neither a GPU nor ROCm is needed, and the databases stay as they are.
     """
     if len(traces) == 1 and thread_trace is None and _holds_only_thread_traces(traces[0]):
         given = click.get_current_context().get_parameter_source
@@ -148,7 +148,17 @@ def command(
 
 
 # Parameters that say something about a database.
-_OF_DATABASES = ("kernel", "gpu", "window", "speedups", "destination", "scheduler", "clock_mhz", "memory_bandwidth_gbps", "ceilings")
+_OF_DATABASES = (
+    "kernel",
+    "gpu",
+    "window",
+    "speedups",
+    "destination",
+    "scheduler",
+    "clock_mhz",
+    "memory_bandwidth_gbps",
+    "ceilings",
+)
 
 
 def _holds_only_thread_traces(folder: Path) -> bool:
@@ -160,7 +170,9 @@ def _holds_only_thread_traces(folder: Path) -> bool:
 def _report_traced(folder: Path, as_json: bool, asked: list[str]) -> None:
     """Raises UsageError for options that need a database."""
     if asked:
-        option = {"window": "time-window", "speedups": "what-if", "destination": "output"}.get(asked[0], asked[0].replace("_", "-"))
+        option = {"window": "time-window", "speedups": "what-if", "destination": "output"}.get(
+            asked[0], asked[0].replace("_", "-")
+        )
         mend = "give the database of a run, and this folder as --thread-trace"
         raise UsageError(f"--{option} needs a database, and {folder} holds thread traces alone", mend)
     from rocm_perf_lab.report.traced_only import render_traced, traced_only

@@ -104,7 +104,7 @@ def resources(context: Context) -> list[str]:
     if found.theoretical is None:
         return [*lines, f"- Occupancy is not known: {found.reasons['theoretical']}."]
     lines.append(
-        f"- {found.resident_waves_per_cu} of {found.max_waves_per_cu} waves fit on a compute unit, limited by "
+        f"- {found.resident_waves_per_cu} of {found.max_waves_per_cu} waves fit on {words.unit(found.unit)}, limited by "
         f"{' and '.join(found.limited_by)}."
     )
     if found.device_waves:

@@ -111,6 +111,9 @@ class LiftSection(Section):
 
 class OccupancySection(Section):
     theoretical: Fraction | None = Field(description="resident_waves_per_cu of the most a compute unit holds")
+    unit: Literal["CU", "WGP"] | None = Field(
+        description="what the figures per CU are of: on RDNA in WGP mode of a WGP, two CUs"
+    )
     compiler_waves_per_simd: int | None = Field(
         description="as clang's kernel-resource-usage remark counts for workgroups of this size"
     )

@@ -73,7 +73,7 @@ def resources(uses: KernelResources, dispatches: Dispatches, row: int) -> schema
 
 _OCCUPANCY_FIELDS = (
     "theoretical", "compiler_waves_per_simd", "resident_waves_per_cu", "resident_workgroups_per_cu", "max_waves_per_cu",
-    "simds_per_cu", "waves_in_grid", "device_waves",
+    "simds_per_cu", "waves_in_grid", "device_waves", "unit",
 )  # fmt: skip
 
 
@@ -91,6 +91,7 @@ def occupancy(dispatch: DispatchOccupancy, device_reason: str | None) -> schema.
         resident_workgroups_per_cu=found.resident_workgroups_per_cu,
         max_waves_per_cu=found.max_waves_per_cu,
         simds_per_cu=found.simds_per_cu,
+        unit=found.unit,
         limited_by=list(found.limited_by),
         limits=found.limits,
         waves_in_grid=dispatch.waves,

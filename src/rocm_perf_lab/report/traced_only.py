@@ -55,5 +55,3 @@ def render_traced(document: schema.ThreadTraceDocument, console: Console) -> Non
     heading(console, "Read these numbers with care")
     for note in document.notes:
         say(console, f"- {note}.", style="dim")
-
-

@@ -76,7 +76,7 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """name: the class that holds, else the nearest (`why` says so), or 'unknown' where none is near, as `why` says. classes: all
+    """name: the class that holds, else the nearest, or 'unknown' where none is near; `why` says so. classes: all
     five, the strongest first; unknown ones last.
 
     confidence: 0 to 1, the share of the signals that are known times how far the class is ahead of the next one.

@@ -165,14 +165,18 @@ def test_scratch_is_a_factor_and_gets_advice(tmp_path):
 def test_busy_fractions_are_of_the_cycles_that_were_counted_but_not_of_the_profilers(tmp_path):
     busy = NOTHING | dict(SQ_INSTS_VALU=0.4 * CU_CYCLES)
 
-    def fraction(cycles):
-        found = kernel(tmp_path, busy | dict(GRBM_GUI_ACTIVE=cycles))
+    def fraction(cycles, own=None):
+        given = {name: [value] for name, value in (busy | dict(GRBM_GUI_ACTIVE=cycles)).items()}
+        work = [Dispatch("k", 0, MS, grid=64 * WAVES, counters=given)]
+        path = rocpd_database.write(tmp_path / f"{len(list(tmp_path.iterdir()))}.db", work, own)
+        found = analyse(path).analysis.kernels[0]
         return next(item.value for item in found.evidence if item.name == "valu_busy_fraction")
 
     at_peak = fraction(0.0)
     assert at_peak == pytest.approx(0.4)
     assert fraction(8 * 2100e6 * 1e-3 * 0.8) == pytest.approx(0.4 / 0.8), "the clock was at 80 %"
     assert fraction(8 * 2100e6 * 1e-3 * 30) == pytest.approx(at_peak), "mostly the profiler's cycles"
+    assert fraction(8 * 2100e6 * 1e-3 * 0.8, rocpd_database.MODELLED) == pytest.approx(at_peak), "the model's clock is the peak"
 
 
 def test_a_kernel_near_a_limit_is_called_after_it_with_low_certainty(tmp_path):

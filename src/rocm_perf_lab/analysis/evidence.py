@@ -40,10 +40,12 @@ def gather(
     device: Device,
     scratch_bytes: int = 0,
     traced: Findings | None = None,
+    measured: bool = True,
 ) -> Evidence:
     """Everything that is known of a symbol whose `dispatches` dispatches took `time_ns` in all.
 
-    scratch_bytes: of a work-item. traced: what a thread trace says of the symbol; counters go before it.
+    scratch_bytes: of a work-item. traced: what a thread trace says of the symbol; counters go before it. measured: whether
+    the times are; the model's clock always runs at its peak.
     """
     values: dict[str, Value] = {"mean_duration": Value(time_ns / dispatches, "ns") if time_ns else Value.missing("ns", NO_TIME)}
     values["scratch_bytes"] = Value(float(scratch_bytes), "bytes/work-item")
@@ -55,7 +57,7 @@ def gather(
     if device.family is None:
         return Evidence(values)
     values |= {name: metric(counters.values) for name, metric in device.family.evidence.items()}
-    values |= _activity(values, time_ns, device)
+    values |= _activity(values, _cycles(values, time_ns, device, measured), device)
     values["wave_life_cycles"] = _life(values)
     from_trace = {name: value for name, value in _of_trace(values, traced).items() if _is_missing(values, name)}
     values |= from_trace
@@ -167,22 +169,22 @@ _SHARES = {
 }
 
 
-def _cycles(values: dict[str, Value], time_ns: int, device: Device) -> Value:
+def _cycles(values: dict[str, Value], time_ns: int, device: Device, measured: bool) -> Value:
     """The shader's clock cycles while the kernel ran: as counted, which the clock that power allows decides.
 
     Not more than the peak clock makes in the kernel's time: the count also runs while a profiler sets up and reads counters,
     which takes longer than a short kernel does. Where it was not counted, at the peak clock.
     """
     counted, xcd, clock = values.get("active_cycles"), device.xcd.value, device.clock.value
-    of_one = counted.value / xcd if counted is not None and counted.value and xcd else None
+    of_one = counted.value / xcd if measured and counted is not None and counted.value and xcd else None
     peak = clock * time_ns / 1e3 if clock and time_ns else None
     known = [cycles for cycles in (of_one, peak) if cycles]
     return Value(min(known), "cycles") if known else Value.missing("cycles", device.clock.reason or NO_TIME)
 
 
-def _activity(values: dict[str, Value], time_ns: int, device: Device) -> dict[str, Value]:
+def _activity(values: dict[str, Value], cycles: Value, device: Device) -> dict[str, Value]:
     """Shares of the device's cycles, from counters that add up over its SIMDs or CUs."""
-    cu, rules, cycles = device.cu.value, device.family.occupancy_rules, _cycles(values, time_ns, device)
+    cu, rules = device.cu.value, device.family.occupancy_rules
     if not (cu and cycles.value):
         missing = Value.missing("fraction", device.cu.reason or cycles.reason or NO_TIME)
         return dict.fromkeys(_SHARES, missing)

@@ -116,6 +116,8 @@ def _uris(connection: Connection, code_object: dict[int, int | None]) -> dict[in
         objects = table(connection, "info_code_object")
     except MissingTable:
         return {}
+    if not connection.execute(f'PRAGMA table_info("{objects}")').fetchall():
+        return {}
     uris = {id: uri for id, uri in connection.execute(f'SELECT id, uri FROM "{objects}"') if isinstance(uri, str)}
     return {kernel: uris[code] for kernel, code in code_object.items() if code in uris}
 

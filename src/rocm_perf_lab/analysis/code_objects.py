@@ -25,6 +25,7 @@ from rocm_perf_lab.rocpd.tables import Kernel, Trace
 _MOST_BYTES = 64 << 20  # of a file: larger ones are libraries of many kernels, whose code objects are compressed
 _URI = re.compile(r"(file|memory)://(.*?)#offset=(0x[0-9a-fA-F]+|\d+)&size=(0x[0-9a-fA-F]+|\d+)$")
 _GRANULE = 8
+_NOT_THERE = (RocmPerfError, OSError, ValueError)  # the last for a name that cannot be one, such as with a NUL in it
 
 
 @dataclass
@@ -54,7 +55,8 @@ class CodeObjects:
         place = _URI.fullmatch(kernel.uri or "")
         if place is None:
             return
-        kind, name, offset, size = place[1], place[2], int(place[3], 0), int(place[4], 0)
+        kind, name = place[1], place[2]
+        offset, size = (int(text, 16 if text.startswith("0x") else 10) for text in (place[3], place[4]))
         if kind == "file":
             yield self._parse(kernel.uri, lambda: self._unchanged(Path(unquote(name)))[offset : offset + size])
             return
@@ -66,7 +68,7 @@ class CodeObjects:
         if key not in self._parsed:
             try:
                 self._parsed[key] = parse(image())
-            except (RocmPerfError, OSError):
+            except _NOT_THERE:
                 self._parsed[key] = None
         return self._parsed[key]
 
@@ -76,7 +78,7 @@ class CodeObjects:
             try:
                 self._unchanged(program)
                 self._images = [image for _, image in code_objects_in(program)]
-            except (RocmPerfError, OSError):
+            except _NOT_THERE:
                 self._images = []
         return self._images
 

@@ -27,12 +27,7 @@ _OPTIMIZE = {
 
 JSON_FIELDS: dict[str, dict[str, str]] = {
     "profile": _DOCUMENTS | _RUN_DIRECTORY,
-    "analyze": _DOCUMENTS
-    | _RUN_DIRECTORY
-    | {
-        "thread_trace": "instead of all these, of a folder with thread traces alone: kernels (kernel, symbol, bottleneck, "
-        "thread_trace), notes"
-    },
+    "analyze": _DOCUMENTS | _RUN_DIRECTORY,
     "prompt": {
         "schema_version": "as of the profile's documents",
         "tool": "as there",

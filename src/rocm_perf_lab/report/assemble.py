@@ -131,6 +131,8 @@ def _identity(findings: Findings) -> schema.KernelIdentity:
     selection, dispatches = findings.selection, findings.trace.dispatches
     row, timed = selection.row, findings.path is not None
     whose = "of all: only kernels of the HIP runtime ran" if selection.only_runtime_kernels else "of the program's own kernels"
+    if timed and selection.passed_over is not None:
+        whose += f"; {selection.passed_over.name}, which has a longer one, is the HIP runtime's and was passed over"
     return schema.KernelIdentity(
         name=selection.symbol.name,
         symbol=selection.symbol.kernel.symbol,

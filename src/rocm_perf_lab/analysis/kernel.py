@@ -55,9 +55,8 @@ def study(
     occupancy = dispatch_occupancy(trace, symbol, row, device, metadata)
     roof = roofline(counters, symbol.total_ns, device, ceilings)
     scratch = max(symbol.kernel.scratch_bytes, int(trace.dispatches.scratch_bytes[row]))
-    evidence = gather(
-        counters, symbol.total_ns, len(symbol.rows), occupancy, roof, device, scratch, traced, not trace.process.is_modelled
-    )
+    measured = not trace.process.is_modelled
+    evidence = gather(counters, symbol.total_ns, len(symbol.rows), occupancy, roof, device, scratch, traced, measured)
     return KernelFindings(
         symbol=symbol,
         row=row,

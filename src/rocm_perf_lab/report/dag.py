@@ -139,8 +139,8 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
     of_runtime = max((found for found in path.symbols if found.kind == RUNTIME), key=lambda found: found.fraction, default=None)
     if of_runtime is not None and dominant.kind == KERNEL and of_runtime.fraction > dominant.fraction:
         notes.append(
-            f"{of_runtime.name} has {100 * of_runtime.fraction:.1f} % of the path; it is passed over, being the HIP runtime's own "
-            "(fills, copies): what the program can change is which of them it asks for"
+            f"{of_runtime.name} has {100 * of_runtime.fraction:.1f} % of the path; it is passed over, being the HIP runtime's "
+            "own (fills, copies): what the program can change is which of them it asks for"
         )
     copies = sum(found.fraction for found in path.symbols if found.kind == COPY)
     if copies > dominant.fraction:

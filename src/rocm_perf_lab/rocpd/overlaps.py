@@ -21,7 +21,8 @@ def is_slight(start: np.ndarray, end: np.ndarray, first: np.ndarray, then: np.nd
     """
     overlap = end[first] - start[then]
     shorter = np.minimum(end[first] - start[first], end[then] - start[then])
-    return (overlap <= 0) | ((2 * overlap <= shorter) & (overlap <= (np.inf if most is None else most)))
+    slight = 2 * overlap <= shorter
+    return (overlap <= 0) | (slight if most is None else slight & (overlap <= most))
 
 
 def done_times(
@@ -42,8 +43,9 @@ def done_times(
     pairs += [(*pair, None) for pair in _beside_null_streams(order, stream, gpu_of_stream, null_of_gpu)]
     for first, then, most in pairs:
         slight = is_slight(start, end, first, then, most)
-        np.minimum.at(done, first[slight], np.maximum(start[then[slight]], start[first[slight]]))
-    return np.minimum(done, end)
+        first, then = first[slight], then[slight]  # no node is twice in `first`
+        done[first] = np.minimum(done[first], start[then])
+    return done
 
 
 def _neighbours(order: np.ndarray, lane: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from rocm_perf_lab.analysis.evidence import Evidence, gather
 from rocm_perf_lab.analysis.headroom import Headroom, headroom
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy, dispatch_occupancy
 from rocm_perf_lab.analysis.roofline import Roofline, roofline
+from rocm_perf_lab.analysis.signals import LARGER
 from rocm_perf_lab.analysis.symbols import Symbol
 from rocm_perf_lab.analysis.thread_trace.findings import Findings
 from rocm_perf_lab.code_object import KernelMetadata
@@ -86,6 +87,6 @@ def _as_run(found: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bo
     doubt = "unless the problem was made small for the software device"
     factors = tuple(replace(f, why=f"{f.why}, {doubt}") if f.name == SMALL_GRID else f for f in found.factors)
     fills = f": {occupancy.device_waves:,} waves fill the GPU" if occupancy.device_waves else ""
-    larger = f"if the problem was made small for the software device, judge a larger one first{fills}"
+    larger = f"{LARGER}{fills}"
     place = found.advice.index(small.advice[0])
     return replace(found, factors=factors, advice=(*found.advice[:place], larger, *found.advice[place:]))

@@ -11,6 +11,7 @@ from rocm_perf_lab.analysis.ranks import Rank, ranks
 from rocm_perf_lab.analysis.spread import Request, Result, analyse_ranks
 from rocm_perf_lab.collect import run_directory
 from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.report import words
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import DOCUMENTS, SummaryDocument
 from rocm_perf_lab.report.summary import RankReports, summary
@@ -108,7 +109,9 @@ def _check_patterns(request: Request, together: Sequence[RankReports]) -> None:
     for pattern in (speedup.pattern for speedup in request.speedups):
         asked = [one for one in scenarios if one.pattern == pattern]
         if asked and not any(one.kernels for one in asked):
-            raise UsageError(f"no kernel matches {pattern}", "its kernels are in `rocm-perf analyze --json`, under dag.symbols")
+            names = [one.kernel for of in together for one in of.reports.dag.symbols if one.kind.endswith("kernel")]
+            some = ", ".join(map(words.short_name, dict.fromkeys(names[:3])))
+            raise UsageError(f"no kernel matches {pattern}", f"the trace has {len(set(names))} kernels, such as {some}")
 
 
 def _name(rank: Rank, place: int) -> str:

@@ -261,10 +261,11 @@ def test_scores_lie_within_their_bounds_and_the_verdict_is_the_best_that_holds(v
         if scored.score.estimate is not None:
             assert 0 <= scored.score.estimate <= 1
     holding = [scored.name for scored in found.classes if scored.score.holds]
-    first = found.classes[0]
-    is_near = not holding and (first.score.estimate or 0) >= NEAR
-    assert found.name == (holding[0] if holding else first.name if is_near else UNKNOWN)
-    assert not is_near or (found.certainty == "low" and "no limit is reached" in found.why)
+    assert found.name == holding[0] if holding else (found.near is None) == (found.name == UNKNOWN)
+    if not holding and found.near is not None:
+        assert NEAR <= found.score < HOLDS and values[found.near.evidence] is not None
+        assert found.certainty == "low" and "no limit is reached" in found.why
+        assert found.score <= next(one.score.estimate for one in found.classes if one.name == found.name)
     assert 0 <= found.confidence <= 1
     assert found == classify(evidence(values))
 

@@ -65,11 +65,6 @@ class ClassScore:
         return tuple(signals()[name] for name in sorted(held, key=lambda name: -self.ways[name].estimate))
 
     @property
-    def nearest(self) -> Signal:
-        """By which the class shows most, whether or not it holds."""
-        return signals()[max(self.ways, key=lambda name: self.ways[name].estimate or 0.0)]
-
-    @property
     def signals(self) -> tuple[Signal, ...]:
         return tuple(signals()[name] for name in SIGNALS_OF[self.name])
 
@@ -93,14 +88,14 @@ class Bottleneck:
     factors: tuple[Factor, ...]
     undecided: dict[str, str]
     advice: tuple[str, ...]
-    is_near: bool = False  # and does not hold
+    near: Signal | None = None  # by which the class was named, though it does not hold
 
     @property
     def shown_by(self) -> tuple[Signal, ...]:
         """The signals that speak for the class, strongest first."""
         if self.name == UNKNOWN:
             return ()
-        return (self.classes[0].nearest,) if self.is_near else self.classes[0].seen
+        return (self.near,) if self.near is not None else self.classes[0].seen
 
 
 def classify(evidence: Evidence) -> Bottleneck:
@@ -112,7 +107,7 @@ def classify(evidence: Evidence) -> Bottleneck:
     undecided = {c.name: _lacking(c, evidence) for c in classes if c.score.least < HOLDS <= c.score.most}
     confidence = _coverage(scores) * (1 + _lead(first, second)) / 2
     if not first.score.holds:
-        return _none_holds(classes, confidence, explains, undecided)
+        return _none_holds(classes, scores, confidence, explains, undecided)
     settled = first.score.least >= HOLDS and all(_outranks(first, other) for other in classes[1:])
     undecided.pop(first.name, None)
     return Bottleneck(
@@ -129,21 +124,22 @@ def classify(evidence: Evidence) -> Bottleneck:
 
 
 def _none_holds(
-    classes: tuple[ClassScore, ...], confidence: float, explains: tuple[Factor, ...], undecided: dict[str, str]
+    classes: tuple[ClassScore, ...],
+    scores: Mapping[str, Score],
+    confidence: float,
+    explains: tuple[Factor, ...],
+    undecided: dict[str, str],
 ) -> Bottleneck:
     """The nearest class, for want of a better one; unknown where nothing speaks for any."""
-    first = classes[0]
-    if (first.score.estimate or 0.0) >= NEAR:
-        score = f"a score of {first.score.estimate:.2f} of {HOLDS}"
-        why = f"no limit is reached; this is the nearest: {first.nearest.name}, with {score}"
-        advice = _advice(explains, (first.nearest,))
-        return Bottleneck(
-            first.name, why, first.score.estimate, confidence, "low", classes, explains, undecided, advice, is_near=True
-        )
+    name, signal, score = _nearest(classes, scores)
+    if score >= NEAR:
+        why = f"no limit is reached; this is the nearest: {signal.name}, with a score of {score:.2f} of {HOLDS}"
+        advice = _advice(explains, (signal,))
+        return Bottleneck(name, why, score, confidence, "low", classes, explains, undecided, advice, signal)
     settled = all(scored.score.most < NEAR for scored in classes)
     return Bottleneck(
         UNKNOWN,
-        _why_unknown(first, undecided),
+        _why_unknown(classes[0], undecided),
         None,
         confidence,
         _certainty(confidence, settled),
@@ -152,6 +148,18 @@ def _none_holds(
         undecided,
         _advice(explains, ()),
     )
+
+
+def _nearest(classes: tuple[ClassScore, ...], scores: Mapping[str, Score]) -> tuple[str, Signal, float]:
+    """The class, and the signal by which it shows most, of those whose number is known; of equal ones the first class."""
+    ways = [
+        (way.estimate or 0.0, -CLASSES.index(found.name), found.name, name)
+        for found in classes
+        for name, way in found.ways.items()
+        if scores[name].estimate is not None
+    ]
+    score, _, name, signal = max(ways, default=(0.0, 0, classes[0].name, next(iter(classes[0].ways))))
+    return name, signals()[signal], score
 
 
 def _classes(s: Mapping[str, Score]) -> list[ClassScore]:

@@ -31,7 +31,7 @@ CLASSES = (
     "latency-bound",
 )
 UNKNOWN = "unknown"
-NEAR = HOLDS / 2  # a class that does not hold is named all the same, with low certainty, where it comes this near
+NEAR = 0.1  # where none holds, the nearest is named all the same, with low certainty; below this nothing speaks for it
 
 LEVELS = ("hbm_fraction", "l2_fraction", "l1_fraction", "lds_busy_fraction")
 PIPES = ("flop_fraction", "valu_busy_fraction", "mfma_busy_fraction")

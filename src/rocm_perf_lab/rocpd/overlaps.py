@@ -1,7 +1,6 @@
 """Work in order whose recorded times overlap a little.
 
-A GPU writes the end of a dispatch and the start of the next with clocks and at moments that differ: on an MI300X kernels of
-one stream were recorded to overlap by up to 253 ns, though the second waits for the first.
+On an MI300X kernels of one stream were recorded to overlap by up to 253 ns, though the second waits for the first.
 """
 
 from __future__ import annotations

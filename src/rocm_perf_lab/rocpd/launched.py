@@ -47,7 +47,7 @@ def other_build(one: Origin, other: Origin) -> str | None:
 
 
 def _read(origin: Origin) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
-    """By kernel: its resources, for all that were loaded; its shapes, for those that were launched."""
+    """By demangled name: the resources of all kernels that were loaded, the shapes of those that were launched."""
     path = origin.path.resolve()
     return _read_once(path, path.stat().st_mtime_ns, origin.suffix)
 
@@ -56,15 +56,16 @@ def _read(origin: Origin) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
 def _read_once(path: Path, modified: int, suffix: str | None) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
     with connect(path, suffix) as connection:
         symbols = connection.execute(
-            f"""SELECT id, kernel_name, {", ".join(_RESOURCES)} FROM "{table(connection, "info_kernel_symbol")}" ORDER BY id"""
+            f"""SELECT id, kernel_name, display_name, {", ".join(_RESOURCES)} FROM "{table(connection, "info_kernel_symbol")}" ORDER BY id"""
         ).fetchall()
         shapes = connection.execute(
             f"""SELECT DISTINCT kernel_id, {", ".join(_SHAPE)} FROM "{table(connection, "kernel_dispatch")}\""""
         ).fetchall()
-    names = {id: check.text(name).removesuffix(".kd") for id, name, *_ in symbols}
-    loaded = {names[id]: tuple(numbers) for id, _, *numbers in symbols if names[id] not in NAMES}
+    own = [row for row in symbols if check.text(row[1]).removesuffix(".kd") not in NAMES]
+    names = {id: (check.text(shown) or check.text(name)).removesuffix(".kd") for id, name, shown, *_ in own}
+    loaded = {names[id]: tuple(numbers) for id, _, _, *numbers in own}
     launched: dict[str, set[Row]] = {}
     for id, *shape in shapes:
-        if names.get(id, "") in loaded:
+        if id in names:
             launched.setdefault(names[id], set()).add(tuple(shape))
     return loaded, {name: frozenset(found) for name, found in launched.items()}

@@ -16,7 +16,8 @@ CREATE TABLE rocpd_info_node(id INTEGER PRIMARY KEY, hostname TEXT);
 CREATE TABLE rocpd_info_process(id INTEGER PRIMARY KEY, nid INTEGER, pid INTEGER, command TEXT, extdata TEXT);
 CREATE TABLE rocpd_info_agent(id INTEGER PRIMARY KEY, type TEXT, name TEXT, product_name TEXT, uuid INTEGER, extdata TEXT);
 CREATE TABLE rocpd_info_kernel_symbol(id INTEGER PRIMARY KEY, kernel_name TEXT, display_name TEXT, arch_vgpr_count INTEGER,
-  accum_vgpr_count INTEGER, sgpr_count INTEGER, group_segment_size INTEGER, private_segment_size INTEGER);
+  accum_vgpr_count INTEGER, sgpr_count INTEGER, group_segment_size INTEGER, private_segment_size INTEGER,
+  code_object_id INTEGER);
 CREATE TABLE rocpd_info_pmc(id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE rocpd_event(id INTEGER PRIMARY KEY, extdata TEXT, stack_id INTEGER DEFAULT 0);
 CREATE TABLE rocpd_region(id INTEGER PRIMARY KEY, tid INTEGER, start INTEGER, "end" INTEGER, name_id INTEGER, event_id INTEGER);
@@ -107,8 +108,8 @@ def write(
     execute("INSERT INTO rocpd_string VALUES (1, 'MEMORY_COPY_HOST_TO_DEVICE')")
     kernels = sorted({item.kernel for item in work if isinstance(item, Dispatch)})
     for number, name in enumerate(kernels, start=1):
-        row = (number, f"{name}.kd", name, 32, 0, 16, 0, 0)
-        execute("INSERT INTO rocpd_info_kernel_symbol VALUES (?,?,?,?,?,?,?,?)", row)
+        row = (number, f"{name}.kd", name, 32, 0, 16, 0, 0, 1 if name.startswith("__amd_rocclr_") else 2)
+        execute("INSERT INTO rocpd_info_kernel_symbol VALUES (?,?,?,?,?,?,?,?,?)", row)
     counters = sorted({name for item in work if isinstance(item, Dispatch) for name in item.counters})
     connection.executemany("INSERT INTO rocpd_info_pmc VALUES (?, ?)", list(enumerate(counters, start=1)))
     for event, item in enumerate(work, start=1):

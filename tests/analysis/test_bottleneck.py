@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rocpd_database
-from rocm_perf_lab.analysis.bottleneck import CLASSES, SIGNALS_OF, UNKNOWN, classify
+from rocm_perf_lab.analysis.bottleneck import CLASSES, NEAR, SIGNALS_OF, UNKNOWN, classify
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.pipeline import analyse
 from rocm_perf_lab.analysis.score import HOLDS
@@ -24,6 +25,7 @@ CU_CYCLES = 304 * 2100e6 * 1e-3  # of all CUs in 1 ms
 # Counters of waves that live as long as the kernel, with all lanes, and do nothing else.
 NOTHING = dict.fromkeys(family_of("gfx942").counters(), 0.0) | dict(
     SQ_WAVES=float(WAVES),
+    SQ_INSTS_VMEM=float(WAVES),
     SQ_ITEMS=64.0 * WAVES,
     SQ_WAVE_CYCLES=8 * CU_CYCLES,
     SQ_ACTIVE_INST_VALU=1e4,
@@ -120,6 +122,67 @@ def test_a_strided_kernel_with_a_small_grid_is_latency_bound_and_its_causes_are_
     assert found.name == "latency-bound"
     assert [factor.name for factor in found.factors] == ["uncoalesced-access", "over-fetch", "small-grid"]
     assert "neighbouring lanes" in found.advice[0]
+    # All tests of this file are on the software device, where a grid may be small only for its sake.
+    place = next(place for place, line in enumerate(found.advice) if "launch more work" in line)
+    larger = found.advice[place - 1]
+    assert "made small for the software device" in larger and "9,728 waves" in larger
+    assert "made small for the software device" in found.factors[-1].why
+
+
+def test_on_hardware_a_small_grid_is_what_it_is(tmp_path):
+    counters = {name: [value] for name, value in NOTHING.items()}
+    path = rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 0, MS, grid=6400, counters=counters)])
+    found = analyse(path).analysis.kernels[0].bottleneck
+    assert "small-grid" in [factor.name for factor in found.factors]
+    assert "software" not in " ".join([*found.advice, *(factor.why for factor in found.factors)])
+
+
+FACTORS = {
+    "atomics": (dict(TCP_TCC_READ_REQ_sum=200.0, TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum=100.0), {}),
+    "idle-waves": (dict(SQ_INSTS_VMEM=0.2 * WAVES), {}),
+    # Ten rounds of waves, 400 cycles each.
+    "wave-start-up": (dict(SQ_WAVES=10.0 * WAVES, SQ_INSTS_VMEM=20.0 * WAVES, SQ_WAVE_CYCLES=1000.0 * WAVES),
+                      dict(grid=640 * WAVES)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_a_factor_from_evidence_that_shows_it(name, tmp_path):
+    counters, dispatch = FACTORS[name]
+    names = [factor.name for factor in verdict(tmp_path, NOTHING | counters, **dispatch).factors]
+    assert name in names and name not in [factor.name for factor in verdict(tmp_path, NOTHING).factors]
+
+
+def test_scratch_is_a_factor_and_gets_advice(tmp_path):
+    path = rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 0, MS, grid=64 * WAVES)])
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE rocpd_kernel_dispatch SET private_segment_size = 224")
+    found = analyse(path).analysis.kernels[0].bottleneck
+    (factor,) = found.factors
+    assert factor.name == "scratch" and factor.evidence[0].value == 224 and "__launch_bounds__" in found.advice[0]
+
+
+def test_busy_fractions_are_of_the_cycles_that_were_counted_but_not_of_the_profilers(tmp_path):
+    busy = NOTHING | dict(SQ_INSTS_VALU=0.4 * CU_CYCLES)
+
+    def fraction(cycles, own=None):
+        given = {name: [value] for name, value in (busy | dict(GRBM_GUI_ACTIVE=cycles)).items()}
+        work = [Dispatch("k", 0, MS, grid=64 * WAVES, counters=given)]
+        path = rocpd_database.write(tmp_path / f"{len(list(tmp_path.iterdir()))}.db", work, own)
+        found = analyse(path).analysis.kernels[0]
+        return next(item.value for item in found.evidence if item.name == "valu_busy_fraction")
+
+    at_peak = fraction(0.0)
+    assert at_peak == pytest.approx(0.4)
+    assert fraction(8 * 2100e6 * 1e-3 * 0.8) == pytest.approx(0.4 / 0.8), "the clock was at 80 %"
+    assert fraction(8 * 2100e6 * 1e-3 * 30) == pytest.approx(at_peak), "mostly the profiler's cycles"
+    assert fraction(8 * 2100e6 * 1e-3 * 0.8, rocpd_database.MODELLED) == pytest.approx(at_peak), "the model's clock is the peak"
+
+
+def test_a_kernel_near_a_limit_is_called_after_it_with_low_certainty(tmp_path):
+    found = verdict(tmp_path, NOTHING | streaming(0.5))
+    assert (found.name, found.certainty) == ("memory-bandwidth-bound", "low") and found.why.startswith("no limit is reached")
+    assert [signal.name for signal in found.evidence] == ["hbm_fraction"] and found.advice
 
 
 def test_queueing_alone_names_no_unit(tmp_path):
@@ -200,7 +263,11 @@ def test_scores_lie_within_their_bounds_and_the_verdict_is_the_best_that_holds(v
         if scored.score.estimate is not None:
             assert 0 <= scored.score.estimate <= 1
     holding = [scored.name for scored in found.classes if scored.score.holds]
-    assert found.name == (holding[0] if holding else UNKNOWN)
+    assert found.name == holding[0] if holding else (found.near is None) == (found.name == UNKNOWN)
+    if not holding and found.near is not None:
+        assert NEAR <= found.score < HOLDS and values[found.near.evidence] is not None
+        assert found.certainty == "low" and "no limit is reached" in found.why
+        assert found.score <= next(one.score.estimate for one in found.classes if one.name == found.name)
     assert 0 <= found.confidence <= 1
     assert found == classify(evidence(values))
 

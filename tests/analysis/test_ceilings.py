@@ -34,6 +34,17 @@ def test_a_recorded_file_says_what_its_columns_say(shared_data):
         )
 
 
+def test_0_means_that_it_was_not_measured(tmp_path):
+    """As rocprof-compute writes for an MI300X: there are no FP4 matrix units to try."""
+    names = "device,HBMBw,HBMBwLow,hbmBwHigh,MFMAF4Flops,MFMAF4FlopsLow,MFMAF4FlopsHigh,MALLBw"
+    (tmp_path / "r.csv").write_text(f"{names}\n0,4244.35,4242.49,4246.21,0,0,0,0\n")
+    found = read_ceilings(tmp_path / "r.csv")
+    assert found.bandwidth == {"HBM": Ceiling(4244.35, 4242.49, 4246.21)} and not found.arithmetic
+    (tmp_path / "r.csv").write_text("device,HBMBw,MFMAF4Flops\n0,0,0\n")
+    with pytest.raises(TraceError, match="holds no ceilings"):
+        read_ceilings(tmp_path / "r.csv")
+
+
 @given(st.dictionaries(st.sampled_from(LEVELS), ceilings), st.dictionaries(st.sampled_from(PIPES), ceilings))
 def test_what_is_written_is_read(tmp_path_factory, bandwidth, arithmetic):
     path = tmp_path_factory.mktemp("csv") / "roofline.csv"

@@ -9,8 +9,12 @@ import sqlite3
 from collections import defaultdict
 from pathlib import Path
 
+import networkx
+import numpy as np
 import pytest
 
+from rocm_perf_lab.analysis.critical_path import critical_path
+from rocm_perf_lab.analysis.dag import build_dag
 from rocm_perf_lab.analysis.pipeline import analyse
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.rocpd.reader import read_trace
@@ -45,7 +49,7 @@ class Sql:
 
 OF_KERNELS = """SELECT REPLACE(s.display_name, '.kd', ''), COUNT(*), SUM(d."end" - d.start) FROM {kernel_dispatch} d
                 JOIN {info_kernel_symbol} s ON s.id = d.kernel_id GROUP BY s.kernel_name"""
-RUNTIME_KERNELS = ("__amd_rocclr_", "hip", "hsa_")
+RUNTIME_KERNELS = "__amd_rocclr_"
 
 
 @pytest.fixture
@@ -113,6 +117,59 @@ def test_counters_are_those_of_plain_sql(recording):
         if value == value
     ]
     assert sorted(found) == sorted(rows)
+
+
+def shifted(recording: Path, copy: Path, jitter: np.random.Generator) -> Path:
+    """A copy in which starts and ends are off by up to 120 ns, as clocks are: neighbours overlap by up to 240 ns more."""
+    shutil.copy(recording, copy)
+    copy.chmod(0o644)
+    with sqlite3.connect(copy) as connection:
+        dispatches = table_of(connection, "kernel_dispatch")
+        for (id,) in connection.execute(f"SELECT id FROM {dispatches}").fetchall():
+            begin, end = jitter.integers(-120, 121, 2).tolist()
+            connection.execute(f'UPDATE {dispatches} SET start = start + ?, "end" = "end" + ? WHERE id = ?', (begin, end, id))
+        connection.execute(f"DELETE FROM {table_of(connection, 'region')}")
+    return copy
+
+
+def table_of(connection: sqlite3.Connection, name: str) -> str:
+    query = f"SELECT name FROM sqlite_master WHERE name LIKE 'rocpd_{name}%' AND type = 'table'"
+    return f'"{connection.execute(query).fetchone()[0]}"'
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["rocpd/mi300x_bmm_a.db", "rocpd/mi300x_bmm_b.db"])
+def test_a_stream_keeps_its_order_whatever_the_clocks_do(recording, tmp_path, seed):
+    """Without host calls the one stream of the recording is all there is: a chain, whose longest path is all of it."""
+    trace = read_trace(shifted(recording, tmp_path / "t.db", np.random.default_rng(seed)))
+    path = critical_path(build_dag(trace))
+    start, end = trace.dispatches.start.astype(np.int64), trace.dispatches.end.astype(np.int64)
+    assert np.count_nonzero(start[1:] < end[:-1]) > 5, "some must overlap"
+    graph = networkx.DiGraph()
+    for node in range(len(start)):
+        behind = int(start[node] - (end[node - 1] if node else start[0]))
+        graph.add_edge(node - 1, node, weight=behind + int(end[node] - start[node]))
+    longest = networkx.dag_longest_path(graph)
+    assert path.nodes.tolist() == longest[1:] == list(range(len(start)))
+    assert path.length_ns == networkx.path_weight(graph, longest, "weight") == path.work_ns + path.delay_ns
+    assert not path.slack_ns.any() and path.delay_ns == int(np.maximum(start[1:] - end[:-1], 0).sum())
+
+
+def test_an_overlap_of_20_ns_changes_no_slack_by_more_than_that(shared_data, tmp_path):
+    """The recording with its host calls: dispatch 201 starts 20 ns before dispatch 200 ends, or exactly then."""
+    found = []
+    for early in (0, 20):
+        copy = shutil.copy(shared_data / "rocpd/mi300x_bmm_b.db", tmp_path / f"{early}.db")
+        os.chmod(copy, 0o644)
+        with sqlite3.connect(copy) as connection:
+            dispatches = table_of(connection, "kernel_dispatch")
+            rows = connection.execute(f'SELECT id, "end" FROM {dispatches} ORDER BY start').fetchall()
+            connection.execute(f"UPDATE {dispatches} SET start = ? WHERE id = ?", (rows[199][1] - early, rows[200][0]))
+        found.append(critical_path(build_dag(read_trace(Path(copy)))))
+    exact, overlapping = found
+    assert overlapping.nodes.tolist() == exact.nodes.tolist()
+    assert np.abs(overlapping.slack_ns - exact.slack_ns).max() <= 20 and overlapping.slack_ns[199] == 0
+    assert (overlapping.work_ns, overlapping.delay_ns) == (exact.work_ns, exact.delay_ns)
 
 
 def test_without_a_clock_every_time_is_null_with_its_reason(shared_data):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import statistics
 
 import pytest
@@ -9,6 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rocpd_database
+from rocm_perf_lab.analysis.critical_path import critical_path, dominant_symbol
+from rocm_perf_lab.analysis.dag import build_dag
+from rocm_perf_lab.analysis.focus import focus
+from rocm_perf_lab.analysis.pipeline import analyse
 from rocm_perf_lab.analysis.selection import select
 from rocm_perf_lab.analysis.stability import classify, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import symbols_of
@@ -27,11 +32,12 @@ def test_the_longest_dispatch_wins_not_the_symbol_with_the_most_time(tmp_path):
         Dispatch("many", 1000, 1060),
         Dispatch("many", 1100, 1160),
         Dispatch("long", 1200, 1300),
-        Dispatch("hipMemsetKernel", 2000, 9000),
+        Dispatch("__amd_rocclr_copyBuffer", 2000, 9000),
     )
     symbols = symbols_of(trace)
     chosen = select(trace, symbols)
     assert (chosen.symbol.name, chosen.row, chosen.only_runtime_kernels) == ("long", 3, False)
+    assert chosen.passed_over.name == "__amd_rocclr_copyBuffer"
     assert [symbol.name for symbol in symbols if not symbol.is_runtime] == ["many", "long"]
     assert runtime_ms(trace) == 220e-6
 
@@ -65,3 +71,29 @@ def test_classes(cv, name):
 
 def test_one_run_has_no_spread():
     assert stability([3.0]).cv is None and stability([3.0]).median_ms == 3.0
+
+
+@pytest.mark.parametrize("name", ["hipify_image", "hsa_like", "hip", "__amd_rocclr_of_mine"])
+def test_no_name_of_the_programs_makes_a_kernel_the_runtimes(tmp_path, name):
+    trace = trace_of(tmp_path, Dispatch(name, 0, 900), Dispatch("__amd_rocclr_copyBuffer", 1000, 3000))
+    with sqlite3.connect(trace.path) as connection:
+        connection.execute("UPDATE rocpd_info_kernel_symbol SET code_object_id = 2 WHERE kernel_name = ?", (f"{name}.kd",))
+    trace = read_trace(trace.path)
+    assert select(trace, symbols_of(trace)).symbol.name == name
+    path = critical_path(build_dag(trace))
+    assert dominant_symbol(path).name == name and focus(trace, True).symbol.name == name
+
+
+def test_a_new_helper_in_the_runtimes_code_object_is_the_runtimes(tmp_path):
+    trace = trace_of(tmp_path, Dispatch("mine", 0, 9), Dispatch("__amd_rocclr_new", 20, 90), Dispatch(
+        "__amd_rocclr_copyBuffer", 100, 200))  # fmt: skip
+    assert {symbol.name for symbol in symbols_of(trace) if symbol.is_runtime} == {"__amd_rocclr_new", "__amd_rocclr_copyBuffer"}
+
+
+def test_what_was_passed_over_is_said(tmp_path):
+    path = rocpd_database.write(tmp_path / "t.db", [Dispatch("mine", 0, 10), Dispatch("__amd_rocclr_copyBuffer", 20, 900)])
+    documents = analyse(path)
+    assert documents.profile.kernel.name == "mine" and "__amd_rocclr_copyBuffer" in documents.profile.kernel.selection
+    assert any(note.startswith("__amd_rocclr_copyBuffer has 97.8 % of the path") for note in documents.dag.notes)
+    reached = analyse(path, kernel="copyBuffer")
+    assert [kernel.kernel for kernel in reached.analysis.kernels] == ["__amd_rocclr_copyBuffer"]

@@ -143,3 +143,30 @@ def test_a_model_that_fits_prunes_what_is_slow():
     assert strategy.model()["r2"] > 0.99
     assert {one.values["y"] for one in found[seeds:]} == {3}
     assert sum(one.values["y"] == 3 for one in found) == sum(row[1] == 2 for row in space)
+
+
+@pytest.mark.parametrize("names", [("BLOCK_M", "BLOCK_N", "UNROLL"), ("BM", "BN", "U")])
+def test_names_of_a_tile_hide_no_other_parameter(names):
+    """Most of the time is the third parameter's: the model has to see it whatever the others are called."""
+    sizes = [16, 32, 64, 128]
+    space = Space({names[0]: sizes, names[1]: sizes, names[2]: [1, 2, 3, 4, 5]}, [])
+
+    def timed(values, _worker=0):
+        m, n, unroll = (values[name] for name in names)
+        return Outcome(OK, None, [100 - 15 * unroll + 1e-3 * m * n], "wall")
+
+    strategy = create("three-phase", space, 0, Options(1000))
+    found = Search(space, strategy, timed, None, 1000).run()
+    assert strategy.model()["r2"] > 0.99 and len(found) < 80
+
+
+def test_the_square_of_a_tile_is_a_feature_of_the_model():
+    sizes = [16, 32, 48, 64, 96, 128]
+    space = Space({"BLOCK_M": sizes, "BLOCK_N": sizes}, [])
+
+    def timed(values, _worker=0):
+        return Outcome(OK, None, [1 + (values["BLOCK_M"] * values["BLOCK_N"] / 4096 - 1) ** 2], "wall")
+
+    strategy = create("three-phase", space, 0, Options(1000))
+    Search(space, strategy, timed, None, 1000).run()
+    assert strategy.model()["r2"] > 0.99

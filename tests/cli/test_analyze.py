@@ -224,6 +224,60 @@ def test_runs_of_one_rank_are_repeats_not_ranks(analyzed, tmp_path):
     assert found["profile"]["stability"]["runs"] == 2 and found["profile"]["runtime_ms"] == 2e-3
 
 
+def changed(path: Path, statement: str) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+
+
+OF_100 = "UPDATE rocpd_info_kernel_symbol SET arch_vgpr_count = 100"
+OTHER_COMMAND = "UPDATE rocpd_info_process SET command = './app 2'"
+
+
+@pytest.mark.parametrize(
+    "work, statement, words",
+    [
+        ([Dispatch("k", 0, 3000)], OF_100, "k takes 32 VGPRs in one and 100"),
+        ([Dispatch("k", 0, 3000, grid=512)], "SELECT 1", "k was launched with other grids"),
+        ([Dispatch("k2", 0, 3000)], "SELECT 1", "each has kernels that the other has not: k is only in one.db"),
+        ([Dispatch("k", 0, 3000), Dispatch("l", 4000, 5000)], "SELECT 1", "only two.db launched l"),
+        ([Dispatch("k", 0, 3000)], OTHER_COMMAND, "one is of ./app, the other of ./app 2"),
+    ],
+)
+def test_two_builds_or_inputs_are_no_repeats_and_no_ranks(analyze, tmp_path, work, statement, words):
+    rank(tmp_path / "one.db", None, [Dispatch("k", 0, 1000)])
+    rank(tmp_path / "two.db", None, work, start=10**6)
+    changed(tmp_path / "two.db", statement)
+    code, out, err = analyze("one.db", "two.db")
+    assert (code, out) == (2, "") and "neither repeats nor ranks" in err and words in err
+    assert analyze("two.db")[0] == 0
+
+
+GPU_ID = """UPDATE rocpd_info_agent SET extdata = json_set(extdata, '$.uuid', json('{"bytes": {"value0": 7}}'))"""
+
+
+@pytest.mark.parametrize(
+    "start, hosts, gpu, ranks",
+    [
+        (10**6, ("e81697c6bc31", "0a7c7034bb12"), "SELECT 1", 1),  # containers, one after the other
+        (10**6, ("one", "two"), GPU_ID, 1),  # the same GPU
+        (500, ("e81697c6bc31", "0a7c7034bb12"), "SELECT 1", 2),  # at the same time
+        (10**6, ("one", "two"), "SELECT 1", 2),  # machines of which nothing else is known
+    ],
+)
+def test_runs_of_one_machine_one_after_the_other_are_no_ranks(analyzed, tmp_path, start, hosts, gpu, ranks):
+    for name, begin, host in zip(("one.db", "two.db"), (0, start), hosts, strict=True):
+        rank(tmp_path / name, None, [Dispatch("k", 0, 1000)], start=begin)
+        changed(tmp_path / name, f"UPDATE rocpd_info_node SET hostname = '{host}'")
+        changed(tmp_path / name, gpu)
+    found = analyzed("one.db", "two.db", "-o", "out")
+    assert len(found["ranks"]) == ranks if ranks > 1 else found["profile"]["stability"]["runs"] == 2
+
+
+def test_two_recordings_of_different_builds_are_told_apart(analyze, shared_data):
+    code, _, err = analyze(*(shared_data / f"rocpd/mi300x_bmm_{name}.db" for name in "ab"))
+    assert code == 2 and "neither repeats nor ranks" in err
+
+
 def test_a_run_directory_of_the_software_device_is_one_rank(analyzed, tmp_path):
     """Its runs all have counters, which do not change modelled times: the second repeats the first."""
     for number, name in enumerate(("base_results.db", "repeat_1_results.db")):
@@ -285,6 +339,67 @@ def test_what_is_printed_keeps_to_the_schema(analyzed, rocm_perf, tmp_path):
     broken = analyzed("one.db", "two.db")
     broken["ranks"][0]["dag"]["nodes"] = "many"
     assert not validator.is_valid(broken)
+
+
+def emptied(att: Path, number: int) -> None:
+    """A further traced dispatch, of which no wave was caught: as rocprofv3 leaves it."""
+    folder = att / f"ui_output_agent_1_dispatch_{number}"
+    folder.mkdir()
+    (folder / "code.json").write_text('{"code": null}')
+    (folder / "filenames.json").write_text('{"gfxip": 9, "wave_filenames": {}}')
+    (folder / "occupancy.json").write_text("{}")
+
+
+def test_a_traced_dispatch_without_waves_is_said_to_be_one(analyze, analyzed, tmp_path):
+    rocpd_database.write(tmp_path / "base.db", [Dispatch(thread_traces.KERNEL, 300, 900)])
+    att = thread_traces.write(tmp_path / "att")
+    emptied(att, 3)
+    code, out, err = analyze("base.db", "--thread-trace", att)
+    said = "dispatch 3 was traced, but no wave of it ran on the traced CU and SIMDs"
+    assert code == 0 and said in err and "--att-target-cu" in err and said in " ".join(out.split())
+    (kernel,) = analyzed("base.db", "--thread-trace", att)["analysis"]["kernels"]
+    assert kernel["thread_trace"] and any(said in note for note in kernel["notes"])
+
+
+def test_a_thread_trace_is_evidence_where_there_are_no_counters(analyzed, tmp_path):
+    rocpd_database.write(tmp_path / "base.db", [Dispatch(thread_traces.KERNEL, 300, 900, grid=64 * 304 * 64)])
+    att = thread_traces.write(tmp_path / "att")
+    (kernel,) = analyzed("base.db", "--thread-trace", att)["analysis"]["kernels"]
+    values = {item["name"]: item["value"] for item in kernel["evidence"]}
+    assert values["wait_fraction"] == kernel["thread_trace"]["wait_fraction"] is not None
+    assert any("wait fraction" in note and "thread trace" in note for note in kernel["notes"])
+    (alone,) = analyzed("base.db")["analysis"]["kernels"]
+    latency, without = (
+        next(one["score"] for one in of["bottleneck"]["classes"] if one["name"] == "latency-bound") for of in (kernel, alone)
+    )
+    assert latency is not None and without is None
+
+
+def test_thread_traces_alone_are_reported_on(analyze, tmp_path, rocm_perf):
+    att = thread_traces.write(tmp_path / "att")
+    emptied(att, 3)
+    code, out, err = analyze(att)
+    assert code == 0, err
+    text = " ".join(out.split())
+    assert "What holds scale back" in text and "Thread trace: 3 waves" in text and "dispatch 3 was traced, but" in text
+    code, out, err = analyze(att, "--json")
+    document = json.loads(out)["thread_trace"]
+    assert document["kernels"][0]["thread_trace"]["waited_for"]["source"] == "scale.hip:13"
+    assert any("need a database" in note for note in document["notes"])
+    jsonschema.Draft202012Validator(json.loads(rocm_perf("schema", "analyze").stdout)).validate(json.loads(out))
+    code, out, err = analyze(att, "--gpu", "0")
+    assert (code, out) == (2, "") and "--gpu needs a database" in err
+
+
+def test_the_recorded_trace_alone(analyze, shared_data):
+    """Waits are a quarter of its waves' cycles: of latency that is known, of units that a trace alone cannot judge nothing."""
+    code, out, err = analyze(shared_data / "att/gfx942_ck_bmm", "--json")
+    assert code == 0, err
+    (kernel,) = json.loads(out)["thread_trace"]["kernels"]
+    classes = {one["name"]: one for one in kernel["bottleneck"]["classes"]}
+    (waits,) = (one for one in classes["latency-bound"]["signals"] if one["name"] == "wait_fraction")
+    assert waits["value"] == kernel["thread_trace"]["wait_fraction"] == pytest.approx(0.262, abs=0.001) and not waits["holds"]
+    assert kernel["bottleneck"]["name"] == "unknown" and "memory-bandwidth-bound" in kernel["bottleneck"]["undecided"]
 
 
 def test_a_thread_trace_from_elsewhere(analyzed, analyze, tmp_path):

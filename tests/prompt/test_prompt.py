@@ -123,6 +123,14 @@ def test_figures_are_those_of_the_profile(folder, found):
 
 
 @needs_hipcc
+def test_advice_that_only_another_launch_can_follow_is_not_given(found):
+    """The rules forbid to change the launch, and the grid of this run is small."""
+    advice = found["analysis"]["bottleneck"]["advice"]
+    assert any("launch more work" in line for line in advice) and any("made small for" in line for line in advice)
+    worth = [line for line in found["text"].splitlines() if line.startswith("- Worth trying")]
+    assert worth and not any("launch more work" in line or "made small for" in line for line in worth)
+
+
 def test_the_code_is_the_kernel_and_what_it_uses(folder, found):
     source = (folder / "program.hip").read_text().splitlines()
     for excerpt in found["code"]:

@@ -121,3 +121,11 @@ def test_tables_with_a_suffix_are_found_without_views(shared_data, tmp_path):
     connection.commit()
     connection.close()
     assert read_trace(copy).dispatches.start.tolist() == read_trace(original).dispatches.start.tolist()
+
+
+def test_columns_of_another_schema_are_not_called_damage(tmp_path):
+    path = rocpd_database.write(tmp_path / "t.db", [Dispatch("k", 10, 30)])
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE rocpd_info_process DROP COLUMN extdata")
+    with pytest.raises(TraceError, match="not its columns .*extdata.*; give a .db file that rocprofv3 or rocm-perf wrote"):
+        read_trace(path)

@@ -31,6 +31,7 @@ CLASSES = (
     "latency-bound",
 )
 UNKNOWN = "unknown"
+NEAR = 0.1  # where none holds, the nearest is named all the same, with low certainty; below this nothing speaks for it
 
 LEVELS = ("hbm_fraction", "l2_fraction", "l1_fraction", "lds_busy_fraction")
 PIPES = ("flop_fraction", "valu_busy_fraction", "mfma_busy_fraction")
@@ -70,7 +71,8 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """name: the class, or 'unknown' with the reason in `why`. classes: all five, the strongest first; unknown ones last.
+    """name: the class that holds, else the nearest, or 'unknown' where none is near; `why` says so. classes: all
+    five, the strongest first; unknown ones last.
 
     confidence: 0 to 1, the share of the signals that are known times how far the class is ahead of the next one.
     certainty: 'high' if moreover nothing that is missing could change the verdict, else 'medium' or 'low'.
@@ -86,10 +88,14 @@ class Bottleneck:
     factors: tuple[Factor, ...]
     undecided: dict[str, str]
     advice: tuple[str, ...]
+    near: Signal | None = None  # by which the class was named, though it does not hold
 
     @property
-    def found(self) -> ClassScore | None:
-        return self.classes[0] if self.name != UNKNOWN else None
+    def shown_by(self) -> tuple[Signal, ...]:
+        """The signals that speak for the class, strongest first."""
+        if self.name == UNKNOWN:
+            return ()
+        return (self.near,) if self.near is not None else self.classes[0].seen
 
 
 def classify(evidence: Evidence) -> Bottleneck:
@@ -101,11 +107,7 @@ def classify(evidence: Evidence) -> Bottleneck:
     undecided = {c.name: _lacking(c, evidence) for c in classes if c.score.least < HOLDS <= c.score.most}
     confidence = _coverage(scores) * (1 + _lead(first, second)) / 2
     if not first.score.holds:
-        advice = _advice(explains, ())
-        why = _why_unknown(first, undecided)
-        return Bottleneck(
-            UNKNOWN, why, None, confidence, _certainty(confidence, not undecided), classes, explains, undecided, advice
-        )
+        return _none_holds(classes, scores, confidence, explains, undecided)
     settled = first.score.least >= HOLDS and all(_outranks(first, other) for other in classes[1:])
     undecided.pop(first.name, None)
     return Bottleneck(
@@ -119,6 +121,45 @@ def classify(evidence: Evidence) -> Bottleneck:
         undecided=undecided,
         advice=_advice(explains, first.seen),
     )
+
+
+def _none_holds(
+    classes: tuple[ClassScore, ...],
+    scores: Mapping[str, Score],
+    confidence: float,
+    explains: tuple[Factor, ...],
+    undecided: dict[str, str],
+) -> Bottleneck:
+    """The nearest class, for want of a better one; unknown where nothing speaks for any."""
+    name, signal, score = _nearest(classes, scores)
+    if score >= NEAR:
+        why = f"no limit is reached; this is the nearest: {signal.name}, with a score of {score:.2f} of {HOLDS}"
+        advice = _advice(explains, (signal,))
+        return Bottleneck(name, why, score, confidence, "low", classes, explains, undecided, advice, signal)
+    settled = all(scored.score.most < NEAR for scored in classes)
+    return Bottleneck(
+        UNKNOWN,
+        _why_unknown(classes[0], undecided),
+        None,
+        confidence,
+        _certainty(confidence, settled),
+        classes,
+        explains,
+        undecided,
+        _advice(explains, ()),
+    )
+
+
+def _nearest(classes: tuple[ClassScore, ...], scores: Mapping[str, Score]) -> tuple[str, Signal, float]:
+    """The class, and the signal by which it shows most, of those whose number is known; of equal ones the first class."""
+    ways = [
+        (way.estimate or 0.0, -CLASSES.index(found.name), found.name, name)
+        for found in classes
+        for name, way in found.ways.items()
+        if scores[name].estimate is not None
+    ]
+    score, _, name, signal = max(ways, default=(0.0, 0, classes[0].name, next(iter(classes[0].ways))))
+    return name, signals()[signal], score
 
 
 def _classes(s: Mapping[str, Score]) -> list[ClassScore]:

@@ -15,11 +15,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from rocm_perf_lab.arch.family import Pipe
 from rocm_perf_lab.errors import MissingInputError, TraceError, UsageError
 
 LEVELS = ("HBM", "MALL", "L2", "L1", "LDS")
+_Key = TypeVar("_Key", str, Pipe)
 _MEND = "give a roofline.csv of rocprof-compute or a ceilings.json of `rocm-perf ceilings`"
 
 
@@ -104,9 +106,15 @@ def _from_csv(path: Path, text: str, device: int) -> Ceilings:
         raise TraceError(f"{path} has no row for device {device}", _MEND)
     # rocprof-compute writes hbmBwHigh and MFMAFI8OpsLow where HBMBwHigh and MFMAI8OpsLow are meant.
     fields = {str(name).lower().replace("mfmafi8", "mfmai8"): value for name, value in row.items()}
-    bandwidth = {level: _ceiling(path, fields, column(level)) for level in LEVELS if column(level).lower() in fields}
+    levels = (level for level in LEVELS if column(level).lower() in fields)
     pipes = filter(None, map(_pipe, row))
-    return Ceilings(str(path), None, None, bandwidth, {pipe: _ceiling(path, fields, column(pipe)) for pipe in pipes})
+    return Ceilings(str(path), None, None, _measured(path, fields, levels), _measured(path, fields, pipes))
+
+
+def _measured(path: Path, fields: Mapping[str, str | None], keys: Iterable[_Key]) -> dict[_Key, Ceiling]:
+    """rocprof-compute writes 0 for what it did not run, such as FP4 where the GPU has none."""
+    rates = ((key, column(key)) for key in keys)
+    return {key: _ceiling(path, fields, name) for key, name in rates if _number(path, fields, name)}
 
 
 def _pipe(name: str | None) -> Pipe | None:
@@ -127,7 +135,7 @@ def _number(path: Path, fields: Mapping[str, str | None], name: str) -> float:
         number = float(fields[name.lower()] or "")
     except ValueError:
         number = math.nan
-    if not 0 < number < math.inf:
+    if not 0 <= number < math.inf:
         raise TraceError(f"{path}: {name} is {fields[name.lower()]!r}, not a rate", _MEND)
     return number
 

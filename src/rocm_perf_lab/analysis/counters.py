@@ -15,10 +15,14 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class SymbolCounters:
-    """values: counter -> sum over all dispatches of the symbol in the base run. notes: what had to be assumed for it."""
+    """values: counter -> sum over all dispatches of the symbol in the base run. notes: what had to be assumed for it.
+
+    once: what was counted, of counters whose value takes packed instructions as two; see packing.
+    """
 
     values: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    once: dict[str, float] = field(default_factory=dict)
 
 
 def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, SymbolCounters]:
@@ -60,7 +64,9 @@ def sum_of(parts: Sequence[SymbolCounters]) -> SymbolCounters:
         return invalid
     common = set.intersection(*(set(part.values) for part in parts))
     values = {name: sum(part.values[name] for part in parts) for name in sorted(common)}
-    return SymbolCounters(values, tuple(dict.fromkeys(note for part in parts for note in part.notes)))
+    changed = {name for part in parts for name in part.once if name in common}
+    once = {name: sum(part.once.get(name, part.values[name]) for part in parts) for name in sorted(changed)}
+    return SymbolCounters(values, tuple(dict.fromkeys(note for part in parts for note in part.notes)), once)
 
 
 def why_none(counters: SymbolCounters) -> str | None:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from rocm_perf_lab.analysis.dag import CALL, KERNEL, Dag
-from rocm_perf_lab.analysis.symbols import is_runtime_kernel
 from rocm_perf_lab.compiled import loop
 from rocm_perf_lab.rocpd.edges import time_order
 from rocm_perf_lab.rocpd.tables import Edges
@@ -39,7 +38,7 @@ class SymbolOnPath:
     """
 
     name: str
-    kind: str  # KERNEL, COPY or CALL
+    kind: str  # KERNEL, RUNTIME, COPY or CALL
     times: int
     times_on_path: int
     total_ns: int
@@ -59,8 +58,9 @@ class CriticalPath:
 
     work_ns: of dispatches and copies. host_ns: in host calls, and between calls of a thread. delay_ns: between other nodes.
     lead_ns: from the start of the GPU's span to the path's first node.
-    Of every node, (n,): binding: the predecessor that was ready last, or -1; delay_of_ns: from then to its start;
-    slack_ns; overlap_ns: see _overlap; exposed_ns: time in which no other GPU node ran, (gpu_nodes,).
+    Of every node, (n,): binding: the predecessor that was ready last, or -1; delay_of_ns: from then to its start (below 0
+    where a predecessor is recorded to end after that; such overlaps count once in work_ns and host_ns); slack_ns;
+    overlap_ns: see _overlap; exposed_ns: time in which no other GPU node ran, (gpu_nodes,).
     """
 
     nodes: np.ndarray
@@ -95,9 +95,10 @@ def critical_path(dag: Dag) -> CriticalPath:
     latest_end -= dag.end
     exposed = _time_alone(dag.start[: dag.gpu_nodes], dag.end[: dag.gpu_nodes])
     is_call = nodes >= dag.gpu_nodes
-    takes = np.where(counted, dag.end[nodes] - dag.start[nodes], 0)
+    waited = np.maximum(delay, 0)  # below 0 where recorded times overlap: what two nodes share counts once
+    takes = np.where(counted, dag.end[nodes] - dag.start[nodes], 0) + np.minimum(delay[nodes], 0)
     between_calls = is_call & np.r_[False, is_call[:-1] & counted[:-1]]
-    host = int(takes[is_call].sum() + delay[nodes[between_calls]].sum())
+    host = int(takes[is_call].sum() + waited[nodes[between_calls]].sum())
     length = int(dag.end[last]) - origin
     return CriticalPath(
         nodes=nodes,
@@ -105,8 +106,8 @@ def critical_path(dag: Dag) -> CriticalPath:
         length_ns=length,
         work_ns=int(takes[~is_call].sum()),
         host_ns=host,
-        delay_ns=int(delay[nodes[1:]][~between_calls[1:]].sum()),
-        lead_ns=int(delay[nodes[0]]),
+        delay_ns=int(waited[nodes[1:]][~between_calls[1:]].sum()),
+        lead_ns=int(waited[nodes[0]]),
         binding=binding,
         slack_ns=latest_end,
         delay_of_ns=delay,
@@ -118,7 +119,7 @@ def critical_path(dag: Dag) -> CriticalPath:
 
 def dominant_symbol(path: CriticalPath) -> SymbolOnPath:
     """The program's own kernel with the most time on the path; if none ran, whatever has the most."""
-    own = (found for found in path.symbols if found.kind == KERNEL and not is_runtime_kernel(found.name))
+    own = (found for found in path.symbols if found.kind == KERNEL)
     return next(own, path.symbols[0])
 
 

@@ -12,7 +12,8 @@ from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.edges import inverse, time_order
 from rocm_perf_lab.rocpd.tables import Calls, Edges, Trace
 
-KERNEL, COPY, CALL = "kernel", "copy", "call"
+# RUNTIME: a kernel of the HIP runtime, not of the program.
+KERNEL, RUNTIME, COPY, CALL = "kernel", "runtime kernel", "copy", "call"
 
 NO_CALLS = Calls(*(np.empty(0, np.int32) for _ in range(5)), names=())
 
@@ -21,7 +22,7 @@ NO_CALLS = Calls(*(np.empty(0, np.int32) for _ in range(5)), names=())
 class Dag:
     """n nodes (dispatches, copies, calls in this order). start, end: ns, (n,) int64.
 
-    symbol: (n,) index into `names` and `kinds` (KERNEL, COPY or CALL). gpu_nodes: how many nodes are no calls.
+    symbol: (n,) index into `names` and `kinds` (KERNEL, RUNTIME, COPY or CALL). gpu_nodes: how many nodes are no calls.
     Predecessors of node v: `source[first[v]:first[v + 1]]`, by the edges of `kind` (index into Edges.KINDS), exact or not.
     `order` is a topological order, (n,), by start where that is one.
     took: (n,) ns: of a dispatch or copy its duration, of a call its own, uncut; -1 for a call's second node.
@@ -74,6 +75,7 @@ def _symbols(trace: Trace, calls: Calls) -> tuple[np.ndarray, tuple[str, ...], t
     """The symbol of each node; names and kinds of symbols: kernels, kinds of copies, calls, each in alphabetical order."""
     ids, of_dispatch = codes(trace.dispatches.kernel_id)
     kernel_names = [trace.kernels[int(id)].name if int(id) in trace.kernels else f"kernel {id}" for id in ids]
+    of_runtime = {kernel.name for kernel in trace.kernels.values() if kernel.is_runtime}
     parts, names, kinds = [], [], []
     for kind, labels, index in (
         (KERNEL, kernel_names, of_dispatch),
@@ -84,7 +86,7 @@ def _symbols(trace: Trace, calls: Calls) -> tuple[np.ndarray, tuple[str, ...], t
         place = {name: len(names) + number for number, name in enumerate(different)}
         parts.append(np.array([place[label] for label in labels], np.int32)[index] if len(labels) else index)
         names += different
-        kinds += [kind] * len(different)
+        kinds += [RUNTIME if kind == KERNEL and name in of_runtime else kind for name in different]
     return np.concatenate(parts).astype(np.int32), tuple(names), tuple(kinds)
 
 

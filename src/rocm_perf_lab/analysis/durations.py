@@ -12,22 +12,20 @@ from rocm_perf_lab.rocpd.tables import Dispatches
 
 @dataclass(frozen=True)
 class Durations:
-    """ns. stddev: of the sample, None of a single dispatch. median, p95: the least duration that as many do not exceed."""
+    """ns. stddev: of the sample, None of a single dispatch. median, p95: as NumPy defines percentiles, between two
+    durations where the place falls between them."""
 
     mean: float
     stddev: float | None
     min: int
-    median: int
-    p95: int
+    median: float
+    p95: float
     max: int
 
 
 def durations(dispatches: Dispatches, symbol: Symbol) -> Durations:
     start, end = dispatches.start[symbol.rows], dispatches.end[symbol.rows]
     took = end.astype(np.int64) - start
-    count = len(took)
-    ranks = [0, (count - 1) // 2, -(-95 * count // 100) - 1, count - 1]
-    took.partition(ranks)
-    least, median, p95, most = (int(took[rank]) for rank in ranks)
-    stddev = float(took.std(ddof=1)) if count > 1 else None
-    return Durations(symbol.total_ns / count, stddev, least, median, p95, most)
+    median, p95 = np.percentile(took, [50, 95]).tolist()
+    stddev = float(took.std(ddof=1)) if len(took) > 1 else None
+    return Durations(symbol.total_ns / len(took), stddev, int(took.min()), median, p95, int(took.max()))

@@ -9,16 +9,22 @@ from rocm_perf_lab.analysis.counters import SymbolCounters
 from rocm_perf_lab.analysis.device import Device
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Roofline
+from rocm_perf_lab.analysis.thread_trace.findings import Findings
+from rocm_perf_lab.analysis.trace_evidence import from_thread_trace
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.metric import Metric, Value
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """values: by name, each with its unit or the reason why it is missing. counters: what a value was computed from."""
+    """values: by name, each with its unit or the reason why it is missing. counters: what a value was computed from.
+
+    traced: names of those that come from a thread trace.
+    """
 
     values: dict[str, Value]
     counters: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    traced: tuple[str, ...] = ()
 
     def number(self, name: str) -> float | None:
         value = self.values.get(name)
@@ -32,9 +38,17 @@ def gather(
     occupancy: DispatchOccupancy,
     roofline: Roofline | None,
     device: Device,
+    scratch_bytes: int = 0,
+    traced: Findings | None = None,
+    measured: bool = True,
 ) -> Evidence:
-    """Everything that is known of a symbol whose `dispatches` dispatches took `time_ns` in all."""
+    """Everything that is known of a symbol whose `dispatches` dispatches took `time_ns` in all.
+
+    scratch_bytes: of a work-item. traced: what a thread trace says of the symbol; counters go before it. measured: whether
+    the times are; the model's clock always runs at its peak.
+    """
     values: dict[str, Value] = {"mean_duration": Value(time_ns / dispatches, "ns") if time_ns else Value.missing("ns", NO_TIME)}
+    values["scratch_bytes"] = Value(float(scratch_bytes), "bytes/work-item")
     values |= _parallelism(occupancy, device)
     if roofline is not None:
         values["flop_fraction"] = _compute_fraction(roofline)
@@ -43,9 +57,34 @@ def gather(
     if device.family is None:
         return Evidence(values)
     values |= {name: metric(counters.values) for name, metric in device.family.evidence.items()}
-    values |= _activity(values, time_ns, device)
+    values |= _activity(values, _cycles(values, time_ns, device, measured), device)
+    values["wave_life_cycles"] = _life(values)
+    from_trace = {name: value for name, value in _of_trace(values, traced).items() if _is_missing(values, name)}
+    values |= from_trace
     values |= {name: _greatest(values, parts) for name, parts in _BUSIEST.items()}
-    return Evidence(values, _sources(device.family))
+    return Evidence(values, {**_sources(device.family), **dict.fromkeys(from_trace, ())}, tuple(from_trace))
+
+
+def _of_trace(values: dict[str, Value], traced: Findings | None) -> dict[str, Value]:
+    return from_thread_trace(traced, values["grid_waves_per_simd"].value) if traced is not None else {}
+
+
+def _is_missing(values: dict[str, Value], name: str) -> bool:
+    return name not in values or values[name].value is None
+
+
+def _life(values: dict[str, Value]) -> Value:
+    """The mean life of a wave, where waves start one after another."""
+    life, waves, rounds = (values.get(name) for name in ("wave_cycles", "waves", "rounds_of_waves"))
+    parts = [part or Value.missing("cycles", "no such counter is known") for part in (life, waves, rounds)]
+    if any(not part.value for part in parts):
+        return Value.missing_because("cycles", parts) if any(part.value is None for part in parts) else _NO_WAVES
+    if rounds.value < 2:
+        return Value.missing("cycles", "all waves start at once, or nearly: starting them is paid but once")
+    return Value(life.value / waves.value, "cycles")
+
+
+_NO_WAVES = Value.missing("cycles", "no waves were counted")
 
 
 _BUSIEST = {
@@ -130,13 +169,26 @@ _SHARES = {
 }
 
 
-def _activity(values: dict[str, Value], time_ns: int, device: Device) -> dict[str, Value]:
+def _cycles(values: dict[str, Value], time_ns: int, device: Device, measured: bool) -> Value:
+    """The shader's clock cycles while the kernel ran: as counted, which the clock that power allows decides.
+
+    Not more than the peak clock makes in the kernel's time: the count also runs while a profiler sets up and reads counters,
+    which takes longer than a short kernel does. Where it was not counted, at the peak clock.
+    """
+    counted, xcd, clock = values.get("active_cycles"), device.xcd.value, device.clock.value
+    of_one = counted.value / xcd if measured and counted is not None and counted.value and xcd else None
+    peak = clock * time_ns / 1e3 if clock and time_ns else None
+    known = [cycles for cycles in (of_one, peak) if cycles]
+    return Value(min(known), "cycles") if known else Value.missing("cycles", device.clock.reason or NO_TIME)
+
+
+def _activity(values: dict[str, Value], cycles: Value, device: Device) -> dict[str, Value]:
     """Shares of the device's cycles, from counters that add up over its SIMDs or CUs."""
-    cu, clock, rules = device.cu.value, device.clock.value, device.family.occupancy_rules
-    if not (cu and clock and time_ns):
-        missing = Value.missing("fraction", device.cu.reason or device.clock.reason or NO_TIME)
+    cu, rules = device.cu.value, device.family.occupancy_rules
+    if not (cu and cycles.value):
+        missing = Value.missing("fraction", device.cu.reason or cycles.reason or NO_TIME)
         return dict.fromkeys(_SHARES, missing)
-    cu_cycles = cu * clock * time_ns / 1e3
+    cu_cycles = cu * cycles.value
     simd_cycles = cu_cycles * rules.simds / rules.compute_units
     whole = {
         "valu_busy_fraction": simd_cycles / device.family.valu_cycles_per_instruction,

@@ -9,7 +9,7 @@ import numpy as np
 from rocm_perf_lab.analysis.critical_path import critical_path
 from rocm_perf_lab.analysis.dag import KERNEL, build_dag
 from rocm_perf_lab.analysis.selection import select
-from rocm_perf_lab.analysis.symbols import Symbol, fitting, is_runtime_kernel, symbols_of
+from rocm_perf_lab.analysis.symbols import Symbol, fitting, symbols_of
 from rocm_perf_lab.rocpd.tables import Trace
 
 
@@ -39,5 +39,5 @@ def focus(trace: Trace, on_critical_path: bool, pattern: str | None = None) -> F
 
 def _dominant(trace: Trace, symbols: list[Symbol]) -> Symbol | None:
     path = critical_path(build_dag(trace))
-    names = [found.name for found in path.symbols if found.kind == KERNEL and not is_runtime_kernel(found.name)]
+    names = [found.name for found in path.symbols if found.kind == KERNEL]
     return next((symbol for name in names for symbol in symbols if symbol.name == name), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocm_perf_lab.analysis.bottleneck import Bottleneck, classify
 from rocm_perf_lab.analysis.ceilings import Ceilings
@@ -13,8 +13,13 @@ from rocm_perf_lab.analysis.evidence import Evidence, gather
 from rocm_perf_lab.analysis.headroom import Headroom, headroom
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy, dispatch_occupancy
 from rocm_perf_lab.analysis.roofline import Roofline, roofline
+from rocm_perf_lab.analysis.signals import LARGER
 from rocm_perf_lab.analysis.symbols import Symbol
+from rocm_perf_lab.analysis.thread_trace.findings import Findings
+from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.tables import Trace
+
+SMALL_GRID = "small-grid"  # of bottleneck.toml
 
 
 @dataclass(frozen=True)
@@ -40,21 +45,48 @@ def study(
     counters: SymbolCounters,
     on_path: SymbolOnPath | None,
     ceilings: Ceilings | None = None,
+    traced: Findings | None = None,
+    metadata: KernelMetadata | None = None,
 ) -> KernelFindings:
-    """Everything that a base trace and its counters say of one symbol. ceilings: measured ones of the device."""
+    """Everything that a base trace and its counters say of one symbol.
+
+    ceilings: measured ones of the device. traced: what a thread trace says of the symbol. metadata: of its code object.
+    """
     row = symbol.longest
-    occupancy = dispatch_occupancy(trace, symbol, row, device)
+    occupancy = dispatch_occupancy(trace, symbol, row, device, metadata)
     roof = roofline(counters, symbol.total_ns, device, ceilings)
-    evidence = gather(counters, symbol.total_ns, len(symbol.rows), occupancy, roof, device)
+    scratch = max(symbol.kernel.scratch_bytes, int(trace.dispatches.scratch_bytes[row]))
+    measured = not trace.process.is_modelled
+    evidence = gather(counters, symbol.total_ns, len(symbol.rows), occupancy, roof, device, scratch, traced, measured)
     return KernelFindings(
         symbol=symbol,
         row=row,
         occupancy=occupancy,
         roofline=roof,
         evidence=evidence,
-        bottleneck=classify(evidence),
+        bottleneck=_as_run(classify(evidence), trace, occupancy),
         headroom=headroom(roof, evidence, on_path.fraction if on_path else None),
         on_path=on_path,
         no_counters=why_none(counters),
-        notes=counters.notes if roof is None else roof.notes,
+        notes=(counters.notes if roof is None else roof.notes) + _of_thread_trace(evidence, traced),
     )
+
+
+def _of_thread_trace(evidence: Evidence, traced: Findings | None) -> tuple[str, ...]:
+    if traced is None or not evidence.traced:
+        return ()
+    names = ", ".join(name.replace("_", " ") for name in evidence.traced)
+    return (f"without counters, {names} are those of the {traced.waves.value or 0:,.0f} waves in the thread trace",)
+
+
+def _as_run(found: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bottleneck:
+    """A grid on the software device can be small for the only reason that the problem was made small for it."""
+    small = next((factor for factor in found.factors if factor.name == SMALL_GRID), None)
+    if trace.device is None or small is None:
+        return found
+    doubt = "unless the problem was made small for the software device"
+    factors = tuple(replace(f, why=f"{f.why}, {doubt}") if f.name == SMALL_GRID else f for f in found.factors)
+    fills = f": {occupancy.device_waves:,} waves fill the GPU" if occupancy.device_waves else ""
+    larger = f"{LARGER}{fills}"
+    place = found.advice.index(small.advice[0])
+    return replace(found, factors=factors, advice=(*found.advice[:place], larger, *found.advice[place:]))

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rocm_perf_lab.analysis import registers
 from rocm_perf_lab.analysis.device import Device
 from rocm_perf_lab.analysis.symbols import Symbol
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, occupancy
 from rocm_perf_lab.arch.occupancy_lift import Lift, lifts
+from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.tables import Trace
 
 
@@ -22,7 +24,7 @@ class DispatchOccupancy:
     lifts: what would let more waves reside. notes: what had to be assumed.
     """
 
-    resources: KernelResources
+    resources: KernelResources  # what it uses: of the code object where there is one
     workgroups: int
     occupancy: Occupancy | None
     waves: int | None
@@ -36,20 +38,34 @@ class DispatchOccupancy:
         return self.waves / self.device_waves if self.waves is not None and self.device_waves else None
 
 
-def dispatch_occupancy(trace: Trace, symbol: Symbol, row: int, device: Device) -> DispatchOccupancy:
-    """Occupancy of the dispatch in `row`, from its own workgroup size and LDS and its kernel's registers."""
+def dispatch_occupancy(
+    trace: Trace, symbol: Symbol, row: int, device: Device, metadata: KernelMetadata | None = None
+) -> DispatchOccupancy:
+    """Occupancy of the dispatch in `row`, from its own workgroup size and LDS and its kernel's registers.
+
+    metadata: of the kernel's code object, whose registers are those that it needs; how many waves reside is decided by what
+    is allocated, which can be more.
+    """
     dispatches = trace.dispatches
     workgroup = int(np.prod(dispatches.workgroup[row]))
-    resources = KernelResources(
-        symbol.kernel.arch_vgprs, symbol.kernel.accum_vgprs, symbol.kernel.sgprs, int(dispatches.lds_bytes[row]), workgroup
-    )
+    lds = int(dispatches.lds_bytes[row])
+    arch, accum, notes = registers.recorded(symbol.kernel, device.family)
+    allocated = KernelResources(arch, accum, symbol.kernel.sgprs, lds, workgroup)
+    resources = registers.needed(allocated, metadata) if metadata is not None else allocated
     workgroups = int(np.prod(-(-dispatches.grid[row] // np.maximum(dispatches.workgroup[row], 1))))
     if device.family is None:
         reason = f"no occupancy rules for {device.target or 'an unnamed target'}"
         return DispatchOccupancy(resources, workgroups, None, None, None, reason)
     if workgroup < 1:
         return DispatchOccupancy(resources, workgroups, None, None, None, "the trace has no workgroup size")
-    found = device.family.occupancy(resources)
+    found = device.family.occupancy(allocated)
+    rules = device.family.occupancy_rules
+    padded = registers.padding(rules, allocated, found, None if metadata is None else resources)
+    liftable = resources if metadata is not None else allocated
+    if padded:
+        found = registers.without_padding(rules, allocated, found)
+        liftable = resources if metadata is not None else registers.before_padding(rules, allocated)
+        notes += (padded,)
     units = int(device.cu.value) // device.family.occupancy_rules.compute_units if device.cu.value else None
     capacity = units * found.resident_waves_per_cu if units else None
     return DispatchOccupancy(
@@ -59,8 +75,8 @@ def dispatch_occupancy(trace: Trace, symbol: Symbol, row: int, device: Device) -
         workgroups * found.waves_per_workgroup,
         capacity,
         None,
-        lifts(device.family.occupancy_rules, resources),
-        found.notes + _other_modes(device.family, resources),
+        lifts(rules, liftable),
+        found.notes + notes + _other_modes(device.family, allocated),
     )
 
 

@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from rocm_perf_lab.analysis.ceilings import Ceilings, ceilings_for
+from rocm_perf_lab.analysis.code_objects import CodeObjects, packing_of
 from rocm_perf_lab.analysis.counters import SymbolCounters, counters_by_symbol, sum_of
 from rocm_perf_lab.analysis.critical_path import critical_path
 from rocm_perf_lab.analysis.dag import build_dag
 from rocm_perf_lab.analysis.device import Device, device_of
 from rocm_perf_lab.analysis.idle import idle
 from rocm_perf_lab.analysis.kernel import study
+from rocm_perf_lab.analysis.packing import unpacked
 from rocm_perf_lab.analysis.roofline import Roofline, roofline
 from rocm_perf_lab.analysis.selection import select
 from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
@@ -79,6 +81,10 @@ def analyse(
     targets = [device.target for device in devices.values()]
     measured = ceilings_for(ceilings, targets, trace.timing) if ceilings else None
     traced = traced_kernels(thread_trace, family) if thread_trace else TracedKernels(reason=no_thread_trace)
+    code = CodeObjects(trace, thread_trace)
+    for symbol in symbols_of(trace):
+        name = symbol.kernel.symbol
+        sums[name] = unpacked(sums[name], packing_of(symbol, sums[name], traced.found.get(name), code))
     kernels = [
         study(
             trace,
@@ -87,6 +93,8 @@ def analyse(
             sums[symbol.kernel.symbol],
             on_path.get(symbol.name),
             measured,
+            traced.found.get(symbol.kernel.symbol),
+            code.metadata(symbol.kernel),
         )
         for symbol in symbols
     ]

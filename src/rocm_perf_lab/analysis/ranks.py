@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
+from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.rocpd.launched import difference, other_build
 from rocm_perf_lab.rocpd.origin import Origin
+
+_AGAIN = "both are the same rank, on different machines or at the same time"
 
 
 @dataclass
@@ -29,10 +34,12 @@ class Rank:
 def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
     """The ranks, in order of their numbers or else of the databases, and what had to be assumed.
 
-    Runs without counters give times. Two of them are different ranks if their environments say so, if they ran on different
-    machines, at the same time, or different commands; else the later one repeats the earlier. Runs with counters are passes
-    of the rank with their number or, if there is none, of the first rank that ran the same command and has not got a pass
-    that ran at that time. Where no run is without counters, the first one of each rank gives the times.
+    Runs without counters give times. Two of them are different ranks if their environments say so, or if they ran on different
+    machines or at the same time; else the later one repeats the earlier. Runs with counters are passes of the rank with their
+    number or, if there is none, of the first rank that ran the same command and has not got a pass that ran at that time.
+    Where no run is without counters, the first one of each rank gives the times.
+
+    Raises UsageError for runs that are neither: of other commands, builds or inputs, and not at the same time.
     """
     found: list[Rank] = []
     notes: list[str] = []
@@ -51,6 +58,8 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
             )
         else:
             same.counters.append(origin)
+    for one, other in combinations(found, 2):
+        _check_ranks(one.base, other.base)
     if all(rank.number is not None for rank in found):
         found.sort(key=lambda rank: rank.number)
     return found, notes
@@ -58,15 +67,36 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
 
 def _is_repeat(rank: Rank, origin: Origin) -> bool:
     if rank.number is not None or origin.rank is not None:
-        return rank.number == origin.rank and rank.base.command == origin.command
-    return _same_program(rank.base, origin) and not any(run.overlaps(origin) for run in [rank.base, *rank.repeats])
+        return rank.number == origin.rank and _same_program(rank.base, origin)
+    return (
+        rank.base.is_on_machine_of(origin)
+        and _same_program(rank.base, origin)
+        and not any(run.overlaps(origin) for run in [rank.base, *rank.repeats])
+    )
 
 
 def _is_pass(rank: Rank, origin: Origin) -> bool:
+    """A pass can be of some of the kernels only."""
     if rank.number is not None and origin.rank is not None:
-        return rank.number == origin.rank
-    return _same_program(rank.base, origin) and not any(run.overlaps(origin) for run in rank.counters)
+        return rank.number == origin.rank and other_build(rank.base, origin) is None
+    same = rank.base.command == origin.command and other_build(rank.base, origin) is None
+    return rank.base.is_on_machine_of(origin) and same and not any(run.overlaps(origin) for run in rank.counters)
 
 
 def _same_program(one: Origin, other: Origin) -> bool:
-    return (one.host, one.command) == (other.host, other.command)
+    return one.command == other.command and difference(one, other) is None
+
+
+def _check_ranks(one: Origin, other: Origin) -> None:
+    """Ranks have numbers of their launcher, or run at the same time, or one build on several machines."""
+    if one.rank is not None and other.rank is not None and one.rank != other.rank:
+        return
+    no_order = not one.is_on_machine_of(other) or None in (one.span, other.span)
+    elsewhere = no_order and one.command == other.command and other_build(one, other) is None
+    if (one.overlaps(other) or elsewhere) and (one.rank is None or other.rank is None):
+        return
+    commands = f"one is of {one.command}, the other of {other.command}" if one.command != other.command else None
+    raise UsageError(
+        f"{one.path} and {other.path} are neither repeats nor ranks of one run: {commands or difference(one, other) or _AGAIN}",
+        "analyse each by itself: `rocm-perf analyze` with that database alone",
+    )

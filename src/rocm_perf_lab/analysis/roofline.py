@@ -25,6 +25,7 @@ MALL_NOTE = (
     "HBM and MALL bytes are all requests beyond L2, which pass the MALL (Infinity Cache): where it answers some of them, less "
     "reaches the memory, and the fraction of its bandwidth can exceed 1"
 )
+PACKED_PIPE = ("f32", "valu")  # whose peak is that of plain instructions: the peak of F16 is of packed ones
 NO_CEILINGS = "no measured ceilings were given (--ceilings)"
 NO_TIME = "the dispatches have no duration: start and end are equal"
 
@@ -156,7 +157,7 @@ def roofline(counters: SymbolCounters, time_ns: int, device: Device, ceilings: C
     unknown = f"no FLOP counters are known for {family.name}"
     flops = _sum("FLOP", [work[pipe] for pipe in work if pipe not in family.integer_operations], unknown)
     arithmetic = tuple(
-        Arithmetic(*_against(amount, time_ns, _peak(pipe, device), _ceiling(pipe, ceilings), "GFLOP/s"), *pipe)
+        Arithmetic(*_against(amount, time_ns, _peak(pipe, device, counters), _ceiling(pipe, ceilings), "GFLOP/s"), *pipe)
         for pipe, amount in work.items()
     )
     levels = tuple(
@@ -212,8 +213,13 @@ def _ceiling(key: str | Pipe, ceilings: Ceilings | None) -> Value:
     return Value(found.value, unit) if found else Value.missing(unit, f"{ceilings.source} has no such ceiling")
 
 
-def _peak(pipe: Pipe, device: Device) -> Value:
+def _peak(pipe: Pipe, device: Device, counters: SymbolCounters) -> Value:
+    """That of F32 grows with the share of packed instructions, which do twice as much in the same time."""
     per_clock = device.family.peak_ops_per_clock_and_cu[pipe]
+    if pipe == PACKED_PIPE and counters.once:
+        metric = device.family.operations[pipe]
+        packed, once = metric(counters.values).value, metric(counters.values | counters.once).value
+        per_clock *= packed / once if packed and once else 1
     return _apply(lambda cu, mhz: per_clock * cu * mhz / 1e3, "GFLOP/s", device.cu, device.clock)
 
 

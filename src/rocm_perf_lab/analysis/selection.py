@@ -10,11 +10,15 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class Selection:
-    """row: of Dispatches. only_runtime_kernels: nothing but the runtime's own kernels ran, so one of those was taken."""
+    """row: of Dispatches. only_runtime_kernels: nothing but the runtime's own kernels ran, so one of those was taken.
+
+    passed_over: the runtime's kernel with a longer dispatch than that, None if there is none.
+    """
 
     symbol: Symbol
     row: int
     only_runtime_kernels: bool
+    passed_over: Symbol | None = None
 
 
 def select(trace: Trace, symbols: list[Symbol]) -> Selection:
@@ -28,5 +32,5 @@ def select(trace: Trace, symbols: list[Symbol]) -> Selection:
     def longest_first(symbol: Symbol) -> tuple[int, int]:
         return int(start[symbol.longest]) - int(end[symbol.longest]), symbol.longest
 
-    symbol = min(own or symbols, key=longest_first)
-    return Selection(symbol, symbol.longest, not own)
+    symbol, first = min(own or symbols, key=longest_first), min(symbols, key=longest_first)
+    return Selection(symbol, symbol.longest, not own, first if first is not symbol and first.is_runtime else None)

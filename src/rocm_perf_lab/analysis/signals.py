@@ -10,6 +10,9 @@ from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.score import UNKNOWN, Score, strength
 from rocm_perf_lab.arch.products import tomllib
 
+# Advice beside a small grid on the software device.
+LARGER = "if the problem was made small for the software device, judge a larger one first"
+
 
 @dataclass(frozen=True)
 class Signal:
@@ -24,6 +27,7 @@ class Signal:
     advice: tuple[str, ...]
     source: str
     rationale: str
+    changes_launch: bool = False
 
     @property
     def direction(self) -> str:
@@ -45,6 +49,7 @@ class Factor:
     why: str
     advice: tuple[str, ...]
     source: str
+    changes_launch: bool = False
 
     def holds(self, evidence: Evidence) -> bool:
         number = evidence.number(self.evidence)
@@ -66,6 +71,11 @@ def factors() -> tuple[Factor, ...]:
     return tuple(
         Factor(name, **{**limits, **entry, "advice": tuple(entry["advice"])}) for name, entry in _table()["factor"].items()
     )
+
+
+def launch_advice() -> frozenset[str]:
+    """What only a change of the program's launches can follow, not of a kernel's code alone."""
+    return frozenset(line for found in (*signals().values(), *factors()) if found.changes_launch for line in found.advice)
 
 
 def _table() -> dict:

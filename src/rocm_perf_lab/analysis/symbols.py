@@ -13,9 +13,6 @@ from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.restrict import EmptyPartError
 from rocm_perf_lab.rocpd.tables import Kernel, Trace
 
-# Kernels that the runtime launches for its own purposes: copies, fills, heap set-up.
-_RUNTIME_PREFIXES = ("__amd_rocclr_", "hip", "hsa_")
-
 
 @dataclass(frozen=True)
 class Symbol:
@@ -35,12 +32,8 @@ class Symbol:
 
     @property
     def is_runtime(self) -> bool:
-        return is_runtime_kernel(self.name)
-
-
-def is_runtime_kernel(name: str) -> bool:
-    """Whether a kernel belongs to the HIP runtime and not to the program."""
-    return name.startswith(_RUNTIME_PREFIXES)
+        """Whether it belongs to the HIP runtime and not to the program."""
+        return self.kernel.is_runtime
 
 
 _FOUND: WeakKeyDictionary[Trace, list[Symbol]] = WeakKeyDictionary()  # grouping takes a second on ten million dispatches

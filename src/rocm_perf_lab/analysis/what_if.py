@@ -14,13 +14,13 @@ from types import MappingProxyType
 import numpy as np
 
 from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath, dominant_symbol, walk_back
-from rocm_perf_lab.analysis.dag import KERNEL, Dag
-from rocm_perf_lab.analysis.symbols import is_runtime_kernel
+from rocm_perf_lab.analysis.dag import KERNEL, RUNTIME, Dag
 from rocm_perf_lab.compiled import loop
 from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.rocpd.tables import Edges
 
 _LAUNCH = Edges.LAUNCH
+_KERNELS = (KERNEL, RUNTIME)
 _TRIED_KERNELS = 3
 _TRIED_FACTORS = (2.0, None)
 # Between two of these is where dominance shifts, if it does.
@@ -81,16 +81,16 @@ def what_if(
 
 
 def _is_own(found: SymbolOnPath) -> bool:
-    return found.kind == KERNEL and not is_runtime_kernel(found.name)
+    return found.kind == KERNEL
 
 
 class _Replay:
     def __init__(self, dag: Dag, path: CriticalPath):
         self._dag, self._path = dag, path
         self._origin = dag.origin
-        totals = {found.name: found.total_ns for found in path.symbols if found.kind == KERNEL}
+        totals = {found.name: found.total_ns for found in path.symbols if found.kind in _KERNELS}
         self._total = [totals.get(name, 0) for name in dag.names]
-        self._place = {name: place for place, name in enumerate(dag.names) if dag.kinds[place] == KERNEL}
+        self._place = {name: place for place, name in enumerate(dag.names) if dag.kinds[place] in _KERNELS}
         self._start, self._end = np.empty(len(dag), np.int64), np.empty(len(dag), np.int64)
         self._binding = np.empty(len(dag), np.int32)
 
@@ -132,8 +132,9 @@ class _Replay:
         last = int(np.argmax(self._end[: dag.gpu_nodes]))
         span = int(self._end[last]) - self._origin
         nodes, counted = walk_back(dag, self._binding, last)
-        on_path = np.bincount(dag.symbol[nodes], (self._end[nodes] - self._start[nodes]) * counted, len(dag.names))
-        own = [place for name, place in self._place.items() if not is_runtime_kernel(name) and on_path[place] > 0]
+        takes = (self._end[nodes] - self._start[nodes]) * counted + np.minimum(path.delay_of_ns[nodes], 0)
+        on_path = np.bincount(dag.symbol[nodes], takes, len(dag.names))
+        own = [place for place in self._place.values() if dag.kinds[place] == KERNEL and on_path[place] > 0]
         if not own:
             return span, None, 0.0
         # Of equal ones as in critical_path: the one with most time in all, then the first name, which is the order of places.

@@ -92,6 +92,27 @@ def wait_cycles_per_memory_instruction(SQ_WAIT_ANY, SQ_INSTS_VMEM, SQ_INSTS_SMEM
     return 4 * SQ_WAIT_ANY / (SQ_INSTS_VMEM + SQ_INSTS_SMEM)
 
 
+@metric("instructions/wave")
+def vector_memory_instructions_per_wave(SQ_INSTS_VMEM, SQ_WAVES):
+    """A wave that does anything that lasts stores it: one access at least."""
+    return SQ_INSTS_VMEM / SQ_WAVES
+
+
+@metric("fraction")
+def atomic_request_fraction(
+    TCP_TCC_ATOMIC_WITH_RET_REQ_sum, TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum, TCP_TCC_READ_REQ_sum, TCP_TCC_WRITE_REQ_sum
+):
+    """Of L1's requests to L2. Lanes of a wave that add to one line make one request."""
+    atomics = TCP_TCC_ATOMIC_WITH_RET_REQ_sum + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum
+    return atomics / (atomics + TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum)
+
+
+@metric("cycles")
+def active_cycles(GRBM_GUI_ACTIVE):
+    """Summed over the XCDs, at the clock that there was: rocprofiler-compute's GRBM_GUI_ACTIVE_PER_XCD times their number."""
+    return GRBM_GUI_ACTIVE
+
+
 @metric("cycles")
 def mfma_busy_cycles(SQ_VALU_MFMA_BUSY_CYCLES):
     """Summed over the SIMDs: one matrix unit each."""
@@ -104,5 +125,6 @@ EVIDENCE: dict[str, Metric] = {
         wait_fraction, issue_wait_fraction, l1_accesses_per_vmem_instruction, l2_hit_rate, lds_conflict_fraction,
         vmem_instructions, valu_instructions, lds_busy_cycles, wave_cycles, waves, divergent_lane_fraction,
         partial_wave_fraction, memory_instructions_per_wave, wait_cycles_per_memory_instruction, mfma_busy_cycles,
+        active_cycles, vector_memory_instructions_per_wave, atomic_request_fraction,
     ]
 }  # fmt: skip

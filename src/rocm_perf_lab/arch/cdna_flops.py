@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from rocm_perf_lab.arch.metric import Metric, metric
 
-VALU_BIAS = (
-    "VALU FLOPs count 64 per instruction: lanes masked off by EXEC are counted as if they worked, and packed FP32 "
-    "instructions (v_pk_*_f32) count once although they do two"
-)
+VALU_BIAS = "VALU FLOPs count 64 per instruction and operation: lanes masked off by EXEC are counted as if they worked"
 
 
 @metric("FLOP", VALU_BIAS)

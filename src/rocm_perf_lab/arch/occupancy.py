@@ -70,6 +70,12 @@ class Occupancy:
     limits: dict[str, int]
     limited_by: tuple[str, ...]
     notes: tuple[str, ...]
+    compute_units: int = 1
+
+    @property
+    def unit(self) -> str:
+        """What the figures "per CU" are of."""
+        return "CU" if self.compute_units == 1 else "WGP"
 
     @property
     def fraction(self) -> float:
@@ -104,6 +110,7 @@ def occupancy(rules: OccupancyRules, kernel: KernelResources) -> Occupancy:
         limits={name: min(limit, rules.max_waves) for name, limit in limits.items()},
         limited_by=limited_by or ("wave slots",),
         notes=rules.notes,
+        compute_units=rules.compute_units,
     )
 
 

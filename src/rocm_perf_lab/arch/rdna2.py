@@ -90,8 +90,15 @@ def waves(SQ_WAVES):
     return SQ_WAVES
 
 
+@metric("cycles")
+def active_cycles(GRBM_GUI_ACTIVE):
+    """At the clock that there was."""
+    return GRBM_GUI_ACTIVE
+
+
 EVIDENCE: dict[str, Metric] = {
-    m.name: m for m in [wait_fraction, issue_wait_fraction, l2_hit_rate, lds_conflict_fraction, wave_cycles, waves]
+    m.name: m
+    for m in [wait_fraction, issue_wait_fraction, l2_hit_rate, lds_conflict_fraction, wave_cycles, waves, active_cycles]
 }
 NO_OPERATIONS = "no counter of gfx1030 tells floating-point operations from other vector instructions"
 NO_REQUESTS = "no counter of gfx1030 tells how many bytes pass it"

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import KernelPattern, kernel_option
@@ -96,10 +97,14 @@ def command(
 ) -> None:
     """Analyse rocpd databases: those of rocprofv3 or of this tool, of one run or of several.
 
-    A folder stands for all .db files in it. Databases of different ranks are analysed side by side; repeated runs and
-    counter passes are put to the rank that they belong to. Neither a GPU nor ROCm is needed, and the databases stay as
-    they are.
+    A folder stands for all .db files in it; one with nothing but thread traces is reported on by itself. Databases of
+    different ranks are analysed side by side; repeated runs and counter passes are put to the rank that they belong to.
+    Neither a GPU nor ROCm is needed, and the databases stay as they are.
     """
+    if len(traces) == 1 and thread_trace is None and _holds_only_thread_traces(traces[0]):
+        given = click.get_current_context().get_parameter_source
+        _report_traced(traces[0], as_json, [name for name in _OF_DATABASES if given(name) == ParameterSource.COMMANDLINE])
+        return
     databases = [path for trace in traces for path in _databases(trace)]
     if len({path.resolve() for path in databases}) < len(databases):
         raise UsageError("a trace is named twice", "name each database once")
@@ -128,6 +133,45 @@ def command(
         render_ranks(found.summary, console)
     render(found.of_interest(), console)
     console.print(f"\nRun directory: {destination}", highlight=False, soft_wrap=True)
+
+
+# Parameters that say something about a database.
+_OF_DATABASES = (
+    "kernel",
+    "gpu",
+    "window",
+    "speedups",
+    "destination",
+    "scheduler",
+    "clock_mhz",
+    "memory_bandwidth_gbps",
+    "ceilings",
+)
+
+
+def _holds_only_thread_traces(folder: Path) -> bool:
+    from rocm_perf_lab.analysis.thread_trace.folder import find
+
+    return folder.is_dir() and next(folder.rglob("*.db"), None) is None and bool(find(folder))
+
+
+def _report_traced(folder: Path, as_json: bool, asked: list[str]) -> None:
+    """Raises UsageError for options that need a database."""
+    if asked:
+        option = {"window": "time-window", "speedups": "what-if", "destination": "output"}.get(
+            asked[0], asked[0].replace("_", "-")
+        )
+        mend = "give the database of a run, and this folder as --thread-trace"
+        raise UsageError(f"--{option} needs a database, and {folder} holds thread traces alone", mend)
+    from rocm_perf_lab.report.traced_only import render_traced, traced_only
+
+    document = traced_only(folder)
+    if as_json:
+        click.echo(json.dumps({"thread_trace": document.model_dump(mode="json")}, indent=2, allow_nan=False))
+        return
+    from rich.console import Console
+
+    render_traced(document, Console(width=None if sys.stdout.isatty() else _PLAIN_WIDTH))
 
 
 def _check_thread_trace(folder: Path) -> None:

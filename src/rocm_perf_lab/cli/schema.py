@@ -36,8 +36,9 @@ def _of_analyze(schemas: dict[str, Any]) -> dict[str, Any]:
     one = _object(_named(schemas, _OF_A_RUN) | {"run_directory": {"type": "string"}})
     references = {name: {"$ref": f"urn:rocm-perf-lab:{name}"} for name in _OF_A_RUN}
     ranks = {"type": "array", "items": _object(references)}
+    traced = _object(_named(schemas, ("thread_trace",)))
     several = _object(_named(schemas, ("summary",)) | {"ranks": ranks, "run_directory": {"type": "string"}})
-    return {"$schema": _DIALECT, "title": "What `rocm-perf analyze --json` prints", "oneOf": [one, several]}
+    return {"$schema": _DIALECT, "title": "What `rocm-perf analyze --json` prints", "oneOf": [one, several, traced]}
 
 
 def _named(schemas: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

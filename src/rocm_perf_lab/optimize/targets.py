@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.analysis.symbols import is_runtime_kernel
+from rocm_perf_lab.analysis.dag import RUNTIME
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.demangle import qualified_name
@@ -66,7 +66,8 @@ def targets_of(
 
     Errors: UsageError where the pattern fits no kernel of the program.
     """
-    kernels = [one for one in documents.analysis.kernels if not is_runtime_kernel(one.kernel)]
+    runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind == RUNTIME}
+    kernels = [one for one in documents.analysis.kernels if one.kernel not in runtime]
     share = {symbol.kernel: symbol.fraction for symbol in documents.dag.symbols}
     targets: list[Target] = []
     left: list[LeftAlone] = []

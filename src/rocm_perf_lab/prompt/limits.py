@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab.analysis.signals import LARGER, launch_advice
 from rocm_perf_lab.report import words
 from rocm_perf_lab.report.schema import LevelSection, RooflineSection
 
@@ -29,7 +30,8 @@ def bottleneck(context: Context, compact: bool) -> list[str]:
         others = [f"{one.name} {one.score:.2f}" for one in found.classes if one.score is not None and one.name != found.name]
         lines += [f"- Scores of the other classes: {', '.join(others)}."] if others else []
         lines += [f"- {name} could not be judged: {words.shorten(why)}." for name, why in found.undecided.items()]
-    lines += [f"- Worth trying: {advice}." for advice in found.advice[: 2 if compact else None]]
+    possible = [advice for advice in found.advice if advice not in launch_advice() and not advice.startswith(LARGER)]
+    lines += [f"- Worth trying: {advice}." for advice in possible[: 2 if compact else None]]
     return lines
 
 
@@ -104,7 +106,7 @@ def resources(context: Context) -> list[str]:
     if found.theoretical is None:
         return [*lines, f"- Occupancy is not known: {found.reasons['theoretical']}."]
     lines.append(
-        f"- {found.resident_waves_per_cu} of {found.max_waves_per_cu} waves fit on a compute unit, limited by "
+        f"- {found.resident_waves_per_cu} of {found.max_waves_per_cu} waves fit on {words.unit(found.unit)}, limited by "
         f"{' and '.join(found.limited_by)}."
     )
     if found.device_waves:

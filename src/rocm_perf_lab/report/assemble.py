@@ -118,7 +118,7 @@ def _profile(findings: Findings, head: dict[str, Any]) -> schema.ProfileDocument
     return schema.ProfileDocument(
         kernel=_identity(findings),
         stability=_stability(findings.stability),
-        resources=sections.resources(chosen.symbol.kernel, findings.trace.dispatches, findings.selection.row),
+        resources=sections.resources(chosen.occupancy.resources, findings.trace.dispatches, findings.selection.row),
         occupancy=sections.occupancy(chosen.occupancy, findings.device.cu.reason),
         roofline=sections.roofline(chosen.symbol.name, roof) if roof else None,
         run=_run(findings.trace),
@@ -131,6 +131,8 @@ def _identity(findings: Findings) -> schema.KernelIdentity:
     selection, dispatches = findings.selection, findings.trace.dispatches
     row, timed = selection.row, findings.path is not None
     whose = "of all: only kernels of the HIP runtime ran" if selection.only_runtime_kernels else "of the program's own kernels"
+    if timed and selection.passed_over is not None:
+        whose += f"; {selection.passed_over.name}, which has a longer one, is the HIP runtime's and was passed over"
     return schema.KernelIdentity(
         name=selection.symbol.name,
         symbol=selection.symbol.kernel.symbol,
@@ -191,10 +193,10 @@ def _kernel(kernel: KernelFindings, findings: Findings) -> schema.KernelAnalysis
         roofline_position=position,
         bottleneck=sections.bottleneck(kernel.bottleneck, kernel.evidence),
         headroom=sections.headroom(kernel.headroom),
-        resources=sections.resources(kernel.symbol.kernel, findings.trace.dispatches, kernel.row),
+        resources=sections.resources(kernel.occupancy.resources, findings.trace.dispatches, kernel.row),
         occupancy=sections.occupancy(kernel.occupancy, findings.device.cu.reason),
         evidence=sections.evidence(kernel.evidence),
         thread_trace=thread_trace_section(traced) if traced else None,
-        notes=list(kernel.notes),
+        notes=[*kernel.notes, *findings.traced.notes],
         **fields,
     )

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath, dominant_symbol
-from rocm_perf_lab.analysis.dag import CALL, COPY, KERNEL, Dag
+from rocm_perf_lab.analysis.dag import CALL, COPY, KERNEL, RUNTIME, Dag
 from rocm_perf_lab.analysis.idle import Idle
 from rocm_perf_lab.analysis.roofline import NO_TIME
-from rocm_perf_lab.analysis.symbols import is_runtime_kernel
 from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
 from rocm_perf_lab.report import schema
 from rocm_perf_lab.rocpd.tables import Edges
@@ -75,7 +74,7 @@ def _next_in_line(path: CriticalPath, dominant: SymbolOnPath) -> list[str]:
     """The kernels of the program with the most time on the path after the dominant one, unless that dominates."""
     if dominant.fraction >= DOMINATES:
         return []
-    own = [found for found in path.symbols if found.kind == KERNEL and not is_runtime_kernel(found.name)]
+    own = [found for found in path.symbols if found.kind == KERNEL]
     return [found.name for found in own if found is not dominant and found.critical_path_ns][:_IN_LINE]
 
 
@@ -137,6 +136,12 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
     notes = [] if exact else [INFERRED_WITH_CALLS_NOTE if has_calls else INFERRED_NOTE]
     if path is None or dominant is None:
         return notes
+    of_runtime = max((found for found in path.symbols if found.kind == RUNTIME), key=lambda found: found.fraction, default=None)
+    if of_runtime is not None and dominant.kind == KERNEL and of_runtime.fraction > dominant.fraction:
+        notes.append(
+            f"{of_runtime.name} has {100 * of_runtime.fraction:.1f} % of the path; it is passed over, being the HIP runtime's "
+            "own (fills, copies): what the program can change is which of them it asks for"
+        )
     copies = sum(found.fraction for found in path.symbols if found.kind == COPY)
     if copies > dominant.fraction:
         notes.append(
@@ -151,7 +156,7 @@ def _dag_notes(path: CriticalPath | None, dominant: SymbolOnPath | None, exact: 
 def _symbol_on_path(found: SymbolOnPath) -> schema.SymbolPathSection:
     return schema.SymbolPathSection(
         kernel=found.name,
-        kind=_kind(found.name, found.kind),
+        kind="host call" if found.kind == CALL else found.kind,
         dispatches=found.times,
         dispatches_on_path=found.times_on_path,
         total_ms=found.total_ns / 1e6,
@@ -171,19 +176,13 @@ def _path_reasons(found: SymbolOnPath) -> dict[str, str]:
     return reasons | ({"share": "a host call takes no time of the GPU"} if found.share is None else {})
 
 
-def _kind(name: str, kind: str) -> str:
-    if kind == CALL:
-        return "host call"
-    return "runtime kernel" if kind == KERNEL and is_runtime_kernel(name) else kind
-
-
 def _symbols_without_times(findings: Findings) -> list[schema.SymbolPathSection]:
     names = ("total_ms", "share", "critical_path_ns", "fraction", "speedup_ceiling", "min_slack_ns", "mean_slack_ns",
              "overlap_potential_ns")  # fmt: skip
     return [
         schema.SymbolPathSection(
             kernel=kernel.symbol.name,
-            kind=_kind(kernel.symbol.name, KERNEL),
+            kind=RUNTIME if kernel.symbol.is_runtime else KERNEL,
             dispatches=len(kernel.symbol.rows),
             dispatches_on_path=0,
             **dict.fromkeys(names),

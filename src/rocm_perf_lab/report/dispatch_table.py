@@ -89,7 +89,7 @@ class DispatchTable:
             **(self._of_copies(rows) if are_copies else self._of_dispatches(rows)),
         }
         if path is not None:
-            values = (path.slack_ns, path.delay_of_ns, path.exposed_ns, path.overlap_ns, on_path)
+            values = (path.slack_ns, np.maximum(path.delay_of_ns, 0), path.exposed_ns, path.overlap_ns, on_path)
             columns |= {name: value[rows] for name, value in zip(_FROM_PATH, values, strict=True)}
         arrays = [_array(columns.get(field.name), field.type, count) for field in SCHEMA]
         return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -11,6 +11,7 @@ from rocm_perf_lab.analysis.ranks import Rank, ranks
 from rocm_perf_lab.analysis.spread import Request, Result, analyse_ranks
 from rocm_perf_lab.collect import run_directory
 from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.report import words
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import DOCUMENTS, SummaryDocument
 from rocm_perf_lab.report.summary import RankReports, summary
@@ -55,8 +56,9 @@ def analyse_existing(paths: Sequence[Path], request: Request, destination: Path,
         results = analyse_ranks(found, folders, request, directory, scheduler, _progress(len(found), note))
         together = _with_content(found, folders, results, notes, note)
         _check_patterns(request, together)
-        if request.thread_trace is not None and (reason := _not_traced(together[0].reports)):
-            note(f"{request.thread_trace}: {reason}")
+        if request.thread_trace is not None:
+            for reason in _not_traced(together[0].reports):
+                note(f"{request.thread_trace}: {reason}")
         if len({(one.reports.profile.timing, one.reports.profile.timing_parameters) for one in together}) > 1:
             notes.append("times of the ranks are measured and modelled, or of different timing parameters: do not compare them")
             note(notes[-1])
@@ -93,10 +95,12 @@ def _with_content(
     return kept
 
 
-def _not_traced(reports: Reports) -> str | None:
-    """Why no kernel of the report got what the thread trace says; None if one did."""
+def _not_traced(reports: Reports) -> list[str]:
+    """Which traces say nothing; why no kernel of the report got what the others say, if none did."""
     kernels = reports.analysis.kernels
-    return None if any(kernel.thread_trace for kernel in kernels) else kernels[0].reasons["thread_trace"]
+    if any(kernel.thread_trace for kernel in kernels):
+        return [note for note in kernels[0].notes if "was traced, but" in note or note.startswith("the trace of ")]
+    return [kernels[0].reasons["thread_trace"]]
 
 
 def _check_patterns(request: Request, together: Sequence[RankReports]) -> None:
@@ -105,7 +109,9 @@ def _check_patterns(request: Request, together: Sequence[RankReports]) -> None:
     for pattern in (speedup.pattern for speedup in request.speedups):
         asked = [one for one in scenarios if one.pattern == pattern]
         if asked and not any(one.kernels for one in asked):
-            raise UsageError(f"no kernel matches {pattern}", "its kernels are in `rocm-perf analyze --json`, under dag.symbols")
+            names = [one.kernel for of in together for one in of.reports.dag.symbols if one.kind.endswith("kernel")]
+            some = ", ".join(map(words.short_name, dict.fromkeys(names[:3])))
+            raise UsageError(f"no kernel matches {pattern}", f"the trace has {len(set(names))} kernels, such as {some}")
 
 
 def _name(rank: Rank, place: int) -> str:

@@ -91,9 +91,9 @@ class StabilitySection(Section):
 
 
 class Resources(Section):
-    vgpr_per_thread: int = Field(description="architectural VGPRs, aligned to 4 as the loader reports them")
-    accum_vgpr_per_thread: int = Field(description="the rest of the allocation, padded to the VGPR granule")
-    sgpr_per_wave: int = Field(description="aligned to the SGPR granule")
+    vgpr_per_thread: int = Field(description="architectural VGPRs: of the code object's metadata, else aligned as loaded")
+    accum_vgpr_per_thread: int = Field(description="AGPRs by the same; as loaded: the rest of the allocation, padding included")
+    sgpr_per_wave: int = Field(description="of the code object's metadata, else aligned to the SGPR granule as loaded")
     lds_bytes: int = Field(description="per workgroup, static and dynamic")
     scratch_bytes: int = Field(description="per work-item")
 
@@ -111,6 +111,9 @@ class LiftSection(Section):
 
 class OccupancySection(Section):
     theoretical: Fraction | None = Field(description="resident_waves_per_cu of the most a compute unit holds")
+    unit: Literal["CU", "WGP"] | None = Field(
+        description="what the figures per CU are of: on RDNA in WGP mode of a WGP, two CUs"
+    )
     compiler_waves_per_simd: int | None = Field(
         description="as clang's kernel-resource-usage remark counts for workgroups of this size"
     )
@@ -426,8 +429,8 @@ class DurationsSection(Section):
     mean_ns: float
     stddev_ns: float | None = Field(description="of the sample")
     min_ns: int
-    median_ns: int = Field(description="the least that half of the dispatches do not exceed")
-    p95_ns: int = Field(description="the least that 95 % of the dispatches do not exceed")
+    median_ns: float = Field(description="of an even number of dispatches the mean of the two in the middle")
+    p95_ns: float = Field(description="percentile, interpolated linearly between two dispatches as numpy.percentile does")
     max_ns: int
 
 
@@ -494,6 +497,22 @@ class SummaryDocument(Section):
     notes: list[str]
 
 
+class TracedKernel(Section):
+    kernel: str = Field(description="demangled")
+    symbol: str = Field(description="mangled")
+    bottleneck: BottleneckSection = Field(description="as far as the thread trace alone tells")
+    thread_trace: ThreadTraceSection
+
+
+class ThreadTraceDocument(Section):
+    """What `rocm-perf analyze` prints of thread traces without a database."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    tool: Tool
+    kernels: list[TracedKernel] = Field(description="the one with most traced instructions first")
+    notes: list[str]
+
+
 DOCUMENTS: dict[str, type[Document]] = {
     "profile": ProfileDocument,
     "roofline": RooflineDocument,
@@ -504,4 +523,5 @@ DOCUMENTS: dict[str, type[Document]] = {
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schemas of all documents: file stem -> schema."""
-    return {name: model.model_json_schema() for name, model in (DOCUMENTS | {"summary": SummaryDocument}).items()}
+    others = {"summary": SummaryDocument, "thread_trace": ThreadTraceDocument}
+    return {name: model.model_json_schema() for name, model in (DOCUMENTS | others).items()}

@@ -13,9 +13,10 @@ from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level, Roofline
 from rocm_perf_lab.analysis.signals import Signal
 from rocm_perf_lab.arch.metric import Value
+from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.arch.occupancy_lift import Lift
 from rocm_perf_lab.report import schema
-from rocm_perf_lab.rocpd.tables import Dispatches, Kernel, Trace
+from rocm_perf_lab.rocpd.tables import Dispatches, Trace
 
 
 def nullable(**fields: Value) -> dict[str, Any]:
@@ -59,12 +60,12 @@ def gpu(device: Device, trace: Trace) -> schema.Gpu:
     )
 
 
-def resources(kernel: Kernel, dispatches: Dispatches, row: int) -> schema.Resources:
+def resources(uses: KernelResources, dispatches: Dispatches, row: int) -> schema.Resources:
     """Registers of the kernel, memory of its dispatch in `row`."""
     return schema.Resources(
-        vgpr_per_thread=kernel.arch_vgprs,
-        accum_vgpr_per_thread=kernel.accum_vgprs,
-        sgpr_per_wave=kernel.sgprs,
+        vgpr_per_thread=uses.arch_vgprs,
+        accum_vgpr_per_thread=uses.accum_vgprs,
+        sgpr_per_wave=uses.sgprs,
         lds_bytes=int(dispatches.lds_bytes[row]),
         scratch_bytes=int(dispatches.scratch_bytes[row]),
     )
@@ -72,7 +73,7 @@ def resources(kernel: Kernel, dispatches: Dispatches, row: int) -> schema.Resour
 
 _OCCUPANCY_FIELDS = (
     "theoretical", "compiler_waves_per_simd", "resident_waves_per_cu", "resident_workgroups_per_cu", "max_waves_per_cu",
-    "simds_per_cu", "waves_in_grid", "device_waves",
+    "simds_per_cu", "waves_in_grid", "device_waves", "unit",
 )  # fmt: skip
 
 
@@ -90,6 +91,7 @@ def occupancy(dispatch: DispatchOccupancy, device_reason: str | None) -> schema.
         resident_workgroups_per_cu=found.resident_workgroups_per_cu,
         max_waves_per_cu=found.max_waves_per_cu,
         simds_per_cu=found.simds_per_cu,
+        unit=found.unit,
         limited_by=list(found.limited_by),
         limits=found.limits,
         waves_in_grid=dispatch.waves,
@@ -176,7 +178,7 @@ def bottleneck(found: Bottleneck, numbers: Evidence) -> schema.BottleneckSection
         score=found.score,
         confidence=round(found.confidence, 6),
         certainty=found.certainty,
-        evidence=[_signal(signal, numbers) for signal in found.found.seen] if found.found else [],
+        evidence=[_signal(signal, numbers) for signal in found.shown_by],
         classes=[_class(scored, numbers) for scored in found.classes],
         factors=[
             schema.FindingSection(name=factor.name, why=factor.why, evidence=evidence(numbers, (factor.evidence,)))

@@ -217,7 +217,7 @@ def _occupancy(kernel: KernelAnalysis, console: Console) -> None:
         return
     _say(
         console,
-        f"Occupancy: {found.resident_waves_per_cu} of {found.max_waves_per_cu} waves fit on a CU "
+        f"Occupancy: {found.resident_waves_per_cu} of {found.max_waves_per_cu} waves fit on {words.unit(found.unit)} "
         f"({words.percent(found.theoretical)}), limited by {' and '.join(found.limited_by)}; it uses {uses}.{_fill(found)}",
     )
     for lift in found.lifts:

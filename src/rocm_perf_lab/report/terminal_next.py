@@ -10,14 +10,19 @@ from rocm_perf_lab.report.layout import heading, say
 from rocm_perf_lab.report.schema import KernelAnalysis, ProfileDocument
 
 
+_NOTHING_SPEAKS = "no number stands out: see where its waves spend their time, by a thread trace"
+
+
 def first_advice(kernel: KernelAnalysis, most: int) -> list[str]:
-    return kernel.bottleneck.advice[:most] or ["collect the missing counters: the end of this report says how"]
+    if kernel.bottleneck.advice or not kernel.bottleneck.undecided:
+        return kernel.bottleneck.advice[:most] or [_NOTHING_SPEAKS]
+    return ["collect the missing counters: the end of this report says how"]
 
 
 def render_next(profile: ProfileDocument, kernel: KernelAnalysis, console: Console) -> None:
     heading(console, "What to try next")
-    if kernel.bottleneck.advice:
-        for line in kernel.bottleneck.advice:
+    if kernel.bottleneck.advice or not kernel.bottleneck.undecided:
+        for line in kernel.bottleneck.advice or [_NOTHING_SPEAKS]:
             say(console, f"- {line}")
         return
     passes = counter_passes(profile.gpu.target) if profile.timing == "measured" else []

@@ -97,3 +97,8 @@ def _change(resource: str, now: int, then: int) -> str:
 def shorten(text: str, width: int = 160) -> str:
     """The text, or its beginning and an ellipsis."""
     return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def unit(name: str | None) -> str:
+    """'a CU', or what of an RDNA GPU shares a workgroup's resources."""
+    return "a WGP (two CUs)" if name == "WGP" else "a CU"

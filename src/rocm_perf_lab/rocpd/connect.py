@@ -49,7 +49,7 @@ def connect(path: Path, suffix: str | None = None) -> Iterator[Connection]:
             _check_schema(connection, path)
             yield connection
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite quotes what it found: that may be no text.
-            raise TraceError(f"{path} is damaged ({error})", "profile the program again") from error
+            raise _unreadable(path, error) from error
         finally:
             connection.close()
 
@@ -126,3 +126,12 @@ def table(connection: Connection, name: str) -> str:
     if len(found) != 1:
         raise MissingTable(f"{len(found)} tables named {plain}")
     return found[0]
+
+
+def _unreadable(path: Path, error: sqlite3.Error) -> TraceError:
+    """A table without a column that every collector of this schema writes is another's, not a damaged one."""
+    if str(error).startswith("no such column"):
+        return TraceError(
+            f"{path} has rocpd's tables, but not its columns ({error})", "give a .db file that rocprofv3 or rocm-perf wrote"
+        )
+    return TraceError(f"{path} is damaged ({error})", "profile the program again")

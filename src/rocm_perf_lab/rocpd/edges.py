@@ -6,6 +6,7 @@ import numpy as np
 
 from rocm_perf_lab.compiled import loop
 from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.rocpd.overlaps import done_times
 from rocm_perf_lab.rocpd.tables import NO_ID, Copies, Dispatches, Edges
 
 NULL_STREAM = 0  # as rocprofv3 numbers it
@@ -57,9 +58,10 @@ def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
     """Edges where the trace has no dependencies (rocprofv3 records none).
 
     Work of one queue, and work of one HIP stream, is taken to run in its order in time: each node depends on the node of
-    the same queue or stream that ended last before it started (queue order that is also stream order counts as the
+    the same queue or stream that was done last before it started (queue order that is also stream order counts as the
     latter). Work of a GPU's null stream (id 0) is taken to wait for that GPU's other streams and they for it, as HIP's
-    default does. Other waits are seen only where HIP calls were traced: see host_edges.
+    default does. Other waits are seen only where HIP calls were traced: see host_edges. When a node was done: see
+    overlaps.done_times.
     """
     start = np.r_[dispatches.start, copies.start].astype(np.int64)
     end = np.r_[dispatches.end, copies.end].astype(np.int64)
@@ -68,6 +70,7 @@ def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
     queue = _with_none(np.r_[dispatches.queue_id, np.full(len(copies), NO_ID, np.int32)])
     stream, gpu_of_stream, null_of_gpu = _streams(dispatches, copies)
     order = time_order(start, end)
+    end = done_times(start, end, queue, stream, gpu_of_stream, null_of_gpu, order)
     by_end = order[np.argsort(end[order], kind="stable")]
     rank = inverse(order)
     arguments = (start, end, queue, stream, gpu_of_stream, null_of_gpu, order, by_end, rank)

@@ -10,6 +10,7 @@ import numpy as np
 
 from rocm_perf_lab.rocpd.edges import edge_table, joined, lanes
 from rocm_perf_lab.rocpd.hip_calls import HipCalls
+from rocm_perf_lab.rocpd.overlaps import is_slight
 from rocm_perf_lab.rocpd.tables import Calls, Copies, Dispatches, Edges
 
 _OF_DEVICE = {"hipDeviceSynchronize", "hipCtxSynchronize", "hipDeviceReset", "hipFree", "hipHostFree", "hipFreeHost"}
@@ -97,6 +98,12 @@ class _Work:
         begin, end = int(self.first[lane]), int(self.first[lane + 1])
         place = np.searchsorted(self.submitted[begin:end], time) + begin - 1
         return np.where(place >= begin, self.order[np.maximum(place, begin)], -1)
+
+    def is_before(self, source: int, target: int) -> bool:
+        """Whether the times allow that `target` waited for `source`."""
+        one, other = np.array([source]), np.array([target])
+        in_order = self.start[source] <= self.start[target]
+        return bool(in_order and is_slight(self.start, self.end, one, other)[0])
 
     def first_after(self, lane: int, time: int) -> int:
         begin, end = int(self.first[lane]), int(self.first[lane + 1])
@@ -246,7 +253,7 @@ def _events(calls: HipCalls, work: _Work, streams: _Streams, named: np.ndarray) 
             continue
         source = int(work.last_before(other, calls.start[[record]])[0])
         target = work.first_after(lane, int(calls.start[call]))
-        if source >= 0 and target >= 0 and work.end[source] <= work.start[target]:
+        if source >= 0 and target >= 0 and work.is_before(source, target):
             pairs.append((source, target))
     rows = np.array(sorted(set(pairs)), np.int64).reshape(-1, 2)
     return edge_table(rows[:, 0], rows[:, 1], _EVENT, True)

@@ -12,6 +12,7 @@ from rocm_perf_lab.rocpd import check
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table
 from rocm_perf_lab.rocpd.tables import Process
 
+_CONTAINER = re.compile("[0-9a-f]{12}")  # as docker and podman name a container's host unless told otherwise
 # Environment variables in which launchers tell a process its rank: Open MPI, PMI (MPICH, Intel), PMIx, Slurm, torchrun.
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK")
 
@@ -19,6 +20,8 @@ RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID
 @dataclass(frozen=True)
 class Origin:
     """One process in a database. suffix: of its tables, None where the file holds one process only.
+
+    gpus: the unique ids of the GPUs that it saw, as far as they were recorded.
 
     rank: from its environment, None where that does not say. span: first start and last end of its dispatches, None if
     there are none. has_counters: whether counters were collected in this run, which makes times longer (not modelled ones).
@@ -32,15 +35,26 @@ class Origin:
     rank: int | None
     span: tuple[int, int] | None
     has_counters: bool
+    gpus: frozenset[str] = frozenset()
 
     def absolute(self) -> Origin:
         return replace(self, path=self.path.resolve())
 
     def overlaps(self, other: Origin) -> bool:
         """Whether both ran kernels at one time, by the clock of one machine."""
-        if self.span is None or other.span is None or self.host != other.host:
+        if self.span is None or other.span is None or not self.is_on_machine_of(other):
             return False
         return self.span[0] < other.span[1] and other.span[0] < self.span[1]
+
+    def is_on_machine_of(self, other: Origin) -> bool:
+        """Whether both ran on one machine: the same host, or a GPU in common.
+
+        A container's host name is a random number: two of them that do not name their GPUs may be one machine, too.
+        """
+        if self.host == other.host or self.gpus & other.gpus:
+            return True
+        nothing_known = not (self.gpus and other.gpus)
+        return nothing_known and all(_CONTAINER.fullmatch(one.host) for one in (self, other))
 
 
 def origins(path: Path) -> list[Origin]:
@@ -78,7 +92,16 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
     counters = connection.execute(f'SELECT 1 FROM "{table(connection, "pmc_event")}" LIMIT 1').fetchone() is not None
     process = Process(_number(pid), check.text(command), check.text(host), check.json_object(extdata))
     slowed = counters and not process.is_modelled
-    return [Origin(path, connection.suffix, process.host, process.pid, process.command, _rank(environment), span, slowed)]
+    rank, gpus = _rank(environment), _gpus(connection)
+    return [Origin(path, connection.suffix, process.host, process.pid, process.command, rank, span, slowed, gpus)]
+
+
+def _gpus(connection: Connection) -> frozenset[str]:
+    """Their unique ids, in whatever form the collector writes them; none for those without."""
+    rows = connection.execute(f"""SELECT extdata FROM "{table(connection, "info_agent")}" WHERE type = 'GPU'""")
+    found = (check.json_object(extdata).get("uuid") for (extdata,) in rows)
+    parts = (list(id["bytes"].values()) for id in found if isinstance(id, dict) and isinstance(id.get("bytes"), dict))
+    return frozenset(str(numbers) for numbers in parts if any(numbers))
 
 
 def _environment(connection: sqlite3.Connection) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges, joined, node_
 from rocm_perf_lab.rocpd.hip_calls import read_hip_calls
 from rocm_perf_lab.rocpd.host_edges import host_graph, share_a_clock
 from rocm_perf_lab.rocpd.restrict import WHOLE, Part, restrict
+from rocm_perf_lab.rocpd.runtime_kernels import runtime_kernels
 from rocm_perf_lab.rocpd.tables import NO_ID, Agent, Calls, Copies, Dispatches, Edges, Kernel, Process, Trace
 
 _ROWS_AT_ONCE = 100_000  # bounds the Python objects alive at a time; the arrays themselves are compact
@@ -89,13 +91,44 @@ def _kernels(connection: Connection) -> dict[int, Kernel]:
         f"""SELECT id, kernel_name, display_name, arch_vgpr_count, accum_vgpr_count, sgpr_count, group_segment_size,
             private_segment_size FROM "{table(connection, "info_kernel_symbol")}" ORDER BY id"""
     )
-    return {row[0]: _kernel(*row) for row in rows}
+    kernels = {row[0]: _kernel(*row) for row in rows}
+    code_object = _code_objects(connection)
+    return _with_origin(kernels, code_object, _uris(connection, code_object))
 
 
 def _kernel(id: int, symbol: str, name: str | None, *numbers: int | None) -> Kernel:
     symbol = (check.text(symbol) or check.text(name) or f"kernel {id}").removesuffix(".kd")
     name = (check.text(name) or symbol).removesuffix(".kd")
     return Kernel(id, symbol, name, *(check.integer(number, "a kernel's resources") for number in numbers))
+
+
+def _code_objects(connection: Connection) -> dict[int, int | None]:
+    """Kernel id -> the id of its code object; {} where the database does not say."""
+    symbols = table(connection, "info_kernel_symbol")
+    if "code_object_id" not in {row[1] for row in connection.execute(f'PRAGMA table_info("{symbols}")')}:
+        return {}
+    return dict(connection.execute(f'SELECT id, code_object_id FROM "{symbols}"'))
+
+
+def _uris(connection: Connection, code_object: dict[int, int | None]) -> dict[int, str]:
+    """Kernel id -> where its code object was loaded from, as far as the database says."""
+    try:
+        objects = table(connection, "info_code_object")
+    except MissingTable:
+        return {}
+    if not connection.execute(f'PRAGMA table_info("{objects}")').fetchall():
+        return {}
+    uris = {id: uri for id, uri in connection.execute(f'SELECT id, uri FROM "{objects}"') if isinstance(uri, str)}
+    return {kernel: uris[code] for kernel, code in code_object.items() if code in uris}
+
+
+def _with_origin(kernels: dict[int, Kernel], code_object: dict[int, int | None], uris: dict[int, str]) -> dict[int, Kernel]:
+    """The same, with where they come from, and those marked that are the HIP runtime's own."""
+    of_symbol: dict[str, set[int | None]] = {}
+    for kernel in kernels.values():
+        of_symbol.setdefault(kernel.symbol, set()).add(code_object.get(kernel.id))
+    own = runtime_kernels(of_symbol)
+    return {id: replace(kernel, is_runtime=kernel.symbol in own, uri=uris.get(id)) for id, kernel in kernels.items()}
 
 
 DISPATCH_COLUMNS = (

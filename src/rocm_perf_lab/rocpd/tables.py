@@ -116,6 +116,8 @@ class Kernel:
     sgprs: int  # aligned to the SGPR granule
     lds_bytes: int  # static
     scratch_bytes: int
+    is_runtime: bool = False  # of the HIP runtime, not of the program: see runtime_kernels
+    uri: str | None = None  # where its code object was loaded from
 
 
 @dataclass(frozen=True)

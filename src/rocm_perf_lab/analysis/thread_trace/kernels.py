@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf_lab.analysis.thread_trace.findings import Findings, findings
-from rocm_perf_lab.analysis.thread_trace.read import read_all
+from rocm_perf_lab.analysis.thread_trace.read import NOTHING_RAN, read_all
+from rocm_perf_lab.analysis.thread_trace.tables import ThreadTrace
 from rocm_perf_lab.arch.family import Family
 
 NOT_MADE = "no thread trace was made"
@@ -15,10 +16,14 @@ OTHER_KERNEL = "the thread trace is of another kernel"
 
 @dataclass(frozen=True)
 class TracedKernels:
-    """found: mangled symbol -> what the trace says of it. reason: why any other kernel has none."""
+    """found: mangled symbol -> what the trace says of it. reason: why any other kernel has none.
+
+    notes: traces that say nothing, and why.
+    """
 
     found: dict[str, Findings] = field(default_factory=dict)
     reason: str = NOT_MADE
+    notes: tuple[str, ...] = ()
 
 
 def traced_kernels(folder: Path, family: Family | None) -> TracedKernels:
@@ -27,16 +32,24 @@ def traced_kernels(folder: Path, family: Family | None) -> TracedKernels:
     reasons = []
     for trace in read_all(folder):
         if trace.code is None:
-            reasons.append(trace.missing["code"])
+            reasons.append(_why_nothing(trace))
             continue
         said = findings(trace, family)
         if said.symbol is None:
             reasons.append(f"{trace.folder.name} does not name its kernel")
         elif said.symbol not in found or _more(said, found[said.symbol]):
             found[said.symbol] = said
+    notes = tuple(dict.fromkeys(reasons))
     if found:
-        return TracedKernels(found, OTHER_KERNEL)
-    return TracedKernels({}, "; ".join(dict.fromkeys(reasons)) or f"{folder} has no thread trace")
+        return TracedKernels(found, "; ".join((OTHER_KERNEL, *notes)), notes)
+    return TracedKernels({}, "; ".join(notes) or f"{folder} has no thread trace", notes)
+
+
+def _why_nothing(trace: ThreadTrace) -> str:
+    name = trace.folder.name if trace.dispatch is None else f"dispatch {trace.dispatch}"
+    if trace.missing["code"] != NOTHING_RAN:
+        return f"the trace of {name} says nothing: {trace.missing['code']}"
+    return f"{name} was traced, but {NOTHING_RAN}: choose others (--att-target-cu, --att-simd-select)"
 
 
 def _more(one: Findings, other: Findings) -> bool:

@@ -10,7 +10,7 @@ from rocm_perf_lab.analysis.thread_trace.folder import Output, find
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
 from rocm_perf_lab.analysis.thread_trace.tables import Code, ThreadTrace, Wave, WaveEvents
 
-NOTHING_RAN = "no wave of the dispatch ran on the traced CU and SIMDs"
+NOTHING_RAN = "no wave of it ran on the traced CU and SIMDs"
 
 
 def read_all(folder: Path) -> list[ThreadTrace]:

@@ -14,12 +14,15 @@ TRUSTED_R2 = 0.75
 _POOL = 100_000
 _BATCH = 16
 _FOLDS = 5
-_TILE = ("BLOCK_M", "BLOCK_N")
-_BESIDES_TILE = ("BLOCK_K", "num_warps", "num_stages", "threads_per_block")
+_TILE = ("BLOCK_M", "BLOCK_N")  # of a matrix product: its accumulators are as many as their product
 
 
 class Search(Strategy):
-    """The model's R2 is that of predictions for configurations left out of the fit (five folds)."""
+    """The model's R2 is that of predictions for configurations left out of the fit (five folds).
+
+    Its terms are all parameters, their squares and their products by twos, and in a space with BLOCK_M and BLOCK_N (whose
+    product is one of these) the square of that product, too.
+    """
 
     _model: dict[str, object] = {}
     _queue: list[Configuration] | None = None
@@ -63,6 +66,7 @@ class Search(Strategy):
         return [pool[at] for at in order]
 
     def _fit(self, good: dict[Configuration, float]):
+        from sklearn.compose import ColumnTransformer
         from sklearn.linear_model import LinearRegression
         from sklearn.metrics import r2_score
         from sklearn.model_selection import cross_val_predict
@@ -70,7 +74,12 @@ class Search(Strategy):
         from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
         known, times = self._features(list(good)), np.array(list(good.values()))
-        regression = make_pipeline(StandardScaler(), PolynomialFeatures(2), LinearRegression())
+        parameters = len(self.space.names)
+        terms = ColumnTransformer(
+            [("parameters", PolynomialFeatures(2), slice(0, parameters))],
+            remainder="passthrough",
+        )
+        regression = make_pipeline(StandardScaler(), terms, LinearRegression())
         left_out = cross_val_predict(regression, known, times, cv=_FOLDS)
         r2 = float(r2_score(times, left_out))
         self._model = {"r2": r2, "residual": float(np.sqrt(np.mean((times - left_out) ** 2)))}
@@ -79,12 +88,13 @@ class Search(Strategy):
         return regression.fit(known, times), times
 
     def _features(self, configurations: list[Configuration]) -> np.ndarray:
+        """The parameters, a column each, then what is no product of two of them."""
         values = _numeric(self.space, np.array(configurations))
         names = self.space.names
         if not all(name in names for name in _TILE):
             return values
         tile = values[:, names.index("BLOCK_M")] * values[:, names.index("BLOCK_N")]
-        return np.column_stack([tile, tile**2, *(values[:, names.index(name)] for name in _BESIDES_TILE if name in names)])
+        return np.column_stack([values, tile**2])
 
 
 def _numeric(space: Space, configurations: np.ndarray) -> np.ndarray:

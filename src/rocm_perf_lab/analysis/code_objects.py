@@ -1,0 +1,122 @@
+"""The code of a trace's kernels, where it can be had: beside a thread trace, or in the program's own file.
+
+A database tells of a code object where it was loaded from: a part of a file, or memory of so many bytes. Of the latter the
+program's file is searched for a code object of that size. One that does not fit what the trace says of the kernel, and a file
+that was changed after the run, are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+from rocm_perf_lab.analysis.counters import SymbolCounters
+from rocm_perf_lab.analysis.packing import Packing, counts_what_can_be_packed, from_code, from_executed
+from rocm_perf_lab.analysis.symbols import Symbol
+from rocm_perf_lab.analysis.thread_trace.findings import Findings
+from rocm_perf_lab.code_object import CodeObject, KernelMetadata, code_objects_in, parse
+from rocm_perf_lab.code_object.disassembly import instructions
+from rocm_perf_lab.errors import RocmPerfError
+from rocm_perf_lab.rocpd.tables import Kernel, Trace
+
+_MOST_BYTES = 64 << 20  # of a file: larger ones are libraries of many kernels, whose code objects are compressed
+_URI = re.compile(r"(file|memory)://(.*?)#offset=(0x[0-9a-fA-F]+|\d+)&size=(0x[0-9a-fA-F]+|\d+)$")
+_GRANULE = 8
+_NOT_THERE = (RocmPerfError, OSError, ValueError)  # the last for a name that cannot be one, such as with a NUL in it
+
+
+@dataclass
+class CodeObjects:
+    """traces: the folder of a thread trace, where rocprofv3 leaves the code objects that it met."""
+
+    trace: Trace
+    traces: Path | None = None
+    _parsed: dict[object, CodeObject | None] = field(default_factory=dict)
+    _images: list[bytes] | None = None
+
+    def of(self, kernel: Kernel) -> tuple[KernelMetadata, str] | None:
+        """The kernel's metadata and the target of its code object; None where it is not to be had."""
+        for found in self._candidates(kernel):
+            metadata = found.kernels.get(kernel.symbol) if found is not None else None
+            if metadata is not None and _fits(metadata, kernel):
+                return metadata, found.target
+        return None
+
+    def metadata(self, kernel: Kernel) -> KernelMetadata | None:
+        found = self.of(kernel)
+        return found[0] if found is not None else None
+
+    def _candidates(self, kernel: Kernel) -> Iterator[CodeObject | None]:
+        for path in sorted(self.traces.rglob("*code_object_id_*.out")) if self.traces is not None else ():
+            yield self._parse(path, lambda path=path: _read(path))
+        place = _URI.fullmatch(kernel.uri or "")
+        if place is None:
+            return
+        kind, name = place[1], place[2]
+        offset, size = (int(text, 16 if text.startswith("0x") else 10) for text in (place[3], place[4]))
+        if kind == "file":
+            yield self._parse(kernel.uri, lambda: self._unchanged(Path(unquote(name)))[offset : offset + size])
+            return
+        for number, image in enumerate(self._of_program()):
+            if len(image) == size:
+                yield self._parse(number, lambda image=image: image)
+
+    def _parse(self, key: object, image) -> CodeObject | None:
+        if key not in self._parsed:
+            try:
+                self._parsed[key] = parse(image())
+            except _NOT_THERE:
+                self._parsed[key] = None
+        return self._parsed[key]
+
+    def _of_program(self) -> list[bytes]:
+        if self._images is None:
+            program = Path(self.trace.process.command.split(" ")[0])
+            try:
+                self._unchanged(program)
+                self._images = [image for _, image in code_objects_in(program)]
+            except _NOT_THERE:
+                self._images = []
+        return self._images
+
+    def _unchanged(self, path: Path) -> bytes:
+        """The file's bytes. OSError if it is too large, or newer than the trace."""
+        status = path.stat()
+        if status.st_size > _MOST_BYTES or status.st_mtime > self.trace.path.stat().st_mtime:
+            raise OSError(f"{path} is not what ran, or too large")
+        return _read(path)
+
+
+def _read(path: Path) -> bytes:
+    if not path.is_file():
+        raise OSError(f"{path} is no file")
+    return path.read_bytes()
+
+
+def _fits(metadata: KernelMetadata, kernel: Kernel) -> bool:
+    """Whether what the loader allocated is enough for what the compiler counted: it can be more."""
+    needed = -(-metadata.vgprs // _GRANULE) * _GRANULE
+    allocated = -(-(kernel.arch_vgprs + kernel.accum_vgprs) // _GRANULE) * _GRANULE
+    return needed <= allocated and metadata.lds_bytes == kernel.lds_bytes and metadata.scratch_bytes == kernel.scratch_bytes
+
+
+_MOST_CODE = 1 << 20  # bytes of a kernel that are disassembled
+
+
+def packing_of(symbol: Symbol, counters: SymbolCounters, traced: Findings | None, code: CodeObjects) -> Packing | None:
+    """Which of the kernel's instructions are packed: as the thread trace says, else its code; None if nobody does."""
+    if not counts_what_can_be_packed(counters):
+        return None
+    if traced is not None and traced.trace.code is not None:
+        rows = traced.trace.code
+        return from_executed(zip(rows.text, rows.hits.tolist(), strict=True))
+    found = code.of(symbol.kernel)
+    if found is None or not 0 < len(found[0].code) <= _MOST_CODE:
+        return None
+    try:
+        return from_code(instructions(found[0].code, found[1]))
+    except RocmPerfError:  # no comgr here, or one that does not know the target
+        return None

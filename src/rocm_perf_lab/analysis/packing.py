@@ -1,0 +1,76 @@
+"""How many of a kernel's floating-point instructions are packed: v_pk_* do two operations a lane, and count once.
+
+A thread trace tells how often each instruction ran. The code alone decides where a kind of operation has only packed
+instructions, or none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from rocm_perf_lab.analysis.counters import SymbolCounters
+
+_OPERATIONS = {"add": "add|sub|subrev", "mul": "mul|mul_legacy", "fma": "fma|fmac|fmamk|fmaak|mad|mac|madmk|madak|fma_mix"}
+_KINDS = [(operation, precision) for operation in _OPERATIONS for precision in ("f16", "f32")]
+_FORMS = {
+    kind: re.compile(rf"v_(pk_)?(?:{_OPERATIONS[kind[0]]})_{kind[1]}(?:_e32|_e64|_dpp|_sdwa)?(?:\s|$)") for kind in _KINDS
+}
+ONCE = "packed instructions (v_pk_*) count once although they do two operations"
+TRACED, WRITTEN = "the thread trace", "its code"
+
+
+@dataclass(frozen=True)
+class Packing:
+    """shares: counter -> share of what it counted that is packed; without those that are not known. source: who says so."""
+
+    shares: dict[str, float]
+    source: str
+
+
+def from_executed(executed: Iterable[tuple[str, int]]) -> Packing:
+    """executed: instructions, and how often each ran. A kind that did not run says nothing."""
+    return Packing({name: packed / (packed + plain) for name, (plain, packed) in _count(executed).items()}, TRACED)
+
+
+def from_code(instructions: Iterable[str]) -> Packing:
+    """instructions: of the whole kernel. What has both forms is left open."""
+    counted = _count((text, 1) for text in instructions)
+    known = {name: float(packed > 0) for name, (plain, packed) in counted.items() if not (plain and packed)}
+    return Packing(known, WRITTEN)
+
+
+def _count(executed: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
+    """Counter -> how often its plain and its packed instructions ran; for those that did."""
+    found: dict[str, list[int]] = {}
+    for text, times in executed:
+        for (operation, precision), form in _FORMS.items() if text.startswith("v_") and times else ():
+            if match := form.match(text):
+                found.setdefault(_counter((operation, precision)), [0, 0])[match[1] is not None] += times
+    return found
+
+
+def counts_what_can_be_packed(counters: SymbolCounters) -> bool:
+    return any(counters.values.get(_counter(kind), 0) > 0 for kind in _KINDS)
+
+
+def unpacked(counters: SymbolCounters, packing: Packing | None) -> SymbolCounters:
+    """The counters as if each packed instruction were two. `once` keeps what was counted of those that differ.
+
+    A counter above 0 of which nothing is known stays as it is, and a note says so.
+    """
+    counted = {name for name in map(_counter, _KINDS) if counters.values.get(name, 0) > 0}
+    shares = packing.shares if packing is not None else {}
+    open_ones = sorted(counted - shares.keys())
+    notes = (f"{ONCE}: {', '.join(open_ones)}",) if open_ones else ()
+    changed = {name: counters.values[name] * (1 + shares[name]) for name in counted & shares.keys() if shares[name]}
+    if changed:
+        parts = ", ".join(f"{100 * shares[name]:.0f} % of {name}" for name in sorted(changed))
+        notes += (f"packed instructions (v_pk_*) are counted as two operations: {parts} are packed, as {packing.source} says",)
+    once = {name: counters.values[name] for name in changed}
+    return replace(counters, values=counters.values | changed, once=once, notes=counters.notes + notes)
+
+
+def _counter(kind: tuple[str, str]) -> str:
+    return f"SQ_INSTS_VALU_{kind[0].upper()}_{kind[1].upper()}"

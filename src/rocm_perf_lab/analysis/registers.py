@@ -1,0 +1,70 @@
+"""What a kernel's registers are, where the trace tells what was allocated, and sometimes tells it wrong.
+
+The loader's figures are those of the kernel descriptor. Where LDS lets few waves reside, LLVM allocates as many registers as
+these can have (GCNSubtarget, NumVGPRsForWavesPerEU): then the allocation is padding, and fewer registers would change nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rocm_perf_lab.arch.family import Family
+from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, OccupancyRules, allocated_vgprs
+from rocm_perf_lab.code_object import KernelMetadata
+from rocm_perf_lab.rocpd.tables import Kernel
+
+MOST_OF_A_KIND = 256  # VGPRs, or AGPRs, that an instruction can name
+_LOST = 128  # what a lost top bit of the descriptor's accum_offset (in fours, six bits) takes off the VGPRs
+
+
+def recorded(kernel: Kernel, family: Family | None) -> tuple[int, int, tuple[str, ...]]:
+    """VGPRs, AGPRs, and a note where the trace's figures cannot be and were set right.
+
+    Some versions of rocprofv3 drop the top bit of the accumulators' offset: what VGPRs lack then, AGPRs have too many.
+    """
+    arch, accum = kernel.arch_vgprs, kernel.accum_vgprs
+    if accum <= MOST_OF_A_KIND or family is None:
+        return arch, accum, ()
+    note = f"the trace says {arch} + {accum} VGPRs; no kernel has more than {MOST_OF_A_KIND} AGPRs"
+    return arch + _LOST, accum - _LOST, (f"{note}: taken as {arch + _LOST} + {accum - _LOST}",)
+
+
+def needed(allocated: KernelResources, metadata: KernelMetadata) -> KernelResources:
+    """The same with the registers that the compiler counted."""
+    return replace(allocated, arch_vgprs=metadata.vgprs - metadata.agprs, accum_vgprs=metadata.agprs, sgprs=metadata.sgprs)
+
+
+def padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy, used: KernelResources | None) -> str | None:
+    """Why the VGPRs allocated are padding; None if they are not, or nothing says so. used: by the code object."""
+    total = allocated_vgprs(rules, allocated, rules.vgpr_granule)
+    if used is not None:
+        needs = allocated_vgprs(rules, used, rules.vgpr_granule)
+        return f"{total} VGPRs are allocated, and {needs} would be enough: the rest is padding" if needs < total else None
+    if "LDS" not in found.limited_by or total != _padded(rules, allocated):
+        return None
+    return (
+        f"{total} VGPRs are what the compiler allocates where LDS lets no more waves reside: the kernel may need fewer, which "
+        "only its code object tells"
+    )
+
+
+def without_padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy) -> Occupancy:
+    """Not limited by VGPRs where something else limits as much."""
+    others = tuple(name for name in found.limited_by if name != "VGPRs")
+    return replace(found, limited_by=others or found.limited_by)
+
+
+def before_padding(rules: OccupancyRules, allocated: KernelResources) -> KernelResources:
+    """The most that the kernel can have needed less than its padding."""
+    return replace(allocated, arch_vgprs=max(_padded(rules, allocated) - rules.vgpr_granule, 1), accum_vgprs=0)
+
+
+def _padded(rules: OccupancyRules, kernel: KernelResources) -> int:
+    """The fewest VGPRs with which no more waves a SIMD reside than LDS lets; LLVM: getMinNumVGPRs."""
+    waves = -(-kernel.workgroup_size // rules.wave_size)
+    groups = rules.lds_bytes // max(kernel.lds_bytes, 1)
+    per_simd = max(1, -(-waves * groups // rules.simds))
+    if per_simd >= rules.max_waves_per_simd:
+        return 0
+    most_with_one_more = rules.vgprs // (per_simd + 1) // rules.vgpr_granule * rules.vgpr_granule
+    return most_with_one_more + rules.vgpr_granule

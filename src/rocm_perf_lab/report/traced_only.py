@@ -1,0 +1,57 @@
+"""Thread traces by themselves: what they say of their kernels where there is no database of the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from rocm_perf_lab import __version__
+from rocm_perf_lab.analysis.bottleneck import classify
+from rocm_perf_lab.analysis.evidence import Evidence
+from rocm_perf_lab.analysis.thread_trace.findings import Findings
+from rocm_perf_lab.analysis.thread_trace.kernels import traced_kernels
+from rocm_perf_lab.analysis.trace_evidence import from_thread_trace
+from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.report import schema, sections, words
+from rocm_perf_lab.report.layout import heading, say
+from rocm_perf_lab.report.thread_trace import describe, thread_trace_section
+
+NO_DATABASE = (
+    "a thread trace tells of some waves on one CU: times, occupancy, roofline and critical path need a database of a run of "
+    "the program (`rocprofv3 --output-format rocpd`, given beside it as TRACE --thread-trace DIR)"
+)
+
+
+def traced_only(folder: Path) -> schema.ThreadTraceDocument:
+    """Of the traces in or below `folder`. TraceError if none can be read."""
+    found = traced_kernels(folder, None)
+    if not found.found:
+        raise TraceError(f"{folder}: {found.reason}", "trace again, or give the folder of another trace")
+    ordered = sorted(found.found.values(), key=lambda one: -(one.instructions.value or 0))
+    return schema.ThreadTraceDocument(
+        tool=schema.Tool(version=__version__), kernels=[_kernel(one) for one in ordered], notes=[*found.notes, NO_DATABASE]
+    )
+
+
+def _kernel(found: Findings) -> schema.TracedKernel:
+    evidence = Evidence(from_thread_trace(found, None))
+    return schema.TracedKernel(
+        kernel=found.kernel or found.symbol or "",
+        symbol=found.symbol or "",
+        bottleneck=sections.bottleneck(classify(evidence), evidence),
+        thread_trace=thread_trace_section(found),
+    )
+
+
+def render_traced(document: schema.ThreadTraceDocument, console: Console) -> None:
+    for kernel in document.kernels:
+        verdict = kernel.bottleneck
+        heading(console, f"What holds {words.short_name(kernel.kernel)} back")
+        say(console, f"{verdict.name}: {verdict.why} (certainty: {verdict.certainty}).", style="bold")
+        describe(kernel.thread_trace, lambda text: say(console, text))
+        for line in verdict.advice:
+            say(console, f"- {line}")
+    heading(console, "Read these numbers with care")
+    for note in document.notes:
+        say(console, f"- {note}.", style="dim")

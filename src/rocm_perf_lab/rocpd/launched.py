@@ -1,0 +1,72 @@
+"""What a run loaded and launched: kernels with their resources, workgroups and grids.
+
+Runs of one build load the same kernels with the same resources; with one input they launch the same of them in the same
+shapes. The runtime's own kernels do not count: which of its copies it takes depends on addresses.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from rocm_perf_lab.rocpd import check
+from rocm_perf_lab.rocpd.connect import connect, table
+from rocm_perf_lab.rocpd.origin import Origin
+from rocm_perf_lab.rocpd.runtime_kernels import NAMES
+
+_RESOURCES = {"arch_vgpr_count": "VGPRs", "accum_vgpr_count": "AGPRs", "sgpr_count": "SGPRs", "private_segment_size": "scratch"}
+_SHAPE = [f"{what}_size_{axis}" for what in ("workgroup", "grid") for axis in "xyz"] + ["group_segment_size"]
+
+Row = tuple[object, ...]
+
+
+def difference(one: Origin, other: Origin) -> str | None:
+    """In which way two runs cannot be of one build with one input; None if they can."""
+    if changed := other_build(one, other):
+        return changed
+    first, second = _read(one)[1], _read(other)[1]
+    if alone := sorted(first.keys() ^ second.keys()):
+        return f"only {(one if alone[0] in first else other).path} launched {alone[0]}"
+    shapes = (name for name in first if first[name] != second[name])
+    return next((f"{name} was launched with other grids, workgroups or LDS" for name in shapes), None)
+
+
+def other_build(one: Origin, other: Origin) -> str | None:
+    """By which kernel the builds differ: each has one of its own, or one takes other registers or scratch. None if they do not.
+
+    One may have loaded less than the other: code objects are loaded when they are needed.
+    """
+    first, second = _read(one)[0], _read(other)[0]
+    if (alone := first.keys() - second.keys()) and second.keys() - first.keys():
+        return f"each has kernels that the other has not: {min(alone)} is only in {one.path}"
+    for name in (name for name in first if name in second):
+        pairs = zip(_RESOURCES.values(), first[name], second[name], strict=True)
+        if changed := [f"{a} {what} in one and {b} in the other" for what, a, b in pairs if a != b]:
+            return f"{name} takes {', '.join(changed)}"
+    return None
+
+
+def _read(origin: Origin) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
+    """By demangled name: the resources of all kernels that were loaded, the shapes of those that were launched."""
+    path = origin.path.resolve()
+    return _read_once(path, path.stat().st_mtime_ns, origin.suffix)
+
+
+@lru_cache(maxsize=64)
+def _read_once(path: Path, modified: int, suffix: str | None) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
+    with connect(path, suffix) as connection:
+        symbols = connection.execute(
+            f"""SELECT id, kernel_name, display_name, {", ".join(_RESOURCES)}
+                FROM "{table(connection, "info_kernel_symbol")}" ORDER BY id"""
+        ).fetchall()
+        shapes = connection.execute(
+            f"""SELECT DISTINCT kernel_id, {", ".join(_SHAPE)} FROM "{table(connection, "kernel_dispatch")}\""""
+        ).fetchall()
+    own = [row for row in symbols if check.text(row[1]).removesuffix(".kd") not in NAMES]
+    names = {id: (check.text(shown) or check.text(name)).removesuffix(".kd") for id, name, shown, *_ in own}
+    loaded = {names[id]: tuple(numbers) for id, _, _, *numbers in own}
+    launched: dict[str, set[Row]] = {}
+    for id, *shape in shapes:
+        if id in names:
+            launched.setdefault(names[id], set()).add(tuple(shape))
+    return loaded, {name: frozenset(found) for name, found in launched.items()}

@@ -18,7 +18,7 @@ from rocm_perf_lab.cli.change_options import (
     ulps_option,
 )
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, note_late_options
+from rocm_perf_lab.cli.program_arguments import ProgramCommand
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import CandidateRejectedError
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command(context_settings=CONTEXT_SETTINGS)
+@click.command(cls=ProgramCommand, sources=2)
 @build_option
 @click.option(
     "--kernel", "-k", metavar="REGEX", help="Judge the kernel whose demangled name has this.  [default: the changed one]"
@@ -50,7 +50,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @debug_option
 @click.argument("baseline", type=_FILE)
 @click.argument("candidate", type=_FILE)
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[PROGRAM [ARGS]...]", callback=note_late_options)
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[PROGRAM [ARGS]...]")
 def command(
     baseline: Path,
     candidate: Path,

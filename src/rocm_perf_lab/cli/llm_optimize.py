@@ -26,7 +26,7 @@ from rocm_perf_lab.cli.change_options import (
 from rocm_perf_lab.cli.consent import Consent, ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.number import Number
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, program_argument
+from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import UnusableAnswersError, UsageError
 
@@ -52,7 +52,7 @@ class _Prices(click.ParamType):
         return prices
 
 
-@click.command(context_settings=CONTEXT_SETTINGS)
+@click.command(cls=ProgramCommand, sources=None)
 @source_option
 @build_option
 @click.option("--model", "-m", metavar="NAME", help="The model to ask; of provider command, the program and its arguments.")

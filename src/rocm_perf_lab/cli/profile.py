@@ -14,7 +14,7 @@ import click
 
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.number import Number
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, device_options_option, program_argument
+from rocm_perf_lab.cli.program_arguments import ProgramCommand, device_option, device_options_option, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.roofs import ceilings_option
 from rocm_perf_lab.errors import TraceError, UsageError
@@ -38,7 +38,7 @@ class _Integer(click.ParamType):
         return number if 0 <= number <= 0xF else self.fail(f"{value} is not in the range 0 to 0xF", param, ctx)
 
 
-@click.command(context_settings=CONTEXT_SETTINGS)
+@click.command(cls=ProgramCommand)
 @click.option("--runs", type=click.IntRange(min=1), default=3, show_default=True, help="How often to run the program.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's own output goes to stderr.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the runtime in milliseconds and nothing else.")

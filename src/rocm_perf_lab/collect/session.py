@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from rocm_perf_lab.collect import device as devices
-from rocm_perf_lab.collect import rocm, run_directory
+from rocm_perf_lab.collect import device_code, rocm, run_directory
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.counter_passes import counter_passes
 from rocm_perf_lab.collect.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
@@ -100,7 +100,7 @@ def profile(request: Request, program_output: IO | int | None, note: Note) -> tu
             ceilings_for(request.ceilings, [device.target], "measured" if device.is_hardware else "modelled")
         collector = choose_collector(device, request, Path(scratch), note)
         note(f"device: {device.description}; collector: {collector.name}")
-        with run_directory.growing(destination) as directory:
+        with device_code.expected(command, os.environ, device, note), run_directory.growing(destination) as directory:
             traces = _collect(collector, command, directory / run_directory.TRACE_FOLDER, request, program_output, note)
             note("analysing")
             documents = _analyse_and_write(traces, directory, request)

@@ -99,8 +99,8 @@ def command(
 ) -> None:
     """Profile PROGRAM: run it, then report its kernels, critical path, roofline and bottleneck.
 
-    PROGRAM and ARGS are separate words, or one quoted string. Options of rocm-perf come before PROGRAM. Every run of the
-    program reads the same standard input: a file that was redirected, else nothing.
+    PROGRAM and ARGS are separate words, or one quoted string, which options of rocm-perf may follow; else they come before
+    PROGRAM. Every run of the program reads the same standard input, where it is a file or a pipe.
     """
     from rocm_perf_lab.collect.session import Request, profile
 

@@ -20,6 +20,7 @@ from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import UsageError
 
 END_OF_OPTIONS = "--"
+_FOR_SHELLS = ("|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1", "&>")
 
 
 class ProgramCommand(click.Command):
@@ -37,6 +38,7 @@ class ProgramCommand(click.Command):
             return super().parse_args(ctx, args)
         count = _words_before_arguments(words, self.sources)
         program, behind = words[:count], words[count:]
+        _note_what_needs_a_shell(program[-1])
         if behind and self._are_ours(ctx, program, before, behind):
             note(f"{shlex.join(behind)}, after the program, is taken for rocm-perf's; write -- before the program if it is its own")
             return super().parse_args(ctx, [*before, *behind, END_OF_OPTIONS, *program])
@@ -88,6 +90,12 @@ class ProgramCommand(click.Command):
 def is_quoted(word: str) -> bool:
     """Whether the word is a program with arguments, as it is split into."""
     return any(map(str.isspace, word)) and not os.path.exists(word)
+
+
+def _note_what_needs_a_shell(program: str) -> None:
+    """No shell runs: what one would act on goes to the program as it stands."""
+    if is_quoted(program) and (words := [word for word in program.split() if word in _FOR_SHELLS]):
+        note(f"{words[0]} is an argument of {program.split()[0]} here; for a shell write sh -c {shlex.quote(program)}")
 
 
 def _words_before_arguments(words: Sequence[str], sources: int | None) -> int:

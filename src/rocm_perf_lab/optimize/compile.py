@@ -141,14 +141,15 @@ def build(
         log(command, ended)
     if ended.succeeded:
         return ended
-    mend = f"{_hipify(source)}correct what the compiler names; it was run as `{shlex.join(command)}`"
+    mend = f"{_remedy(source)}; it was run as `{shlex.join(command)}`"
     raise SourceError(f"{source} does not compile: {first_error(ended)}", mend)
 
 
-def _hipify(source: Path) -> str:
-    """CUDA's headers are in no HIP source that compiles."""
+def _remedy(source: Path) -> str:
+    """CUDA's own headers and functions are in no HIP source that compiles."""
     is_cuda = re.search(rb'#\s*include\s*[<"](cuda|cublas|cufft|curand|cusparse)|\bcuda[A-Z]\w*\s*\(', source.read_bytes())
-    return f"it is CUDA: translate it first (`hipify-perl {shlex.quote(source.name)}`); else " if is_cuda else ""
+    translate = f"this is CUDA: translate it to HIP first (`hipify-perl {shlex.quote(source.name)}`)"
+    return translate if is_cuda else "correct what the compiler names"
 
 
 def first_error(ended: Ended) -> str:

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 
 
-
 def command(sources: int | None = 0) -> click.Command:
-    options = [click.Option(["--json"], is_flag=True), click.Option(["--runs"], type=int), click.Option(["-q", "--quiet"], is_flag=True)]
+    options = [
+        click.Option(["--json"], is_flag=True),
+        click.Option(["--runs"], type=int),
+        click.Option(["-q", "--quiet"], is_flag=True),
+    ]
     return ProgramCommand("test", params=[*options, _argument()], callback=lambda **values: values, sources=sources)
 
 
@@ -91,4 +94,8 @@ def test_the_written_form_of_llm_optimize(rocm_perf, tmp_path):
     """It gets as far as asking which model."""
     (tmp_path / "app.cu").write_text("__global__ void k() {}\n")
     done = rocm_perf("llm-optimize", "app.cu", "./app 512", "--auto-approve", "--dry-run")
-    assert done.returncode == 2 and "no model given" in done.stderr and "--auto-approve --dry-run, after the program" in done.stderr
+    assert (
+        done.returncode == 2
+        and "no model given" in done.stderr
+        and "--auto-approve --dry-run, after the program" in done.stderr
+    )

@@ -1,5 +1,6 @@
 """Every run reads what came through the pipe, and nothing is taken from it that no run has read."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -21,7 +22,7 @@ def piped():
         open_ends.append(source)
 
         def write() -> None:
-            with open(sink, "wb", closefd=close) as stream:
+            with contextlib.suppress(BrokenPipeError), open(sink, "wb", closefd=close) as stream:
                 stream.write(data)
 
         threading.Thread(target=write, daemon=True).start()

@@ -40,7 +40,8 @@ class ProgramCommand(click.Command):
         program, behind = words[:count], words[count:]
         _note_what_needs_a_shell(program[-1])
         if behind and self._are_ours(ctx, program, before, behind):
-            note(f"{shlex.join(behind)}, after the program, is taken for rocm-perf's; write -- before the program if it is its own")
+            behind_it = shlex.join(behind)
+            note(f"{behind_it}, after the program, is taken for rocm-perf's; write -- before the program if it is its own")
             return super().parse_args(ctx, [*before, *behind, END_OF_OPTIONS, *program])
         if late := next((word for word in behind if _option(word) in self._options(ctx)), None):
             note(f"{late} stands after the program, so that it is the program's; options of rocm-perf stand before it")
@@ -68,7 +69,9 @@ class ProgramCommand(click.Command):
             if END_OF_OPTIONS not in behind and self._are_options(ctx, behind):
                 return True
             what = f"{behind[0]} follows the quoted program {program[-1]!r}"
-            raise UsageError(what, "put the program's arguments into its quotes; options of rocm-perf can stand before or after it")
+            raise UsageError(
+                what, "put the program's arguments into its quotes; options of rocm-perf can stand before or after it"
+            )
         names = [_option(word) for word in behind if word.startswith("-")]
         given = {_option(word) for word in before}
         if END_OF_OPTIONS in behind or not any(name.startswith("--") for name in names):  # a lone -n 5 can be anybody's

@@ -27,7 +27,7 @@ _BUSY = (408, 409, 425, 429)
 
 
 def required_sdk(name: str) -> None:
-    """Raises UnavailableError that says how to get it. Importing it takes a second or two, and is left for the first question."""
+    """Raises UnavailableError. Importing it takes a second or two, and is left for the first question."""
     if importlib.util.find_spec(name) is None:
         raise UnavailableError(f"the Python package {name} is not installed", f"run `pip install {name} genai-prices`")
 

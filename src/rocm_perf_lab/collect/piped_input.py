@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import functools
 import os
 import select
 import stat
@@ -117,15 +118,17 @@ class _Relay(threading.Thread):
 
 
 def of_standard_input() -> PipedInput | None:
-    """The same each time; None where standard input is no pipe."""
-    global _standard_input
-    with contextlib.suppress(OSError):
-        if _standard_input is None and stat.S_ISFIFO(os.fstat(0).st_mode):
-            _standard_input = PipedInput(0)
-    return _standard_input
+    """The same as long as standard input is; None where it is no pipe."""
+    try:
+        status = os.fstat(0)
+    except OSError:
+        return None
+    return _of_pipe(status.st_dev, status.st_ino) if stat.S_ISFIFO(status.st_mode) else None
 
 
-_standard_input: PipedInput | None = None
+@functools.lru_cache(maxsize=1)
+def _of_pipe(_device: int, _number: int) -> PipedInput:
+    return PipedInput(0)
 
 
 def _unread(pipe: int) -> int:

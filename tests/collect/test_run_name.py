@@ -38,6 +38,8 @@ def test_what_is_replaced(tmp_path):
     (tmp_path / "profile.json").write_text('{"run": {"command": "./app 1"}}')
     assert replaced(tmp_path, command("./app", "2")) == "./app 1"
     assert replaced(tmp_path, command("./app", "1")) is None
-    for damaged in ("", "[]", '{"run": 3}'):
+    assert replaced(tmp_path, command("../other/app", "1")) == "./app 1"
+    assert replaced(tmp_path, command("./starts_app.sh")) is None
+    for damaged in ("", "[]", '{"run": 3}', '{"run": {"command": ""}}', '{"run": {"command": 1}}'):
         (tmp_path / "profile.json").write_text(damaged)
         assert replaced(tmp_path, command("./app", "2")) is None

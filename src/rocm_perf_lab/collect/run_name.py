@@ -37,10 +37,11 @@ def of_trace(database: Path) -> Path:
 
 
 def replaced(destination: Path, command: Command) -> str | None:
-    """What was run for what is at `destination`, if it was something else than `command`."""
+    """What was run for what is at `destination`, if it was the program elsewhere or with other arguments. Of a program that
+    starts another, the trace names only that."""
     try:
         earlier = json.loads((destination / "profile.json").read_text())["run"]["command"]
-    except (OSError, ValueError, KeyError, TypeError):
+        same_name = Path(earlier.split()[0]).name == Path(command.program).name
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
-    same = (shlex.join(command.argv), " ".join(command.argv))
-    return earlier if isinstance(earlier, str) and earlier not in same else None
+    return earlier if same_name and earlier not in (shlex.join(command.argv), " ".join(command.argv)) else None

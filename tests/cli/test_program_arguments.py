@@ -90,12 +90,10 @@ def test_the_written_forms_of_profile(rocm_perf, testbed, options):
     assert 0 < runtime < 1
 
 
-def test_the_written_form_of_llm_optimize(rocm_perf, tmp_path):
-    """It gets as far as asking which model."""
-    (tmp_path / "app.cu").write_text("__global__ void k() {}\n")
-    done = rocm_perf("llm-optimize", "app.cu", "./app 512", "--auto-approve", "--dry-run")
-    assert (
-        done.returncode == 2
-        and "no model given" in done.stderr
-        and "--auto-approve --dry-run, after the program" in done.stderr
-    )
+def test_the_written_form_of_llm_optimize(rocm_perf, repository, tmp_path, hipcc):
+    """The model is the environment's; it proposes nothing that could be judged."""
+    (tmp_path / "app.cu").write_text((repository / "tests" / "llm" / "program.hip").read_text())
+    model = {"ROCM_PERF_PROVIDER": "command", "ROCM_PERF_MODEL": "sh -c 'cat >/dev/null; echo no code'"}
+    done = rocm_perf("llm-optimize", "app.cu", "./app", "--auto-approve", environment=model)
+    assert "--auto-approve, after the program, is taken for rocm-perf's" in done.stderr
+    assert done.returncode == 49 and "answers could be judged" in done.stderr, done.stderr

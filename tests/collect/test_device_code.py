@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rocm_perf_lab.code_object import code_objects_in, targets_in
 from rocm_perf_lab.collect import device_code
+from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.device import Device
+from rocm_perf_lab.errors import WrongTargetError
 
 KERNEL = "#include <hip/hip_runtime.h>\n__global__ void k(float* c) { c[threadIdx.x] = 1; }\n"
 LAUNCH = "float* c; (void)hipMalloc(&c, 256); k<<<1, 64>>>(c); return hipDeviceSynchronize();"
@@ -128,3 +131,15 @@ def test_in_dev_hipcc_builds_for_the_software_device(repository):
     ]
     if not Path("/dev/kfd").exists():
         assert said == ["gfx942 gfx942\n", "gfx90a gfx942\n"]
+
+
+def test_a_gpu_that_is_relabelled_or_one_of_several(other):
+    """ROCr then takes code that the driver's name of the GPU does not tell."""
+    gpu = Device(True, "gfx942", "gfx942", {}, (), ())
+    command = resolve([str(other)])
+    with pytest.raises(WrongTargetError), device_code.expected(command, {}, gpu):
+        pass
+    with device_code.expected(command, {"HSA_OVERRIDE_GFX_VERSION": "9.0.6"}, gpu):
+        pass
+    with device_code.expected(command, {}, replace(gpu, further_targets=("gfx906",))):
+        pass

@@ -23,8 +23,9 @@ _SOFTWARE_PRODUCT = "mi300x"
 _SOFTWARE_FEATURES = ("sramecc+", "xnack-")  # as ROCr names its modes, "gfx942:sramecc+:xnack-"
 
 # These choose among, or re-label, the physical GPUs of a machine. The software device is none of them.
+RELABELS_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
 _SELECTS_PHYSICAL_GPUS = (
-    "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "HSA_OVERRIDE_GFX_VERSION",
+    "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", RELABELS_VARIABLE,
 )  # fmt: skip
 _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 
@@ -79,6 +80,7 @@ class Device:
     removed_variables: tuple[str, ...]
     tools: tuple[Path, ...]
     features: tuple[str, ...] = ()
+    further_targets: tuple[str, ...] = ()  # of the other GPUs
 
     def environment(self, base: Mapping[str, str], tools: tuple[Path, ...] = ()) -> dict[str, str]:
         """`base` changed so that ROCr uses this device and loads `tools` (HSA tools libraries) besides its own."""
@@ -107,7 +109,9 @@ def select(choice: str, scratch: Path, options: Sequence[str] = ()) -> Device:
         raise UnavailableError(
             f"no GPU can be used: {found.obstacle}", f"use `--device {SOFTWARE_TARGET}`, the software device"
         )
-    return Device(True, found.targets[0], " + ".join(found.targets), _hip_log(scratch), _MODEL_VARIABLES, ())
+    return Device(
+        True, found.targets[0], " + ".join(found.targets), _hip_log(scratch), _MODEL_VARIABLES, (), (), found.targets[1:]
+    )
 
 
 def _hip_log(scratch: Path) -> dict[str, str]:

@@ -50,6 +50,13 @@ def test_two_dashes_end_the_doubt(words):
     assert taken("--", "./app", *words)["program"] == ("./app", *words)
 
 
+def test_a_lone_short_option_can_be_anybodys(capsys):
+    assert taken("./app", "-q")["program"] == ("./app", "-q")
+    assert "-q stands after the program, so that it is the program's" in capsys.readouterr().err
+    taken("./app", "-x", "-q")
+    assert capsys.readouterr().err == ""
+
+
 def test_an_option_that_was_given_before_is_not_taken_again():
     assert taken("--runs", "1", "./app", "--runs", "2")["program"] == ("./app", "--runs", "2")
 

@@ -56,7 +56,7 @@ class _Prices(click.ParamType):
 @source_option
 @build_option
 @click.option("--model", "-m", metavar="NAME", envvar="ROCM_PERF_MODEL",
-              help="The model to ask; of provider command, a program and its arguments.  [default: $ROCM_PERF_MODEL]")  # fmt: skip
+              help="The model to ask; of provider command, a program and arguments.  [default: $ROCM_PERF_MODEL]")  # fmt: skip
 @click.option(
     "--provider", type=click.Choice(("openai", "anthropic", "command")), default="openai", show_default=True,
     envvar="ROCM_PERF_PROVIDER",

@@ -43,7 +43,7 @@ class ProgramCommand(click.Command):
             behind_it = shlex.join(behind)
             note(f"{behind_it}, after the program, is taken for rocm-perf's; write -- before the program if it is its own")
             return super().parse_args(ctx, [*before, *behind, END_OF_OPTIONS, *program])
-        if late := next((word for word in behind if _option(word) in self._options(ctx)), None):
+        if late := self._like_ours(ctx, behind):
             note(f"{late} stands after the program, so that it is the program's; options of rocm-perf stand before it")
         return super().parse_args(ctx, args)
 
@@ -79,15 +79,19 @@ class ProgramCommand(click.Command):
         known = any(name in given or _knows(program[-1], name) for name in names if name.startswith("--"))
         return not known and self._are_options(ctx, behind)
 
+    def _like_ours(self, ctx: click.Context, behind: Sequence[str]) -> str | None:
+        """An option that is left to the program, though it may have been meant for us."""
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        names = {name for option in options for name in (*option.opts, *option.secondary_opts) if name.startswith("--")}
+        if late := next((word for word in behind if _option(word) in names), None):
+            return late
+        return behind[0] if behind and behind[0].startswith("-") and self._are_options(ctx, behind) else None
+
     def _are_options(self, ctx: click.Context, words: Sequence[str]) -> bool:
         try:
             return not self._words(ctx, words)
         except click.UsageError:
             return False
-
-    def _options(self, ctx: click.Context) -> set[str]:
-        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
-        return {name for option in options for name in (*option.opts, *option.secondary_opts) if name.startswith("--")}
 
 
 def is_quoted(word: str) -> bool:

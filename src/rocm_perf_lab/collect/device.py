@@ -109,9 +109,8 @@ def select(choice: str, scratch: Path, options: Sequence[str] = ()) -> Device:
         raise UnavailableError(
             f"no GPU can be used: {found.obstacle}", f"use `--device {SOFTWARE_TARGET}`, the software device"
         )
-    return Device(
-        True, found.targets[0], " + ".join(found.targets), _hip_log(scratch), _MODEL_VARIABLES, (), (), found.targets[1:]
-    )
+    first, *others = found.targets
+    return Device(True, first, " + ".join(found.targets), _hip_log(scratch), _MODEL_VARIABLES, (), (), tuple(others))
 
 
 def _hip_log(scratch: Path) -> dict[str, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import needs
 from rocm_perf_lab.code_object import code_objects_in, targets_in
 from rocm_perf_lab.collect import device_code
 from rocm_perf_lab.collect.command import resolve
@@ -120,17 +122,37 @@ def test_a_program_that_fails_for_another_reason_is_not_blamed_for_that(rocm_per
     assert rocm_perf("profile", "--device", "gfx942", program).returncode == 32
 
 
-def test_in_dev_hipcc_builds_for_the_software_device(repository):
-    """What ./dev sets says so, and what the user has set stays."""
+@pytest.fixture
+def prepared(repository):
+    """prepared(COMMAND, **environment): standard output of a shell line in the environment that ./dev makes."""
     text = (repository / "dev").read_text()
     function = text[text.index("name_default_target() {") :].partition("\n}\n")[0] + "\n}\n"
-    script = f'repo={repository}\n{function}name_default_target\necho "$HCC_AMDGPU_TARGET $(cat "$ROCM_TARGET_LST")"'
-    said = [
-        subprocess.run(["bash", "-c", script], env={"PATH": "/usr/bin:/bin", **given}, capture_output=True, text=True).stdout
-        for given in ({}, {"HCC_AMDGPU_TARGET": "gfx90a"})
-    ]
-    if not Path("/dev/kfd").exists():
-        assert said == ["gfx942 gfx942\n", "gfx90a gfx942\n"]
+    if Path("/dev/kfd").exists():
+        pytest.skip("on a machine with a GPU ./dev leaves the choice to the tools")
+
+    def run(line: str, **environment: str) -> str:
+        script = f"repo={repository}\n{function}name_default_target\n{line}"
+        own = {name: value for name, value in os.environ.items() if name not in ("HCC_AMDGPU_TARGET", "ROCM_TARGET_LST")}
+        done = subprocess.run(["bash", "-c", script], env=own | environment, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    return run
+
+
+def test_in_dev_hipcc_builds_for_the_software_device_unless_told_otherwise(prepared, hipcc, tmp_path):
+    (tmp_path / "app.hip").write_text(PROGRAM)
+    for options, variables, target in [
+        ("", {}, "gfx942"),
+        ("--offload-arch=gfx90a", {}, "gfx90a"),
+        ("", {"HCC_AMDGPU_TARGET": "gfx1100"}, "gfx1100"),
+    ]:
+        prepared(f"{hipcc} {options} {tmp_path}/app.hip -o {tmp_path}/app", **variables)
+        assert targets_in(tmp_path / "app") == {target}
+
+
+def test_in_dev_cmake_builds_for_the_software_device(prepared):
+    """It asks this tool for the GPUs of its language HIP [CMakeDetermineHIPCompiler.cmake]."""
+    assert prepared(needs.program("rocm_agent_enumerator")).split() == ["gfx942"]
 
 
 def test_a_gpu_that_is_relabelled_or_one_of_several(other):

@@ -156,6 +156,32 @@ machine_has_rocm() {
   return 1
 }
 
+# --- Data ----------------------------------------------------------------------------------------------------------
+
+# The mount points of this machine that hold people's data, outermost first: none of the system's, of kernel file systems,
+# of containers, and none below another. $1: a mountinfo file [proc_pid_mountinfo(5)].
+data_mounts() {
+  awk '
+    { for (i = 7; i <= NF && $i != "-"; i++); type = $(i + 1); path = $5 }
+    type ~ /^(proc|sysfs|cgroup2?|devpts|devtmpfs|mqueue|securityfs|debugfs|tracefs|pstore|bpf|configfs|efivarfs|fusectl)$/ { next }
+    type ~ /^(hugetlbfs|binfmt_misc|autofs|rpc_pipefs|nsfs|ramfs|squashfs|selinuxfs|fuse\.(gvfsd-fuse|portal|lxcfs))$/ { next }
+    type == "tmpfs" && $6 ~ /^ro(,|$)/ { next }
+    path == "/" || path ~ /^\/(bin|boot|dev|etc|lib[^\/]*|opt|proc|root|run|sbin|snap|sys|tmp|usr)(\/|$)/ { next }
+    path ~ /^\/var(\/(cache|lib|lock|log|run|spool|tmp)(\/|$)|$)/ { next }
+    { print path }
+  ' "$1" | while read -r path; do printf '%b\n' "${path//\\/\\0}"; done | LC_ALL=C sort -u | outermost
+}
+
+# Of sorted paths those that are not below another.
+outermost() {
+  local path last=
+  while read -r path; do
+    [ -z "$last" ] || [[ $path/ != "$last"/* ]] || continue
+    printf '%s\n' "$path"
+    last=$path
+  done
+}
+
 # --- Common --------------------------------------------------------------------------------------------------------
 
 # Passes on the lines that name something existing (-e, -f or -d), each once.

@@ -9,6 +9,8 @@
 
 root=$cache/root
 stamp=etc/rocm-perf-lab-root
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+give_ranges="sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un)"
 
 # The start of a command line that runs the rest as root of a private mount namespace. Without being root, the user
 # namespace maps root to the user and the rest of the ids to those that /etc/subuid grants.
@@ -20,9 +22,22 @@ ensure_root() {
   want=$(cat "$repo/env/packages.txt" "$repo/env/install.sh" | sha256sum | cut -c1-16)
   [ -f "$root/$stamp" ] && have=$(<"$root/$stamp")
   [ "$want" != "$have" ] || return 0
+  expect_packages
   check_namespaces
   [ -d "$root" ] || bootstrap
   stage "Installing ROCm from Debian experimental (about 1.6 GB, a minute or two)" install install_packages "$want"
+}
+
+# All that an ordinary user must have installed by others, at once.
+expect_packages() {
+  local missing=() ranges=
+  [ "$(id -u)" != 0 ] || return 0
+  on_path newuidmap || missing+=(uidmap)
+  [ -d "$root" ] || on_path mmdebstrap || missing+=(mmdebstrap)
+  [ -d "$root" ] || [ -f "$keyring" ] || [ "${ROCM_PERF_DEV_UNVERIFIED:-}" = 1 ] || missing+=(debian-archive-keyring)
+  [ ${#missing[@]} != 0 ] || return 0
+  grep -qsE "^($(id -un)|$(id -u)):" /etc/subuid && grep -qsE "^($(id -un)|$(id -u)):" /etc/subgid || ranges="; $give_ranges"
+  die "this machine has not: ${missing[*]}" "sudo apt install ${missing[*]}$ranges; or run ./dev as root; or use env/Containerfile"
 }
 
 check_namespaces() {
@@ -32,22 +47,22 @@ check_namespaces() {
       "use the container image instead, see env/Containerfile, or run ./dev on a machine with ROCm 7.1 or newer"
   fi
   die "this user may not create a user namespace with a range of ids" \
-    "run ./dev as root; or install uidmap and give the user a range (usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un)); or use env/Containerfile"
+    "$give_ranges; or run ./dev as root; or use env/Containerfile"
 }
 
 # --- Stage 1: a minimal Debian sid -----------------------------------------------------------------------------------
 
 bootstrap() {
-  local tool keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+  local tool signed_by=$keyring
   tool=$(bootstrap_tool)
   if [ ! -f "$keyring" ] && [ "${ROCM_PERF_DEV_UNVERIFIED:-}" != 1 ]; then
     install_on_machine debian-archive-keyring "$keyring"
   fi
   if [ "${ROCM_PERF_DEV_UNVERIFIED:-}" = 1 ]; then
     echo "./dev: ROCM_PERF_DEV_UNVERIFIED=1: the signature of Debian's package lists is NOT checked" >&2
-    keyring=
+    signed_by=
   fi
-  stage "Debian base system from $mirror (about half a minute)" base "bootstrap_with_$tool" "$keyring"
+  stage "Debian base system from $mirror (about half a minute)" base "bootstrap_with_$tool" "$signed_by"
 }
 
 # debootstrap where possible; it needs real root. mmdebstrap makes a root file system without being root.
@@ -55,10 +70,8 @@ bootstrap_tool() {
   if [ "$(id -u)" = 0 ]; then
     if ! on_path debootstrap && ! on_path mmdebstrap; then install_on_machine debootstrap; fi
     if on_path debootstrap; then echo debootstrap; else echo mmdebstrap; fi
-  elif on_path mmdebstrap; then
-    echo mmdebstrap
   else
-    die "mmdebstrap is not installed" "apt install mmdebstrap uidmap; or run ./dev as root; or use env/Containerfile"
+    echo mmdebstrap # expect_packages has seen it
   fi
 }
 
@@ -132,11 +145,12 @@ enter_command() {
   enter=("${namespace[@]}" "$repo/env/enter.sh" "$root" "$folder" "${views[@]}" "$@")
 }
 
-# What of this machine is visible inside, as options of enter.sh. Programs to profile live anywhere in the user's
-# home, so all of it is; the rest is what configuration points to.
+# What of this machine is visible inside, as options of enter.sh. Programs to profile and their data live anywhere in the
+# user's home and on what is mounted for data, so all of it is; the rest is what configuration points to.
 views=()
 collect_views() {
   local path
+  while read -r path; do view_mount "$path"; done < <(data_mounts /proc/self/mountinfo)
   for path in "$HOME" /tmp "${TMPDIR:-}" "$cache" "$repo" "$PWD"; do view rw "$path"; done
   for path in "$repo/../shared" "${RPL_SHARED:-}"; do view ro "$path"; done
   views+=(--copy /etc/resolv.conf /etc/resolv.conf --copy /etc/hosts /etc/hosts)
@@ -147,6 +161,12 @@ collect_views() {
 }
 
 except_certificates() { grep -vxF -f <(certificate_files; certificate_bundle) || true; }
+
+# A mount point: also one that has the name of a system folder (/srv, /mnt). A file server that is gone is waited for 2 s.
+view_mount() {
+  timeout 2 stat -t -- "$1" >/dev/null 2>&1 && [ -d "$1" ] || return 0
+  writable+=("$1") views+=(--rw "$1")
+}
 
 # $1: rw or ro; $2: a path. Skips what is visible already and the system folders, of which the root has its own.
 view() {

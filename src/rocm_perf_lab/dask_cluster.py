@@ -18,7 +18,7 @@ def client_of(scheduler: str) -> Iterator[Client]:
     try:
         from distributed import Client
     except ImportError as error:
-        mend = "run `pip install 'rocm-perf-lab[dask]'`"
+        mend = "run `pip install 'dask[distributed]'`"
         raise UnavailableError("--scheduler needs Dask, which is not installed", mend) from error
     try:
         client = Client(scheduler, timeout="10s", set_as_default=False)

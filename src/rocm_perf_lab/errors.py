@@ -4,7 +4,8 @@ An error says what went wrong, naming the thing, and how to mend it. The command
 and exits with the class's `exit_code`; `exit_codes()` lists them all, and `rocm-perf --help` prints that list.
 The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 36 are about the profiled program and its
 source, 37 to 42 about captures and replays, 43 about the optimiser, 44 about the cage, 45 about the gate, 46 and 47 about
-search spaces, 48 to 50 about models, 51 about a kernel that writes what it should not.
+search spaces, 48 to 50 about models, 51 and 52 about kernels that fail or write what they
+should not, 53 about code for another GPU.
 """
 
 from __future__ import annotations
@@ -184,6 +185,14 @@ class KernelFailedError(RocmPerfError):
             f"a kernel of {program} failed: {why}",
             f"mend it first (`rocm-perf run {program}` runs it without profiling); the program does not look for errors",
         )
+
+
+class WrongTargetError(RocmPerfError):
+    exit_code = 53
+    meaning = "the program, or a library that it loads, has no code for this GPU"
+
+    def __init__(self, what: str, target: str):
+        super().__init__(what, f"compile with --offload-arch={target}")
 
 
 class TraceError(RocmPerfError):

@@ -19,6 +19,7 @@ CAPTURE = "librocmperf_capture.so"
 REPLAY = "rocmperf-replay"
 
 NATIVE_DIR_VARIABLE = "ROCM_PERF_LAB_NATIVE_DIR"
+_PACKAGE = Path(__file__).resolve().parent
 _SUBFOLDERS = ("", "lib", "bin")
 
 
@@ -57,12 +58,14 @@ def search_folders() -> list[Path]:
     chosen = os.environ.get(NATIVE_DIR_VARIABLE)
     if chosen:
         return [Path(chosen).absolute()]
-    package = Path(__file__).resolve().parent
-    folders = [package / "_native"]
-    repository = package.parents[1]
-    if (repository / "CMakeLists.txt").is_file():
-        folders.append(repository / "build")
-    return folders
+    repository = _repository()
+    return [_PACKAGE / "_native", *([repository / "build"] if repository else [])]
+
+
+def _repository() -> Path | None:
+    """The clone that this is an editable install of."""
+    repository = _PACKAGE.parents[1]
+    return repository if (repository / "CMakeLists.txt").is_file() else None
 
 
 def _find(name: str) -> Path:
@@ -72,8 +75,11 @@ def _find(name: str) -> Path:
             if candidate.is_file():
                 return candidate
     looked = ", ".join(str(folder) for folder in search_folders())
-    raise UnavailableError(
-        f"{name} was not found (looked in {looked})",
-        "build it with `cmake -S . -B build && cmake --build build -j` in the repository, "
-        f"or set {NATIVE_DIR_VARIABLE} to the folder that has it",
-    )
+    raise UnavailableError(f"{name} was not found (looked in {looked})", _how_to_get())
+
+
+def _how_to_get() -> str:
+    set_folder = f"set {NATIVE_DIR_VARIABLE} to the folder that has it"
+    if _repository() is None:
+        return f"a package has no native parts: use `./dev shell` of the repository, or build them there and {set_folder}"
+    return f"build it with `cmake -S . -B build && cmake --build build -j` in the repository, or {set_folder}"

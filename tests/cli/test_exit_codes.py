@@ -78,7 +78,7 @@ def test_file_that_is_no_program_for_this_machine(profile, tmp_path):
 
 def test_directory_in_place_of_a_program(profile):
     code, line = profile("/tmp")
-    assert code == 66 and "/tmp is not a file" in line
+    assert code == 66 and "/tmp is a folder" in line
 
 
 def test_program_in_this_folder_without_dot_slash(profile, tmp_path):
@@ -180,7 +180,7 @@ def test_help_lists_every_exit_code(rocm_perf):
 
 def test_debug_adds_the_traceback_only_as_an_option_of_ours(rocm_perf):
     assert "Traceback" in rocm_perf("profile", "--debug", "./missing").stderr
-    assert "Traceback" not in rocm_perf("profile", "./missing", "--debug").stderr
+    assert "Traceback" not in rocm_perf("profile", "--", "./missing", "--debug").stderr
 
 
 def test_closed_streams_and_a_full_disk_behind_the_output(tmp_path):

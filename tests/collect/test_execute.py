@@ -30,10 +30,11 @@ def test_each_run_reads_a_redirected_file_from_its_start(tmp_path):
         assert [output_of(["cat"], tmp_path, stdin) for _ in range(2)] == [b"input", b"input"]
 
 
-def test_a_pipe_is_not_consumed_by_the_first_run(tmp_path):
-    with subprocess.Popen(["echo", "input"], stdout=subprocess.PIPE) as source:
-        assert output_of(["cat"], tmp_path, source.stdout) == b""
-        assert source.stdout.read() == b"input\n"
+def test_each_run_reads_a_pipe_from_its_start_and_leaves_what_it_does_not_read(tmp_path):
+    with subprocess.Popen(["printf", "one\\ntwo\\n"], stdout=subprocess.PIPE) as source:
+        line = ["sh", "-c", "read x; echo $x"]
+        assert [output_of(line, tmp_path, source.stdout) for _ in range(2)] == [b"one\n", b"one\n"]
+        assert source.stdout.read() == b"two\n"
 
 
 def test_arguments_arrive_unchanged(tmp_path):

@@ -456,7 +456,7 @@ def test_of_several_processes_the_first_with_kernels_is_analysed(machine, testbe
     done = machine.profile("--json", "--runs", "1", "--no-roofline", "--no-deep-analysis", "sh", "-c", script)
     assert done.returncode == 0, done.stderr
     assert "vcopy" in json.loads(done.stdout)["profile"]["run"]["command"]
-    traces = {path.name for path in (machine.work / "sh.rocm-perf" / ".rocpd_profile").iterdir()}
+    traces = {path.name for path in machine.work.glob("sh-*.rocm-perf/.rocpd_profile/*")}
     assert len(traces) == 2 and all(re.fullmatch(r"base_results(_\d+)?\.db", name) for name in traces)
     assert "1 more processes" in done.stderr
 

@@ -29,6 +29,14 @@ def test_a_folder_for_temporary_files_that_is_not_there(testbed, command):
     assert done.stderr.splitlines()[-1].startswith("rocm-perf: error: TMPDIR=/nonexistent cannot be written (No such file")
 
 
+@pytest.mark.parametrize("command", ["optimize", "prompt", "gate"])
+def test_commands_that_build_say_the_same(rocm_perf, tmp_path, command):
+    (tmp_path / "app.hip").write_text("__global__ void k(float* c) { c[0] = 1; }\nint main() {}\n")
+    options = {"optimize": ["--dry-run"], "gate": ["app.hip"]}.get(command, [])
+    done = rocm_perf(command, *options, "--device", "gfx942", "app.hip", environment={"TMPDIR": "/nonexistent"})
+    assert done.returncode == 72 and "TMPDIR=/nonexistent cannot be written" in done.stderr, done.stderr
+
+
 def test_the_first_variable_that_is_set_counts(monkeypatch, tmp_path):
     for name in ("TMPDIR", "TMP", "TEMP", "TEMPDIR"):
         monkeypatch.delenv(name, raising=False)

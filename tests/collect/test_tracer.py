@@ -51,7 +51,7 @@ def test_every_run_is_a_run_and_leaves_a_trace(profile, testbed, tmp_path):
     result = json.loads(done.stdout)
     assert (tmp_path / "runs").read_text() == "x\n" * 3, "two runs for times, one for the thread trace"
     assert result["profile"]["timing"] == "modelled" and result["profile"]["stability"]["runs"] == 2
-    traces = tmp_path / "work" / "sh.rocm-perf" / ".rocpd_profile"
+    (traces,) = (tmp_path / "work").glob("sh-*.rocm-perf/.rocpd_profile")
     assert sorted(path.name for path in traces.glob("*.db")) == ["base_results.db", "repeat_1_results.db"]
 
 

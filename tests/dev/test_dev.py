@@ -103,6 +103,29 @@ def test_a_machine_whose_apt_names_no_mirror_is_told_how_to_name_one(tmp_path: P
     assert not (tmp_path / "cache" / "rocm-perf-lab" / "root.partial").exists()
 
 
+def test_an_ordinary_user_is_told_of_all_missing_packages_at_once(tmp_path: Path) -> None:
+    """id says that this is one, and the folder of tools lacks what makes a root without being root."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in Path("/usr/bin").iterdir():
+        if tool.name not in ("newuidmap", "mmdebstrap", "id"):
+            (tools / tool.name).symlink_to(tool)
+    (tools / "id").write_text("#!/bin/sh\ncase $* in *n*) echo somebody ;; *) echo 4711 ;; esac\n")
+    (tools / "id").chmod(0o755)
+    done = dev(
+        "run",
+        "true",
+        XDG_CACHE_HOME=str(tmp_path / "cache"),
+        PATH=str(tools),
+        ROCM_PERF_DEV="root",
+        ROCM_PERF_DEBIAN_MIRROR="http://mirror.example/debian",
+        ROCM_PERF_DEV_UNVERIFIED="1",
+    )
+    assert done.returncode == 69
+    assert "this machine has not: uidmap mmdebstrap" in done.stderr
+    assert "sudo apt install uidmap mmdebstrap; sudo usermod --add-subuids 100000-165535" in done.stderr
+
+
 def test_shellcheck_is_content() -> None:
     shellcheck = needs.program("shellcheck")
     scripts = [DEV, REPOSITORY / ".ci" / "run", *sorted((REPOSITORY / "env").glob("*.sh"))]

@@ -153,3 +153,26 @@ def test_rocm_needs_the_model_interface(tmp_path: Path, content: bytes, usable: 
     # Only this ROCm, whatever the system has.
     call = """ldconfig() { :; }; rocm_folders() { printf '%s\\n' "$ROCM_PATH"; }; machine_has_rocm && echo yes || echo no"""
     assert machine(call, ROCM_PATH=str(tmp_path)) == ["yes" if usable else "no"]
+
+
+MOUNTS = """\
+22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+23 22 0:21 / /proc rw,nosuid - proc proc rw
+24 22 0:22 / /dev/shm rw - tmpfs tmpfs rw
+25 22 0:23 / /run/user/1000 rw - tmpfs tmpfs rw
+26 22 0:24 / /var/lib/docker/overlay2/x/merged rw - overlay overlay rw
+27 22 0:25 / /mnt/secret ro,nosuid - tmpfs tmpfs ro
+28 22 8:1 / /boot/efi rw - vfat /dev/sda1 rw
+30 22 8:2 / /scratch rw shared:1 master:2 - lustre a:/b rw
+31 30 8:3 / /scratch/fast rw - xfs /dev/sdb rw
+32 22 8:4 / /home rw - nfs4 server:/home rw
+33 22 8:5 / /media/a\\040disk rw - fuse.ntfs-3g /dev/sdc rw
+34 22 8:6 / /scratch2 ro - ext4 /dev/sdd ro
+35 22 8:7 / /var/data rw - btrfs /dev/sde rw
+"""
+
+
+def test_what_is_mounted_for_data(tmp_path: Path) -> None:
+    (tmp_path / "mountinfo").write_text(MOUNTS)
+    found = machine(f"data_mounts {tmp_path}/mountinfo")
+    assert found == ["/home", "/media/a disk", "/scratch", "/scratch2", "/var/data"]

@@ -22,6 +22,7 @@ VARIANTS = {
     "prints the time": SOURCE.replace(
         PRINT, PRINT + '  long now[2];\n  clock_gettime(0, now);\n  printf("%ld %ld\\n", now[0], now[1]);\n'
     ).replace("int printf(", "int clock_gettime(int, long*);\nint printf("),
+    "faults and goes on": SOURCE.replace("  first[row] = found;\n", "  first[row] = found + *(volatile int*)(1ul << 60);\n"),
     "forges its time": SOURCE.replace(
         "  first[row] = found;\n",
         """  first[row] = found;
@@ -69,6 +70,7 @@ def test_the_same_program_passes(application, program):
         ("prints otherwise", "line 1 is"),
         ("fails", "status 3"),
         ("is slower", "beyond 5%"),
+        ("faults and goes on", "a kernel of program failed: kernel rows"),
         ("forges its time", "writes memory that is not its program's: the completion signal of its dispatch, at 0x"),
     ],
 )

@@ -128,7 +128,7 @@ def test_a_wrong_request_is_one_error_and_its_exit_code(tmp_path, monkeypatch, o
     assert error.value.exit_code == status and words in str(error.value) and KEY not in str(error.value)
 
 
-def test_a_missing_sdk_names_the_extra(tmp_path, monkeypatch):
+def test_a_missing_sdk_is_named_with_its_remedy(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    with pytest.raises(UnavailableError, match=r"rocm-perf-lab\[llm\]"):
+    with pytest.raises(UnavailableError, match="pip install anthropic"):
         provider_of(Model("anthropic", "m"), {})

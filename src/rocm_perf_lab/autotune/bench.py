@@ -77,7 +77,7 @@ def _timers(plan: Plan, scratch: Path, note: Note) -> tuple[list, str, str | Non
             raise
         note("no device can be used: measuring the wall time of processes")
         return [WallTimer(timeout=plan.timeout)], "no GPU", None, False
-    wall = WallTimer(device.environment, plan.timeout)
-    timers = {GPU: [GpuTimer(collector.trace, not device.is_hardware)], WALL: [wall]}
+    wall = WallTimer(device, plan.timeout)
+    timers = {GPU: [GpuTimer(collector.trace, device)], WALL: [wall]}
     timers[AUTO] = timers[GPU] + timers[WALL]
     return timers[plan.measure], device.description, device.target, not device.is_hardware and plan.measure != WALL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -14,8 +15,10 @@ from pathlib import Path
 
 from rocm_perf_lab.autotune.outcome import BUILD_FAILED, FAILED, GPU, OK, TIMEOUT, WALL, WRONG_OUTPUT, Outcome, variation
 from rocm_perf_lab.autotune.program import Program, Words, for_target
+from rocm_perf_lab.collect import device_code, kernel_failures
 from rocm_perf_lab.collect.child import stoppable
-from rocm_perf_lab.collect.command import resolve
+from rocm_perf_lab.collect.command import Command, resolve
+from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.collect.execute import execute
 from rocm_perf_lab.errors import NoKernelsError, OutputError, ProgramTimeoutError, RocmPerfError
 
@@ -23,6 +26,7 @@ UNSTABLE_CV = 0.10
 _MOST_RUNS_FACTOR = 3  # unstable measurements are repeated up to this many times the runs asked for
 _LEAST_BYTES = 1 << 16  # less free space is none: compilers and traces fail
 _MEND = "free some space, or name another folder in TMPDIR"
+_FAILURES = "failures"
 _SHOWN = 300  # characters of what a failed step said
 
 Measurement = tuple[float, dict[str, int]]
@@ -33,9 +37,13 @@ class GpuTimer:
     """ms of all kernels of one run but the HIP runtime's own, by a collector as rocm_perf_lab.collect has them."""
 
     trace: Callable[..., None]
-    modelled: bool
+    device: Device
 
     name = GPU
+
+    @property
+    def modelled(self) -> bool:
+        return not self.device.is_hardware
 
     def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output) -> Measurement:
         """Raises NoKernelsError where only the runtime used the GPU, or nothing did."""
@@ -43,8 +51,9 @@ class GpuTimer:
         from rocm_perf_lab.rocpd.reader import read_trace
 
         database = folder / "run_results.db"
-        with (folder / "stderr").open("wb") as errors:
-            self.trace(resolve(words), environment, database, output, errors)
+        command = resolve(words)
+        with (folder / "stderr").open("wb") as errors, device_code.expected(command, environment, self.device):
+            self.trace(command, environment, database, output, errors)
         trace = read_trace(database)
         symbols = [symbol for symbol in symbols_of(trace) if not symbol.is_runtime]
         if not symbols:
@@ -62,9 +71,9 @@ class GpuTimer:
 
 @dataclass(frozen=True)
 class WallTimer:
-    """ms from start to end of the process."""
+    """ms from start to end of the process. device: None where there is none that it could use."""
 
-    environment: Callable[[Mapping[str, str]], Mapping[str, str]] = dict
+    device: Device | None = None
     timeout: float | None = None
     modelled: bool = False
 
@@ -72,10 +81,18 @@ class WallTimer:
 
     def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output) -> Measurement:
         command = resolve(words)
-        with (folder / "stderr").open("wb") as errors:
+        with (folder / "stderr").open("wb") as errors, self._expecting_code(command, environment):
             began = time.perf_counter()
-            execute(command, self.environment(environment), stdout=output, stderr=errors, timeout=self.timeout)
-            return (time.perf_counter() - began) * 1e3, {}
+            execute(command, self._environment(environment, folder), stdout=output, stderr=errors, timeout=self.timeout)
+            taken = (time.perf_counter() - began) * 1e3
+        kernel_failures.expect_none(words[0], folder / _FAILURES)
+        return taken, {}
+
+    def _expecting_code(self, command: Command, environment: Mapping[str, str]):
+        return device_code.expected(command, environment, self.device) if self.device else contextlib.nullcontext()
+
+    def _environment(self, base: Mapping[str, str], folder: Path) -> Mapping[str, str]:
+        return self.device.environment(base) | kernel_failures.variables(folder / _FAILURES) if self.device else base
 
 
 class Evaluation:

@@ -10,11 +10,12 @@ import importlib
 import os
 import signal
 import sys
+from typing import NoReturn
 
 import click
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.cli import debug
+from rocm_perf_lab.cli import debug, mistakes
 from rocm_perf_lab.errors import INTERRUPTED, MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # trouble of what is written to, wherever it shows
@@ -49,9 +50,33 @@ class LazyGroup(click.Group):
             return None
         return importlib.import_module(f"rocm_perf_lab.cli.{COMMANDS[name]}").command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]):
+        name = args[0]
+        if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        if name == "help":
+            return super().resolve_command(ctx, [*args[1:], "--help"]) if args[1:] else _help_of(ctx)
+        raise click.UsageError(f"No such command {name!r}.{_meant(name)}", ctx)
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), meaning) for code, meaning in exit_codes()])
+
+
+def _help_of(ctx: click.Context) -> NoReturn:
+    click.echo(ctx.get_help())
+    ctx.exit()
+
+
+def _meant(name: str) -> str:
+    """Which command that may have been, or the program that it is."""
+    import difflib
+    import shutil
+
+    if near := difflib.get_close_matches(name, COMMANDS, 1):
+        return f" Did you mean {near[0]!r}?"
+    is_program = os.path.isfile(name) or (os.sep not in name and shutil.which(name))
+    return f" To profile a program: rocm-perf profile {name}." if is_program else ""
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -116,7 +141,7 @@ def _fail(error: RocmPerfError) -> int:
         import traceback
 
         traceback.print_exc()
-    print(f"rocm-perf: error: {error}", file=sys.stderr)
+    print(f"rocm-perf: error: {error}{mistakes.advice(error)}", file=sys.stderr)
     return error.exit_code
 
 

@@ -113,10 +113,11 @@ def command(
         thread_trace = thread_trace.absolute()  # for workers elsewhere
     from rocm_perf_lab.analysis.spread import Request
     from rocm_perf_lab.analysis.what_if import Speedup
+    from rocm_perf_lab.collect.run_name import of_trace
     from rocm_perf_lab.report.existing import analyse_existing
     from rocm_perf_lab.rocpd.restrict import Part
 
-    destination = destination or Path(f"{databases[0].stem.removesuffix('_results')}.rocm-perf")
+    destination = destination or of_trace(databases[0])
     wanted = tuple(Speedup(*speedup) for speedup in speedups)
     request = Request(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted, ceilings, thread_trace)
     found = analyse_existing(databases, request, destination, scheduler, note)

@@ -19,7 +19,7 @@ from rocm_perf_lab.cli.change_options import (
 )
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, complete_file, note_late_options
+from rocm_perf_lab.cli.program_arguments import ProgramCommand, complete_file
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import CandidateRejectedError
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command(context_settings=CONTEXT_SETTINGS)
+@click.command(cls=ProgramCommand, sources=2)
 @build_option
 @kernel_option("Judge one of these kernels", default="  [default: the changed one]")
 @ulps_option
@@ -49,8 +49,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @debug_option
 @click.argument("baseline", type=_FILE)
 @click.argument("candidate", type=_FILE)
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[PROGRAM [ARGS]...]", callback=note_late_options,
-                shell_complete=complete_file)  # fmt: skip
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[PROGRAM [ARGS]...]", shell_complete=complete_file)
 def command(
     baseline: Path,
     candidate: Path,

@@ -10,10 +10,11 @@ import click
 
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, device_options_option, program_argument
+from rocm_perf_lab.cli.program_arguments import ProgramCommand, device_option, device_options_option, program_argument
+from rocm_perf_lab.cli.progress import note
 
 
-@click.command(context_settings=CONTEXT_SETTINGS)
+@click.command(cls=ProgramCommand)
 @kernel_option("Capture a dispatch of these kernels", required=True)
 @click.option(
     "--dispatch", "-n", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
@@ -47,7 +48,7 @@ def command(
     from rocm_perf_lab.isolate.run import Isolation, isolate
 
     isolation = Isolation(program, kernel, dispatch, destination, compress, device, device_options)
-    status, capture = isolate(isolation, sys.stderr.fileno() if as_json else None)
+    status, capture = isolate(isolation, sys.stderr.fileno() if as_json else None, note)
     if capture is not None and as_json:
         from rocm_perf_lab.isolate.capture import Capture
 

@@ -27,7 +27,7 @@ from rocm_perf_lab.cli.consent import Consent, ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.number import Number
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, program_argument
+from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import UnusableAnswersError, UsageError
 
@@ -53,12 +53,14 @@ class _Prices(click.ParamType):
         return prices
 
 
-@click.command(context_settings=CONTEXT_SETTINGS)
+@click.command(cls=ProgramCommand, sources=None)
 @source_option
 @build_option
-@click.option("--model", "-m", metavar="NAME", help="The model to ask; of provider command, the program and its arguments.")
+@click.option("--model", "-m", metavar="NAME", envvar="ROCM_PERF_MODEL",
+              help="The model to ask; of provider command, a program and arguments.  [default: $ROCM_PERF_MODEL]")  # fmt: skip
 @click.option(
     "--provider", type=click.Choice(("openai", "anthropic", "command")), default="openai", show_default=True,
+    envvar="ROCM_PERF_PROVIDER",
     help="openai: any server with OpenAI's chat completions; command: a program that reads the question and prints the answer.",
 )  # fmt: skip
 @click.option("--base-url", metavar="URL", help="Of the server, like http://localhost:8000/v1.  [default: the hosted service]")
@@ -132,7 +134,7 @@ def command(
     from rocm_perf_lab.llm.request import Model, Request, llm_optimize
 
     if model is None:
-        raise UsageError("no model given", "name one with --model")
+        raise UsageError("no model given", "name one with --model NAME, or for good with ROCM_PERF_MODEL=NAME")
     if not (auto_approve or dry_run) and (as_json or not sys.stdin.isatty()):
         raise UsageError("nobody can be asked whether to send a question here", "add --auto-approve or --dry-run")
     keys = take_keys(os.environ)

@@ -31,7 +31,7 @@ def command(folder: Path, **cage: Any) -> None:
         import anyio
         import mcp.server  # noqa: F401
     except ImportError as error:
-        raise UnavailableError("the Python package mcp is missing", "pip install 'rocm-perf-lab[mcp]'") from error
+        raise UnavailableError("the Python package mcp is missing", "run `pip install mcp`") from error
     from rocm_perf_lab.mcp.server import serve
 
     anyio.run(serve, folder.absolute(), cage)

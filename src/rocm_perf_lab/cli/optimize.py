@@ -24,7 +24,7 @@ from rocm_perf_lab.cli.change_options import (
 from rocm_perf_lab.cli.consent import ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, program_argument
+from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import MissingInputError, UsageError
 
@@ -51,7 +51,7 @@ class _Factors(click.ParamType):
         return factors
 
 
-@click.command(context_settings=CONTEXT_SETTINGS)
+@click.command(cls=ProgramCommand, sources=None)
 @source_option
 @build_option
 @kernel_option("Only these kernels", default="  [default: by what they could gain]")

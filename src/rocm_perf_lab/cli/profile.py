@@ -15,7 +15,7 @@ import click
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.number import Number
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, device_options_option, program_argument
+from rocm_perf_lab.cli.program_arguments import ProgramCommand, device_option, device_options_option, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.roofs import ceilings_option
 from rocm_perf_lab.errors import TraceError, UsageError
@@ -39,7 +39,7 @@ class _Integer(click.ParamType):
         return number if 0 <= number <= 0xF else self.fail(f"{value} is not in the range 0 to 0xF", param, ctx)
 
 
-@click.command(context_settings=CONTEXT_SETTINGS)
+@click.command(cls=ProgramCommand)
 @click.option(
     "--runs", type=click.IntRange(min=1),
     help="How often to run the program.  [default: 3; 1 where times are modelled, which are the same in every run]",
@@ -105,8 +105,8 @@ def command(
 ) -> None:
     """Profile PROGRAM: run it, then report its kernels, critical path, roofline and bottleneck.
 
-    PROGRAM and ARGS are separate words, or one quoted string. Options of rocm-perf come before PROGRAM. Every run of the
-    program reads the same standard input: a file that was redirected, else nothing.
+    PROGRAM and ARGS are separate words, or one quoted string, which options of rocm-perf may follow; else they come before
+    PROGRAM. Every run of the program reads the same standard input, where it is a file or a pipe.
     """
     from rocm_perf_lab.collect.session import Request, profile
 

@@ -1,21 +1,133 @@
-"""How subcommands take a program and its arguments: everything from the first word that is no option belongs to it."""
+"""How subcommands take a program and its arguments: everything from the first word that is no option belongs to it.
+
+But options behind a program are often meant for rocm-perf. They are where the program is one quoted word, "./app 512", which
+has its own arguments in it; and where nothing but long options of the command follows that the program does not know
+itself. `--` before the program ends the doubt: all behind it is the program's. A note says what was taken for what.
+"""
 
 from __future__ import annotations
+
+import mmap
+import os
+import shlex
+import shutil
+from collections.abc import Sequence
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from rocm_perf_lab.cli.progress import note
+from rocm_perf_lab.errors import UsageError
 
-CONTEXT_SETTINGS = {"allow_interspersed_args": False}
+END_OF_OPTIONS = "--"
+_FOR_SHELLS = ("|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1", "&>")
 
 
-def note_late_options(context: click.Context, _parameter: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
-    """An option of the command among the program's words may be one that was meant to stand before it."""
-    own = {name for option in context.command.params if isinstance(option, click.Option) for name in option.opts}
-    if late := next((word for word in words if word.startswith("--") and word.split("=")[0] in own), None):
-        note(f"{late} stands after the program, so that it is the program's; options of rocm-perf stand before it")
-    return words
+class ProgramCommand(click.Command):
+    """A command that takes a program. sources: how many files stand before it; None for one if it is a HIP source."""
+
+    allow_interspersed_args = False
+
+    def __init__(self, *arguments: Any, sources: int | None = 0, **attributes: Any):
+        super().__init__(*arguments, **attributes)
+        self.sources = sources
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        before, words = self._split(ctx, args)
+        if ctx.resilient_parsing or before[-1:] == [END_OF_OPTIONS] or not words:
+            return super().parse_args(ctx, args)
+        count = _words_before_arguments(words, self.sources)
+        program, behind = words[:count], words[count:]
+        _note_what_needs_a_shell(program[-1])
+        if behind and self._are_ours(ctx, program, before, behind):
+            behind_it = shlex.join(behind)
+            note(f"{behind_it}, after the program, is taken for rocm-perf's; write -- before the program if it is its own")
+            return super().parse_args(ctx, [*before, *behind, END_OF_OPTIONS, *program])
+        if late := self._like_ours(ctx, behind):
+            note(f"{late} stands after the program, so that it is the program's; options of rocm-perf stand before it")
+        return super().parse_args(ctx, args)
+
+    def _split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], list[str]]:
+        """What stands before the program, and the rest. An error in an option is left to click to report."""
+        try:
+            words = self._words(ctx, args)
+        except click.UsageError:
+            return args, []
+        return args[: len(args) - len(words)], words
+
+    def _words(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
+        """Those that are no options, and all behind the first of them."""
+        found, _, _ = self.make_parser(ctx).parse_args(list(args))
+        words: list[str] = []
+        for parameter in self.params:
+            value = found.get(parameter.name) if isinstance(parameter, click.Argument) else None
+            words += [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else []
+        return words
+
+    def _are_ours(self, ctx: click.Context, program: Sequence[str], before: Sequence[str], behind: Sequence[str]) -> bool:
+        if is_quoted(program[-1]):
+            if END_OF_OPTIONS not in behind and self._are_options(ctx, behind):
+                return True
+            what = f"{behind[0]} follows the quoted program {program[-1]!r}"
+            raise UsageError(
+                what, "put the program's arguments into its quotes; options of rocm-perf can stand before or after it"
+            )
+        names = [_option(word) for word in behind if word.startswith("-")]
+        given = {_option(word) for word in before}
+        if END_OF_OPTIONS in behind or not any(name.startswith("--") for name in names):  # a lone -n 5 can be anybody's
+            return False
+        known = any(name in given or _knows(program[-1], name) for name in names if name.startswith("--"))
+        return not known and self._are_options(ctx, behind)
+
+    def _like_ours(self, ctx: click.Context, behind: Sequence[str]) -> str | None:
+        """An option that is left to the program, though it may have been meant for us."""
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        names = {name for option in options for name in (*option.opts, *option.secondary_opts) if name.startswith("--")}
+        if late := next((word for word in behind if _option(word) in names), None):
+            return late
+        return behind[0] if behind and behind[0].startswith("-") and self._are_options(ctx, behind) else None
+
+    def _are_options(self, ctx: click.Context, words: Sequence[str]) -> bool:
+        try:
+            return not self._words(ctx, words)
+        except click.UsageError:
+            return False
+
+
+def is_quoted(word: str) -> bool:
+    """Whether the word is a program with arguments, as it is split into."""
+    return any(map(str.isspace, word)) and not os.path.exists(word)
+
+
+def _note_what_needs_a_shell(program: str) -> None:
+    """No shell runs: what one would act on goes to the program as it stands."""
+    if is_quoted(program) and (words := [word for word in program.split() if word in _FOR_SHELLS]):
+        note(f"{words[0]} is an argument of {program.split()[0]} here; for a shell write sh -c {shlex.quote(program)}")
+
+
+def _words_before_arguments(words: Sequence[str], sources: int | None) -> int:
+    """How many words are not yet arguments of the program: it alone, or files and it."""
+    if sources is None:
+        from rocm_perf_lab.hip_source.flags import is_source
+
+        sources = int(is_source(words[0]) and not is_quoted(words[0]))
+    has_program = len(words) > sources and not words[sources].startswith("-")
+    return min(len(words), sources + has_program) or 1
+
+
+def _option(word: str) -> str:
+    return word.partition("=")[0]
+
+
+def _knows(program: str, option: str) -> bool:
+    """Whether the program's file has the option's name in it: then it is likely one of its own."""
+    path = program if os.sep in program else shutil.which(program)
+    try:
+        with open(path or program, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return content.find(option.encode()) >= 0
+    except (OSError, ValueError):
+        return False
 
 
 def complete_file(_context: click.Context, _parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
@@ -24,9 +136,8 @@ def complete_file(_context: click.Context, _parameter: click.Parameter, beginnin
 
 
 program_argument = click.argument(
-    "program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...", callback=note_late_options,
-    shell_complete=complete_file,
-)  # fmt: skip
+    "program", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...", shell_complete=complete_file
+)
 device_options_option = click.option(
     "--device-option",
     "device_options",

@@ -16,7 +16,7 @@ from rocm_perf_lab.cli.change_options import (
 )
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, program_argument
+from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.utf8 import utf8
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-@click.command(context_settings=CONTEXT_SETTINGS)
+@click.command(cls=ProgramCommand, sources=None)
 @source_option
 @build_option
 @kernel_option("Write of one of these kernels", default="  [default: the dominant one, else the one with most to gain]")

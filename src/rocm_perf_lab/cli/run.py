@@ -9,10 +9,11 @@ from pathlib import Path
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.program_arguments import CONTEXT_SETTINGS, device_option, device_options_option, program_argument
+from rocm_perf_lab.cli.program_arguments import ProgramCommand, device_option, device_options_option, program_argument
+from rocm_perf_lab.cli.progress import note
 
 
-@click.command(context_settings=CONTEXT_SETTINGS)
+@click.command(cls=ProgramCommand)
 @device_option
 @device_options_option
 @debug_option
@@ -21,21 +22,50 @@ def command(program: tuple[str, ...], device: str, device_options: tuple[str, ..
     """Run PROGRAM unprofiled, on a GPU or on the software device.
 
     The exit status is the program's own, 128 + signal if it was killed; 35 if it succeeds but the race check found races,
-    44 if the write check found a foreign write.
+    51 if the write check found a foreign write, 52 if a kernel failed; 53 if it has no code for the device.
     """
     from rocm_perf_lab.collect import device as devices
+    from rocm_perf_lab.collect import device_code
     from rocm_perf_lab.collect.command import resolve
     from rocm_perf_lab.collect.execute import execute_attached
-    from rocm_perf_lab.errors import ForeignWriteError, RacesFoundError
 
     resolved = resolve(program)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        environment = devices.select(device, Path(scratch), device_options).environment(os.environ)
-        races, writes = Path(scratch) / "races", Path(scratch) / "writes"
-        findings = {devices.RACES_VARIABLE: str(races), devices.WRITES_VARIABLE: str(writes)}
-        status = execute_attached(resolved, environment | findings)
-        if status == 0 and races.exists():
-            raise RacesFoundError(resolved.program, len(races.read_text().splitlines()))
-        if status == 0 and writes.exists():
-            raise ForeignWriteError(resolved.program, writes.read_text().splitlines()[0])
+        chosen = devices.select(device, Path(scratch), device_options)
+        findings = _Findings(Path(scratch))
+        with device_code.expected(resolved, os.environ, chosen, note) as explain:
+            status = execute_attached(resolved, chosen.environment(os.environ) | findings.variables)
+            if status != 0:
+                explain()
+        if status == 0:
+            findings.expect_none(resolved.program)
         return status
+
+
+class _Findings:
+    """What the software device notes of a run, a file for each kind."""
+
+    def __init__(self, scratch: Path):
+        self._races, self._writes, self._failures = scratch / "races", scratch / "writes", scratch / "failures"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        from rocm_perf_lab.collect import kernel_failures
+        from rocm_perf_lab.collect.device import RACES_VARIABLE, WRITES_VARIABLE
+
+        checks = {RACES_VARIABLE: str(self._races), WRITES_VARIABLE: str(self._writes)}
+        return checks | kernel_failures.variables(self._failures)
+
+    def expect_none(self, program: str) -> None:
+        from rocm_perf_lab.collect import kernel_failures
+        from rocm_perf_lab.errors import ForeignWriteError, RacesFoundError
+
+        if self._races.exists():
+            raise RacesFoundError(program, len(_lines(self._races)))
+        if self._writes.exists():
+            raise ForeignWriteError(program, _lines(self._writes)[0])
+        kernel_failures.expect_none(program, self._failures)
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines()

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .fat_binary import code_objects_in
 from .metadata import Argument, CodeObject, KernelMetadata, parse
+from .targets import targets_in
 
-__all__ = ["Argument", "CodeObject", "KernelMetadata", "code_objects_in", "parse"]
+__all__ = ["Argument", "CodeObject", "KernelMetadata", "code_objects_in", "parse", "targets_in"]

@@ -7,6 +7,7 @@ clang-offload-bundler, whose format of them changes between versions.
 from __future__ import annotations
 
 import io
+import mmap
 import shutil
 import struct
 import subprocess
@@ -57,7 +58,7 @@ def _bundles(data: bytes) -> Iterator[tuple[str, bytes]]:
         if data.startswith(MAGIC, start):
             entries, end = _entries(data, start)
         else:
-            end = start + _compressed_size(data, start)
+            end = start + compressed_size(data, start, len(data))
             entries, _ = _entries(_decompressed(data[start:end]), 0)
         yield from entries
         position = end
@@ -65,30 +66,45 @@ def _bundles(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _entries(data: bytes, start: int) -> tuple[list[tuple[str, bytes]], int]:
     """The device images of the bundle at `start`, and where the bundle ends."""
+    entries, end = bundle_index(data, start)
+    images = []
+    for name, place, size in entries:
+        if place + size > len(data):
+            raise ValueError(f"bundle entry {name} reaches behind the end")
+        if name.startswith("hip") and size:
+            images.append((name.rsplit("--", 1)[-1].lstrip("-"), data[place : place + size]))
+    return images, end
+
+
+def bundle_index(data: bytes | mmap.mmap, start: int) -> tuple[list[tuple[str, int, int]], int]:
+    """(name, where it begins, size) of all that is in the bundle at `start`, and where the bundle ends.
+
+    Raises struct.error or ValueError where the index is damaged.
+    """
     (count,) = struct.unpack_from("<Q", data, start + len(MAGIC))
     position = end = start + len(MAGIC) + 8
     if count > 1024:
         raise ValueError(f"bundle of {count} entries")
-    images = []
+    entries = []
     for _ in range(count):
         offset, size, name_length = struct.unpack_from("<QQQ", data, position)
         name = data[position + 24 : position + 24 + name_length].decode()
         position += 24 + name_length
-        if start + offset + size > len(data):
-            raise ValueError(f"bundle entry {name} reaches behind the end")
         end = max(end, position, start + offset + size)
-        if name.startswith("hip") and size:
-            images.append((name.rsplit("--", 1)[-1].lstrip("-"), data[start + offset : start + offset + size]))
-    return images, end
+        entries.append((name, start + offset, size))
+    return entries, end
 
 
-def _compressed_size(data: bytes, start: int) -> int:
-    """The size field of a compressed bundle: 32 bits from version 2, 64 bits from version 3 on; none in version 1."""
+def compressed_size(data: bytes | mmap.mmap, start: int, end: int) -> int:
+    """The size field of a compressed bundle: 32 bits from version 2, 64 bits from version 3 on; none in version 1.
+
+    end: of all bundles. Raises struct.error or ValueError where that is damaged.
+    """
     (version,) = struct.unpack_from("<H", data, start + 4)
     if version < 2:
-        return len(data) - start
+        return end - start
     (size,) = struct.unpack_from("<I" if version == 2 else "<Q", data, start + 8)
-    if not 0 < size <= len(data) - start:
+    if not 0 < size <= end - start:
         raise ValueError("compressed bundle reaches behind the end")
     return size
 

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import MissingInputError, UsageError
 
+_CUDA = (".cu", ".cuh")
+_SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".c", ".C", ".h", ".hpp", *_CUDA)
+
 
 @dataclass(frozen=True)
 class Command:
@@ -48,16 +51,31 @@ def _locate(program: str) -> Path:
     if not path.exists():
         raise MissingInputError(f"{program} does not exist", "check the path, or build the program first")
     if not path.is_file():
-        raise MissingInputError(f"{program} is not a file", "name the program itself")
+        raise MissingInputError(f"{program} is {'a folder' if path.is_dir() else 'not a file'}", "name the program itself")
     if not os.access(path, os.X_OK):
-        raise MissingInputError(f"{program} is not executable", f"run `chmod +x {shlex.quote(program)}`")
+        raise MissingInputError(f"{program} is not executable", _how_to_execute(program))
     return path.absolute()
+
+
+def _how_to_execute(program: str) -> str:
+    name, path = shlex.quote(program), Path(program)
+    if path.suffix in _SOURCES:
+        program = f"./{shlex.quote(path.stem)}"
+        hipify = "if it is CUDA, translate it first (hipify-perl); " if path.suffix in _CUDA else ""
+        return f"it is a source: {hipify}compile it (hipcc -O3 -g {name} -o {program}) and name {program}"
+    if path.suffix == ".py":
+        return f"name its interpreter first: python3 {name}"
+    return f"run `chmod +x {name}`"
 
 
 def _locate_on_path(program: str) -> Path:
     found = shutil.which(program)
     if found:
         return Path(found).absolute()
+    if os.path.isdir(program):
+        raise MissingInputError(f"{program} is a folder", "name the program itself")
+    if os.path.isfile(program) and not os.access(program, os.X_OK):
+        raise MissingInputError(f"{program} is not executable", _how_to_execute(program))
     if os.path.exists(program):
         raise MissingInputError(f"{program} is not on PATH", f"write ./{program} for the file in this folder")
     raise MissingInputError(f"{program} was not found on PATH", "check its name, or give its path")

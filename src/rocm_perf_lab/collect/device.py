@@ -5,6 +5,7 @@ A device says what variables ROCr must see. What differs between a GPU and the s
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +20,12 @@ from rocm_perf_lab.errors import UnavailableError, UsageError
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
 _SOFTWARE_PRODUCT = "mi300x"
+_SOFTWARE_FEATURES = ("sramecc+", "xnack-")  # as ROCr names its modes, "gfx942:sramecc+:xnack-"
 
 # These choose among, or re-label, the physical GPUs of a machine. The software device is none of them.
+RELABELS_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
 _SELECTS_PHYSICAL_GPUS = (
-    "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "HSA_OVERRIDE_GFX_VERSION",
+    "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", RELABELS_VARIABLE,
 )  # fmt: skip
 _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 
@@ -50,6 +53,10 @@ THREAD_TRACE_SIMDS_VARIABLE = "ROCM_PERF_THREAD_TRACE_SIMDS"
 # Holds kernels to memory that is their program's own: the gate asks for it wherever it runs code that it judges.
 WRITE_CHECK = "write-check"
 
+# Where HIP writes what went wrong, a file for each process; without it HIP would write to the program's standard error.
+HIP_LOG_VARIABLE = "AMD_LOG_LEVEL_FILE"
+_HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
+
 # What registers, LDS and private memory hold before a kernel writes there: words drawn from a seed; 0: zeros.
 INITIAL_VALUES = "initial-values"
 
@@ -67,7 +74,8 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Device:
-    """What programs run on. target: the (first) GPU's LLVM target; the rest is what ROCr must be told."""
+    """What programs run on. target: the (first) GPU's LLVM target, features: those of its target that are known, "xnack-";
+    the rest is what ROCr and HIP must be told."""
 
     is_hardware: bool
     target: str
@@ -75,6 +83,8 @@ class Device:
     variables: Mapping[str, str]
     removed_variables: tuple[str, ...]
     tools: tuple[Path, ...]
+    features: tuple[str, ...] = ()
+    further_targets: tuple[str, ...] = ()  # of the other GPUs
 
     def environment(self, base: Mapping[str, str], tools: tuple[Path, ...] = ()) -> dict[str, str]:
         """`base` changed so that ROCr uses this device and loads `tools` (HSA tools libraries) besides its own."""
@@ -104,7 +114,15 @@ def select(choice: str, scratch: Path, options: Sequence[str] = ()) -> Device:
         raise UnavailableError(
             f"no GPU can be used: {found.obstacle}", f"use `--device {SOFTWARE_TARGET}`, the software device"
         )
-    return Device(True, found.targets[0], " + ".join(found.targets), {}, _MODEL_VARIABLES, ())
+    first, *others = found.targets
+    return Device(True, first, " + ".join(found.targets), _hip_log(scratch), _MODEL_VARIABLES, (), (), tuple(others))
+
+
+def _hip_log(scratch: Path) -> dict[str, str]:
+    """Nothing where the user reads that log himself."""
+    if _HIP_LOG_LEVEL_VARIABLE in os.environ or HIP_LOG_VARIABLE in os.environ:
+        return {}
+    return {_HIP_LOG_LEVEL_VARIABLE: _HIP_ERRORS, HIP_LOG_VARIABLE: str(scratch / "hip-log")}
 
 
 def _checked(option: str) -> str:
@@ -136,9 +154,11 @@ def _software(scratch: Path, options: Sequence[str]) -> Device:
         f"software {SOFTWARE_TARGET}",
         {"HSA_MODEL_TOPOLOGY": str(topology), "HSA_MODEL_LIB": str(library)}
         | ({"ROCM_PERF_DEVICE_OPTIONS": checked} if checked else {})
-        | live.variables(scratch),
+        | live.variables(scratch)
+        | _hip_log(scratch),
         _SELECTS_PHYSICAL_GPUS + _MODEL_VARIABLES,
         (library,),
+        _SOFTWARE_FEATURES,
     )
 
 

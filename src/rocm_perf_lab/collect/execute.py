@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import IO
 
+from rocm_perf_lab.collect import piped_input
 from rocm_perf_lab.collect.child import DeferredInterrupts, wait
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.errors import MissingInputError, ProgramFailedError, ProgramKilledError, ProgramTimeoutError
@@ -30,7 +31,7 @@ def execute(
 ) -> None:
     """Run to the end, in a session of its own, so that an interrupt can stop the whole process group.
 
-    stdin: None for ours: every run reads the same, so it is passed on (from its start) only where it is a regular file.
+    stdin: None for ours, of which every run reads the same, from its start: a file or a pipe, of anything else nothing.
     Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError or MissingInputError. Whatever ends this function,
     also KeyboardInterrupt, no process of the group is left.
 
@@ -107,6 +108,10 @@ def _spawn(command: Command, environment: Mapping[str, str], **options) -> subpr
 def _input(given: IO | int | None) -> Iterator[IO | int]:
     if given is not None:
         yield given
+        return
+    if (piped := piped_input.of_standard_input()) is not None:
+        with piped.for_a_run() as stream:
+            yield stream
         return
     if not _is_regular(0):
         yield subprocess.DEVNULL

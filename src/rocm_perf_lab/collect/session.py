@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from rocm_perf_lab.collect import device as devices
-from rocm_perf_lab.collect import rocm, run_directory
+from rocm_perf_lab.collect import device_code, rocm, run_directory, run_name
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.counter_passes import counter_passes
 from rocm_perf_lab.collect.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
@@ -39,7 +39,7 @@ class Request:
     once where times are modelled. kernel: a pattern as kernel_pattern has it, of what to collect counters and a thread trace
     of and to report on; None for all.
     device: AUTO, HARDWARE or SOFTWARE_TARGET of collect.device, with device_options for the software device.
-    destination: the run directory, None for ./<program>.rocm-perf.
+    destination: the run directory, None for ./<program>.rocm-perf (see run_name).
     timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
     ceilings: a file with measured ones.
     roofline: whether to collect counters. deep_analysis: whether to make a thread trace, on the compute unit and SIMDs given
@@ -94,7 +94,7 @@ def profile(request: Request, program_output: IO | int | None, note: Note) -> tu
     note: is told of every step in one line. Raises a RocmPerfError; then no run directory is left or changed.
     """
     command = resolve(request.words)
-    destination = request.destination or Path(f"{Path(command.program).name}.rocm-perf")
+    destination = request.destination or run_name.of_command(command)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         device = devices.select(request.device, Path(scratch), request.device_options)
         if request.ceilings is not None:  # A wrong file is to be seen before the program has run.
@@ -103,7 +103,9 @@ def profile(request: Request, program_output: IO | int | None, note: Note) -> tu
             ceilings_for(request.ceilings, [device.target], "measured" if device.is_hardware else "modelled")
         collector = choose_collector(device, request, Path(scratch), note)
         note(f"device: {device.description}; collector: {collector.name}")
-        with run_directory.growing(destination) as directory:
+        if request.destination is None and (earlier := run_name.replaced(destination, command)):
+            note(f"{destination} holds a run of `{earlier}`, which this run will replace; -o DIR keeps both")
+        with device_code.expected(command, os.environ, device, note), run_directory.growing(destination) as directory:
             folder, runs = directory / run_directory.TRACE_FOLDER, request.runs or _default_runs(device)
             traces = _collect(collector, command, folder, request, runs, program_output, note)
             note("analysing")

@@ -12,12 +12,12 @@ from typing import IO
 
 from rocm_perf_lab import native
 from rocm_perf_lab.collect import device as devices
-from rocm_perf_lab.collect import rocprofv3_options, rocprofv3_output
+from rocm_perf_lab.collect import kernel_failures, rocprofv3_options, rocprofv3_output
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import Device, loadable
 from rocm_perf_lab.collect.execute import execute
 from rocm_perf_lab.collect.passes import THREAD_TRACE, Pass, ThreadTraceTarget
-from rocm_perf_lab.errors import CollectionError, KernelFailedError, NoKernelsError, RocmPerfError
+from rocm_perf_lab.errors import CollectionError, NoKernelsError, RocmPerfError
 
 _IDLE_SECONDS = 120.0  # without a sign of life from a writer
 _ABANDON_SECONDS = 10.0  # for a trace that nobody wants any more
@@ -50,7 +50,7 @@ class BuiltinTracer:
     ) -> None:
         """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 
-        Raises what execute() raises, NoKernelsError, CollectionError.
+        Raises what execute() raises, NoKernelsError, KernelFailedError, CollectionError.
         """
         try:
             execute(command, self._environment(environment, database), stdout=output, stderr=errors, timeout=self.timeout)
@@ -63,7 +63,7 @@ class BuiltinTracer:
                 f"the trace of {command.program} is not being written: no progress for {_IDLE_SECONDS:g} s after its end",
                 "end what the program left running on the GPU, if anything; otherwise try a smaller run",
             )
-        _check_kernels(command, database)
+        kernel_failures.expect_none(command.program, _failures(database))
         _check(command, database)
 
     def of(self, _kernels: Sequence[str] | None) -> BuiltinTracer:
@@ -98,20 +98,12 @@ class BuiltinTracer:
         preloads = [str(self.library), environment.get("LD_PRELOAD", "")]
         environment["LD_PRELOAD"] = " ".join(filter(None, preloads))
         environment["ROCM_PERF_TRACE"] = str(database)
-        environment[devices.FAILURES_VARIABLE] = str(_failures(database))
         environment["ROCM_PERF_ROCPD_WRITER"] = str(self.writer)
-        return environment
+        return environment | kernel_failures.variables(_failures(database))
 
 
 def _failures(database: Path) -> Path:
     return database.with_suffix(".failures")
-
-
-def _check_kernels(command: Command, database: Path) -> None:
-    """Few programs look for errors: what they do after a kernel has failed says nothing of them."""
-    failures = _failures(database)
-    if failures.exists():
-        raise KernelFailedError(command.program, failures.read_text().splitlines()[0])
 
 
 def _thread_trace_variables(target: ThreadTraceTarget, folder: Path) -> dict[str, str]:

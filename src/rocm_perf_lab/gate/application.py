@@ -23,6 +23,7 @@ from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.tracer import BuiltinTracer
 from rocm_perf_lab.errors import (
     ForeignWriteError,
+    KernelFailedError,
     NoKernelsError,
     ProgramFailedError,
     ProgramKilledError,
@@ -33,7 +34,9 @@ from rocm_perf_lab.errors import (
 from .verdict import APPLICATION, StepVerdict, passed, rejected
 
 STEP = APPLICATION
-_ENDS_BADLY = (ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError, ForeignWriteError)
+_ENDS_BADLY = (
+    ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError, ForeignWriteError, KernelFailedError,
+)  # fmt: skip
 
 _NOTICED = 1e-3  # smaller relative changes of a counter are not noted
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 60.0  # a candidate may take so many times the baseline's wall time

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -15,6 +15,7 @@ from typing import IO
 from rocm_perf_lab import cage, native
 from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.collect import device as devices
+from rocm_perf_lab.collect import device_code, kernel_failures
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.execute import execute, execute_attached
 from rocm_perf_lab.errors import NoCaptureError, OutputError
@@ -60,33 +61,41 @@ def capture(
     """Run `command` to its end and capture a dispatch of it on the way; its standard output goes to `output`.
 
     view: of the cage to run it in, None for none.
-    Raises what execute() raises (also if the capture itself succeeded), NoCaptureError, UnavailableError, NoCageError,
-    UsageError for a kernel that is no regular expression.
+    Raises what execute() raises (also if the capture itself succeeded), NoCaptureError, KernelFailedError,
+    UnavailableError, NoCageError, UsageError for a kernel that is no regular expression.
     """
     checked(kernel)
     request = Isolation(command, kernel, dispatch, directory, zstd_level, device, view=view)
 
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        resolved, environment, report = _prepared(request, Path(scratch))
-        with _nothing_half_done(report), answering(kernel, Path(scratch) / _ASK):
-            execute(resolved, environment, stdout=output, stderr=subprocess.DEVNULL, timeout=timeout)
-        return Capture.open(_the_capture(request, report))
+        run = _prepared(request, Path(scratch))
+        with _nothing_half_done(run.report), answering(kernel, Path(scratch) / _ASK):
+            execute(run.command, run.environment, stdout=output, stderr=subprocess.DEVNULL, timeout=timeout)
+        kernel_failures.expect_none(run.program, run.failures)
+        return Capture.open(_the_capture(request, run.report))
 
 
-def isolate(request: Isolation, output: IO | int | None = None) -> tuple[int, Path | None]:
+def isolate(
+    request: Isolation, output: IO | int | None = None, note: Callable[[str], None] = lambda _text: None
+) -> tuple[int, Path | None]:
     """The same with this process's terminal: the program's exit status as a shell would see it, and the capture.
 
     output: where the program's standard output goes instead. None if the program failed without one. Raises
-    NoCaptureError if it succeeded without one.
+    NoCaptureError or KernelFailedError if it succeeded without one or although a kernel failed, WrongTargetError.
     """
     checked(request.kernel)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        resolved, environment, report = _prepared(request, Path(scratch))
-        with _nothing_half_done(report), answering(request.kernel, Path(scratch) / _ASK):
-            status = execute_attached(resolved, environment, output, interruptible=True)
-        if status != 0 and not _reported(report, _CAPTURED):
+        run, asked = _prepared(request, Path(scratch)), Path(scratch) / _ASK
+        expected = device_code.expected(run.command, os.environ, run.device, note)
+        with expected as explain, _nothing_half_done(run.report), answering(request.kernel, asked):
+            status = execute_attached(run.command, run.environment, output, interruptible=True)
+            if status != 0:
+                explain()
+        if status == 0:
+            kernel_failures.expect_none(run.program, run.failures)
+        elif not _reported(run.report, _CAPTURED):
             return status, None
-        return status, _the_capture(request, report)
+        return status, _the_capture(request, run.report)
 
 
 @contextlib.contextmanager
@@ -104,10 +113,25 @@ def _nothing_half_done(report: Path) -> Iterator[None]:
         raise
 
 
-def _prepared(request: Isolation, scratch: Path) -> tuple[Command, dict[str, str], Path]:
+@dataclass(frozen=True)
+class _Run:
+    """report, failures: files that the isolate library and the device leave. program: as the user calls it."""
+
+    command: Command
+    environment: dict[str, str]
+    device: devices.Device
+    report: Path
+    failures: Path
+
+    @property
+    def program(self) -> str:
+        return self.command.program
+
+
+def _prepared(request: Isolation, scratch: Path) -> _Run:
     command = resolve(request.words)
     device = devices.select(request.device, scratch, request.device_options)
-    report = scratch / "report"
+    report, failures = scratch / "report", scratch / "failures"
     environment = device.environment(os.environ, (devices.loadable(native.isolate_library(), scratch),))
     environment |= {
         "ISOLATE_KERNEL": request.kernel,
@@ -116,10 +140,10 @@ def _prepared(request: Isolation, scratch: Path) -> tuple[Command, dict[str, str
         "ISOLATE_OUTPUT_DIR": str(request.directory.absolute()),
         "ISOLATE_ZSTD_LEVEL": str(request.zstd_level or 0),
         "ISOLATE_REPORT": str(report),
-    }
+    } | kernel_failures.variables(failures)
     if request.view is not None:
         command = _caged(command, request, scratch, device.is_hardware)
-    return command, environment, report
+    return _Run(command, environment, device, report, failures)
 
 
 def _caged(command: Command, request: Isolation, scratch: Path, on_gpu: bool) -> Command:

@@ -141,8 +141,15 @@ def build(
         log(command, ended)
     if ended.succeeded:
         return ended
-    mend = f"correct what the compiler names; it was run as `{shlex.join(command)}`"
+    mend = f"{_remedy(source)}; it was run as `{shlex.join(command)}`"
     raise SourceError(f"{source} does not compile: {first_error(ended)}", mend)
+
+
+def _remedy(source: Path) -> str:
+    """CUDA's own headers and functions are in no HIP source that compiles."""
+    is_cuda = re.search(rb'#\s*include\s*[<"](cuda|cublas|cufft|curand|cusparse)|\bcuda[A-Z]\w*\s*\(', source.read_bytes())
+    translate = f"this is CUDA: translate it to HIP first (`hipify-perl {shlex.quote(source.name)}`)"
+    return translate if is_cuda else "correct what the compiler names"
 
 
 def first_error(ended: Ended) -> str:

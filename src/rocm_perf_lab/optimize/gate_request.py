@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab.collect import surroundings
 from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, UsageError
 from rocm_perf_lab.gate import source_check
 from rocm_perf_lab.gate.judge import STEPS
@@ -70,6 +71,7 @@ class Judgement:
 
 def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     """Errors: those of the baseline and of the machine; what is wrong with the candidate is a verdict."""
+    surroundings.check_temporary_folder()
     texts = [_content(path) for path in (request.baseline, request.candidate)]
     _expect_no_source(request)
     subject = find_subject((str(request.baseline), *request.words), None, request.build)

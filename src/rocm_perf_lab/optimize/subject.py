@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,9 @@ def _split(words: Sequence[str]) -> list[str]:
 
 
 def _found(program: Path) -> tuple[Path, str]:
+    if not program.is_file() and os.sep not in str(program) and (found := shutil.which(program)):
+        what = f"{program} is {found}, which is built of no HIP source here"
+        raise NoSourceError(what, "name the program that is (./app), or the source that it runs: --source FILE --build CMD")
     if not program.is_file():
         raise MissingInputError(f"{program} does not exist", "build it first, or name its source: --source FILE")
     ways = (("its debug information", _by_debug_information), (DATABASE, _by_database), ("its name", _by_stem))

@@ -9,7 +9,6 @@ from rocm_perf_lab.collect.counter_passes import counter_passes
 from rocm_perf_lab.report.layout import heading, say
 from rocm_perf_lab.report.schema import KernelAnalysis, ProfileDocument
 
-
 _NOTHING_SPEAKS = "no number stands out: see where its waves spend their time, by a thread trace"
 
 

@@ -27,9 +27,9 @@ _BUSY = (408, 409, 425, 429)
 
 
 def required_sdk(name: str) -> None:
-    """Raises UnavailableError that names the extra. Importing it takes a second or two, and is left for the first question."""
+    """Raises UnavailableError. Importing it takes a second or two, and is left for the first question."""
     if importlib.util.find_spec(name) is None:
-        raise UnavailableError(f"the Python package {name} is not installed", "install it: pip install 'rocm-perf-lab[llm]'")
+        raise UnavailableError(f"the Python package {name} is not installed", f"run `pip install {name} genai-prices`")
 
 
 def endpoint(base_url: str | None, default: str) -> str:

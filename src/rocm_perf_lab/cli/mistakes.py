@@ -1,0 +1,29 @@
+"""What an error cannot know where it is raised: that the file is on this machine, but not in the root that ./dev entered."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from rocm_perf_lab.errors import MissingInputError, RocmPerfError, UsageError
+
+ROOT_OF_DEV = Path("/etc/rocm-perf-lab-root")
+_PATH = re.compile(r"(?<![^\s'\"=(])(?:\.\./|/)[^\s'\":;,)]+")
+_ADVICE = (
+    "; ./dev shows the folder that it is started in, your home, /tmp and mounted disks: "
+    "if the path is elsewhere on this machine, start ./dev there"
+)
+
+
+def advice(error: RocmPerfError) -> str:
+    """To be added to the error's line; '' where there is none."""
+    if not ROOT_OF_DEV.exists() or not isinstance(error, MissingInputError | UsageError):
+        return ""
+    lost = [path for path in _PATH.findall(error.what) if not os.path.lexists(path)]
+    return "" if all(map(_is_of_the_machine, lost)) else _ADVICE
+
+
+def _is_of_the_machine(path: str) -> bool:
+    """Whether it is below what ./dev shows of the machine: all that is mounted."""
+    return any(os.path.ismount(folder) for folder in Path(os.path.abspath(path)).parents if folder != Path("/"))

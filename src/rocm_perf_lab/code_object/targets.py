@@ -1,0 +1,71 @@
+"""Which GPUs a program or a library has code for, read from its headers alone: libraries can be of any size.
+
+Format: as in fat_binary.py; the first bytes of a compressed bundle's content are the header of a plain one.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from .fat_binary import COMPRESSED_MAGIC, ELF_MAGIC, MAGIC, bundle_index, compressed_size
+
+_HEADER_BYTES = 1 << 20  # of a bundle's content, uncompressed: its index and more
+_ZLIB = 0  # of LLVM's compression::Format; 1 is zstd
+_PREFIX = {1: 20, 2: 24, 3: 32}  # bytes before the compressed content, by version
+
+
+def targets_in(path: Path) -> frozenset[str]:
+    """What HIP could take from the file: "gfx942", "gfx90a:xnack-", "gfx9-4-generic"; empty of a file without device code.
+
+    A file that cannot be read, or is damaged, is one that nothing is known of: empty, too.
+    """
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
+            return frozenset(_targets(image))
+    except (OSError, ValueError, struct.error, zlib.error):
+        return frozenset()
+
+
+def _targets(image: mmap.mmap) -> Iterator[str]:
+    position, end = _fat_binary(image)
+    while position < end:
+        found = [place for magic in (MAGIC, COMPRESSED_MAGIC) if (place := image.find(magic, position, end)) >= 0]
+        if not found:
+            return
+        start = min(found)
+        if image[start : start + len(MAGIC)] == MAGIC:
+            entries, position = bundle_index(image, start)
+        else:
+            position = start + compressed_size(image, start, end)
+            entries, _ = bundle_index(_beginning(image[start:position]), 0)
+        yield from (name.rsplit("--", 1)[-1].lstrip("-") for name, _, size in entries if name.startswith("hip") and size)
+
+
+def _beginning(bundle: bytes) -> bytes:
+    """The first part of what a compressed bundle holds."""
+    version, method = struct.unpack_from("<HH", bundle, len(COMPRESSED_MAGIC))
+    content = bundle[_PREFIX.get(version, _PREFIX[3]) :]
+    if method == _ZLIB:
+        return zlib.decompressobj().decompress(content, _HEADER_BYTES)
+    import pyarrow
+
+    with pyarrow.CompressedInputStream(pyarrow.BufferReader(content), "zstd") as stream:
+        return stream.read(_HEADER_BYTES)
+
+
+def _fat_binary(image: mmap.mmap) -> tuple[int, int]:
+    """Where .hip_fatbin begins and ends in a 64-bit ELF file [ELF-64 Object File Format, "Sections"]; nothing elsewhere."""
+    if image[: len(ELF_MAGIC)] != ELF_MAGIC:
+        return 0, 0
+    (table,) = struct.unpack_from("<Q", image, 40)
+    size, count, names = struct.unpack_from("<HHH", image, 58)
+    sections = [struct.unpack_from("<IIQQQQ", image, table + number * size) for number in range(count)]
+    strings = sections[names][4] if names < count else 0
+    for name, _type, _flags, _address, offset, length in sections:
+        if image[strings + name : strings + name + 12] == b".hip_fatbin\0":
+            return offset, min(offset + length, len(image))
+    return 0, 0

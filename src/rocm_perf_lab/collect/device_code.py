@@ -1,0 +1,189 @@
+"""Whether a program has code for the device that it is to run on: HIP itself ends a program that launches what is not there
+by SIGSEGV, without a word.
+
+What is in the program and in the libraries that it is linked to is known before it runs. What it loads later (dlopen, as
+Python does) shows only when HIP has looked in vain: HIP's own log of errors says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import mmap
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.code_object import targets_in
+from rocm_perf_lab.collect.command import Command
+from rocm_perf_lab.collect.device import HIP_LOG_VARIABLE, RELABELS_VARIABLE, Device
+from rocm_perf_lab.errors import NoKernelsError, ProgramFailedError, ProgramKilledError, WrongTargetError
+
+Note = Callable[[str], None]
+
+_LOADER_SECONDS = 20
+_IN_VAIN = b"No compatible code objects found for"  # clr, hip_fatbin.cpp
+_LOG_BYTES = 1 << 16
+_LOADING = (b"hipModuleLoad", b"hipLibraryLoad")
+_RUNTIME = ("libamdhip64.", "libhiprtc")
+_ANY_GPU = "amdgcnspirv"  # compiled for the GPU as it is loaded
+# LLVM's AMDGPUUsage.rst, "Generic Processors": which processors run their code.
+_GENERIC = {
+    "gfx9-generic": ("gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"),
+    "gfx9-4-generic": ("gfx940", "gfx941", "gfx942", "gfx950"),
+    "gfx10-1-generic": ("gfx1010", "gfx1011", "gfx1012", "gfx1013"),
+    "gfx10-3-generic": ("gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"),
+    "gfx11-generic": ("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"),
+    "gfx12-generic": ("gfx1200", "gfx1201"),
+}
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A file that has device code, and none for the device. name: as the user knows it."""
+
+    name: str
+    targets: frozenset[str]
+
+    def __str__(self) -> str:
+        return f"{self.name} has code for {', '.join(sorted(self.targets))} only"
+
+
+@contextlib.contextmanager
+def expected(
+    command: Command, environment: Mapping[str, str], device: Device, note: Note = lambda _text: None
+) -> Iterator[Callable[[], None]]:
+    """Around a run of `command`: it has code for the device, or what goes wrong is said to be that.
+
+    Yields what raises the same where the program's exit status tells that it failed. note: is told of files that the
+    program may do without. Raises WrongTargetError.
+    """
+    relabelled = device.is_hardware and RELABELS_VARIABLE in environment  # then the user knows what code it takes
+    misfits, others_fit = ([], True) if relabelled else _examined(command, environment, device)
+    if misfits and not others_fit:
+        raise WrongTargetError(_said(misfits, device), device.target)
+    for misfit in misfits:
+        note(f"{misfit}: its kernels cannot run on {device.target}")
+    log = _Log(device)
+    try:
+        yield lambda: _explain(command, misfits, device, log)
+    except (ProgramFailedError, ProgramKilledError, NoKernelsError) as error:
+        try:
+            _explain(command, misfits, device, log)
+        except WrongTargetError as found:
+            raise found from error
+        raise
+
+
+def fits(target: str, device: Device) -> bool:
+    """Whether the device runs code for `target`, such as "gfx942" or "gfx90a:xnack+"."""
+    processor, *features = target.split(":")
+    # Of a GPU the driver's topology does not say in which mode it is.
+    at_odds = [feature[:-1] + ("-" if feature[-1] == "+" else "+") for feature in features]
+    if any(feature in device.features for feature in at_odds):
+        return False
+    gpus = {device.target, *device.further_targets}
+    return processor in gpus | {_ANY_GPU} or bool(gpus.intersection(_GENERIC.get(processor, ())))
+
+
+def _examined(command: Command, environment: Mapping[str, str], device: Device) -> tuple[list[Misfit], bool]:
+    """What has code for other GPUs alone; and whether something has code for this one, or may get some while it runs."""
+    files = {command.executable: command.program}
+    files |= {path: str(path) for path in linked_libraries(command.executable, environment)}
+    targets = {path: _targets_of(path, _stamp(path)) for path in files}
+    fitting = {path for path, found in targets.items() if any(fits(target, device) for target in found)}
+    misfits = [Misfit(files[path], found) for path, found in targets.items() if found and path not in fitting]
+    return misfits, bool(fitting) or (bool(misfits) and any(map(_loads_code, files)))
+
+
+def _loads_code(path: Path) -> bool:
+    """Whether the file names HIP's functions that load code objects of other files. The runtime itself always does."""
+    if path.name.startswith(_RUNTIME):
+        return False
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
+            return any(image.find(name) >= 0 for name in _LOADING)
+    except (OSError, ValueError):
+        return False
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
+
+
+@functools.lru_cache(maxsize=1024)
+def _targets_of(path: Path, _changed: tuple[int, int]) -> frozenset[str]:
+    return targets_in(path)
+
+
+def linked_libraries(program: Path, environment: Mapping[str, str]) -> list[Path]:
+    """The files that the program's own loader would map with it, without running it; none of a script."""
+    loader = _loader(program)
+    if loader is None:
+        return []
+    clean = {name: value for name, value in environment.items() if not name.startswith("LD_") or name == "LD_LIBRARY_PATH"}
+    try:
+        listing = subprocess.run(
+            [loader, "--list", str(program)], env=clean, stdin=subprocess.DEVNULL, capture_output=True, timeout=_LOADER_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    # A line reads "libamdhip64.so.7 => /usr/lib/x86_64-linux-gnu/libamdhip64.so.7 (0x00007ff823200000)".
+    paths = [line.partition(" => ")[2].rpartition(" (")[0] for line in os.fsdecode(listing.stdout).splitlines()]
+    return [Path(path) for path in paths if path]
+
+
+def _loader(program: Path) -> str | None:
+    """The program's interpreter; None of what is no dynamically linked ELF file."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        with program.open("rb") as file:
+            segment = next(ELFFile(file).iter_segments("PT_INTERP"), None)
+            return segment.get_interp_name() if segment is not None else None
+    except (ELFError, OSError, ValueError):
+        return None
+
+
+def _explain(command: Command, misfits: list[Misfit], device: Device, log: _Log) -> None:
+    """After a failure. Raises WrongTargetError if HIP missed code."""
+    if not log.tells_of_missing_code():
+        return
+    if misfits:
+        raise WrongTargetError(_said(misfits, device), device.target)
+    what = f"{command.program} runs or loads something (a program, a library, a module) without code for {device.target}"
+    raise WrongTargetError(what, device.target)
+
+
+def _said(misfits: list[Misfit], device: Device) -> str:
+    return f"{'; '.join(map(str, misfits))}, and the device is {device.target}"
+
+
+class _Log:
+    """HIP's log of errors, of this run alone: one file a process, its number added to the name."""
+
+    def __init__(self, device: Device):
+        path = device.variables.get(HIP_LOG_VARIABLE)
+        self._path = Path(path) if path else None
+        self._before = set(self._files())
+
+    def tells_of_missing_code(self) -> bool:
+        return any(_IN_VAIN in _beginning(path) for path in self._files() if path not in self._before)
+
+    def _files(self) -> list[Path]:
+        return list(self._path.parent.glob(f"{self._path.name}*")) if self._path else []
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_LOG_BYTES)
+    except OSError:
+        return b""

@@ -1,0 +1,144 @@
+"""A pipe as this process's standard input, for programs that are run several times: each run reads the same.
+
+What the runs have read is kept, and nothing else is taken from the pipe: what the program leaves is left for others, such as
+the shell's own `while read`. So a run is handed copies (tee(2)), and only what it has read of them is taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import functools
+import os
+import select
+import stat
+import struct
+import tempfile
+import termios
+import threading
+from collections.abc import Iterator
+
+from rocm_perf_lab.errors import UsageError
+
+_MOST_KEPT = 256 << 20
+_AT_ONCE = 1 << 16  # a pipe's usual capacity
+_LOOK_SECONDS = 0.002
+_NONBLOCK = 2  # SPLICE_F_NONBLOCK
+
+
+class PipedInput:
+    """Of one descriptor. All runs share it, also those that go on at the same time."""
+
+    def __init__(self, source: int):
+        self._source, self._kept, self._size, self._at_end = source, tempfile.TemporaryFile(), 0, False
+        self._lock = threading.Lock()  # of what is kept, which ends where the source now begins
+
+    @contextlib.contextmanager
+    def for_a_run(self) -> Iterator[int]:
+        """A descriptor to read all from the beginning. Raises UsageError where it is too much to keep."""
+        relay = _Relay(self)
+        relay.start()
+        try:
+            yield relay.read_end
+        finally:
+            relay.end()
+        if self._size > _MOST_KEPT:
+            what = f"more than {_MOST_KEPT >> 20} MiB came through the pipe that is standard input"
+            raise UsageError(what, "give it as a file: < FILE")
+
+    @property
+    def is_used_up(self) -> bool:
+        return self._at_end or self._size > _MOST_KEPT
+
+    def kept(self, place: int) -> bytes:
+        """What is kept from there on, a part of it; b"" where nothing is."""
+        return os.pread(self._kept.fileno(), min(_AT_ONCE, self._size - place), place)
+
+    def copy(self, place: int, pipe: int) -> int:
+        """Copy into `pipe` what comes next, without taking it. 0 where that is not what comes at `place`, or if nothing is."""
+        if not select.select([self._source], [], [], 10 * _LOOK_SECONDS)[0]:
+            return 0
+        with self._lock:
+            if place != self._size or self.is_used_up:
+                return 0
+            copied = _tee(self._source, pipe)
+            self._at_end = copied == 0
+            return copied
+
+    def take_up_to(self, place: int) -> None:
+        with self._lock:
+            while self._size < place and (part := os.read(self._source, place - self._size)):
+                os.pwrite(self._kept.fileno(), part, self._size)
+                self._size += len(part)
+
+
+class _Relay(threading.Thread):
+    """Fills the pipe that one run reads."""
+
+    def __init__(self, piped: PipedInput):
+        super().__init__(daemon=True)
+        self._piped, self._ended = piped, threading.Event()
+        self.read_end, self._write_end = os.pipe()
+        os.set_blocking(self._write_end, False)
+
+    def run(self) -> None:
+        place = 0
+        try:
+            while not self._ended.is_set():
+                if part := self._piped.kept(place):
+                    place += self._written(part)
+                elif self._piped.is_used_up:
+                    return
+                elif self._all_is_read():
+                    copied = self._piped.copy(place, self._write_end)
+                    self._all_is_read()
+                    place += copied - _unread(self.read_end)
+                    self._piped.take_up_to(place)
+        finally:
+            os.close(self._write_end)
+
+    def end(self) -> None:
+        self._ended.set()
+        self.join()
+        os.close(self.read_end)
+
+    def _written(self, part: bytes) -> int:
+        try:
+            return os.write(self._write_end, part)
+        except BlockingIOError:
+            self._ended.wait(_LOOK_SECONDS)
+            return 0
+
+    def _all_is_read(self) -> bool:
+        """Once the run has read what is in its pipe; False if it ends before."""
+        while _unread(self.read_end) and not self._ended.is_set():
+            self._ended.wait(_LOOK_SECONDS)
+        return not self._ended.is_set()
+
+
+def of_standard_input() -> PipedInput | None:
+    """The same as long as standard input is; None where it is no pipe."""
+    try:
+        status = os.fstat(0)
+    except OSError:
+        return None
+    return _of_pipe(status.st_dev, status.st_ino) if stat.S_ISFIFO(status.st_mode) else None
+
+
+@functools.lru_cache(maxsize=1)
+def _of_pipe(_device: int, _number: int) -> PipedInput:
+    return PipedInput(0)
+
+
+def _unread(pipe: int) -> int:
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+
+
+def _tee(source: int, target: int) -> int:
+    """Bytes that were copied; 0 at the end of the source."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    copied = libc.tee(source, target, ctypes.c_size_t(_AT_ONCE), _NONBLOCK)
+    if copied < 0:
+        raise OSError(ctypes.get_errno(), "tee")
+    return copied

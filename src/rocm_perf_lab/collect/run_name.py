@@ -1,0 +1,47 @@
+"""What a run directory is called that nobody has named: different programs' runs do not get the same name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+from pathlib import Path
+
+from rocm_perf_lab.collect.command import Command
+from rocm_perf_lab.collect.run_directory import TRACE_FOLDER
+
+SUFFIX = ".rocm-perf"
+_ANALYSIS = ".analysis"
+_DIGITS = 8
+
+
+def of_command(command: Command) -> Path:
+    """./<program>.rocm-perf. A program on PATH, python3 or sh, is what runs another: the script that it is given has the name,
+    else a digest of the whole command tells one from another."""
+    if os.sep in command.program or len(command.argv) == 1:
+        return Path(Path(command.program).name + SUFFIX)
+    script = next((word for word in command.argv[1:] if not word.startswith("-") and os.path.isfile(word)), None)
+    if script is not None:
+        return Path(Path(script).name + SUFFIX)
+    digest = hashlib.sha256(os.fsencode(shlex.join(command.argv))).hexdigest()[:_DIGITS]
+    return Path(f"{command.program}-{digest}{SUFFIX}")
+
+
+def of_trace(database: Path) -> Path:
+    """./<trace>.rocm-perf; of a database in a run directory ./<its name>.analysis.rocm-perf."""
+    folder = database.absolute().parent
+    if folder.name == TRACE_FOLDER:
+        return Path(folder.parent.name.removesuffix(SUFFIX) + _ANALYSIS + SUFFIX)
+    return Path(database.stem.removesuffix("_results") + SUFFIX)
+
+
+def replaced(destination: Path, command: Command) -> str | None:
+    """What was run for what is at `destination`, if it was the program elsewhere or with other arguments. Of a program that
+    starts another, the trace names only that."""
+    try:
+        earlier = json.loads((destination / "profile.json").read_text())["run"]["command"]
+        same_name = Path(earlier.split()[0]).name == Path(command.program).name
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return earlier if same_name and earlier not in (shlex.join(command.argv), " ".join(command.argv)) else None

@@ -1,0 +1,98 @@
+"""Typical mistakes, each with what is said so that the next command is obvious."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.cli import mistakes
+from rocm_perf_lab.errors import MissingInputError, RocmPerfError, TraceError
+
+CUDA = """#include <cuda_runtime.h>
+__global__ void k(float* c) { c[threadIdx.x] = 1; }
+int main() { float* c; cudaMalloc((void**)&c, 256); k<<<1, 64>>>(c); return cudaDeviceSynchronize(); }
+"""
+
+
+@pytest.fixture
+def said(rocm_perf, tmp_path):
+    """said("profile", ...) -> (exit code, last line of stderr); a source, a script and a folder stand around."""
+    for name, text in {"app.hip": "int main() {}", "a.cu": CUDA, "s.py": "pass", "plain": "x"}.items():
+        (tmp_path / name).write_text(text)
+
+    def run(*words: str) -> tuple[int, str]:
+        done = rocm_perf(*words)
+        assert done.stdout == "" and "Traceback" not in done.stderr
+        return done.returncode, done.stderr.splitlines()[-1]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (["profil", "./app"], 2, "Did you mean 'profile'?"),
+        (["./plain"], 2, "To profile a program: rocm-perf profile ./plain"),
+        (["profile", "app.hip"], 66, "it is a source: compile it (hipcc -O3 -g app.hip -o ./app) and name ./app"),
+        (["profile", "./a.cu"], 66, "if it is CUDA, translate it first (hipify-perl); compile it"),
+        (["profile", "s.py"], 66, "name its interpreter first: python3 s.py"),
+        (["profile", "./plain"], 66, "run `chmod +x ./plain`"),
+        (["profile", "."], 66, ". is a folder; name the program itself"),
+        (["prompt", "python3", "s.py"], 43, "python3, which is built of no HIP source here; name the program that is (./app)"),
+        (["optimize", "python3", "s.py", "--dry-run"], 2, "--auto-approve or --dry-run"),
+        (
+            ["optimize", "--dry-run", "--trust-candidates", "a.cu"],
+            36,
+            "this is CUDA: translate it to HIP first (`hipify-perl a.cu`)",
+        ),
+    ],
+)
+def test_the_next_command_is_obvious(said, words, code, text):
+    found, line = said(*words)
+    assert (found, text in line) == (code, True), line
+
+
+def test_help_of_a_command(rocm_perf):
+    assert rocm_perf("help", "run").stdout == rocm_perf("run", "--help").stdout != ""
+    assert rocm_perf("help").stdout == rocm_perf("--help").stdout
+
+
+@pytest.fixture
+def in_root_of_dev(monkeypatch, tmp_path):
+    monkeypatch.setattr(mistakes, "ROOT_OF_DEV", tmp_path)
+
+
+@pytest.mark.parametrize("path", ["/data/trace.db", "/opt/nothing/x", "../../../../../../nothing/x"])
+def test_a_path_that_dev_may_not_show(in_root_of_dev, path):
+    error = MissingInputError(f"there is no trace {path}", "give one")
+    assert "./dev shows the folder that it is started in" in mistakes.advice(error)
+    assert mistakes.advice(TraceError(f"{path} is damaged")) == ""
+
+
+def test_a_path_below_what_it_shows(in_root_of_dev):
+    for what in ("./app does not exist", "/proc/nothing does not exist", "/bin/sh is not a trace"):
+        assert mistakes.advice(MissingInputError(what)) == ""
+
+
+def test_outside_of_that_root_nothing_is_added(monkeypatch):
+    monkeypatch.setattr(mistakes, "ROOT_OF_DEV", Path("/nonexistent"))
+    assert mistakes.advice(MissingInputError("/data/x does not exist")) == ""
+
+
+def test_a_package_does_not_send_its_user_to_a_repository(monkeypatch, tmp_path):
+    from rocm_perf_lab import native
+
+    monkeypatch.setattr(native, "_PACKAGE", tmp_path / "lib" / "python" / "site-packages" / "rocm_perf_lab")
+    monkeypatch.delenv(native.NATIVE_DIR_VARIABLE, raising=False)
+    with pytest.raises(RocmPerfError, match="a package has no native parts: use `./dev shell` of the repository"):
+        native.device_library()
+
+
+def test_no_advice_names_an_index_that_lacks_this_project(repository):
+    """`pip install rocm-perf-lab[...]` works nowhere."""
+    found = subprocess.run(
+        ["grep", "-rn", "rocm-perf-lab\\[", "src", "docs", "skill", "README.md"], cwd=repository, capture_output=True
+    )
+    assert found.stdout == b""

@@ -1,0 +1,91 @@
+"""Every run reads what came through the pipe, and nothing is taken from it that no run has read."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from rocm_perf_lab.collect.piped_input import PipedInput
+from rocm_perf_lab.errors import UsageError
+
+
+@pytest.fixture
+def piped():
+    """piped(data): PipedInput of a pipe that data comes through; its source; what closes its other end."""
+    open_ends = []
+
+    def make(data: bytes, *, close: bool = True):
+        source, sink = os.pipe()
+        open_ends.append(source)
+
+        def write() -> None:
+            with contextlib.suppress(BrokenPipeError), open(sink, "wb", closefd=close) as stream:
+                stream.write(data)
+
+        threading.Thread(target=write, daemon=True).start()
+        return PipedInput(source), source
+
+    yield make
+    for descriptor in open_ends:
+        os.close(descriptor)
+
+
+def run(piped: PipedInput, *words: str) -> bytes:
+    with piped.for_a_run() as stdin:
+        return subprocess.run(words, stdin=stdin, capture_output=True, timeout=60).stdout
+
+
+def test_every_run_reads_all_of_more_than_a_pipe_holds(piped):
+    data = os.urandom(700_001)
+    shared, _ = piped(data)
+    assert [run(shared, "cat") for _ in range(3)] == [data] * 3
+
+
+def test_what_no_run_has_read_is_left(piped):
+    shared, source = piped(b"one\ntwo\nthree\n")
+    assert run(shared, "true") == b""
+    assert [run(shared, "sh", "-c", "read x; echo $x") for _ in range(2)] == [b"one\n"] * 2
+    assert os.read(source, 100) == b"two\nthree\n"
+
+
+def test_a_later_run_may_read_further(piped):
+    shared, _ = piped(b"0123456789" * 10_000)
+    sizes = [7, 99_000, 3, 100_000]
+    assert [len(run(shared, "head", "-c", str(size))) for size in sizes] == sizes
+
+
+def test_runs_at_the_same_time(piped):
+    data = os.urandom(300_000)
+    shared, _ = piped(data)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(run(shared, "cat"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found == [data] * 4
+
+
+def test_a_pipe_that_nobody_closes_holds_nothing_up(piped):
+    shared, _ = piped(b"line\n", close=False)
+    assert run(shared, "sh", "-c", "read x; echo $x") == b"line\n"
+    assert run(shared, "true") == b""
+
+
+def test_too_much_is_an_error(piped, monkeypatch):
+    monkeypatch.setattr("rocm_perf_lab.collect.piped_input._MOST_KEPT", 100_000)
+    shared, _ = piped(bytes(300_000))
+    with pytest.raises(UsageError, match="came through the pipe"):
+        run(shared, "cat")
+
+
+def test_execute_hands_it_to_every_run():
+    code = (
+        "import os, sys; from rocm_perf_lab.collect.command import resolve; from rocm_perf_lab.collect.execute import execute\n"
+        "for _ in range(2): execute(resolve(['wc', '-c']), os.environ, stdout=None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=b"x" * 100_000, capture_output=True, timeout=60)
+    assert done.stdout.split() == [b"100000"] * 2, done.stderr

@@ -21,7 +21,7 @@ DEFAULT_TARGET = "gfx942"  # only decides which `#if __gfx..__` branches are rea
 
 
 def as_utf8(text: bytes) -> str:
-    """For Clang's bindings, which read nothing else: each byte that is not UTF-8 (Latin-1 in a comment) is an x, in its place."""
+    """For Clang's bindings, which read nothing else: a byte that is not UTF-8 (of Latin-1, in a comment) becomes an x."""
     return text.decode("utf-8", errors="surrogateescape").translate(_NOT_UTF8)
 
 
@@ -158,7 +158,7 @@ class OtherUnit:
 class HipSource:
     """A HIP source with the command that compiles it.
 
-    path: the file. text: its bytes. main: the file that the command compiles, which includes `path` unless it is that. units: the
+    path: the file. text: its bytes. main: the file that the command compiles, which is `path` or includes it. units: the
     program's other ones. device, host: the two passes, read when first asked for.
     Errors: SourceError where it does not compile, UnavailableError without libclang.
     """

@@ -74,6 +74,8 @@ def build_of(commands: Sequence[Command], program: Path) -> Build:
             f"the build links {last.output.name} and does not say how its objects are compiled",
             "give the whole build with --build",
         )
+    if missing := next((step.folder for step in needed if not step.folder.is_dir()), None):
+        raise UsageError(f"the build works in {missing}, which is not there", "build the program once")
     libraries = [step for step in by_output.values() if step.is_shared_library]
     return Build(needed, tuple(Build(tuple(_in_order(step, by_output))) for step in libraries))
 

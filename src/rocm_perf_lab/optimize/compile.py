@@ -63,8 +63,8 @@ class SourceBuilder:
     def device_again(self, source: HipSource) -> bytes:
         """device(), made anew."""
         if source.relocatable_device_code:
-            what = f"{source.main} is built with -fgpu-rdc, which makes one code object of all units: what of it is one kernel's is not known"
-            raise SourceError(what, "build the program without -fgpu-rdc")
+            what = f"{source.main} is built with -fgpu-rdc: the device code of all units becomes one when it is linked"
+            raise SourceError(f"{what}, and what of it a kernel alone changes is not known", "build without -fgpu-rdc")
         made = self._made(source, ["--offload-device-only", *_COMPARABLE])
         images = [image for name, image in made if not name or name.split(":")[0] == self._target.split(":")[0]]
         if not images:

@@ -162,5 +162,7 @@ def _output(command: Sequence[str], folder: Path) -> str:
         raise UsageError(f"`{shown}` did not end within {_SECONDS} s", "give the compiler's command with --build") from error
     if done.returncode:
         last = (done.stderr.decode(errors="replace").strip().splitlines() or [f"status {done.returncode}"])[-1]
-        raise UsageError(f"`{shown}` failed in {folder}: {last}", "mend the build, or give the compiler's command with --build")
+        raise UsageError(
+            f"`{shown}` failed in {folder}: {last}", "build the program once, or give the compiler's command with --build"
+        )
     return done.stdout.decode(errors="replace")

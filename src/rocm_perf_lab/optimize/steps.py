@@ -1,4 +1,4 @@
-"""The commands of a build, and what each reads and makes: compilers, linkers and archivers; whatever else a build calls is none."""
+"""The commands of a build that make something of a program, compilers, linkers and archivers, and what each reads and makes."""
 
 from __future__ import annotations
 

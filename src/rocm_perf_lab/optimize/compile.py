@@ -31,8 +31,11 @@ SCRATCH = "rocm-perf-build-"
 _REMEMBERED = 8  # images and objects of each unit
 _LAST_WORDS = 400  # of a compiler's complaint that go into an error
 
-_ERROR = re.compile(r"error:|undefined reference to|multiple definition of|cannot find -l", re.IGNORECASE)
-_SAYS_NOTHING = re.compile(r"linker command failed")  # it stands behind what the linker itself says
+# In the order in which they say most. What a linker says of debug information is no reason, nor is that it failed.
+_ERRORS = (
+    re.compile(r"undefined reference to|undefined symbol|multiple definition of|duplicate symbol|cannot find -l"),
+    re.compile(r"^(?!.*(DWARF error|linker command failed)).*error:", re.IGNORECASE),
+)
 
 # Neither changes a byte of what is loaded; see code_object.pieces.
 _COMPARABLE = ("-Xclang", "-msave-temp-labels", "-Xoffload-linker", "--emit-relocs")
@@ -162,7 +165,7 @@ def build(
 def first_error(ended: Ended) -> str:
     """The first line that says what is wrong, of the compiler or of the linker that it calls, else how the build ended."""
     lines = ended.stderr.decode(errors="replace").splitlines()
-    found = next((line for line in lines if _ERROR.search(line) and not _SAYS_NOTHING.search(line)), "")
+    found = next((line for kind in _ERRORS for line in lines if kind.search(line)), "")
     return (found or "; ".join([ended.complaint, *lines[-1:]]))[:_LAST_WORDS]
 
 

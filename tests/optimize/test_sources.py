@@ -152,6 +152,22 @@ def test_a_unit_that_compiles_the_kernel_otherwise_is_not_judged_by_another(tmp_
     assert said == "in two.hip: it is compiled to other machine code there than in one.hip, whose is judged"
 
 
+@pytest.mark.parametrize("generator", ["Unix Makefiles", "Ninja"])
+def test_a_cmake_project_needs_no_build_to_be_named(project, generator):
+    (project / "Makefile").unlink()
+    (project / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(rows CXX)\nset(CMAKE_EXPORT_COMPILE_COMMANDS ON)\n"
+        "set_source_files_properties(src/main.hip src/fill.hip PROPERTIES LANGUAGE CXX)\n"
+        "add_library(fill STATIC src/fill.hip)\nadd_executable(program src/main.hip)\ntarget_link_libraries(program fill)\n"
+    )
+    command = ["cmake", "-G", generator, "-S", ".", "-B", "made", "-DCMAKE_CXX_COMPILER=hipcc", "-DCMAKE_CXX_FLAGS=-nogpuinc"]
+    subprocess.run(command, check=True, capture_output=True)
+    subject = find_subject(("made/program", "1"), None, None)
+    assert (subject.source, subject.found_by) == (project / "include" / "rows.h", "compile_commands.json")
+    assert subject.unit.sources == (project / "src" / "main.hip",) and subject.arguments == ("1",)
+    assert [step.output.name for step in subject.build.steps] == ["main.hip.o", "fill.hip.o", "libfill.a", "program"]
+
+
 @pytest.mark.parametrize(
     "build, source, told",
     [

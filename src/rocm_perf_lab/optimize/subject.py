@@ -99,10 +99,12 @@ def find_subject(words: Sequence[str], source: Path | None, build: str | None) -
         what = f"{named} is not a file" if named.exists() else f"{named} does not exist"
         raise MissingInputError(what, "name the program's source with --source")
     if named is None and build is not None and SOURCE in build.split():
-        named, found_by = _found(program, None)
-    made = _build(build, named, program)
-    if named is None:
-        named, found_by = _found(program, made)
+        named, found_by = _found(program)
+    made, how = _build(build, named, program)
+    if named is None and made is not None:
+        named, found_by = _only(program, made.sources_with_kernels(), how), how
+    elif named is None:
+        named, found_by = _found(program)
     made = made or _default(named, program)
     subject = _subject(named, made, program, arguments, found_by)
     return subject if _has_kernels(named) else _of_header(subject, program)
@@ -133,9 +135,7 @@ def _is_source(word: str) -> bool:
     return is_source(word) or (is_header(word) and os.path.isfile(word))
 
 
-def _found(program: Path, build: Build | None) -> tuple[Path, str]:
-    if build is not None:
-        return _only(program, build.sources_with_kernels(), "the build"), "the build"
+def _found(program: Path) -> tuple[Path, str]:
     if not program.is_file():
         raise MissingInputError(f"{program} does not exist", "build it first, or name its source: --source FILE")
     for how, way in (("its debug information", _by_debug_information), ("its name", _by_stem)):
@@ -193,14 +193,17 @@ def _has_kernels(path: Path) -> bool:
     return is_source(path.name) and _KERNEL_MARK in path.read_bytes()
 
 
-def _build(text: str | None, source: Path | None, program: Path) -> Build | None:
-    """The build that the user gives, or that a CMake folder or a Makefile near the program says; None where there is none."""
+def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build | None, str]:
+    """The build that the user gives, or that a CMake folder or a Makefile near the program says, and which it was.
+
+    None where there is none.
+    """
     if text is not None:
-        return build_of([_marked(one, source, program) for one in commands_of(text, Path.cwd())], program)
+        return build_of([_marked(one, source, program) for one in commands_of(text, Path.cwd())], program), "--build"
     database = _database_near(program) or (_database_near(source) if source is not None else None)
     if database is not None and (found := _of_folder(database.resolve().parent, source, program)):
-        return found
-    return _by_makefile(source, program)
+        return found, DATABASE
+    return _by_makefile(source, program), "the Makefile"
 
 
 def _by_makefile(source: Path | None, program: Path) -> Build | None:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 
@@ -76,6 +77,8 @@ def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str 
             where = f"line {found.other_uses[0]}" + (f" of {unit.main.name}" if unit is not source else "")
             return f"{target.name} is named without being launched in {where}: its launches are not all seen"
         launches += found.seen
+    if file := next((file for file in source.foreign if _names(file, target)), None):
+        return f"{file.name}, which is not compiled as HIP, names {target.name}: its launches are not all seen"
     if promises.threads is not None:
         if not launches:
             return f"the source does not launch {target.name}: its blocks are not known"
@@ -85,6 +88,14 @@ def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str 
             if int(np.prod(launch.block)) > promises.threads:
                 return f"the launch in line {launch.line} has {int(np.prod(launch.block))} threads a workgroup"
     return _shared_in_source(source, target, launches, promises) if promises.of_memory else None
+
+
+def _names(file: Path, kernel: Kernel) -> bool:
+    """What can launch a kernel without HIP's syntax names it, and hands that to the runtime."""
+    try:
+        return re.search(rb"\b" + re.escape(kernel.last_name.encode()) + rb"\b", file.read_bytes()) is not None
+    except OSError:
+        return True
 
 
 def _shared_in_source(source: HipSource, target: Kernel, launches: Sequence, promises: Promises) -> str | None:

@@ -147,12 +147,14 @@ class TranslationUnit:
 
 @dataclass(frozen=True)
 class OtherUnit:
-    """Another file of the program that is compiled as HIP. includes: whether it includes the source as well."""
+    """Another file of the program that is compiled. includes: whether it includes the source as well. files: what it is made of
+    of the user's, where it is not compiled as HIP; empty where it is."""
 
     main: Path
     command: tuple[str, ...]
     folder: Path
     includes: bool
+    files: tuple[Path, ...] = ()
 
 
 class HipSource:
@@ -187,17 +189,24 @@ class HipSource:
 
     @functools.cached_property
     def others(self) -> tuple[HipSource, ...]:
-        """The file, with its text, as each other unit of the program sees it, also those that do not include it."""
+        """The file, with its text, as each other HIP unit of the program sees it, also those that do not include it."""
         this = OtherUnit(self.main, self.command, self.folder, True)
         return tuple(
             HipSource(self.path, one.command, one.folder, self.text, one.main, (this, *(u for u in self.units if u is not one)))
             for one in self.units
+            if not one.files
         )
 
     @functools.cached_property
     def elsewhere(self) -> tuple[HipSource, ...]:
         """Those of the others that include it."""
-        return tuple(other for other, unit in zip(self.others, self.units, strict=True) if unit.includes)
+        including = {unit.command for unit in self.units if unit.includes}
+        return tuple(other for other in self.others if other.command in including)
+
+    @property
+    def foreign(self) -> Iterator[Path]:
+        """The user's files of units that are not compiled as HIP."""
+        return (file for unit in self.units for file in unit.files)
 
     @functools.cached_property
     def device(self) -> TranslationUnit:

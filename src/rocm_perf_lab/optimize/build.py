@@ -110,7 +110,7 @@ def _in_order(step: Step, steps: dict[Path, Step]) -> Iterator[Step]:
 
 
 def units_around(build: Build, source: Path) -> tuple[Step, tuple[OtherUnit, ...]]:
-    """The unit to read `source` in, and the other HIP units.
+    """The unit to read `source` in, and the others.
 
     Errors: NoSourceError where no unit includes it, SourceError where what includes it cannot be judged.
     """
@@ -123,8 +123,13 @@ def units_around(build: Build, source: Path) -> tuple[Step, tuple[OtherUnit, ...
             "compile it as HIP, or move the kernel to a file of its own",
         )
     own = next((step for step in including if step.sources[0].resolve() == source.resolve()), including[0])
-    others = [step for step in build.units if step.is_hip and step is not own]
-    return own, tuple(OtherUnit(step.sources[0], step.words, step.folder, step in including) for step in others)
+    others = [step for step in build.units if step is not own]
+    return own, tuple(_other(build, step, step in including) for step in others)
+
+
+def _other(build: Build, step: Step, includes: bool) -> OtherUnit:
+    files = () if step.is_hip else (step.sources[0], *sorted(build.files[step.output]))
+    return OtherUnit(step.sources[0], step.words, step.folder, includes, files)
 
 
 def _not_part(build: Build, source: Path) -> tuple[str, str]:

@@ -184,8 +184,8 @@ def _without_language(words: tuple[str, ...]) -> list[str]:
     """For linking: `-x hip` would make sources of the objects; what it means for the linker is --hip-link."""
     kept, rest = [], iter(words)
     for word in rest:
-        if word == "-x":
-            kept += ["--hip-link"] if next(rest, None) == "hip" else []
+        if word == "-x" or re.fullmatch(r"-x\w+", word):
+            kept += ["--hip-link"] if (word[2:] or next(rest, None)) == "hip" else []
         else:
             kept.append(word)
     return kept

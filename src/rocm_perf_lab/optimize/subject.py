@@ -70,16 +70,22 @@ def _of_header(subject: Subject, program: Path) -> Subject:
 
 def settings_of(subject: Subject) -> dict[str, Any]:
     """What has to be known to read the source again, for JSON."""
-    units = [asdict(one) | {"main": str(one.main), "folder": str(one.folder)} for one in subject.units]
+    units = [
+        asdict(one) | {"main": str(one.main), "folder": str(one.folder), "files": list(map(str, one.files))}
+        for one in subject.units
+    ]
     unit = subject.unit
     return {"build": list(unit.words), "folder": str(unit.folder), "main": str(subject.read(b"").main), "units": units}
 
 
 def reader_of(settings: dict[str, Any], source: Path) -> Callable[[bytes], HipSource]:
     """Reads texts as the subject with these settings would."""
-    folder, main = (Path(settings[name]) for name in ("folder", "main"))
+    folder, main = Path(settings["folder"]), Path(settings["main"])
     units = [
-        OtherUnit(Path(one["main"]), tuple(one["command"]), Path(one["folder"]), one["includes"]) for one in settings["units"]
+        OtherUnit(
+            Path(one["main"]), tuple(one["command"]), Path(one["folder"]), one["includes"], tuple(map(Path, one["files"]))
+        )
+        for one in settings["units"]
     ]
     return lambda text: read(source, settings["build"], folder, text, main, units)
 

@@ -152,6 +152,14 @@ def test_a_unit_that_compiles_the_kernel_otherwise_is_not_judged_by_another(tmp_
     assert said == "in two.hip: it is compiled to other machine code there than in one.hip, whose is judged"
 
 
+def test_debug_information_names_the_files_of_a_program(project):
+    (project / "Makefile").unlink()
+    subprocess.run(f"{COMMAND} -g src/main.hip src/fill.hip -o program".split(), check=True)
+    subject = find_subject(("./program",), None, None)
+    assert subject.source == project / "include" / "rows.h"
+    assert {step.sources[0].name for step in subject.build.units} == {"main.hip", "fill.hip"}
+
+
 @pytest.mark.parametrize("generator", ["Unix Makefiles", "Ninja"])
 def test_a_cmake_project_needs_no_build_to_be_named(project, generator):
     (project / "Makefile").unlink()

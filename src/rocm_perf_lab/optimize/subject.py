@@ -144,9 +144,9 @@ def _is_source(word: str) -> bool:
 def _found(program: Path) -> tuple[Path, str]:
     if not program.is_file():
         raise MissingInputError(f"{program} does not exist", "build it first, or name its source: --source FILE")
-    for how, way in (("its debug information", _by_debug_information), ("its name", _by_stem)):
-        if sources := [path for path in dict.fromkeys(way(program)) if _has_kernels(path)]:
-            return _only(program, sources, how), how
+    paths = list(_by_stem(program))
+    if sources := [path for path in paths if _has_kernels(path)] or (paths if len(paths) == 1 else []):
+        return _only(program, sources, "its name"), "its name"
     raise NoSourceError(
         f"the source of {program} was not found (no debug information, no {DATABASE}, no file of its name beside it)",
         "name it with --source, or build the program with -g",
@@ -200,16 +200,31 @@ def _has_kernels(path: Path) -> bool:
 
 
 def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build | None, str]:
-    """The build that the user gives, or that a CMake folder or a Makefile near the program says, and which it was.
+    """The build that the user gives, or that a CMake folder, a Makefile or debug information says, and which it was.
 
     None where there is none.
     """
     if text is not None:
+        if source is not None and is_header(source.name) and SOURCE in text.split():
+            raise NoSourceError(
+                f"{source} is a header, which no compiler takes as {SOURCE}", "name the file that includes it in --build"
+            )
         return build_of([_marked(one, source, program) for one in commands_of(text, Path.cwd())], program), "--build"
     database = _database_near(program) or (_database_near(source) if source is not None else None)
     if database is not None and (found := _of_folder(database.resolve().parent, source, program)):
         return found, DATABASE
-    return _by_makefile(source, program), "the Makefile"
+    if (found := _by_makefile(source, program)) is not None:
+        return found, "the Makefile"
+    return _of_units(source, program), "its debug information"
+
+
+def _of_units(source: Path | None, program: Path) -> Build | None:
+    """The default's command for all files that the program's debug information names."""
+    paths = [path for path in dict.fromkeys(_by_debug_information(program)) if is_source(path.name)]
+    if not paths or (source is not None and not is_header(source.name) and source.resolve() not in paths):
+        return None
+    words = shlex.split(_DEFAULT.replace(SOURCE, shlex.join(map(str, paths))))
+    return build_of([_marked(Command(tuple(words), Path.cwd()), source, program)], program)
 
 
 def _by_makefile(source: Path | None, program: Path) -> Build | None:

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.cage import Limits, View
-from rocm_perf_lab.errors import NoSourceError, RocmPerfError, SourceError
+from rocm_perf_lab.errors import NoCaptureError, NoSourceError, RocmPerfError, SourceError
 from rocm_perf_lab.gate.elsewhere import device_differs, host_differs
 from rocm_perf_lab.hip_source.edits import unified_diff
+from rocm_perf_lab.isolate import capture
+from rocm_perf_lab.optimize.captured_unit import unit_of
 from rocm_perf_lab.optimize.compile import ProgramBuilder, SourceBuilder
 from rocm_perf_lab.optimize.subject import find_subject
 
@@ -174,6 +176,29 @@ def test_a_cmake_project_needs_no_build_to_be_named(project, generator):
     assert (subject.source, subject.found_by) == (project / "include" / "rows.h", "compile_commands.json")
     assert subject.unit.sources == (project / "src" / "main.hip",) and subject.arguments == ("1",)
     assert [step.output.name for step in subject.build.steps] == ["main.hip.o", "fill.hip.o", "libfill.a", "program"]
+
+
+def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native_dir):
+    """Both are static: what is captured under the name may be the one, the other, or now one and now the other."""
+    kernel = "static __global__ void fill_all(float* x) { x[index()] = NUMBER; }\n"
+    launch = "void HOST() { void* x; hipMalloc(&x, 256); fill_all<<<1, 64>>>(static_cast<float*>(x)); }\n"
+    text = HEADER.split("// sums[row]")[0] + kernel + launch
+    (project / "src" / "one.hip").write_text(text.replace("NUMBER", "1").replace("HOST", "one"))
+    (project / "src" / "two.hip").write_text(text.replace("NUMBER", "2").replace("HOST", "two"))
+    calls = "void one(); void two();\nint main() { one(); two(); }\n"
+    (project / "src" / "main.hip").write_text(calls)
+    build = f"{COMMAND} src/main.hip src/one.hip src/two.hip -o program"
+    subprocess.run(build.split(), check=True)
+    captures = []
+    for number in (0, 1):
+        (project / str(number)).mkdir()
+        captures.append(capture([str(project / "program")], "fill_all", number, project / str(number), device="gfx942"))
+    builder = SourceBuilder("gfx942")
+    one, two = (find_subject(("./program",), project / "src" / f"{name}.hip", build).read() for name in ("one", "two"))
+    assert unit_of(one, captures[:1], builder) is one and unit_of(two, captures[1:], builder) is two
+    for source, wrong in ((one, captures), (two, captures), (one, captures[1:]), (two, captures[:1])):
+        with pytest.raises(NoCaptureError, match="is not, or not alone, what (one|two).hip makes of it"):
+            unit_of(source, wrong, builder)
 
 
 @pytest.mark.parametrize(

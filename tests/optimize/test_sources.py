@@ -178,6 +178,31 @@ def test_a_cmake_project_needs_no_build_to_be_named(project, generator):
     assert [step.output.name for step in subject.build.steps] == ["main.hip.o", "fill.hip.o", "libfill.a", "program"]
 
 
+def test_a_template_that_two_files_launch_is_judged_once_for_both(project, rocm_perf, native_dir):
+    header, kernels = HEADER.split("// ends[k]")
+    header = header.replace(
+        "__global__ void sum_rows(const float* in", "template <int N> __global__ void sum_rows(const float* in"
+    )
+    more = "void again(float* in, float* sums, int rows, int columns) { sum_rows<64><<<2, 64>>>(in, sums, rows, columns); }\n"
+    launch = "static_cast<float*>(device_numbers), static_cast<float*>(device_sums), kRows, kColumns);"
+    main = MAIN.replace("void fill(", f"// ends[k]{kernels}void again(float*, float*, int, int);\nvoid fill(", 1)
+    main = main.replace("sum_rows<<<2, 64>>>(" + launch, "sum_rows<64><<<2, 64>>>(" + launch + " again(" + launch)
+    project_in(
+        project, **{"include/rows.h": header, "src/main.hip": main, "src/again.hip": '#include "../include/rows.h"\n' + more}
+    )
+    (project / "candidate.h").write_text(header.replace(LOOP, "#pragma unroll 4\n  " + LOOP))
+    build = f"{COMMAND} src/main.hip src/fill.hip src/again.hip -o program"
+    options = ["--device", "gfx942", "--build", build, "--max-regression", "vgpr=0.5,dram=0.2", "--json", "--seed", "5"]
+    ran = rocm_perf("gate", *options, "include/rows.h", "candidate.h", "./program")
+    verdict = json.loads(ran.stdout)
+    assert ran.returncode == 0 and verdict["accepted"], (verdict, ran.stderr)
+    assert verdict["kernel"].startswith("void sum_rows<64>(")
+    (project / "candidate.h").write_text(header.replace("sums[row] = sum;", "sums[row] = sum + N;"))
+    ran = rocm_perf("gate", *options, "include/rows.h", "candidate.h", "./program")
+    rejected = [step for step in json.loads(ran.stdout)["steps"] if step["outcome"] == "rejected"]
+    assert ran.returncode == 45 and [step["step"] for step in rejected] == ["equivalence"], (rejected, ran.stderr)
+
+
 def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native_dir):
     """Both are static: what is captured under the name may be the one, the other, or now one and now the other."""
     kernel = "static __global__ void fill_all(float* x) { x[index()] = NUMBER; }\n"

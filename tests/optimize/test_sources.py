@@ -15,7 +15,7 @@ from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.captured_unit import unit_of
 from rocm_perf_lab.optimize.compile import ProgramBuilder, SourceBuilder
-from rocm_perf_lab.optimize.subject import find_subject
+from rocm_perf_lab.optimize.subject import find_subject, reader_of, settings_of
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 WHOLE = Path(__file__).with_name("program.hip").read_text()
@@ -152,6 +152,18 @@ def test_a_unit_that_compiles_the_kernel_otherwise_is_not_judged_by_another(tmp_
     candidate = baseline.with_text(SHARED.replace("*= 2", "*= 4").encode())
     said = device_differs(baseline, candidate, SourceBuilder("gfx942"), kernel, symbol)
     assert said == "in two.hip: it is compiled to other machine code there than in one.hip, whose is judged"
+
+
+def test_a_journal_says_how_to_read_the_source_again(project):
+    (project / "src" / "plain.c").write_text("int plain;\n")
+    build = (
+        f"{COMMAND} -c src/main.hip && {COMMAND} -c src/fill.hip && gcc -c src/plain.c && hipcc main.o fill.o plain.o -o app"
+    )
+    subject = find_subject(("./app",), None, build)
+    settings = json.loads(json.dumps(settings_of(subject)))
+    read, again = subject.read(b"text"), reader_of(settings, subject.source)(b"text")
+    assert vars(read) == vars(again) and [unit.main.name for unit in read.units] == ["fill.hip", "plain.c"]
+    assert list(read.foreign) == [project / "src" / "plain.c"] * 2 and [one.main.name for one in read.others] == ["fill.hip"]
 
 
 def test_debug_information_names_the_files_of_a_program(project):

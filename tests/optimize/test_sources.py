@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.code_object.pieces import host_sections, pieces_of
 from rocm_perf_lab.errors import NoCaptureError, NoSourceError, RocmPerfError, SourceError
 from rocm_perf_lab.gate.elsewhere import device_differs, host_differs
 from rocm_perf_lab.hip_source.edits import unified_diff
@@ -144,6 +145,16 @@ def test_other_units_may_change_in_the_kernel_alone(tmp_path, monkeypatch, old, 
     found = device_differs(baseline, candidate, builder, kernel, symbol), host_differs(baseline, candidate, builder)
     for said, expected in zip(found, (device, host), strict=True):
         assert said is None if expected is None else expected in said, said
+
+
+def test_without_a_cage_a_header_s_candidate_is_the_same_machine_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    baseline, _, _ = in_two_units(tmp_path)
+    candidate = baseline.with_text(SHARED.replace("*= 2", "*= 4").encode())
+    caged, trusted = (SourceBuilder("gfx942", view=View(trusted=trust)) for trust in (False, True))
+    assert pieces_of(caged.device(candidate)) == pieces_of(trusted.device(candidate)) != pieces_of(trusted.device(baseline))
+    for unit in (candidate, *candidate.elsewhere):
+        assert host_sections(caged.host(unit)) == host_sections(trusted.host(unit))
 
 
 def test_a_unit_that_compiles_the_kernel_otherwise_is_not_judged_by_another(tmp_path, monkeypatch):

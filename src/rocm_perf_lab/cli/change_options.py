@@ -25,8 +25,9 @@ source_option = click.option(
 )
 build_option = click.option(
     "--build",
-    metavar="CMD",
-    help="Builds BINARY of SOURCE; write these two words for the files.  [default: the compilation database's, else hipcc]",
+    metavar="CMD|FOLDER",
+    help="How the program is built: compiler commands (SOURCE and BINARY stand for the two files), `make ...`, or a CMake "
+    "build folder.  [default: found near the program, else hipcc]",
 )
 min_improvement_option = click.option(
     "--min-improvement",

@@ -58,6 +58,11 @@ def pieces_of(image: bytes) -> dict[str, Piece]:
         ) from error
 
 
+def width_of(reference: str) -> int:
+    """Bytes that the relocation of one of a piece's references patches."""
+    return _WIDTHS[int(reference.split(" ", 1)[0])]
+
+
 def host_sections(image: bytes) -> Mapping[str, tuple]:
     """Of a relocatable host object: what is loaded of it, by section, as (bytes, relocations); symbols under "symbols".
 

@@ -79,6 +79,13 @@ def check_code_object(
     return passed(STEP, reason + outweigh, concern=concern, **figures), concern
 
 
+def changed_beside(baseline: Image, candidate: Image, kernel: Kernel, symbol: str) -> str | None:
+    """What else than the kernel's instantiations two code objects differ in; None for nothing. Errors: SourceError."""
+    own = instances(baseline.code, kernel, symbol)
+    changed = _targets(baseline.code, candidate.code) or _other_metadata(baseline.code, candidate.code, kernel, symbol)
+    return changed or compare_device(baseline.device, candidate.device, own).complaint
+
+
 def instances(code: CodeObject, kernel: Kernel, symbol: str) -> Collection[str]:
     """The kernels that are made of the target: of a template all its instantiations."""
     if kernel.template is None:

@@ -20,10 +20,9 @@ from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.side_by_side import side_by_side
 
-from . import application, code_object_check, equivalence, measurement, source_check
+from . import application, code_object_check, elsewhere, equivalence, measurement, source_check
 from .code_object_check import Image, ResourceLimits, check_code_object
 from .equivalence import Equivalence, EquivalenceOptions
-from .machine_code import compare_host
 from .measurement import Known, MeasurementOptions, check_measurement
 from .promises import NONE, Promises, broken_in_capture
 from .reader import Reader
@@ -116,7 +115,7 @@ class Judge:
         steps = [taken.verdict]
         if taken.spliced is None:
             return Verdict((*steps, *map(skipped, STEPS[1:])))
-        source = HipSource(self._baseline.path, self._baseline.command, self._baseline.folder, taken.spliced.judged)
+        source = self._baseline.with_text(taken.spliced.judged)
         with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as folder:
             judged = _Judged(source, taken.promises, Path(folder, "candidate.hsaco"))
             for name, step in zip(STEPS[1:], self._steps(judged), strict=True):
@@ -157,6 +156,9 @@ class Judge:
         threads = packet["workgroup"][0] * packet["workgroup"][1] * packet["workgroup"][2]
         try:
             images = [Image(parse(device), device) for device in (self._builder.device(self._baseline), judged.device)]
+            complaint = elsewhere.device_differs(self._baseline, judged.source, self._builder, self._kernel, self._symbol)
+            if complaint:
+                return rejected(code_object_check.STEP, complaint)
         except SourceError as error:
             return rejected(code_object_check.STEP, error.what)
         dynamic = packet["group_segment_size"] - self._metadata.lds_bytes
@@ -197,7 +199,7 @@ class Judge:
         return rejected(application.STEP, complaint) if complaint else verdict
 
     def _host_differs(self, candidate: HipSource) -> str | None:
-        return compare_host(self._builder.host(self._baseline), self._builder.host(candidate))
+        return elsewhere.host_differs(self._baseline, candidate, self._builder)
 
     def _whole(self, candidate: HipSource) -> StepVerdict:
         if self._whole_program is None:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
 from rocm_perf_lab.hip_source.demangle import parameter_types
-from rocm_perf_lab.hip_source.launches import launches_of
+from rocm_perf_lab.hip_source.launches import Launch, launches_in_program
 from rocm_perf_lab.isolate import Capture
 
 RESTRICT = "__restrict__"
@@ -68,18 +69,33 @@ def joined(one: Promises, other: Promises) -> Promises:
 def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str | None:
     """Why a launch in the source may break a promise; None where none does. source: the baseline's."""
     target = source.kernel(kernel)
-    launches = launches_of(source.host, target)
-    if promises != NONE and launches.other_uses:
-        return f"{target.name} is named without being launched in line {launches.other_uses[0]}: its launches are not all seen"
+    if promises == NONE:
+        return None
+    launches: list[Launch] = []
+    for unit, found in launches_in_program(source, target):
+        if found.other_uses:
+            where = f"line {found.other_uses[0]}" + (f" of {unit.main.name}" if unit is not source else "")
+            return f"{target.name} is named without being launched in {where}: its launches are not all seen"
+        launches += found.seen
+    if file := next((file for file in source.foreign if _names(file, target)), None):
+        return f"{file.name}, which is not compiled as HIP, names {target.name}: its launches are not all seen"
     if promises.threads is not None:
-        if not launches.seen:
+        if not launches:
             return f"the source does not launch {target.name}: its blocks are not known"
-        for launch in launches.seen:
+        for launch in launches:
             if launch.block is None:
                 return f"the block of the launch in line {launch.line} is not a constant"
             if int(np.prod(launch.block)) > promises.threads:
                 return f"the launch in line {launch.line} has {int(np.prod(launch.block))} threads a workgroup"
-    return _shared_in_source(source, target, launches.seen, promises) if promises.of_memory else None
+    return _shared_in_source(source, target, launches, promises) if promises.of_memory else None
+
+
+def _names(file: Path, kernel: Kernel) -> bool:
+    """What can launch a kernel without HIP's syntax names it, and hands that to the runtime."""
+    try:
+        return re.search(rb"\b" + re.escape(kernel.last_name.encode()) + rb"\b", file.read_bytes()) is not None
+    except OSError:
+        return True
 
 
 def _shared_in_source(source: HipSource, target: Kernel, launches: Sequence, promises: Promises) -> str | None:

@@ -36,7 +36,7 @@ class Reader:
 
     def __init__(self, baseline: HipSource, view: View = View(), seconds: int = 30):
         self._baseline, self._seconds = baseline, seconds
-        self._view = view.showing(readable=(baseline.path.resolve().parent, baseline.folder))
+        self._view = view.showing(readable=(baseline.path.resolve().parent, baseline.main.resolve().parent, baseline.folder))
         self._process: subprocess.Popen[bytes] | None = None
         self._ready = False
         self._asking = threading.Lock()
@@ -70,7 +70,7 @@ class Reader:
         self._process = subprocess.Popen(caged, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self._ready = False
         source = self._baseline
-        first = {"path": str(source.path), "command": source.command, "folder": str(source.folder)}
+        first = {"path": str(source.path), "main": str(source.main), "command": source.command, "folder": str(source.folder)}
         self._tell(first | {"text": source.text.decode("latin-1")})
 
     def _expect_ready(self) -> None:

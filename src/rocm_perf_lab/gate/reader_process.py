@@ -33,14 +33,15 @@ def main() -> None:
 
 
 def _source(first: dict[str, Any], text: str) -> HipSource:
-    return read(Path(first["path"]), first["command"], Path(first["folder"]), text.encode("latin-1"))
+    path, main, folder = (Path(first[name]) for name in ("path", "main", "folder"))
+    return read(path, first["command"], folder, text.encode("latin-1"), main)
 
 
 def _warmed(source: HipSource) -> dict[str, Any]:
     """Clang keeps what it read of headers from a unit's second parse on."""
     try:
         source.kernels  # noqa: B018
-        HipSource(source.path, source.command, source.folder, source.text + b"\n").device  # noqa: B018
+        source.with_text(source.text + b"\n").device  # noqa: B018
     except RocmPerfError as error:
         return {"error": error.what}
     return {"ready": True}

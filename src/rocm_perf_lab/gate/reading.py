@@ -88,7 +88,7 @@ def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tu
         )
     unit = candidate.device
     if (
-        unit.cut_by_macro(str(unit.path), after.body.start, after.body.end)
+        unit.cut_by_macro(unit.own, after.body.start, after.body.end)
         or unit.text[after.body.start : after.body.start + 1] != b"{"
     ):
         raise NotAllowed(f"the body of {before.name} begins or ends within a macro")
@@ -107,7 +107,7 @@ def _new_functions(before: TranslationUnit, after: TranslationUnit, target: Kern
     """Those of the candidate that the baseline does not declare, of which only device functions may be. Raises NotAllowed."""
     known = {identity_of(function) for function in before.functions()}
     for function in after.functions():
-        if identity_of(function) in known or function.extent.start.file.name != str(after.path):
+        if identity_of(function) in known or function.extent.start.file.name != after.own:
             continue
         if complaint := _unfit(after, function, target):
             raise NotAllowed(complaint)
@@ -129,7 +129,7 @@ def _unfit(unit: TranslationUnit, function: Any, target: Kernel) -> str | None:
     if target.in_class:
         return f"{name} was added, but {target.name} is a member: its functions cannot be kept apart"
     end = place_of(function)[1]
-    if unit.cut_by_macro(str(unit.path), end - 1, end):
+    if unit.cut_by_macro(unit.own, end - 1, end):
         return f"{name} was added by a macro: write it out"
     return None
 

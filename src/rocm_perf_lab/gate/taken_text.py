@@ -29,6 +29,9 @@ _INSTRUCTION = re.compile(r"\s*(//.*|(s_nop|s_waitcnt|s_setprio)(\s[\w()&, ]*)?)
 def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str | None:
     """Why bytes [start, end) of the candidate cannot be taken; None where they can. kernel: the baseline's definition."""
     tokens = tokens_of(unit, start, end)
+    for token in tokens:
+        if not _is_utf8(unit.text[token.start : token.end]):
+            return f"line {token.line} has bytes outside comments that are not UTF-8: they cannot be read safely"
     for directive in _directives(tokens):
         words = texts(directive)
         if words[1:2] != ["pragma"] or not _PRAGMA.fullmatch(" ".join(words[2:])):
@@ -47,6 +50,14 @@ def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str
         if token.text in _ASSEMBLY and (complaint := _assembly(tokens[place:], unit.text, kernel)):
             return f"line {token.line}: {complaint}"
     return None
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _directives(tokens: Sequence[Token]) -> Iterator[list[Token]]:

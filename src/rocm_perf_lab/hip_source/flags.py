@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,6 +38,7 @@ _TAKES_VALUE = {
     "--param",
     "-idirafter",
 }
+_HEADERS = {".h", ".hpp", ".hh", ".hxx", ".cuh", ".hiph", ".inl", ".inc", ".ipp", ".tpp"}
 _SOURCES = {".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".cp"}
 
 
@@ -82,21 +81,8 @@ def is_source(word: str) -> bool:
     return Path(word).suffix in _SOURCES and not word.startswith("-")
 
 
-def from_database(database: Path, source: Path) -> tuple[list[str], Path] | None:
-    """The command and folder that a compile_commands.json gives for `source`; None where it has no such entry.
-
-    Errors: ValueError where the file is no compilation database.
-    """
-    try:
-        entries = json.loads(database.read_text())
-        for entry in entries:
-            folder = Path(entry["directory"])
-            if (folder / entry["file"]).resolve() == source.resolve():
-                words = entry.get("arguments") or shlex.split(entry["command"])
-                return list(words), folder
-    except (json.JSONDecodeError, TypeError, KeyError) as error:
-        raise ValueError(f"{database} is not a compilation database: {error!r}") from error
-    return None
+def is_header(word: str) -> bool:
+    return Path(word).suffix in _HEADERS and not word.startswith("-")
 
 
 def _absolute(path: str, folder: Path) -> str:

@@ -25,16 +25,23 @@ def kernels_in(unit: TranslationUnit) -> Iterator[Kernel]:
         if not any(child.kind == kinds.CUDAGLOBAL_ATTR for child in function.get_children()):
             continue
         body = body_of(function)
-        if body is not None and Path(function.extent.start.file.name) == unit.path:
+        if body is not None and function.extent.start.file.name == unit.own:
             yield _kernel(unit, function, body)
+
+
+def files_with_kernels(unit: TranslationUnit, name: str | None = None) -> Iterator[Path]:
+    """The real paths of the user's files in the unit where kernels are defined. name: the qualified one of those meant."""
+    kinds = unit.bindings.CursorKind
+    for function in unit.functions():
+        is_kernel = any(child.kind == kinds.CUDAGLOBAL_ATTR for child in function.get_children())
+        if is_kernel and body_of(function) is not None and name in (None, _qualified_name(function, kinds)):
+            yield Path(function.extent.start.file.name).resolve()
 
 
 def function_of(unit: TranslationUnit, kernel: Kernel) -> Any:
     """The cursor of a kernel's definition. kernel: read from the same text."""
     return next(
-        f
-        for f in unit.functions()
-        if f.extent.start.offset == kernel.span.start and f.extent.start.file.name == str(kernel.file)
+        f for f in unit.functions() if f.extent.start.offset == kernel.span.start and f.extent.start.file.name == unit.own
     )
 
 
@@ -43,7 +50,7 @@ def name_of(unit: TranslationUnit, kernel: Kernel) -> int | None:
     place = function_of(unit, kernel).location
     end = place.offset + len(kernel.name.rsplit("::", 1)[-1].encode())
     inside = kernel.span.start <= place.offset < kernel.body.start
-    return place.offset if inside and not unit.cut_by_macro(str(unit.path), place.offset, end) else None
+    return place.offset if inside and not unit.cut_by_macro(unit.own, place.offset, end) else None
 
 
 def _kernel(unit: TranslationUnit, function: Any, body: Any) -> Kernel:

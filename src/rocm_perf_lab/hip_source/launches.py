@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from .model import Kernel
 from .once import once_per_unit
 
 if TYPE_CHECKING:
-    from .source import TranslationUnit
+    from .source import HipSource, TranslationUnit
 
 _CONFIGURATION = "__hipPushCallConfiguration"
 _POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "RECORD", "LVALUEREFERENCE", "UNEXPOSED")
@@ -44,6 +45,12 @@ def launches_of(host: TranslationUnit, kernel: Kernel) -> Launches:
     for cursor in host.user_declarations:
         search.visit(cursor)
     return Launches(tuple(search.launches), tuple(search.other_uses))
+
+
+def launches_in_program(source: HipSource, kernel: Kernel) -> Iterator[tuple[HipSource, Launches]]:
+    """Of each unit of the program; kernel: of the source. Errors: SourceError."""
+    for unit in (source, *source.others):
+        yield unit, launches_of(unit.host, kernel)
 
 
 class _Search:

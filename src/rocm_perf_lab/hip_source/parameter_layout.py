@@ -47,7 +47,7 @@ def _aliases(names: list[str]) -> str:
 
 def _aliased(unit: Any, count: int) -> list[Any | None]:
     """What Clang takes each alias for; None where it complains, since it goes on with some other type then."""
-    wrong = {line for file, line in unit.error_lines if file == str(unit.path)}
+    wrong = {line for file, line in unit.error_lines if file == str(unit.main)}
     found: list[Any | None] = [None] * count
     for cursor in unit.user_declarations:
         number = cursor.spelling.removeprefix(_ALIAS)

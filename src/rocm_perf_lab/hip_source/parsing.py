@@ -11,7 +11,7 @@ import atexit
 import ctypes
 import functools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,13 @@ class _IndexOptions(ctypes.Structure):
     )
 
 
-def parse(bindings: Any, path: Path, flags: Sequence[str], text: str, user: object) -> Any:
-    """Clang's translation unit of `text` at `path`. user: what looks at it; the unit is Clang's again once that is gone.
+def parse(bindings: Any, path: Path, flags: Sequence[str], texts: Mapping[str, str], user: object) -> Any:
+    """Clang's translation unit of `path`, with these texts in place of the files'. user: what looks at it; the unit is
+    Clang's again once that is gone.
 
     Errors: bindings.TranslationUnitLoadError.
     """
-    key, files, index = (str(path), *flags), [(str(path), text)], _index(bindings)
+    key, files, index = (str(path), *texts, *flags), list(texts.items()), _index(bindings)
     unit = _idle.pop(key, None)
     if unit is not None:
         unit.reparse(files)

@@ -79,7 +79,7 @@ def _size(type_: Any) -> int | None:
 
 def _last_extent(unit: TranslationUnit, cursor: Any) -> Span | None:
     """Between the last pair of brackets of a declarator that ends with them."""
-    extent, path = cursor.extent, str(unit.path)
+    extent, path = cursor.extent, unit.own
     if extent.end.file is None or extent.end.file.name != path:
         return None
     text, close = unit.text, extent.end.offset - 1

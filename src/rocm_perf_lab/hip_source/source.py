@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import functools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,34 @@ from .flags import parse_flags, target_of
 from .kernels import kernels_in
 from .model import Kernel
 
+_NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # where Python keeps such bytes
 DEFAULT_TARGET = "gfx942"  # only decides which `#if __gfx..__` branches are read where the command names no GPU
 
 
-class TranslationUnit:
-    """One pass over one source. `cursor` is Clang's; only what stands in the user's own files is of interest."""
+def as_utf8(text: bytes) -> str:
+    """For Clang's bindings, which read nothing else: a byte that is not UTF-8 (of Latin-1, in a comment) becomes an x."""
+    return text.decode("utf-8", errors="surrogateescape").translate(_NOT_UTF8)
 
-    def __init__(self, bindings: Any, path: Path, flags: Sequence[str], text: bytes):
-        """Errors: those of parsing.parse(), UnicodeDecodeError."""
+
+class TranslationUnit:
+    """One pass over one source. `cursor` is Clang's; only what stands in the user's own files is of interest.
+
+    own: how Clang calls the file that the source's text is of, which is the unit's main file or a header. text: of it.
+    """
+
+    def __init__(self, bindings: Any, path: Path, flags: Sequence[str], text: bytes, main: Path, behind: bytes = b""):
+        """behind: what follows the main file. Errors: those of parsing.parse(), OSError."""
         self.bindings = bindings
-        self._unit = parsing.parse(bindings, path, flags, text.decode(), user=self)
+        texts = {path: text}
+        if behind:
+            texts[main] = (text if main == path else main.read_bytes()) + behind
+        readable = {str(file): as_utf8(content) for file, content in texts.items()}
+        self._unit = parsing.parse(bindings, main, flags, readable, user=self)
         self.cursor = self._unit.cursor
-        self.path = path
-        self.text = text
-        self._texts = {str(path): text}
+        self.path, self.main = path, main
+        self.own = str(path) if main == path else self._name_of(path)
+        self.text = texts[path]
+        self._texts = {str(Path(self.own)): self.text}
 
     def text_of(self, cursor: Any) -> str:
         """The source that a cursor covers, white space made single; of what a macro expands to, the macro's use."""
@@ -56,6 +71,11 @@ class TranslationUnit:
                 place = diagnostic.location
                 yield f"{place.file}:{place.line}" if place.file else str(self.path), diagnostic.spelling
 
+    def _name_of(self, header: Path) -> str:
+        """As it is first included, which may be by way of `..` and links."""
+        real = header.resolve()
+        return next((str(one) for one in self.included if one.resolve() == real), str(header))
+
     @functools.cached_property
     def included(self) -> tuple[Path, ...]:
         """Every file that it includes, directly or not."""
@@ -63,7 +83,7 @@ class TranslationUnit:
 
     def raw_tokens(self, start: int, end: int) -> Iterator[Any]:
         """Clang's tokens of bytes [start, end) of its own file, comments included, before any preprocessing."""
-        file = self.bindings.File.from_name(self._unit, str(self.path))
+        file = self.bindings.File.from_name(self._unit, self.own)
         ends = (self.bindings.SourceLocation.from_offset(self._unit, file, place) for place in (start, end))
         return self._unit.get_tokens(extent=self.bindings.SourceRange.from_locations(*ends))
 
@@ -125,15 +145,68 @@ class TranslationUnit:
                 stack.extend(reversed(list(cursor.get_children())))
 
 
+@dataclass(frozen=True)
+class OtherUnit:
+    """Another file of the program that is compiled. includes: whether it includes the source as well. files: what it is made of
+    of the user's, where it is not compiled as HIP; empty where it is."""
+
+    main: Path
+    command: tuple[str, ...]
+    folder: Path
+    includes: bool
+    files: tuple[Path, ...] = ()
+
+
 class HipSource:
     """A HIP source with the command that compiles it.
 
-    path: the file. text: its bytes. device, host: the two passes, read when first asked for.
+    path: the file. text: its bytes. main: the file that the command compiles, which is `path` or includes it. units: the
+    program's other ones. device, host: the two passes, read when first asked for.
     Errors: SourceError where it does not compile, UnavailableError without libclang.
     """
 
-    def __init__(self, path: Path, command: Sequence[str], folder: Path, text: bytes):
+    def __init__(
+        self,
+        path: Path,
+        command: Sequence[str],
+        folder: Path,
+        text: bytes,
+        main: Path | None = None,
+        units: Sequence[OtherUnit] = (),
+    ):
         self.path, self.command, self.folder, self.text = path, tuple(command), folder, text
+        self.main, self.units = main or path, tuple(units)
+
+    def with_text(self, text: bytes) -> HipSource:
+        """The same with another content of the file."""
+        return HipSource(self.path, self.command, self.folder, text, self.main, self.units)
+
+    @property
+    def relocatable_device_code(self) -> bool:
+        """Whether device code is linked across the program's units."""
+        last = [word for word in self.command if word in ("-fgpu-rdc", "-fno-gpu-rdc", "-fcuda-rdc", "-fno-cuda-rdc")]
+        return bool(last) and not last[-1].startswith("-fno")
+
+    @functools.cached_property
+    def others(self) -> tuple[HipSource, ...]:
+        """The file, with its text, as each other HIP unit of the program sees it, also those that do not include it."""
+        this = OtherUnit(self.main, self.command, self.folder, True)
+        return tuple(
+            HipSource(self.path, one.command, one.folder, self.text, one.main, (this, *(u for u in self.units if u is not one)))
+            for one in self.units
+            if not one.files
+        )
+
+    @functools.cached_property
+    def elsewhere(self) -> tuple[HipSource, ...]:
+        """Those of the others that include it."""
+        including = {unit.command for unit in self.units if unit.includes}
+        return tuple(other for other in self.others if other.command in including)
+
+    @property
+    def foreign(self) -> Iterator[Path]:
+        """The user's files of units that are not compiled as HIP."""
+        return (file for unit in self.units for file in unit.files)
 
     @functools.cached_property
     def device(self) -> TranslationUnit:
@@ -169,9 +242,8 @@ class HipSource:
         return found
 
     def device_followed_by(self, text: str) -> TranslationUnit:
-        """The device pass of this source with `text` behind it, which may have errors of its own."""
-        whole = self.text + text.encode()
-        return HipSource(self.path, self.command, self.folder, whole)._unit("--offload-device-only", "-nogpulib")
+        """The device pass of this source's unit with `text` behind it, which may have errors of its own."""
+        return self._unit("--offload-device-only", "-nogpulib", behind=text.encode())
 
     def _parse(self, *pass_flags: str) -> TranslationUnit:
         unit = self._unit(*pass_flags)
@@ -179,25 +251,33 @@ class HipSource:
             raise SourceError(f"{place}: {complaint}", "make it compile first, or give its flags with --build")
         return unit
 
-    def _unit(self, *pass_flags: str) -> TranslationUnit:
+    def _unit(self, *pass_flags: str, behind: bytes = b"") -> TranslationUnit:
         bindings = libclang.cindex(self.command[0])
-        flags = [*parse_flags(self.command, self.path, self.folder), *pass_flags]
+        flags = [*parse_flags(self.command, self.main, self.folder), *pass_flags]
         if target_of(self.command) is None:
             flags.append(f"--offload-arch={DEFAULT_TARGET}")
         try:
-            return TranslationUnit(bindings, self.path, flags, self.text)
-        except (bindings.TranslationUnitLoadError, UnicodeDecodeError) as error:
+            return TranslationUnit(bindings, self.path, flags, self.text, self.main, behind)
+        except (bindings.TranslationUnitLoadError, OSError) as error:
             raise SourceError(f"{self.path} cannot be read as HIP: {error}", "check the file and its flags") from error
 
 
-def read(path: Path, command: Sequence[str] = ("hipcc",), folder: Path | None = None, text: bytes | None = None) -> HipSource:
+def read(
+    path: Path,
+    command: Sequence[str] = ("hipcc",),
+    folder: Path | None = None,
+    text: bytes | None = None,
+    main: Path | None = None,
+    units: Sequence[OtherUnit] = (),
+) -> HipSource:
     """The HIP source at `path` as `command` compiles it in `folder` (default: the current one).
 
-    text: take this for the file's content (a candidate that is not on disk). Errors: SourceError for a missing file.
+    text: take this for the file's content (a candidate that is not on disk). main, units: as in HipSource.
+    Errors: SourceError for a missing file.
     """
     if text is None:
         try:
             text = path.read_bytes()
         except OSError as error:
             raise SourceError(f"{path}: {error.strerror}", "name an existing source file") from error
-    return HipSource(path, command, folder or Path.cwd(), text)
+    return HipSource(path, command, folder or Path.cwd(), text, main, units)

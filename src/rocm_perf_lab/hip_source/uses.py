@@ -28,8 +28,8 @@ class Piece:
 def pieces_of(unit: TranslationUnit, kernel: Kernel) -> list[Piece]:
     """The kernel's own declaration first, then all that it uses, by file and place. Errors: SourceError."""
     index = _Index(unit)
-    own = index.at(str(kernel.file), kernel.body.start)
-    if own is None or unit.cut_by_macro(str(kernel.file), kernel.body.start, kernel.body.end):
+    own = index.at(unit.own, kernel.body.start)
+    if own is None or unit.cut_by_macro(unit.own, kernel.body.start, kernel.body.end):
         raise SourceError(f"{kernel.name} is written by a macro", "write it out, to change it")
     found = {own}
     todo = [own]

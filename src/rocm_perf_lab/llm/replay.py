@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.errors import JournalDiffersError, MissingInputError, RocmPerfError
-from rocm_perf_lab.hip_source import HipSource, read
-from rocm_perf_lab.optimize.compile import BuildCommand
 from rocm_perf_lab.optimize.journal import FILE, Journal
 from rocm_perf_lab.optimize.journal import read as entries_of
 from rocm_perf_lab.optimize.outcome import Judged
 from rocm_perf_lab.optimize.run import Run
+from rocm_perf_lab.optimize.subject import reader_of
 
 from .ask import Asker
 from .budget import Budget
@@ -83,12 +82,8 @@ def _told(entries: Sequence[dict[str, Any]], directory: Path) -> Journal:
 
 
 def _loop(settings: dict[str, Any], source: Path, journal: Journal, note: Callable[[str], None]) -> ModelLoop:
-    original, build = Path(settings["source"]), BuildCommand(tuple(settings["build"]), Path(settings["folder"]))
-    command = build.filled(original, Path(settings["name"]))
-
-    def as_source(text: bytes) -> HipSource:
-        return read(original, command, build.folder, text)
-
+    original = Path(settings["source"])
+    as_source = reader_of(settings, original)
     memory, redactor, budget = Memory(journal, closed=True), Redactor(original.parent), Budget(None, None, 0)
     bench = RememberedBench(None, as_source, memory, redactor)
     options = LoopOptions(**settings["loop"])

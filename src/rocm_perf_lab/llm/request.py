@@ -13,7 +13,7 @@ from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.request import folder_of
 from rocm_perf_lab.optimize.run import Approve, Run
 from rocm_perf_lab.optimize.run_seed import with_seed
-from rocm_perf_lab.optimize.subject import Subject, find_subject
+from rocm_perf_lab.optimize.subject import Subject, find_subject, settings_of
 from rocm_perf_lab.optimize.workbench import BenchOptions, Log
 
 from .ask import Asker, Consent
@@ -149,7 +149,8 @@ def budget_of(model: Model, provider: Provider) -> Budget:
 
 def _already_told(subject: Subject) -> str:
     """What may be said although a variable has the same value: the source itself and the user's command."""
-    return " ".join((subject.source.read_text(errors="replace"), *subject.arguments, *subject.build.words))
+    words = [word for step in subject.build.steps for word in step.words]
+    return " ".join((subject.source.read_text(errors="replace"), *subject.arguments, *words))
 
 
 def _settings(request: Request, subject: Subject) -> dict[str, Any]:
@@ -157,8 +158,7 @@ def _settings(request: Request, subject: Subject) -> dict[str, Any]:
     return {
         "source": str(subject.source.resolve()),
         "found_by": subject.found_by,
-        "build": list(subject.build.words),
-        "folder": str(subject.build.folder),
+        **settings_of(subject),
         "name": subject.name,
         "provider": request.model.provider,
         "model": request.model.name,

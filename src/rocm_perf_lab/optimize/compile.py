@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf_lab import cage
@@ -21,13 +22,23 @@ from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
 from rocm_perf_lab.whole_file import replacing
 
+from .build import Build
+from .steps import Step
+
 SCRATCH = "rocm-perf-build-"
 """What the names of the folders begin with that hold a source's copy while it is built."""
 
-_REMEMBERED = 8  # images and objects
+_REMEMBERED = 8  # images and objects of each unit
 _LAST_WORDS = 400  # of a compiler's complaint that go into an error
 
+# In the order in which they say most. What a linker says of debug information is no reason, nor is that it failed.
+_ERRORS = (
+    re.compile(r"undefined reference to|undefined symbol|multiple definition of|duplicate symbol|cannot find -l"),
+    re.compile(r"^(?!.*(DWARF error|linker command failed)).*error:", re.IGNORECASE),
+)
+
 # Neither changes a byte of what is loaded; see code_object.pieces.
+_CUDA = re.compile(rb'#\s*include\s*[<"](cuda|cublas|cufft|curand|cusparse)|\bcuda[A-Z]\w*\s*\(')
 _COMPARABLE = ("-Xclang", "-msave-temp-labels", "-Xoffload-linker", "--emit-relocs")
 
 Log = Callable[[Sequence[str], Ended], None]
@@ -55,11 +66,14 @@ class SourceBuilder:
 
     def device_again(self, source: HipSource) -> bytes:
         """device(), made anew."""
+        if source.relocatable_device_code:
+            what = f"{source.main} is built with -fgpu-rdc: the device code of all units becomes one when it is linked"
+            raise SourceError(f"{what}, and what of it a kernel alone changes is not known", "build without -fgpu-rdc")
         made = self._made(source, ["--offload-device-only", *_COMPARABLE])
         images = [image for name, image in made if not name or name.split(":")[0] == self._target.split(":")[0]]
         if not images:
             target = self._target
-            raise SourceError(f"{source.path} was built without code for {target}", f"add --offload-arch={target} to --build")
+            raise SourceError(f"{source.main} was built without code for {target}", f"add --offload-arch={target} to --build")
         return images[0]
 
     def _host(self, source: HipSource) -> bytes:
@@ -67,20 +81,21 @@ class SourceBuilder:
             return output.read_bytes()
 
     def names(self, source: HipSource) -> frozenset[str]:
-        """What is called, or looks so, in headers of the system. Raises SourceError, UnavailableError."""
+        """What is called, or looks so, in other files of the units that include it. Raises SourceError, UnavailableError."""
         if source.text not in self._names:
             found: set[str] = set()
-            for which in ("--offload-device-only", "--offload-host-only"):
-                with self._output(source, [which, "-E"]) as output:
-                    found |= _called_in_system_headers(output.read_text(errors="replace"))
+            for unit in (source, *source.elsewhere):
+                for which in ("--offload-device-only", "--offload-host-only"):
+                    with self._output(unit, [which, "-E"]) as output:
+                        found |= _called_elsewhere(output.read_text(errors="replace"), unit)
             self._names[source.text] = frozenset(found)
         return self._names[source.text]
 
     def _remember(self, part: str, source: HipSource, make: Callable[[HipSource], bytes]) -> bytes:
-        key = (part, source.path, tuple(source.command), source.folder, source.text)
+        key = (part, source.path, source.main, tuple(source.command), source.folder, source.text)
         if (made := self._remembered.get(key)) is None:
             made = self._remembered[key] = make(source)
-            for old in list(self._remembered)[:-_REMEMBERED]:
+            for old in list(self._remembered)[: -_REMEMBERED * (1 + len(source.elsewhere))]:
                 self._remembered.pop(old, None)
         return made
 
@@ -93,17 +108,19 @@ class SourceBuilder:
         """What the source's command makes with these options of one pass."""
         with _placed(source, self._view) as placed:
             output = placed.made / "output"
-            command = [*_compile_only(source, self._target), *placed.options, *options, str(placed.path), "-o", str(output)]
-            build(command, source.folder, source.path, self._limits, self._log, placed.view)
+            command = [*_compile_only(source, self._target), *placed.options, *options, str(placed.main), "-o", str(output)]
+            build(command, source.folder, f"{source.main} does not compile", self._limits, self._log, placed.view)
             yield output
 
 
-def _called_in_system_headers(preprocessed: str) -> set[str]:
-    """Line markers of system headers have the flag 3 (GCC's manual, "Preprocessor Output")."""
+def _called_elsewhere(preprocessed: str, source: HipSource) -> set[str]:
+    """In all files but the source's own. Line markers are described in GCC's manual, "Preprocessor Output"."""
     found: set[str] = set()
+    own = source.path.resolve()
     for part in re.split(r"^(?=# \d+ \")", preprocessed, flags=re.MULTILINE):
         marker, _, text = part.partition("\n")
-        if " 3" in marker.rpartition('"')[2]:
+        file = marker.partition('"')[2].rpartition('"')[0]
+        if file and (source.folder / file).resolve() != own:
             found.update(re.findall(r"\b([A-Za-z_]\w*)\s*[(<]", text))
     return found
 
@@ -114,11 +131,12 @@ def complaint(source: HipSource, target: str, limits: Limits = Limits(), view: V
     Where it names no error, how it ended (too late, killed). Nothing is generated or assembled. Raises UnavailableError.
     """
     with _placed(source, view) as placed:
-        only = ["--offload-device-only", "-fsyntax-only", str(placed.path)]
+        only = ["--offload-device-only", "-fsyntax-only", str(placed.main)]
         command = [*_compile_only(source, target), *placed.options, *only]
         ends: list[Ended] = []
         try:
-            build(command, source.folder, source.path, limits, lambda _command, ended: ends.append(ended), placed.view)
+            said = ends.append
+            build(command, source.folder, f"{source.main} does not compile", limits, lambda _, ended: said(ended), placed.view)
         except SourceError:
             words = ends[0].stderr.decode(errors="replace")
             return words if "error:" in words else ends[0].complaint
@@ -126,116 +144,162 @@ def complaint(source: HipSource, target: str, limits: Limits = Limits(), view: V
 
 
 def build(
-    command: Sequence[str], folder: Path, source: Path, limits: Limits, log: Log | None = None, view: View = View()
+    command: Sequence[str], folder: Path, failure: str, limits: Limits, log: Log | None = None, view: View = View()
 ) -> Ended:
-    """Run a build command in the cage.
+    """Run a build command in the cage. failure: how a failure is told ("a.hip does not compile").
 
     Raises SourceError with the compiler's first error, UnavailableError without the compiler, NoCageError.
     """
     if shutil.which(command[0]) is None:
         raise UnavailableError(
-            f"{command[0]} is not there to build {source}", "install ROCm's hipcc, or name a compiler with --build"
+            f"{command[0]} is not there to build the program", "install ROCm's hipcc, or name a compiler with --build"
         )
     ended = cage.run(command, folder, view, os.environ, limits)
     if log is not None:
         log(command, ended)
     if ended.succeeded:
         return ended
-    mend = f"{_remedy(source)}; it was run as `{shlex.join(command)}`"
-    raise SourceError(f"{source} does not compile: {first_error(ended)}", mend)
+    mend = f"{_remedy(command, folder)}; it was run as `{shlex.join(command)}`"
+    raise SourceError(f"{failure}: {first_error(ended)}", mend)
 
 
-def _remedy(source: Path) -> str:
+def _remedy(command: Sequence[str], folder: Path) -> str:
     """CUDA's own headers and functions are in no HIP source that compiles."""
-    is_cuda = re.search(rb'#\s*include\s*[<"](cuda|cublas|cufft|curand|cusparse)|\bcuda[A-Z]\w*\s*\(', source.read_bytes())
-    translate = f"this is CUDA: translate it to HIP first (`hipify-perl {shlex.quote(source.name)}`)"
-    return translate if is_cuda else "correct what the compiler names"
+    sources = [folder / word for word in command if is_source(word) and (folder / word).is_file()]
+    translated = [path.name for path in sources if _CUDA.search(path.read_bytes())]
+    if not translated:
+        return "correct what the compiler names"
+    return f"this is CUDA: translate it to HIP first (`hipify-perl {shlex.join(translated)}`)"
 
 
 def first_error(ended: Ended) -> str:
-    """The compiler's first line that says "error", else how the build ended."""
+    """The first line that says what is wrong, of the compiler or of the linker that it calls, else how the build ended."""
     lines = ended.stderr.decode(errors="replace").splitlines()
-    found = next((line for line in lines if "error:" in line), "") or "; ".join([ended.complaint, *lines[-1:]])
-    return found[:_LAST_WORDS]
+    found = next((line for kind in _ERRORS for line in lines if kind.search(line)), "")
+    return (found or "; ".join([ended.complaint, *lines[-1:]]))[:_LAST_WORDS]
 
 
-@dataclass(frozen=True)
-class BuildCommand:
-    """words: the compiler and its arguments, {source} and {output} among them. folder: where it runs."""
+class ProgramBuilder:
+    """Builds whole programs by the user's build, for one target. folder: for what no change of the source changes.
 
-    words: tuple[str, ...]
-    folder: Path
+    log: is told of every command. view: of the cage.
+    """
 
-    def filled(self, source: Path, output: Path) -> list[str]:
-        return [word.replace("{source}", str(source)).replace("{output}", str(output)) for word in self.words]
+    def __init__(self, build: Build, target: str, folder: Path, limits: Limits, log: Log | None = None, view: View = View()):
+        self._build, self._target, self._folder = build, target, folder
+        self._limits, self._log, self._view = limits, log, view
+        self._kept: dict[Path, Path] = {}
 
+    def make(self, source: HipSource, output: Path) -> None:
+        """The program of `source` as `output`, whole or not at all. Raises SourceError, UnavailableError."""
+        remade = self._build.remade(source.path)
+        self._keep(step for step in self._build.steps if step.output not in remade)
+        with _placed(source, self._view) as placed:
+            places = dict(self._kept)
+            for number, step in enumerate(step for step in self._build.steps if step.output in remade):
+                places[step.output] = placed.made / f"{number}-{step.output.name}"
+                self._run(step, places, placed)
+            made = places[self._build.steps[-1].output]
+            if not made.exists():
+                raise SourceError(f"building {source.path} made no program at {made}", "let --build write to BINARY")
+            output.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(output) as partial:
+                shutil.copy2(made, partial)
 
-def program(
-    source: HipSource,
-    command: BuildCommand,
-    output: Path,
-    target: str,
-    limits: Limits = Limits(),
-    log: Log | None = None,
-    view: View = View(),
-) -> None:
-    """Build the whole program of `source` as `output`, whole or not at all. Raises SourceError, UnavailableError."""
-    with _placed(source, view) as placed:
-        made = placed.made / "program"
-        words = command.filled(placed.path, made)
-        words += [] if target_of(words) else [f"--offload-arch={target}"]
-        words += [] if any(word.startswith("-g") for word in words) else ["-gline-tables-only"]  # for the thread trace
-        build([*words, *placed.options], command.folder, source.path, limits, log, placed.view)
-        if not made.exists():
-            raise SourceError(f"building {source.path} made no program at {made}", "let --build write to BINARY")
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(output) as partial:
-            shutil.copy2(made, partial)
+    def _keep(self, steps: Iterable[Step]) -> None:
+        """Make what is not there yet. Candidates' builds can read it and not write it."""
+        for step in steps:
+            if step.output in self._kept:
+                continue
+            self._folder.mkdir(parents=True, exist_ok=True)
+            place = self._folder / f"{len(self._kept)}-{step.output.name}"
+            self._run(step, {**self._kept, step.output: place}, _Placed(Path(), (), self._folder, self._seen((self._folder,))))
+            self._kept[step.output] = place
+
+    def _seen(self, writable: tuple[Path, ...]) -> View:
+        return self._view.showing(readable=tuple(step.folder for step in self._build.steps), writable=writable)
+
+    def _run(self, step: Step, places: dict[Path, Path], placed: _Placed) -> None:
+        copied = {path: placed.copies[path.resolve()] for path in step.sources if path.resolve() in placed.copies}
+        words = step.moved({**places, **copied})
+        if step.is_hip:
+            words += [] if target_of(words) else [f"--offload-arch={self._target}"]
+            words += [] if any(word.startswith("-g") for word in words) else ["-gline-tables-only"]  # for the thread trace
+            words += [*_unit(step.words, step.sources[0], step.folder), *placed.options]
+        view = placed.view.showing(readable=tuple(self._kept.values()))
+        what = f"{step.sources[0]} does not compile" if step.sources else f"{step.output.name} does not link"
+        build(words, step.folder, what, self._limits, self._log, view)
 
 
 @dataclass(frozen=True)
 class _Placed:
-    """A text where a compiler finds it. path: as the compiler is told. options: for that. made: where it writes."""
+    """A text where a compiler finds it. main: the unit's main file as the compiler is told. options: for that. made: where it
+    writes. copies: original -> what the compiler is told instead."""
 
-    path: Path
+    main: Path
     options: tuple[str, ...]
     made: Path
     view: View
+    copies: Mapping[Path, Path] = field(default_factory=dict)
 
 
 @contextlib.contextmanager
 def _placed(source: HipSource, view: View) -> Iterator[_Placed]:
     """In the cage the text stands at the source's own path, so that what is compiled is what is parsed there.
 
-    Without a cage it is a copy whose includes are found, and whose __FILE__ and line numbers are the original's.
+    Without a cage it is a copy: of a main file one whose includes are found, and whose __FILE__ and line numbers are the
+    original's; of a header one that the compiler's own file system shows.
     """
-    real = source.path.resolve()
-    # Clang makes symbols of a hash of the source's path and all options unless it is given an id.
-    unit = f"-cuid={hashlib.sha256(os.fsencode(real)).hexdigest()[:16]}"
+    real, main = source.path.resolve(), source.main.resolve()
     with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
         made, copy = Path(scratch, "made"), Path(scratch, source.path.name)
         made.mkdir()
         copy.write_bytes(source.text)
-        seen = view.showing(readable=(real.parent,), writable=(made,))
-        if view.trusted:
-            options = ("-I", str(real.parent), f"-ffile-prefix-map={scratch}={real.parent}", unit)
-            yield _Placed(copy, options, made, seen)
+        seen = view.showing(readable=(real.parent, main.parent), writable=(made,))
+        if not view.trusted:
+            yield _Placed(main, (), made, seen.showing(replaced=((real, copy),)))
+        elif real == main and not source.elsewhere:
+            options = ("-I", str(real.parent), f"-ffile-prefix-map={scratch}={real.parent}")
+            yield _Placed(copy, options, made, seen, {real: copy})
         else:
-            yield _Placed(real, (unit,), made, seen.showing(replaced=((real, copy),)))
+            shown = Path(scratch, "shown.yaml")
+            shown.write_text(_overlay(source, copy))
+            yield _Placed(main, (f"-ivfsoverlay{shown}",), made, seen)
+
+
+def _overlay(source: HipSource, copy: Path) -> str:
+    """For Clang's -ivfsoverlay: the copy under every name by which the source is included."""
+    units = (source, *source.elsewhere)
+    names = {str(source.path.resolve()), os.path.abspath(source.path)}
+    names |= {os.path.abspath(unit.folder / unit.device.own) for unit in units}
+    roots = [{"name": name, "type": "file", "external-contents": str(copy)} for name in sorted(names)]
+    return json.dumps({"version": 0, "case-sensitive": "true", "use-external-names": "false", "roots": roots})
+
+
+def _unit(command: Sequence[str], main: Path, folder: Path) -> list[str]:
+    """What tells the unit from the program's others in the names that Clang makes up, unless the user's command says it.
+
+    Without it they would be made of a hash of all options, which differ from build to build.
+    """
+    if any(word.startswith(("-cuid=", "-fuse-cuid=")) for word in command):
+        return []
+    output = next((after for word, after in zip(command, command[1:], strict=False) if word == "-o"), "")
+    key = b"\0".join((os.fsencode(main.resolve()), os.fsencode(folder / output)))
+    return [f"-cuid={hashlib.sha256(key).hexdigest()[:16]}"]
 
 
 def _compile_only(source: HipSource, target: str) -> list[str]:
     """The source's own command for one pass of its compilation, without files."""
     arch = [] if target_of(source.command) else [f"--offload-arch={target}"]
-    return [*_without_output(source), *arch]
+    return [*_without_output(source), *arch, *_unit(source.command, source.main, source.folder)]
 
 
 def _without_output(source: HipSource) -> list[str]:
-    """The command without its output and its sources."""
+    """The command without its output, its sources and what it links."""
     words, kept = iter(source.command), []
     for word in words:
         if word == "-o":
             next(words, None)
-        elif word not in ("-c", "-S", "-E") and not is_source(word):
+        elif word not in ("-c", "-S", "-E") and not is_source(word) and not word.endswith((".o", ".a", ".so")):
             kept.append(word)
     return kept

@@ -16,7 +16,7 @@ from rocm_perf_lab.gate import source_check
 from rocm_perf_lab.gate.judge import STEPS
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.verdict import Verdict, rejected, skipped
-from rocm_perf_lab.hip_source import HipSource, Kernel, read
+from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.kernel_pattern import exactly, fits
 
@@ -74,7 +74,8 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     surroundings.check_temporary_folder()
     texts = [_content(path) for path in (request.baseline, request.candidate)]
     _expect_no_source(request)
-    subject = find_subject((str(request.baseline), *request.words), None, request.build)
+    words = request.words or (f"./{request.baseline.stem}",)
+    subject = find_subject(words, request.baseline, request.build)
     runs = (request.runs or Path(subject.name + run_folder.SUFFIX)).absolute()
     if request.description is not None:
         _expect_writable(runs)
@@ -103,8 +104,7 @@ def _expect_writable(folder: Path) -> None:
 
 def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Callable[[str], None]) -> Judgement:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
-        command = subject.build.filled(subject.source.resolve(), Path(subject.name))
-        baseline = read(subject.source, command, subject.build.folder, texts[0])
+        baseline = subject.read(texts[0])
         kernel, complaint = _by_source(baseline, texts[1], request.bench)
         if complaint:  # needs no run of the program to be known
             step = rejected(source_check.STEP, complaint)

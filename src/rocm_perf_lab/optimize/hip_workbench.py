@@ -21,11 +21,12 @@ from rocm_perf_lab.errors import NoCaptureError, RocmPerfError, SourceError, Usa
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
-from rocm_perf_lab.hip_source import HipSource, read
+from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.kernel_pattern import exactly
 from rocm_perf_lab.side_by_side import side_by_side
 
 from . import compile as builds
+from .captured_unit import unit_of
 from .sizes import other_arguments
 from .source_file import digest
 from .subject import Subject
@@ -78,16 +79,23 @@ class HipWorkbench:
 
     @functools.cached_property
     def _view(self) -> View:
-        """Of the cage: what the user's own source includes is seen, wherever it lies."""
+        """Of the cage: what the program's own sources include is seen, wherever it lies."""
+        build = self._subject.build
         try:
             headers = self.read(self._subject.source.read_bytes()).included
+            others = frozenset().union(*build.files.values()) if len(build.units) > 1 else ()
         except SourceError:
-            headers = ()  # what is wrong with it, the compiler says
-        return self._options.view.showing(readable=headers)
+            headers = others = ()  # what is wrong with it, the compiler says
+        return self._options.view.showing(readable=(*headers, *sorted(others)))
 
     @functools.cached_property
     def _builder(self) -> builds.SourceBuilder:
         return builds.SourceBuilder(self._target, self._limits, self._built, self._view)
+
+    @functools.cached_property
+    def _program_builder(self) -> builds.ProgramBuilder:
+        kept = self._folder / "programs" / "units"
+        return builds.ProgramBuilder(self._subject.build, self._target, kept, self._limits, self._built, self._view)
 
     def _say_how_caged(self) -> None:
         """Raises NoCageError where there is no cage, before anything has been done for it."""
@@ -98,10 +106,8 @@ class HipWorkbench:
 
     def read(self, text: bytes) -> HipSource:
         """The same object for the same text, as reading takes a while."""
-        build, source = self._subject.build, self._subject.source
         if text not in self._sources:
-            command = build.filled(source.resolve(), Path(self._subject.name))
-            self._sources[text] = read(source, command, build.folder, text)
+            self._sources[text] = self._subject.read(text)
         return self._sources[text]
 
     def survey(self, source: HipSource) -> Survey:
@@ -158,7 +164,8 @@ class HipWorkbench:
                 # Of other instantiations only the results count: whether they gain is seen in the program's time.
                 this, last = (replace(gate, measured=False), None) if judges else (gate, self._whole_program)
                 again = None if judges else functools.partial(self._recapture, one)
-                judge = Judge(source, one.kernel, captures, self._builder, reader, this, last, also, again)
+                unit = unit_of(source, captures, self._builder)
+                judge = Judge(unit, one.kernel, captures, self._builder, reader, this, last, also, again)
                 judges.append(stack.enter_context(judge))
             yield _AllInstances(judges, target)
 
@@ -281,7 +288,7 @@ class HipWorkbench:
         with self._building:
             if source.text not in self._programs:
                 path = self._folder / "programs" / str(len(self._programs)) / self._subject.name
-                builds.program(source, self._subject.build, path, self._target, self._limits, self._built, self._view)
+                self._program_builder.make(source, path)
                 self._programs[source.text] = path
             return self._programs[source.text]
 

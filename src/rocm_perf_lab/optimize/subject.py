@@ -1,37 +1,94 @@
-"""What is to be optimised: the program, its one source, and the command that makes the one of the other."""
+"""What is to be optimised: the program, the source to change, and the build that makes the one of the other."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from rocm_perf_lab.errors import MissingInputError, NoSourceError, UsageError
-from rocm_perf_lab.hip_source.flags import from_database, is_source
+from rocm_perf_lab.errors import MissingInputError, NoSourceError, SourceError, UsageError
+from rocm_perf_lab.hip_source import HipSource, read
+from rocm_perf_lab.hip_source.flags import is_header, is_source
+from rocm_perf_lab.hip_source.kernels import files_with_kernels
+from rocm_perf_lab.hip_source.source import OtherUnit
 
-from .compile import BuildCommand
+from .build import Build, build_of, units_around
+from .plan import DATABASE, MAKEFILES, commands_of, of_folder
+from .steps import Command, Step, steps_of
 
-DATABASE = "compile_commands.json"
 SOURCE, BINARY = "SOURCE", "BINARY"  # what stands for the two in --build
-_DEFAULT = ("hipcc", "-O3", SOURCE, "-o", BINARY)
+_DEFAULT = f"hipcc -O3 {SOURCE} -o {BINARY}"
 _KERNEL_MARK = b"__global__"
 
 
 @dataclass(frozen=True)
 class Subject:
-    """source: the file to change. build: makes the whole program of it. name: the program's file name.
+    """source: the file to change. build: makes the whole program of it. unit: the build's step that the source is read in.
+    units: the program's others.
 
-    arguments: what the program is started with. found_by: how the source was found, in words.
+    name: the program's file name. arguments: what the program is started with. found_by: how the source was found, in words.
     """
 
     source: Path
-    build: BuildCommand
+    build: Build
+    unit: Step
+    units: tuple[OtherUnit, ...]
     name: str
     arguments: tuple[str, ...]
     found_by: str
+
+    def read(self, text: bytes | None = None) -> HipSource:
+        """text: in place of the file's. Errors: SourceError."""
+        main = self.unit.sources[0]
+        if main.resolve() == self.source.resolve():
+            main = self.source
+        return read(self.source, self.unit.words, self.unit.folder, text, main, self.units)
+
+
+def _subject(source: Path, build: Build, program: Path, arguments: Sequence[str], found_by: str) -> Subject:
+    unit, units = units_around(build, source)
+    return Subject(source, build, unit, units, program.name, tuple(arguments), found_by)
+
+
+def _of_header(subject: Subject, program: Path) -> Subject:
+    """Of a source without a kernel, the file that it includes and that has one. Errors: NoSourceError for several."""
+    try:
+        source = subject.read()
+        if source.kernels:
+            return subject
+        headers = list(dict.fromkeys(files_with_kernels(source.device)))
+    except SourceError:
+        return subject  # what is wrong with it, the compiler says
+    if not headers:
+        return subject
+    found = _only(program, headers, str(subject.source))
+    return _subject(found, subject.build, program, subject.arguments, f"the includes of {subject.source.name}")
+
+
+def settings_of(subject: Subject) -> dict[str, Any]:
+    """What has to be known to read the source again, for JSON."""
+    units = [
+        asdict(one) | {"main": str(one.main), "folder": str(one.folder), "files": list(map(str, one.files))}
+        for one in subject.units
+    ]
+    unit = subject.unit
+    return {"build": list(unit.words), "folder": str(unit.folder), "main": str(subject.read(b"").main), "units": units}
+
+
+def reader_of(settings: dict[str, Any], source: Path) -> Callable[[bytes], HipSource]:
+    """Reads texts as the subject with these settings would."""
+    folder, main = Path(settings["folder"]), Path(settings["main"])
+    units = [
+        OtherUnit(
+            Path(one["main"]), tuple(one["command"]), Path(one["folder"]), one["includes"], tuple(map(Path, one["files"]))
+        )
+        for one in settings["units"]
+    ]
+    return lambda text: read(source, settings["build"], folder, text, main, units)
 
 
 def find_subject(words: Sequence[str], source: Path | None, build: str | None) -> Subject:
@@ -42,20 +99,27 @@ def find_subject(words: Sequence[str], source: Path | None, build: str | None) -
     if not words:
         raise UsageError("no program given", "name one after the options, for example `./app --its-arguments`")
     program, arguments = program_of(words, source)
-    found_by = "--source"
-    if source is None and is_source(words[0]):
-        source, found_by = Path(words[0]), "the command line"
-    elif source is None:
-        source, found_by = _found(program)
-    if not source.is_file():
-        what = f"{source} is not a file" if source.exists() else f"{source} does not exist"
+    named, found_by = source, "--source"
+    if source is None and _is_source(words[0]):
+        named, found_by = Path(words[0]), "the command line"
+    if named is not None and not named.is_file():
+        what = f"{named} is not a file" if named.exists() else f"{named} does not exist"
         raise MissingInputError(what, "name the program's source with --source")
-    return Subject(source, _build(build, source, program), program.name, tuple(arguments), found_by)
+    if named is None and build is not None and SOURCE in build.split():
+        named, found_by = _found(program)
+    made, how = _build(build, named, program)
+    if named is None and made is not None:
+        named, found_by = _only(program, made.sources_with_kernels(), how), how
+    elif named is None:
+        named, found_by = _found(program)
+    made = made or _default(named, program)
+    subject = _subject(named, made, program, arguments, found_by)
+    return subject if _has_kernels(named) else _of_header(subject, program)
 
 
 def program_of(words: Sequence[str], source: Path | None) -> tuple[Path, list[str]]:
     """The program and its arguments; of SOURCE alone the program of its stem. Raises UsageError."""
-    if source is None and is_source(words[0]):
+    if source is None and _is_source(words[0]):
         words = words[1:] or (f"./{Path(words[0]).stem}",)
     program, *arguments = _split(words)
     if program.startswith("-"):
@@ -74,24 +138,32 @@ def _split(words: Sequence[str]) -> list[str]:
         raise UsageError(f"cannot split {words[0]!r} into words ({error})", "balance its quotes") from error
 
 
+def _is_source(word: str) -> bool:
+    return is_source(word) or (is_header(word) and os.path.isfile(word))
+
+
 def _found(program: Path) -> tuple[Path, str]:
     if not program.is_file() and os.sep not in str(program) and (found := shutil.which(program)):
         what = f"{program} is {found}, which is built of no HIP source here"
         raise NoSourceError(what, "name the program that is (./app), or the source that it runs: --source FILE --build CMD")
     if not program.is_file():
         raise MissingInputError(f"{program} does not exist", "build it first, or name its source: --source FILE")
-    ways = (("its debug information", _by_debug_information), (DATABASE, _by_database), ("its name", _by_stem))
-    for how, way in ways:
-        sources = [path for path in dict.fromkeys(way(program)) if _has_kernels(path)]
-        if len(sources) == 1:
-            return sources[0], how
-        if sources:
-            names = ", ".join(map(str, sources[:5]))
-            raise NoSourceError(f"{program} has {len(sources)} sources with kernels ({names})", "choose one with --source")
+    paths = list(_by_stem(program))
+    if sources := [path for path in paths if _has_kernels(path)] or (paths if len(paths) == 1 else []):
+        return _only(program, sources, "its name"), "its name"
     raise NoSourceError(
         f"the source of {program} was not found (no debug information, no {DATABASE}, no file of its name beside it)",
         "name it with --source, or build the program with -g",
     )
+
+
+def _only(program: Path, sources: Sequence[Path], where: str) -> Path:
+    if len(sources) == 1:
+        return sources[0]
+    if sources:
+        names = ", ".join(map(str, sources[:5]))
+        raise NoSourceError(f"{program} has {len(sources)} sources with kernels ({names})", "choose one with --source")
+    raise NoSourceError(f"{where} names no source of {program} that has a kernel", "name it with --source")
 
 
 def _by_debug_information(program: Path) -> Iterator[Path]:
@@ -115,21 +187,6 @@ def _by_debug_information(program: Path) -> Iterator[Path]:
         return  # a script, or damaged: the other ways are left
 
 
-def _by_database(program: Path) -> Iterator[Path]:
-    """The database's sources of the program's own stem, else all of them."""
-    database = _database_near(program)
-    if database is None:
-        return
-    import json
-
-    try:
-        entries = [(Path(entry["directory"]) / entry["file"]).resolve() for entry in json.loads(database.read_text())]
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{database} is not a compilation database ({error!r})", "mend it, or name the --source") from error
-    there = [path for path in entries if path.is_file()]
-    yield from [path for path in there if path.stem == program.stem] or there
-
-
 def _by_stem(program: Path) -> Iterator[Path]:
     stems = (program.stem, program.stem.removesuffix("_testbed"))
     for path in sorted(program.resolve().parent.iterdir()):
@@ -146,43 +203,80 @@ def _has_kernels(path: Path) -> bool:
     return is_source(path.name) and _KERNEL_MARK in path.read_bytes()
 
 
-def _build(text: str | None, source: Path, program: Path) -> BuildCommand:
-    """The build with {source} and {output} where the user wrote SOURCE and BINARY, or the two files' names."""
-    folder = Path.cwd()
+def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build | None, str]:
+    """The build that the user gives, or that a CMake folder, a Makefile or debug information says, and which it was.
+
+    None where there is none.
+    """
     if text is not None:
-        try:
-            words = shlex.split(text)
-        except ValueError as error:
-            raise UsageError(f"cannot split --build {text!r} into words ({error})", "balance its quotes") from error
-    else:
-        words, folder = _from_database(source, program) or (list(_DEFAULT), folder)
-    filled = [_marked(word, source, program, folder, after) for word, after in zip(words, ["", *words], strict=False)]
-    if "{source}" not in filled or "{output}" not in filled:
-        raise UsageError(
-            f"--build does not name {source.name} and what it makes of it", f"write them as {SOURCE} and -o {BINARY}"
-        )
-    return BuildCommand(tuple(filled), folder.resolve())
+        if source is not None and is_header(source.name) and SOURCE in text.split():
+            raise NoSourceError(
+                f"{source} is a header, which no compiler takes as {SOURCE}", "name the file that includes it in --build"
+            )
+        return build_of([_marked(one, source, program) for one in commands_of(text, Path.cwd())], program), "--build"
+    database = _database_near(program) or (_database_near(source) if source is not None else None)
+    if database is not None and (found := _of_folder(database.resolve().parent, source, program)):
+        return found, DATABASE
+    if (found := _by_makefile(source, program)) is not None:
+        return found, "the Makefile"
+    return _of_units(source, program), "its debug information"
 
 
-def _from_database(source: Path, program: Path) -> tuple[list[str], Path] | None:
-    """A compilation database's flags, for compiling and linking in one."""
-    database = _database_near(program) or _database_near(source)
-    try:
-        entry = from_database(database, source) if database else None
-    except ValueError as error:
-        raise UsageError(str(error), "mend it, or give --build") from error
-    if entry is None:
+def _of_units(source: Path | None, program: Path) -> Build | None:
+    """The default's command for all files that the program's debug information names."""
+    paths = [path for path in dict.fromkeys(_by_debug_information(program)) if is_source(path.name)]
+    if not paths or (source is not None and not is_header(source.name) and source.resolve() not in paths):
         return None
-    words, folder = entry
-    kept = [word for word in words if word != "-c"]
-    if "-o" in kept:
-        kept[kept.index("-o") + 1] = BINARY
-    else:
-        kept += ["-o", BINARY]
-    return kept, folder
+    words = shlex.split(_DEFAULT.replace(SOURCE, shlex.join(map(str, paths))))
+    return build_of([_marked(Command(tuple(words), Path.cwd()), source, program)], program)
 
 
-def _marked(word: str, source: Path, program: Path, folder: Path, before: str) -> str:
-    if word == SOURCE or (is_source(word) and (folder / word).resolve() == source.resolve()):
-        return "{source}"
-    return "{output}" if word == BINARY or before == "-o" else word
+def _by_makefile(source: Path | None, program: Path) -> Build | None:
+    """Only where it makes this very program."""
+    folder = program.resolve().parent
+    if not any((folder / name).is_file() for name in MAKEFILES):
+        return None
+    found = _of_folder(folder, source, program)
+    return found if found is not None and found.steps[-1].output.resolve() == program.resolve() else None
+
+
+def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None:
+    """None where the folder is of something else: nobody said that it is the program's."""
+    try:
+        commands = of_folder(folder)
+        build = build_of([*commands, *_alone(commands, source, program)], program)
+    except UsageError:
+        return None
+    mains = [step.sources[0].resolve() for step in build.units]
+    its_own = build.steps[-1].output.name == program.name or (source is not None and source.resolve() in mains)
+    return build if its_own else None
+
+
+def _alone(commands: Sequence[Command], source: Path | None, program: Path) -> list[Command]:
+    """Where a database says how the source is compiled, and nothing how it is linked: both in one."""
+    steps = steps_of(commands)
+    if any(not step.compiles for step in steps):
+        return []
+    fits = (lambda step: source is not None and step.sources[0].resolve() == source.resolve(), lambda step: True)
+    of_it = next(filter(None, ([step for step in steps if fit(step)] for fit in fits)), [])
+    by_name = [step for step in of_it if step.sources[0].stem == program.stem] or of_it
+    if len(by_name) != 1:
+        return []
+    words, folder = [word for word in by_name[0].words if word != "-c"], by_name[0].folder
+    words[words.index("-o") + 1] = str(Path.cwd() / program)
+    return [Command(tuple(words), folder)]
+
+
+def _default(source: Path, program: Path) -> Build:
+    if is_header(source.name):
+        raise NoSourceError(
+            f"{source} is a header, and nothing says which file includes it",
+            "say how the program is built: --build COMMAND, `--build make`, or --build BUILD_FOLDER",
+        )
+    return build_of([_marked(one, source, program) for one in commands_of(_DEFAULT, Path.cwd())], program)
+
+
+def _marked(command: Command, source: Path | None, program: Path) -> Command:
+    """With the two files' names where the user wrote SOURCE and BINARY."""
+    names = {BINARY: str(Path.cwd() / program)} | ({SOURCE: str(source.absolute())} if source is not None else {})
+    return Command(tuple(names.get(word, word) for word in command.words), command.folder)

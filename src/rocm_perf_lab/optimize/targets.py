@@ -10,6 +10,7 @@ from rocm_perf_lab.analysis.dag import RUNTIME
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.demangle import qualified_name
+from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.kernel_pattern import fits
 
 if TYPE_CHECKING:
@@ -76,11 +77,7 @@ def targets_of(
             continue
         target = _target(analysis, source, share)
         if target is None:
-            left.append(
-                LeftAlone(
-                    analysis.kernel, f"it is not written in {source.path.name}, or as one of several templates of its name"
-                )
-            )
+            left.append(LeftAlone(analysis.kernel, _not_here(analysis.kernel, source)))
         elif pattern is None and (most := _most(target)) is not None and most < min_improvement:
             reason = f"the program could gain {most:.2%} from it at most, less than {min_improvement:.1%}"
             left.append(LeftAlone(analysis.kernel, reason))
@@ -120,6 +117,17 @@ def _kernel(demangled: str, source: HipSource) -> Kernel | None:
         return whole
     templates = [k for k in source.kernels if k.template is not None and qualified_name(k.name) == name]
     return templates[0] if len(templates) == 1 else None  # which of several made it is not known
+
+
+def _not_here(demangled: str, source: HipSource) -> str:
+    """Why the kernel is not one of the source's, and where it is, if a unit of the program has it."""
+    name = qualified_name(demangled)
+    if any(qualified_name(kernel.name) == name for kernel in source.kernels):
+        return f"it is one of several templates of its name in {source.path.name}"
+    files = dict.fromkeys(file for unit in (source, *source.others) for file in files_with_kernels(unit.device, name))
+    places = ", ".join(str(file) for file in files if file.resolve() != source.path.resolve())
+    how = f"; it is in {places}: name that with --source" if places else ""
+    return f"it is not written in {source.path.name}{how}"
 
 
 def _siblings(target: Target, kernels: Sequence[KernelAnalysis]) -> tuple[Target, ...]:

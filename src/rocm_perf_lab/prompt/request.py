@@ -57,13 +57,10 @@ def _profiled(request: Request, subject: Subject, scratch: Path, note: Callable[
         bench = HipWorkbench(subject, scratch, request.bench, lambda _event, **_fields: None, note)
         source = bench.read(subject.source.read_bytes())
         return source, bench.survey(source).documents
-    from rocm_perf_lab.hip_source import read
-
     reports = _reports_in(request.profile)
     if subject.source.stat().st_mtime > (request.profile / "profile.json").stat().st_mtime:
         note(f"{subject.source} was changed after {request.profile} was made: its line numbers may be off")
-    command = subject.build.filled(subject.source.resolve(), Path(subject.name))
-    return read(subject.source, command, subject.build.folder), reports
+    return subject.read(), reports
 
 
 def _reports_in(folder: Path) -> Reports:

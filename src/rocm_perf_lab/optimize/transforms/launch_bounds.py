@@ -12,7 +12,7 @@ from math import prod
 from rocm_perf_lab.gate.promises import Promises, bound, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
 from rocm_perf_lab.hip_source.kernels import name_of
-from rocm_perf_lab.hip_source.launches import launches_of
+from rocm_perf_lab.hip_source.launches import launches_in_program
 
 from .proposal import Proposal, Refusal
 
@@ -45,7 +45,7 @@ def _threads(source: HipSource, kernel: Kernel) -> tuple[int, str | None]:
     """The bound, or why there is none."""
     if has := next((text for text in kernel.attributes if any(word in text for word in _BOUNDS)), None):
         return 0, f"it has {has}"
-    blocks = [launch.block for launch in launches_of(source.host, kernel).seen]
+    blocks = [launch.block for _, launches in launches_in_program(source, kernel) for launch in launches.seen]
     threads = max((prod(block) for block in blocks if block), default=0)
     if reason := broken_in_source(source, kernel.name, Promises(threads=threads)):
         return 0, reason

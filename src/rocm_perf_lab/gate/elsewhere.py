@@ -1,0 +1,54 @@
+"""The other units of a program that include the changed file: there, too, nothing but the judged kernel's code may change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocm_perf_lab.code_object import parse
+from rocm_perf_lab.code_object.pieces import pieces_of
+from rocm_perf_lab.hip_source import HipSource, Kernel
+
+from .code_object_check import Image, changed_beside
+from .machine_code import compare_host
+from .observing import reached
+
+if TYPE_CHECKING:
+    from .judge import Builder
+
+
+def device_differs(baseline: HipSource, candidate: HipSource, builder: Builder, kernel: Kernel, symbol: str) -> str | None:
+    """What another unit's code object changes beyond the kernel, or of it otherwise than the judged unit; None for nothing.
+
+    Errors: those of building and reading.
+    """
+    judged = [builder.device(one) for one in (baseline, candidate)]
+    for before, after in zip(baseline.elsewhere, candidate.elsewhere, strict=True):
+        images = [builder.device(one) for one in (before, after)]
+        codes = [Image(parse(image), image) for image in images]
+        complaint = changed_beside(*codes, kernel, symbol)
+        for own, other in zip(judged, images, strict=True) if complaint is None and symbol in codes[0].code.kernels else ():
+            if not same_machine_code(own, other, symbol):
+                complaint = f"it is compiled to other machine code there than in {baseline.main.name}, whose is judged"
+        if complaint:
+            return f"in {before.main.name}: {complaint}"
+    return None
+
+
+def host_differs(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
+    """How the host code of a unit that includes the file differs; None where none does. Errors: those of building."""
+    for before, after in zip((baseline, *baseline.elsewhere), (candidate, *candidate.elsewhere), strict=True):
+        if complaint := compare_host(builder.host(before), builder.host(after)):
+            return complaint if before is baseline else f"in {before.main.name}: {complaint}"
+    return None
+
+
+def same_machine_code(one: bytes, other: bytes, symbol: str) -> bool:
+    """Whether two code objects hold the same of a kernel, its descriptor and what it calls. Errors: SourceError."""
+    first, second = (_machine_code(image, symbol) for image in (one, other))
+    return first == second
+
+
+def _machine_code(image: bytes, symbol: str) -> list[tuple]:
+    pieces = pieces_of(image)
+    descriptor = pieces.get(f"{symbol}.kd")
+    return [(p.content, p.references) for p in (*reached(pieces, symbol), descriptor) if p is not None]

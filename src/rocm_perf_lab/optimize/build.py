@@ -1,0 +1,147 @@
+"""How a program is made of its sources: its units, each compiled alone, and what links them.
+
+Whatever the user's build is, only this is kept of it. So a candidate has the units compiled anew that include the changed file,
+and no others; and what else a build would do is not done.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.errors import NoSourceError, SourceError, UsageError
+from rocm_perf_lab.hip_source.source import OtherUnit
+
+from .dependencies import files_of
+from .steps import Command, Step, steps_of, with_libraries
+
+_KERNEL_MARK = b"__global__"
+
+
+@dataclass(frozen=True)
+class Build:
+    """steps: what makes the program, each behind those whose results it takes; the last one makes the program itself.
+
+    libraries: the same of the shared libraries that are made as well, which the program takes as they lie there.
+    """
+
+    steps: tuple[Step, ...]
+    libraries: tuple[Build, ...] = ()
+
+    @functools.cached_property
+    def units(self) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.sources)
+
+    @functools.cached_property
+    def files(self) -> dict[Path, frozenset[Path]]:
+        """Of each unit, by its output: what it is made of, by real paths. Errors: SourceError."""
+        return {step.output: files_of(step) for step in self.units}
+
+    def including(self, source: Path) -> tuple[Step, ...]:
+        """The units that `source` is part of. Errors: SourceError."""
+        if len(self.units) == 1 and self.units[0].sources[0].resolve() == source.resolve():
+            return self.units  # known without asking the compiler
+        return tuple(step for step in self.units if source.resolve() in self.files[step.output])
+
+    def remade(self, source: Path) -> frozenset[Path]:
+        """The outputs that another content of `source` changes."""
+        found = {step.output for step in self.including(source)}
+        for step in self.steps:
+            if found & set(step.linked):
+                found.add(step.output)
+        return frozenset(found)
+
+    def sources_with_kernels(self) -> list[Path]:
+        """The units' files, or where none of these has a kernel, what they include of the user's."""
+        mains = [step.sources[0] for step in self.units if step.is_hip]
+        if found := [path for path in dict.fromkeys(mains) if _has_kernels(path)]:
+            return found
+        return sorted({path for step in self.units if step.is_hip for path in self.files[step.output] if _has_kernels(path)})
+
+
+def build_of(commands: Sequence[Command], program: Path) -> Build:
+    """Errors: UsageError where the commands do not make the program, or more than one that could be it."""
+    steps = steps_of(commands)
+    made = list(dict.fromkeys(step.output for step in steps))
+    by_output = {step.output: with_libraries(step, made) for step in steps}
+    last = _linking(by_output, program)
+    needed = tuple(_in_order(last, by_output))
+    if not any(step.sources for step in needed):
+        raise UsageError(
+            f"the build links {last.output.name} and does not say how its objects are compiled",
+            "give the whole build with --build",
+        )
+    if missing := next((step.folder for step in needed if not step.folder.is_dir()), None):
+        raise UsageError(f"the build works in {missing}, which is not there", "build the program once")
+    libraries = [step for step in by_output.values() if step.is_shared_library]
+    return Build(needed, tuple(Build(tuple(_in_order(step, by_output))) for step in libraries))
+
+
+def _linking(steps: dict[Path, Step], program: Path) -> Step:
+    """The step that makes the program, by its path, else by its name, else the only one that makes a program at all."""
+    linking = [
+        step for step in steps.values() if not step.compiles and step.output.suffix != ".a" and not step.is_shared_library
+    ]
+    path = Path(os.path.normpath(Path.cwd() / program))
+    for fits in (lambda step: step.output == path, lambda step: step.output.name == program.name, lambda step: True):
+        if len(found := [step for step in linking if fits(step)]) == 1:
+            return found[0]
+    if not linking:
+        raise UsageError("the build has no command that makes a program", "give one that compiles and links, with --build")
+    names = ", ".join(str(step.output) for step in linking[:5])
+    raise UsageError(f"the build makes {len(linking)} programs ({names}), and {program} is none of them", "name one of these")
+
+
+def _in_order(step: Step, steps: dict[Path, Step]) -> Iterator[Step]:
+    seen: set[Path] = set()
+
+    def walk(one: Step) -> Iterator[Step]:
+        for path in one.linked:
+            before = steps.get(path)
+            if before is not None and path not in seen and not before.is_shared_library:
+                seen.add(path)
+                yield from walk(before)
+        yield one
+
+    return walk(step)
+
+
+def units_around(build: Build, source: Path) -> tuple[Step, tuple[OtherUnit, ...]]:
+    """The unit to read `source` in, and the others.
+
+    Errors: NoSourceError where no unit includes it, SourceError where what includes it cannot be judged.
+    """
+    including = build.including(source)
+    if not including:
+        raise NoSourceError(*_not_part(build, source))
+    if other := next((step for step in including if not step.is_hip), None):
+        raise SourceError(
+            f"{source.name} is also part of {other.sources[0].name}, which {Path(other.words[0]).name} does not compile as HIP",
+            "compile it as HIP, or move the kernel to a file of its own",
+        )
+    own = next((step for step in including if step.sources[0].resolve() == source.resolve()), including[0])
+    others = [step for step in build.units if step is not own]
+    return own, tuple(_other(build, step, step in including) for step in others)
+
+
+def _other(build: Build, step: Step, includes: bool) -> OtherUnit:
+    files = () if step.is_hip else (step.sources[0], *sorted(build.files[step.output]))
+    return OtherUnit(step.sources[0], step.words, step.folder, includes, files)
+
+
+def _not_part(build: Build, source: Path) -> tuple[str, str]:
+    if library := next((one.steps[-1].output.name for one in build.libraries if one.including(source)), None):
+        return f"{source} is compiled into {library}, not into the program", "link it into the program itself, to change it"
+    names = ", ".join(dict.fromkeys(step.sources[0].name for step in build.units[:5]))
+    more = ", ..." if len(build.units) > 5 else ""
+    return f"{source} is not part of what the build compiles ({names}{more})", "name one of these, or another --build"
+
+
+def _has_kernels(path: Path) -> bool:
+    try:
+        return _KERNEL_MARK in path.read_bytes()
+    except OSError:
+        return False

@@ -1,0 +1,54 @@
+"""Which of a program's units the captured code is of.
+
+A header's kernel may be compiled in several, and two files may have kernels of one name of which only one is to be changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocm_perf_lab.code_object import parse
+from rocm_perf_lab.code_object.pieces import Piece, pieces_of, width_of
+from rocm_perf_lab.errors import NoCaptureError
+from rocm_perf_lab.gate.elsewhere import same_machine_code
+from rocm_perf_lab.gate.judge import Builder
+from rocm_perf_lab.gate.observing import reached
+from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.isolate import Capture
+
+
+def unit_of(source: HipSource, captures: Sequence[Capture], builder: Builder) -> HipSource:
+    """The source as that unit has it whose code object was captured.
+
+    Errors: those of building; NoCaptureError where the captures are of several units, or it is not to be told which.
+    """
+    if not source.others:
+        return source
+    symbol = captures[0].symbol
+    images = {unit: builder.device(unit) for unit in (source, *source.elsewhere)}
+    units = [unit for unit, image in images.items() if symbol in parse(image).kernels]
+    captured = {capture.code_object.read_bytes() for capture in captures}
+    alike = [unit for unit in units if all(is_of(one, images[unit], symbol) for one in captured)]
+    if alike and all(same_machine_code(images[alike[0]], images[unit], symbol) for unit in alike[1:]):
+        return alike[0]
+    names = " and ".join(unit.main.name for unit in units) or source.path.name
+    raise NoCaptureError(
+        f"what was launched as {captures[0].kernel} is not, or not alone, what {names} makes of it",
+        "give the kernel a name of its own, or compile it in one file alone",
+    )
+
+
+def is_of(captured: bytes, image: bytes, symbol: str) -> bool:
+    """Whether a captured code object is the same build as one that was linked with its relocations. Errors: SourceError."""
+    before, after = pieces_of(image), pieces_of(captured)
+    named = [{name: piece.size for name, piece in pieces.items() if not name.startswith(".")} for pieces in (before, after)]
+    return named[0] == named[1] and all(_same_code(piece, after[piece.name]) for piece in reached(before, symbol))
+
+
+def _same_code(piece: Piece, captured: Piece) -> bool:
+    """But for the bytes that a relocation patches, which are zeros in the first alone."""
+    content = bytearray(captured.content or b"")
+    for place, reference in piece.references:
+        width = width_of(reference)
+        content[place : place + width] = bytes(width)
+    return bytes(content) == piece.content

@@ -1,0 +1,56 @@
+"""Which files a unit is made of, as its own compiler says: in both passes, which may include different ones."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from rocm_perf_lab.errors import SourceError
+
+from .steps import Step
+
+_SECONDS = 300
+_PASSES = ("--offload-host-only", "--offload-device-only")
+_OF_THE_SYSTEM = tuple(map(Path, ("/usr", "/opt", "/lib")))
+
+
+def files_of(step: Step) -> frozenset[Path]:
+    """The real paths of all that the step's source includes, and its own; without the system's. Errors: SourceError."""
+    found: set[Path] = set()
+    for only in _PASSES if step.is_hip else ("",):
+        found |= {(step.folder / name).resolve() for name in _named(step, only)}
+    return frozenset(path for path in found if not any(path.is_relative_to(folder) for folder in _OF_THE_SYSTEM))
+
+
+def _named(step: Step, only: str) -> Sequence[str]:
+    words = [*_without_output(step.words), *([only] if only else []), "-M", "-Wno-unused-command-line-argument"]
+    try:
+        done = subprocess.run(words, cwd=step.folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SourceError(f"{step.words[0]} does not run: {error}", "name the compiler with --build") from error
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").splitlines()
+        said = next((line for line in lines if "error:" in line), (lines or ["no reason given"])[-1])
+        raise SourceError(f"{step.sources[0]} does not compile: {said}", "correct what the compiler names")
+    return _prerequisites(done.stdout.decode(errors="replace"))
+
+
+def _without_output(words: Sequence[str]) -> list[str]:
+    kept, rest = [], iter(words)
+    for word in rest:
+        if word == "-o":
+            next(rest, None)
+        elif word != "-c" and not word.endswith((".o", ".a", ".so")):
+            kept.append(word)
+    return kept
+
+
+def _prerequisites(rules: str) -> list[str]:
+    """What stands behind the colons of make's rules; blanks in names are written with a backslash."""
+    found: list[str] = []
+    for rule in rules.replace("\\\n", " ").splitlines():
+        _, _, names = rule.partition(": ")
+        found += [re.sub(r"\\(.)", r"\1", name).replace("$$", "$") for name in re.findall(r"(?:\\.|[^\s\\])+", names)]
+    return found

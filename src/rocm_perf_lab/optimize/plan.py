@@ -1,0 +1,168 @@
+"""What a build would run, without running it: `make -n`, `ninja -t commands`, a CMake build folder, or the command itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rocm_perf_lab.errors import UsageError
+
+from .steps import Command
+
+DATABASE = "compile_commands.json"
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_MAKE, _NINJA = ("make", "gmake"), ("ninja", "ninja-build")
+_SECONDS = 120
+_ENTERING = re.compile(r"^g?make(\[\d+\])?: (Entering|Leaving) directory '(.*)'$")
+_BREAKS = {";", "&&", "||", "|", "&", "(", ")"}
+_REDIRECTIONS = {"<", ">", ">>", ">&", "&>"}
+
+
+def commands_of(text: str, folder: Path) -> list[Command]:
+    """text: of --build: a command, several with && between, a call of make, ninja or `cmake --build`, or a folder.
+
+    Errors: UsageError with what is wrong with it.
+    """
+    if (folder / text).is_dir():
+        return of_folder(folder / text)
+    words = _words(text)
+    tool = Path(words[0]).name if words else ""
+    if tool in _MAKE:
+        return _made(words, folder)
+    if tool in _NINJA:
+        return _of_ninja(words, folder)
+    if tool == "cmake" and "--build" in words[:-1]:
+        return of_folder(folder / words[words.index("--build") + 1])
+    return of_shell(text, folder)
+
+
+def of_folder(folder: Path) -> list[Command]:
+    """folder: of a CMake build, or one with a Makefile. Errors: UsageError where it is neither."""
+    folder = folder.resolve()
+    if (folder / "build.ninja").is_file():
+        return _of_ninja(["ninja"], folder)
+    if (folder / DATABASE).is_file():
+        return [*of_database(folder / DATABASE), *_links(folder)]
+    if any((folder / name).is_file() for name in MAKEFILES):
+        return _made(["make"], folder)
+    raise UsageError(
+        f"{folder} has no {DATABASE}, build.ninja or Makefile",
+        "name a build folder that has one (CMake writes the first with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)",
+    )
+
+
+def of_database(database: Path) -> list[Command]:
+    """Of a compile_commands.json. Errors: UsageError."""
+    try:
+        entries = json.loads(database.read_text())
+        return [
+            Command(tuple(one.get("arguments") or shlex.split(one["command"])), (database.parent / one["directory"]).resolve())
+            for one in entries
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        raise UsageError(f"{database} is not a compilation database ({error!r})", "mend it, or give --build") from error
+
+
+def _links(folder: Path) -> list[Command]:
+    """What CMake's Makefiles link with."""
+    scripts = sorted(folder.glob("**/CMakeFiles/*.dir/link.txt"))
+    return [command for script in scripts for command in of_shell(script.read_text(), script.parents[2])]
+
+
+def _made(words: Sequence[str], folder: Path) -> list[Command]:
+    """All commands, also those whose results are there already."""
+    said = _output([words[0], "--dry-run", "--always-make", "--print-directory", *words[1:]], folder)
+    found: list[Command] = []
+    folders = [folder]
+    for line in _whole_lines(said):
+        if moved := _ENTERING.match(line):
+            folders = [*folders, Path(moved[3])] if moved[2] == "Entering" else folders[:-1] or [folder]
+        else:
+            found += _shell_line(line, folders[-1])
+    return found
+
+
+def _of_ninja(words: Sequence[str], folder: Path) -> list[Command]:
+    place = folder / words[words.index("-C") + 1] if "-C" in words[:-1] else folder
+    targets = [word for word in words[1:] if not word.startswith("-") and (folder / word).resolve() != place.resolve()]
+    return of_shell(_output([words[0], "-t", "commands", *targets], place), place)
+
+
+def of_shell(text: str, folder: Path) -> list[Command]:
+    """The simple commands of a script without loops and conditions, in order."""
+    return [command for line in _whole_lines(text) for command in _shell_line(line, folder)]
+
+
+def _shell_line(line: str, folder: Path) -> Iterator[Command]:
+    words: list[str] = []
+    for word in [*_tokens(line), ";"]:
+        if word not in _BREAKS:
+            words.append(word)
+            continue
+        if words[:1] == ["cd"] and len(words) > 1:
+            folder = Path(os.path.normpath(folder / words[1]))
+        elif words[:1] == ["cmake_link_script"] or words[1:3] == ["-E", "cmake_link_script"]:
+            yield from of_shell((folder / words[3]).read_text(), folder)
+        elif words:
+            yield Command(tuple(_expanded(words, folder)), folder)
+        words = []
+
+
+def _tokens(line: str) -> list[str]:
+    """Words and operators; of a line that is no shell's, nothing. Where output goes is left out."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|()<>")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        tokens = list(lexer)
+    except ValueError:
+        return []
+    kept, rest = [], iter(tokens)
+    for token in rest:
+        if token in _REDIRECTIONS:
+            next(rest, None)
+        elif not (token.startswith("#") and not kept):
+            kept.append(token)
+    return kept
+
+
+def _expanded(words: Sequence[str], folder: Path) -> Iterator[str]:
+    for word in (os.path.expandvars(word) for word in words):
+        wild = not word.startswith("-") and any(sign in word for sign in "*?") and not (folder / word).exists()
+        matches = sorted(folder.glob(word)) if wild and not os.path.isabs(word) else []
+        yield from (str(path.relative_to(folder)) for path in matches) if matches else (word,)
+
+
+def _whole_lines(text: str) -> list[str]:
+    return text.replace("\\\n", " ").splitlines()
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"cannot split --build {text!r} into words ({error})", "balance its quotes") from error
+
+
+def _output(command: Sequence[str], folder: Path) -> str:
+    """What it prints. It is the user's own build, and is trusted as that."""
+    environment = {**os.environ, "LC_ALL": "C"}
+    shown = shlex.join(command)
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS, env=environment
+        )
+    except FileNotFoundError as error:
+        raise UsageError(f"{command[0]} is not there to say how the program is built", "install it, or give --build") from error
+    except subprocess.TimeoutExpired as error:
+        raise UsageError(f"`{shown}` did not end within {_SECONDS} s", "give the compiler's command with --build") from error
+    if done.returncode:
+        last = (done.stderr.decode(errors="replace").strip().splitlines() or [f"status {done.returncode}"])[-1]
+        raise UsageError(
+            f"`{shown}` failed in {folder}: {last}", "build the program once, or give the compiler's command with --build"
+        )
+    return done.stdout.decode(errors="replace")

@@ -1,0 +1,204 @@
+"""The commands of a build that make something of a program, compilers, linkers and archivers, and what each reads and makes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rocm_perf_lab.hip_source.flags import is_source
+
+_COMPILER = re.compile(r"(.+-)?(hipcc|(amd)?clang(\+\+)?|g\+\+|gcc|c\+\+|cc)(-[\d.]+)?(\.bin)?")
+_ARCHIVER = re.compile(r"(.+-)?ar(-[\d.]+)?")
+_WRAPPERS = ("ccache", "sccache", "distcc", "env", "time", "nice", "@")
+_WITH_VALUE = frozenset(
+    ("-o", "-MF", "-MT", "-MQ", "-Xlinker", "-L", "-l", "-x", "-I", "-D", "-U", "-isystem", "-iquote", "-include", "-imacros")
+    + ("-Xclang", "-mllvm", "-arch", "--param", "-idirafter", "-T", "-u", "-z", "-target", "-Xcompiler", "-Xassembler")
+    + ("-Xpreprocessor", "-Xoffload-linker", "-Xarch_device", "-Xarch_host", "-isysroot", "--sysroot", "-framework", "-rpath")
+)
+_MAKES_NO_OBJECT = ("-E", "-S", "-M", "-MM", "-fsyntax-only", "--version", "-v", "-###")
+_DEPENDENCIES = ("-MD", "-MMD", "-MP", "-MG")  # files that a build needs for the next time
+_FOR_LINKING = ("-l", "-L", "-Wl,", "-shared", "-static-lib", "-rdynamic", "-pie", "-no-pie")
+_SHARED = re.compile(r".+\.so(\.\d+)*")
+
+
+@dataclass(frozen=True)
+class Command:
+    """words: of a program that a build calls. folder: where."""
+
+    words: tuple[str, ...]
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command that makes one file. sources: files that it compiles. linked: objects and archives that it takes. All absolute.
+
+    compiles: whether it stops before linking.
+    """
+
+    words: tuple[str, ...]
+    folder: Path
+    output: Path
+    sources: tuple[Path, ...] = ()
+    linked: tuple[Path, ...] = ()
+    compiles: bool = False
+
+    @property
+    def is_hip(self) -> bool:
+        """Whether its source is HIP to the compiler. hipcc takes C++ for HIP, clang++ what is called so."""
+        if not self.sources or not _COMPILER.fullmatch(Path(self.words[0]).name):
+            return False
+        languages = [after for word, after in zip(self.words, self.words[1:], strict=False) if word == "-x"]
+        languages += [word[2:] for word in self.words if re.fullmatch(r"-x\w+", word)]
+        if languages:
+            return languages[-1] == "hip"
+        if "hipcc" in Path(self.words[0]).name:
+            return self.sources[0].suffix != ".c"
+        return self.sources[0].suffix == ".hip"
+
+    @property
+    def is_shared_library(self) -> bool:
+        return bool(_SHARED.fullmatch(self.output.name)) or "-shared" in self.words
+
+    def moved(self, places: dict[Path, Path]) -> list[str]:
+        """Its words with other places for what it reads and makes. places: original (absolute) -> where it is instead."""
+        found, before = [], ""
+        for word in self.words:
+            path = None if word.startswith("-") else _absolute(word, self.folder)
+            at = places.get(path) if path is not None and before not in _WITH_VALUE - {"-o"} else None
+            found.append(str(at) if at is not None else word)
+            before = word
+        return found
+
+
+def steps_of(commands: Sequence[Command]) -> list[Step]:
+    """Those of the commands that make an object, an archive or a program, in order, each as a step for one file."""
+    return [step for command in commands for step in _steps(command)]
+
+
+def _steps(command: Command) -> Iterator[Step]:
+    words = _unwrapped(_with_responses(command))
+    name = Path(words[0]).name if words else ""
+    if _COMPILER.fullmatch(name):
+        yield from _compiled(words, command.folder)
+    elif _ARCHIVER.fullmatch(name):
+        archive = next((word for word in words[1:] if word.endswith(".a")), None)
+        if archive is not None:
+            linked = tuple(_absolute(word, command.folder) for word in words[1:] if word.endswith((".o", ".obj")))
+            yield Step(words, command.folder, _absolute(archive, command.folder), linked=linked)
+
+
+def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:
+    while words and (Path(words[0]).name in _WRAPPERS or re.fullmatch(r"[A-Za-z_]\w*=.*", words[0])):
+        words = words[1:]
+    return words
+
+
+def _with_responses(command: Command) -> tuple[str, ...]:
+    """With the content of response files, as CMake writes them where there are many objects."""
+    words: list[str] = []
+    for word in command.words:
+        path = command.folder / word[1:]
+        words += shlex.split(path.read_text()) if word.startswith("@") and path.is_file() else [word]
+    return tuple(words)
+
+
+def _compiled(words: tuple[str, ...], folder: Path) -> Iterator[Step]:
+    if any(word in _MAKES_NO_OBJECT for word in words[1:]):
+        return
+    words = _without_dependencies(words)
+    files = _files(words)
+    sources = [word for word in files if is_source(word)]
+    compiles = "-c" in words
+    if len(sources) < 2:
+        output = _output(words) or (Path(sources[0]).stem + ".o" if compiles and sources else "a.out")
+        yield _step(words, folder, output, compiles)
+        return
+    link, objects = [], {}
+    for source in sources:
+        step = _alone(words, source, folder)
+        objects[source] = str(step.output)
+        yield step
+    if not compiles:
+        link = [objects.get(word, word) for word in _without_language(words)]
+        yield _step(tuple(link), folder, _output(words) or "a.out", False)
+
+
+def _step(words: tuple[str, ...], folder: Path, output: str, compiles: bool) -> Step:
+    files = _files(words)
+    sources = tuple(_absolute(word, folder) for word in files if is_source(word))
+    linked = () if compiles else tuple(_absolute(word, folder) for word in files if not is_source(word))
+    if _output(words) is None:
+        words = (*words, "-o", output)
+    return Step(words, folder, _absolute(output, folder), sources, linked, compiles)
+
+
+def _alone(words: tuple[str, ...], source: str, folder: Path) -> Step:
+    """The compilation of one of several sources of a command."""
+    kept, files, rest = [], set(_files(words)), iter(words)
+    for word in rest:
+        if word == "-o" or word in ("-Xlinker", "-L", "-l"):
+            next(rest, None)
+        elif word in _WITH_VALUE:
+            kept += [word, *([value] if (value := next(rest, None)) is not None else [])]
+        elif word == source or not (word in files or word == "-c" or word.startswith(_FOR_LINKING)):
+            kept.append(word)
+    return _step((*kept, "-c"), folder, _object_of(source), True)
+
+
+def _object_of(source: str) -> str:
+    """The object's name when several sources are compiled: by path, as two of them may have one name."""
+    return re.sub(r"[^\w.]", "_", source) + ".o"
+
+
+def _files(words: Sequence[str]) -> list[str]:
+    """The words that are neither options nor values of options."""
+    found, before = [], ""
+    for word in words[1:]:
+        if before not in _WITH_VALUE and not word.startswith(("-", "@")):
+            found.append(word)
+        before = word if before not in _WITH_VALUE else ""
+    return found
+
+
+def _output(words: Sequence[str]) -> str | None:
+    found = [after for word, after in zip(words, words[1:], strict=False) if word == "-o"]
+    return found[-1] if found else None
+
+
+def _without_dependencies(words: tuple[str, ...]) -> tuple[str, ...]:
+    kept, rest = [], iter(words)
+    for word in rest:
+        if word in ("-MF", "-MT", "-MQ"):
+            next(rest, None)
+        elif word not in _DEPENDENCIES and not word.startswith(("-Wp,-M", "-MF")):
+            kept.append(word)
+    return tuple(kept)
+
+
+def _without_language(words: tuple[str, ...]) -> list[str]:
+    """For linking: `-x hip` would make sources of the objects; what it means for the linker is --hip-link."""
+    kept, rest = [], iter(words)
+    for word in rest:
+        if word == "-x" or re.fullmatch(r"-x\w+", word):
+            kept += ["--hip-link"] if (word[2:] or next(rest, None)) == "hip" else []
+        else:
+            kept.append(word)
+    return kept
+
+
+def _absolute(word: str, folder: Path) -> Path:
+    """Without following links: an object's name is what the build calls it."""
+    return Path(os.path.normpath(folder / word))
+
+
+def with_libraries(step: Step, made: Sequence[Path]) -> Step:
+    """The step with the build's own archives as files where it has `-lNAME`."""
+    names = {f"-l{path.stem.removeprefix('lib')}": path for path in made if path.suffix == ".a"}
+    named = {word: names[word] for word in step.words if word in names}
+    words = tuple(str(named.get(word, word)) for word in step.words)
+    return replace(step, words=words, linked=(*step.linked, *named.values())) if named else step

@@ -27,12 +27,18 @@ WAITS = _NONE | {
     "TCC_EA0_RDREQ_sum": [50_000.0],
     "TCP_TOTAL_CACHE_ACCESSES_sum": [64_000.0],
     "SQ_INSTS_VMEM": [1000.0],
-    "SQ_WAVES": [9728.0],
-    "SQ_ITEMS": [622592.0],
+    **dict.fromkeys(("SQ_BUSY_CYCLES", "SQ_BUSY_CU_CYCLES", "GRBM_GUI_ACTIVE", "GRBM_COUNT"), [400_000.0]),
     "SQ_WAVE_CYCLES": [5e8],
     "SQ_WAIT_ANY": [4.5e8],
 }
 STREAMS = WAITS | {"TCC_EA0_RDREQ_sum": [4e6], "TCC_EA0_RDREQ_32B_sum": [0.0], "SQ_WAIT_ANY": [1e8]}
+
+
+def launched(grid: int, counters: dict[str, list[float]]) -> dict[str, list[float]]:
+    """The counters of a dispatch with so many work-items."""
+    return counters | {"SQ_WAVES": [grid / 64], "SQ_ITEMS": [float(grid)]}
+
+
 GEMM = "void batched_matrix_multiplication_matrix_core_128x128x16{}<float, float, 128, 128, 16>(float const*, float*, int)"
 
 
@@ -42,10 +48,18 @@ def trace(tmp_path):
     work = [
         Copy(0, 45_000, size=1 << 20),
         Dispatch("__amd_rocclr_fillBufferAligned", 47_000, 50_600, depends_on=[(0, "queue")]),
-        Dispatch(GEMM.format(""), 52_000, 301_234, grid=1024, counters=WAITS, depends_on=[(1, "queue")]),
-        Dispatch(GEMM.format("_IGLP"), 303_000, 443_000, grid=65_536, lds=16_384, counters=STREAMS, depends_on=[(2, "queue")]),
-        Dispatch("scale(float*, int)", 445_000, 459_900, grid=4096, counters=WAITS, depends_on=[(3, "queue")]),
-        Dispatch("scale(double*, int)", 461_000, 466_500, counters=WAITS, depends_on=[(4, "queue")]),
+        Dispatch(GEMM.format(""), 52_000, 301_234, grid=1024, counters=launched(1024, WAITS), depends_on=[(1, "queue")]),
+        Dispatch(
+            GEMM.format("_IGLP"),
+            303_000,
+            443_000,
+            grid=65_536,
+            lds=16_384,
+            counters=launched(65_536, STREAMS),
+            depends_on=[(2, "queue")],
+        ),
+        Dispatch("scale(float*, int)", 445_000, 459_900, grid=4096, counters=launched(4096, WAITS), depends_on=[(3, "queue")]),
+        Dispatch("scale(double*, int)", 461_000, 466_500, counters=launched(256, WAITS), depends_on=[(4, "queue")]),
         Copy(468_000, 515_700, depends_on=[(5, "queue")]),
     ]
     return rocpd_database.write(tmp_path / "t.db", work, rocpd_database.MODELLED)

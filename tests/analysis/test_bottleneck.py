@@ -30,6 +30,7 @@ NOTHING = dict.fromkeys(family_of("gfx942").counters(), 0.0) | dict(
     SQ_WAVE_CYCLES=8 * CU_CYCLES,
     SQ_ACTIVE_INST_VALU=1e4,
     SQ_THREAD_CYCLES_VALU=64e4,
+    GRBM_GUI_ACTIVE=2100e6 * 1e-3,
 )
 WAITING = dict(SQ_WAIT_ANY=0.8 * 8 * CU_CYCLES, SQ_INSTS_VMEM=100.0 * WAVES, TCC_EA0_WRREQ_sum=10.0)
 
@@ -141,7 +142,7 @@ FACTORS = {
     "atomics": (dict(TCP_TCC_READ_REQ_sum=200.0, TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum=100.0), {}),
     "idle-waves": (dict(SQ_INSTS_VMEM=0.2 * WAVES), {}),
     # Ten rounds of waves, 400 cycles each.
-    "wave-start-up": (dict(SQ_WAVES=10.0 * WAVES, SQ_INSTS_VMEM=20.0 * WAVES, SQ_WAVE_CYCLES=1000.0 * WAVES),
+    "wave-start-up": (dict(SQ_WAVES=10.0 * WAVES, SQ_ITEMS=640.0 * WAVES, SQ_INSTS_VMEM=20.0 * WAVES, SQ_WAVE_CYCLES=1000.0 * WAVES),
                       dict(grid=640 * WAVES)),
 }  # fmt: skip
 
@@ -166,13 +167,13 @@ def test_busy_fractions_are_of_the_cycles_that_were_counted_but_not_of_the_profi
     busy = NOTHING | dict(SQ_INSTS_VALU=0.4 * CU_CYCLES)
 
     def fraction(cycles, own=None):
-        given = {name: [value] for name, value in (busy | dict(GRBM_GUI_ACTIVE=cycles)).items()}
+        given = {name: [value] for name, value in (busy | dict(GRBM_GUI_ACTIVE=cycles)).items() if value is not None}
         work = [Dispatch("k", 0, MS, grid=64 * WAVES, counters=given)]
         path = rocpd_database.write(tmp_path / f"{len(list(tmp_path.iterdir()))}.db", work, own)
         found = analyse(path).analysis.kernels[0]
         return next(item.value for item in found.evidence if item.name == "valu_busy_fraction")
 
-    at_peak = fraction(0.0)
+    at_peak = fraction(None)
     assert at_peak == pytest.approx(0.4)
     assert fraction(8 * 2100e6 * 1e-3 * 0.8) == pytest.approx(0.4 / 0.8), "the clock was at 80 %"
     assert fraction(8 * 2100e6 * 1e-3 * 30) == pytest.approx(at_peak), "mostly the profiler's cycles"
@@ -232,7 +233,7 @@ def test_priority_is_headroom_times_the_share_of_the_path(tmp_path):
 ])  # fmt: skip
 def test_a_stream_is_bound_by_bandwidth_on_every_family(tmp_path, target, pci_id, read, gbps):
     """And on gfx1030 the classes that its counters cannot tell of are named as such."""
-    alive = {"SQ_WAVES": [WAVES], "SQ_ITEMS": [64 * WAVES], "SQ_WAVE_CYCLES": [8 * CU_CYCLES]}
+    alive = {"SQ_WAVES": [WAVES], "SQ_ITEMS": [64 * WAVES], "SQ_WAVE_CYCLES": [8 * CU_CYCLES], "GRBM_GUI_ACTIVE": [1e9]}
     counters = dict.fromkeys(family_of(target).counters(), [0.0]) | alive | {read[0]: [0.7 * gbps * MS / read[1]]}
     work = [Dispatch("k", 0, MS, grid=64 * WAVES, counters=counters)]
     path = rocpd_database.write(tmp_path / "t.db", work, None, pci_id, target)

@@ -58,7 +58,7 @@ BREAKING = {
         """,
     ),
     "folders in folders": (
-        "wrote",
+        "folders within each other",
         "import os, sys, time\nos.chdir(sys.argv[1])\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')\ntime.sleep(1)",
     ),
     "deleted files": (

@@ -142,7 +142,8 @@ FACTORS = {
     "atomics": (dict(TCP_TCC_READ_REQ_sum=200.0, TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum=100.0), {}),
     "idle-waves": (dict(SQ_INSTS_VMEM=0.2 * WAVES), {}),
     # Ten rounds of waves, 400 cycles each.
-    "wave-start-up": (dict(SQ_WAVES=10.0 * WAVES, SQ_ITEMS=640.0 * WAVES, SQ_INSTS_VMEM=20.0 * WAVES, SQ_WAVE_CYCLES=1000.0 * WAVES),
+    "wave-start-up": (dict(SQ_WAVES=10.0 * WAVES, SQ_ITEMS=640.0 * WAVES, SQ_INSTS_VMEM=20.0 * WAVES,
+                           SQ_WAVE_CYCLES=1000.0 * WAVES),
                       dict(grid=640 * WAVES)),
 }  # fmt: skip
 

@@ -84,6 +84,15 @@ constexpr T settle_nan(T result, A... operand) {
   return from_bits<T>(is_nan(result) ? chosen : bits_of(result));
 }
 
+// Rounded once, as the host's rounding mode says: vector code of compilers goes by way of a single, which would round twice.
+// So that is rounded to odd first, where what is exact stays even and what is not never lies half-way between two halves.
+inline Half to_half(double value) {
+  const float nearest = static_cast<float>(value);
+  const double back = static_cast<double>(nearest);
+  const bool inexact = back != value, away = std::fabs(back) > std::fabs(value);
+  return static_cast<Half>(from_bits<float>((bits_of(nearest) - (inexact & away)) | static_cast<uint32_t>(inexact)));
+}
+
 // Minimum and maximum with -0 < +0; a quiet NaN loses against a number. In IEEE mode (MODE bit 9, which compilers set
 // for kernels) a signalling NaN wins, quieted: compilers quiet operands first where they want it to lose.
 template <class T, bool Ieee>

@@ -182,6 +182,26 @@ __global__ void publish(int* partial, int* arrived, int* total) {
   *total = sum;
 }
 
+// A release that is not waited for: the counter may come before what is written back, and what comes behind the write-back is
+// not written back.
+enum class Release { waited_for, under_way, too_early };
+
+template <Release how>
+__global__ void write_back(int* partial, int* arrived, int* total) {
+  if (threadIdx.x != 0) return;
+  if constexpr (how == Release::too_early) asm volatile("buffer_wbl2 sc1" ::: "memory");
+  partial[blockIdx.x] = 1 + blockIdx.x;
+  if constexpr (how != Release::too_early) asm volatile("buffer_wbl2 sc1" ::: "memory");
+  if constexpr (how != Release::under_way) asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  int before;
+  asm volatile("global_atomic_add %0, %1, %2, off sc0\n s_waitcnt vmcnt(0)\n buffer_inv sc1"
+               : "=v"(before) : "v"(arrived), "v"(1) : "memory");
+  if (before != gridDim.x - 1) return;
+  int sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += partial[i];
+  *total = sum;
+}
+
 // ---- correct ones ----
 
 __global__ void with_barrier(int* out) {
@@ -240,6 +260,8 @@ int main(int, char** arguments) {
   BOTH(early_vector_use, a, b) BOTH(early_lds_use, a) BOTH(early_scalar_use, a, b) BOTH(early_overwrite, a, b)
 #define PUBLISH(HOW) else if (is("publish<" #HOW ">")) publish<Publish::HOW><<<kGroups, kThreads>>>(a, b, b + 64);
   PUBLISH(relaxed) PUBLISH(barrier) PUBLISH(fence) PUBLISH(release) PUBLISH(acq_rel) PUBLISH(seq_cst) PUBLISH(other_wave)
+#define WRITE_BACK(HOW) else if (is("write_back<" #HOW ">")) write_back<Release::HOW><<<kGroups, kThreads>>>(a, b, b + 64);
+  WRITE_BACK(waited_for) WRITE_BACK(under_way) WRITE_BACK(too_early)
   else return 2;
   return hipDeviceSynchronize() != hipSuccess;
 }

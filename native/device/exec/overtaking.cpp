@@ -20,7 +20,8 @@ const Op* Overtaking::before(const Wave& wave, uint32_t number, uint32_t epoch, 
   const auto found = of_.find(wave);
   if (found == of_.end()) return nullptr;
   const auto& notes = found->second;
-  auto note = std::lower_bound(notes.begin(), notes.end(), number, [](const Note& n, uint32_t store) { return n.last < store; });
+  const auto is_before = [](const Note& n, uint32_t store) { return n.last < store; };
+  auto note = std::lower_bound(notes.begin(), notes.end(), number, is_before);
   for (; note != notes.end() && note->completed < number; ++note) {
     if ((note->by == wave.index || epoch < note->epoch) && sees(reader, *note)) return note->atomic;
   }

@@ -77,29 +77,26 @@ std::vector<RaceCheck::Place>& RaceCheck::lds_places(const Wave& wave) {
 void RaceCheck::issue(const Wave& wave, const Op& op) {
   if (!op.semantics) return;
   UnderWay& under_way = this->under_way(wave);
-  if (under_way.loads()) {
-    const bool indexed = wave.mode & kModeGprIndex;
-    if (const auto use = indexed ? under_way.take_use(with_index(op, wave)) : under_way.take_use(op)) {
-      note({use->load->address, op.address, Sort::EarlyUse}, [&] {
-        return Finding{name_of(*use) + " is used before the load at " + position(*use->load) + " has been waited for: at " + position(op),
-                       format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
-      });
-    }
-  }
+  if (under_way.loads()) look_for_early_use(wave, op);
+  if (writes_back(op)) ++clocks_[static_cast<uint32_t>(wave.group->id)].begun;
   if (op.semantics->unit == Unit::Barrier) late_ |= under_way.arrive(wave.group->epoch);
   under_way.issue(op, wave.exec() != 0);
 }
 
-QueuePlace RaceCheck::queue_place(const Wave& wave, const Op& op, const VectorAccess& access) {
+void RaceCheck::look_for_early_use(const Wave& wave, const Op& op) {
   UnderWay& under_way = this->under_way(wave);
-  if (access.space == Space::Lds) return under_way.reach_lds(op, access.mask == wave.exec());
-  return {Queue::Vector, under_way.issued(Queue::Vector)};
+  const auto use = wave.mode & kModeGprIndex ? under_way.take_use(with_index(op, wave)) : under_way.take_use(op);
+  if (!use) return;
+  note({use->load->address, op.address, Sort::EarlyUse}, [&] {
+    return Finding{name_of(*use) + " is used before the load at " + position(*use->load) + " has been waited for: at " +
+                       position(op),
+                   format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
+  });
 }
 
-void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& access) {
-  if (access.space == Space::Scratch) return;
-  group_ = wave.group;
-  const QueuePlace in_queue = queue_place(wave, op, access);
+RaceCheck::Access RaceCheck::access_now(const Wave& wave, const Op& op, const VectorAccess& access) {
+  QueuePlace in_queue{Queue::Vector, under_way(wave).issued(Queue::Vector)};
+  if (access.space == Space::Lds) in_queue = under_way(wave).reach_lds(op, access.mask == wave.exec());
   Access now;
   now.op = &op;
   now.group = static_cast<uint32_t>(wave.group->id);
@@ -109,9 +106,17 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
   now.wave = wave.index_in_group & 15;
   now.atomic = access.kind == AccessKind::Atomic || op.sc1;
   if (const auto clock = clocks_.find(now.group); clock != clocks_.end()) {
-    now.releases = static_cast<uint32_t>(clock->second.releases.size()) & 0x1fffff;
+    now.releases = static_cast<uint32_t>(clock->second.begun) & 0x1fffff;
   }
+  return now;
+}
+
+void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& access) {
+  if (access.space == Space::Scratch) return;
+  group_ = wave.group;
+  Access now = access_now(wave, op, access);
   if (access.space == Space::Global && now.atomic) {
+    if (access.kind != AccessKind::Load) look_for_unfinished_release(wave, op);
     if (access.kind == AccessKind::Atomic) publish(wave, op, access);
     if (overtaking_.any() && access.kind != AccessKind::Store) see(wave, access);
   }
@@ -127,6 +132,17 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
       if (place) touch(*place, now, access.kind, access.space, word * kPlaceBytes + first);
     }
   }
+}
+
+// What tells others that something has been written back must not come before that.
+void RaceCheck::look_for_unfinished_release(const Wave& wave, const Op& op) {
+  const Op* write_back = under_way(wave).write_back();
+  if (!write_back) return;
+  note({write_back->address, op.address, Sort::UnfinishedRelease}, [&] {
+    return Finding{"the write-back at " + position(*write_back) + " had not been waited for when the atomic at " + position(op) +
+                       " was issued, so that others may see the atomic first",
+                   format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
+  });
 }
 
 // The workgroup's stores at a wide scope that may be under way when the atomic is issued.
@@ -156,8 +172,8 @@ void RaceCheck::look_for_overtaking(const Access& write, const Access& now, Acce
   note({write.op->address, atomic->address, Sort::Overtaking}, [&] {
     return Finding{"the store at " + position(*write.op) + " had not been waited for when the atomic at " + position(*atomic) +
                        " was issued, so that others may see the atomic first",
-                   format("with the store by wave %u of workgroup %u, read at address 0x%lx by wave %u of workgroup %u at ", write.wave,
-                          write.group, address, now.wave, now.group) + position(*now.op)};
+                   format("with the store by wave %u of workgroup %u, read at address 0x%lx by wave %u of workgroup %u at ",
+                          write.wave, write.group, address, now.wave, now.group) + position(*now.op)};
   });
 }
 
@@ -231,8 +247,10 @@ void RaceCheck::fence(const Wave& wave, const Op& op) {
 }
 
 void RaceCheck::wait(const Wave& wave, unsigned vector_left, unsigned scalar_left) {
-  if (!under_way(wave).wait(vector_left, scalar_left)) return;
-  clocks_[static_cast<uint32_t>(wave.group->id)].releases.push_back(++fences_);
+  const size_t written_back = under_way(wave).wait(vector_left, scalar_left);
+  if (!written_back) return;
+  auto& releases = clocks_[static_cast<uint32_t>(wave.group->id)].releases;
+  releases.insert(releases.end(), written_back, ++fences_);
   for (UnderWay& other : wave.group->under_way) other.cover_stores();
 }
 
@@ -242,27 +260,24 @@ std::string RaceCheck::position(const Op& op) const {
   return format("entry %c 0x%lx (%s)", before ? '-' : '+', before ? entry_ - op.address : op.address - entry_, op.text);
 }
 
+std::string RaceCheck::who(const Access& access) const {
+  return format("by wave %u of workgroup %u at ", access.wave, access.group) + position(*access.op);
+}
+
 RaceCheck::Finding RaceCheck::describe(const Conflict& conflict) const {
-  const Access& now = conflict.second;
-  if (!conflict.first.op) {
-    return {"read of LDS that nothing has written", format("at LDS address 0x%lx by wave %u of workgroup %u at ", conflict.address, now.wave, now.group) +
-                                                        position(*now.op)};
-  }
-  const Access& before = conflict.first;
-  const auto side = [this](const Access& access, AccessKind kind) {
-    return format("%s by wave %u of workgroup %u at ", name_of(kind), access.wave, access.group) + position(*access.op);
-  };
-  const bool in_lds = conflict.space == Space::Lds;
-  const bool late = in_lds && (before.epoch != now.epoch || before.wave == now.wave);
-  return {in_lds ? "race in LDS" : "race in global memory",
-          format("at address 0x%lx: ", conflict.address) + side(before, conflict.first_kind) + " and " + side(now, conflict.second_kind) +
-              " are not ordered" + (late ? ", for the first had not been waited for" : "")};
+  const auto& [before, now, before_kind, kind, space, address] = conflict;
+  if (!before.op) return {"read of LDS that nothing has written", format("at LDS address 0x%lx ", address) + who(now)};
+  const bool late = space == Space::Lds && (before.epoch != now.epoch || before.wave == now.wave);
+  return {space == Space::Lds ? "race in LDS" : "race in global memory",
+          format("at address 0x%lx: ", address) + name_of(before_kind) + " " + who(before) + " and " + name_of(kind) + " " +
+              who(now) + " are not ordered" + (late ? ", for the first had not been waited for" : "")};
 }
 
 std::vector<std::string> RaceCheck::end() {
   std::vector<std::string> lines;
   for (const auto& [key, finding] : found_) {
-    if (reported_.insert(key).second) lines.push_back(finding.what + ", " + std::to_string(finding.count) + " times, first " + finding.where);
+    if (!reported_.insert(key).second) continue;
+    lines.push_back(finding.what + ", " + std::to_string(finding.count) + " times, first " + finding.where);
   }
   if (full_) {
     lines.push_back("the kernel touches more global memory than the race check can watch (" +

@@ -64,7 +64,7 @@ class RaceCheck {
     uint32_t wave : 4 = 0;
     uint32_t bytes : 4 = 0;    // of the place, a bit each
     uint32_t atomic : 1 = 0;
-    uint32_t releases : 21 = 0;  // that the workgroup had made before
+    uint32_t releases : 21 = 0;  // that the workgroup had begun before
 
     QueuePlace place() const { return {static_cast<Queue>(queue), number}; }
   };
@@ -80,6 +80,7 @@ class RaceCheck {
 
   struct GroupClock {
     std::vector<uint64_t> releases;  // when, in fences of the whole dispatch
+    size_t begun = 0;                // of them and of those that have not been waited for
     uint64_t acquired = 0;
   };
   struct Conflict {
@@ -93,7 +94,7 @@ class RaceCheck {
     std::string what, where;
     uint64_t count = 0;
   };
-  enum class Sort : uint8_t { LdsRace, GlobalRace, EarlyUse, Overtaking };
+  enum class Sort : uint8_t { LdsRace, GlobalRace, EarlyUse, Overtaking, UnfinishedRelease };
   struct Key {
     uint64_t first, second;  // addresses of both instructions
     Sort sort;
@@ -103,10 +104,12 @@ class RaceCheck {
   UnderWay& under_way(const Wave& wave) const { return wave.group->under_way[wave.index_in_group]; }
   Place* global_place(uint64_t word);
   std::vector<Place>& lds_places(const Wave& wave);
-  QueuePlace queue_place(const Wave& wave, const Op& op, const VectorAccess& access);
+  Access access_now(const Wave& wave, const Op& op, const VectorAccess& access);
   void touch(Place& place, const Access& now, AccessKind kind, Space space, uint64_t address);
+  void look_for_early_use(const Wave& wave, const Op& op);
   void look_for_overtaking(const Access& write, const Access& now, AccessKind kind, uint64_t address);
   void publish(const Wave& wave, const Op& op, const VectorAccess& access);
+  void look_for_unfinished_release(const Wave& wave, const Op& op);
   void see(const Wave& wave, const VectorAccess& access);
   bool ordered(const Access& before, const Access& now, Space space) const;
   bool ordered_in_group(const Access& before, const Access& now, Space space) const;
@@ -115,6 +118,7 @@ class RaceCheck {
   // Counts it, and asks `describe` for a Finding if it is the first one.
   template <class Describe>
   void note(const Key& key, Describe describe);
+  std::string who(const Access& access) const;
   Finding describe(const Conflict& conflict) const;
   std::string position(const Op& op) const;
 

@@ -47,7 +47,8 @@ std::optional<Queue> queue_of(const Op& op) {
 // The first register that `op` must not touch while one of `range` is to be written.
 std::optional<unsigned> touched(const Op& op, const Range& range, bool may_overwrite) {
   const auto check = [&](const Operand& operand) {
-    return is_register(operand) && overlap(range_of(operand), range) ? std::optional(std::max<unsigned>(operand.reg, range.first)) : std::nullopt;
+    const bool hit = is_register(operand) && overlap(range_of(operand), range);
+    return hit ? std::optional(std::max<unsigned>(operand.reg, range.first)) : std::nullopt;
   };
   for (const Operand& source : op.source)
     if (const auto found = check(source)) return found;
@@ -59,7 +60,9 @@ std::optional<unsigned> touched(const Op& op, const Range& range, bool may_overw
 
 }  // namespace
 
-bool writes_back(const Op& op) { return op.semantics->unit == Unit::CacheControl && std::strncmp(op.text, "buffer_wb", 9) == 0; }
+bool writes_back(const Op& op) {
+  return op.semantics->unit == Unit::CacheControl && std::strncmp(op.text, "buffer_wb", 9) == 0;
+}
 
 uint32_t UnderWay::begin(Queue queue) {
   const size_t i = index(queue);
@@ -79,7 +82,7 @@ void UnderWay::issue(const Op& op, bool has_lanes) {
     load(op, *queue, has_lanes || *queue == Queue::Unordered);
     if (op.semantics->unit == Unit::VectorStore && op.sc1) wide_store_ = issued(Queue::Vector);
   } else if (writes_back(op)) {
-    write_back_ = begin(Queue::Vector);
+    write_backs_.push_back({&op, {Queue::Vector, begin(Queue::Vector)}});
   }
 }
 
@@ -104,17 +107,15 @@ void UnderWay::complete(Queue queue, unsigned left) {
 }
 
 void UnderWay::forget_completed() {
-  std::erase_if(loads_, [this](const Load& load) { return has_completed(load.place); });
+  std::erase_if(loads_, [this](const Issued& load) { return has_completed(load.place); });
 }
 
-bool UnderWay::wait(unsigned vector_left, unsigned scalar_left) {
+size_t UnderWay::wait(unsigned vector_left, unsigned scalar_left) {
   if (vector_left < kMost[index(Queue::Vector)]) complete(Queue::Vector, vector_left);
   if (scalar_left < kMost[index(Queue::Lds)]) complete(Queue::Lds, scalar_left);
   if (scalar_left == 0) complete(Queue::Unordered, 0);
   forget_completed();
-  const bool written_back = write_back_ && has_completed({Queue::Vector, write_back_});
-  if (written_back) write_back_ = 0;
-  return written_back;
+  return std::erase_if(write_backs_, [this](const Issued& one) { return has_completed(one.place); });
 }
 
 bool UnderWay::arrive(uint32_t epoch) {
@@ -125,7 +126,8 @@ bool UnderWay::arrive(uint32_t epoch) {
 }
 
 bool UnderWay::had_completed(const QueuePlace& place, uint32_t epoch) const {
-  const auto found = std::lower_bound(late_.begin(), late_.end(), epoch, [](const Late& late, uint32_t e) { return late.epoch < e; });
+  const auto is_before = [](const Late& late, uint32_t e) { return late.epoch < e; };
+  const auto found = std::lower_bound(late_.begin(), late_.end(), epoch, is_before);
   return found == late_.end() || found->epoch != epoch || place.number <= found->completed[index(place.queue)];
 }
 
@@ -133,7 +135,7 @@ bool UnderWay::had_completed(const QueuePlace& place, uint32_t epoch) const {
 std::optional<UnderWay::Use> UnderWay::take_use(const Op& op) {
   const auto queue = queue_of(op);
   for (size_t i = 0; i < loads_.size(); ++i) {
-    const Load load = loads_[i];
+    const Issued load = loads_[i];
     const bool in_order = queue == load.place.queue && queue != Queue::Unordered;
     const auto reg = touched(op, range_of(load.op->destination), in_order);
     if (!reg || has_completed(load.place)) continue;

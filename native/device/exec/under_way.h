@@ -42,8 +42,8 @@ class UnderWay {
   void issue(const Op& op, bool has_lanes);
   // An access of the LDS by `op`, which was issued last; `alone`: it goes nowhere else.
   QueuePlace reach_lds(const Op& op, bool alone);
-  // True if a write-back has completed now.
-  bool wait(unsigned vector_left, unsigned scalar_left);
+  // Returns how many write-backs have completed now.
+  size_t wait(unsigned vector_left, unsigned scalar_left);
   // The wave comes to the barrier that ends the epoch; true if it has accesses of the LDS under way.
   bool arrive(uint32_t epoch);
   // All stores issued so far have been written back, as another wave knows.
@@ -56,12 +56,15 @@ class UnderWay {
   // Stores at agent or system scope: the numbers behind the first and up to the second may be under way.
   std::pair<uint32_t, uint32_t> wide_stores() const { return {std::max(completed_[0], covered_), wide_store_}; }
 
+  // The last write-back that may not have completed, or null.
+  const Op* write_back() const { return write_backs_.empty() ? nullptr : write_backs_.back().op; }
+
   bool loads() const { return !loads_.empty(); }
   // A register that `op` reads or writes while a load into it is under way. Forgets that load.
   std::optional<Use> take_use(const Op& op);
 
  private:
-  struct Load {
+  struct Issued {
     const Op* op;
     QueuePlace place;
   };
@@ -78,8 +81,8 @@ class UnderWay {
 
   std::array<uint32_t, kQueues> issued_{}, completed_{}, lds_{};  // lds_: the last that accesses the LDS
   uint32_t wide_store_ = 0, covered_ = 0;
-  uint32_t write_back_ = 0;  // the last, until it has completed; else 0
-  std::vector<Load> loads_;
+  std::vector<Issued> write_backs_;  // that have not completed
+  std::vector<Issued> loads_;
   std::vector<Late> late_;   // of epochs at whose end something was under way, in their order
 };
 

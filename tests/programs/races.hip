@@ -155,30 +155,33 @@ __global__ void free_registers(int* out, const int* in) {
 }
 
 // The last workgroup sums what the others left; who sees the counter must see that, too.
-enum class Publish { relaxed, barrier, fence, release, acq_rel, seq_cst, other_wave };
+enum class Publish { relaxed, barrier, fence, release, acq_rel, seq_cst, other_wave, plain_other_wave };
 
 template <Publish how>
 __device__ int arrive(int* arrived) {
   constexpr int order = how == Publish::release ? __ATOMIC_RELEASE : how == Publish::acq_rel ? __ATOMIC_ACQ_REL
                       : how == Publish::seq_cst ? __ATOMIC_SEQ_CST : __ATOMIC_RELAXED;
-  if (how == Publish::fence || how == Publish::other_wave) __threadfence();
+  if (how == Publish::fence || how == Publish::other_wave || how == Publish::plain_other_wave) __threadfence();
   return __hip_atomic_fetch_add(arrived, 1, order, __HIP_MEMORY_SCOPE_AGENT);
 }
 
 template <Publish how>
 __global__ void publish(int* partial, int* arrived, int* total) {
   __shared__ int last;
-  constexpr bool through_other_wave = how == Publish::barrier || how == Publish::other_wave;
+  constexpr bool through_other_wave = how == Publish::barrier || how == Publish::other_wave || how == Publish::plain_other_wave;
+  constexpr bool plain = how == Publish::plain_other_wave;
   const int writer = through_other_wave ? 64 : 0;
   if (threadIdx.x == writer) {
-    __hip_atomic_store(&partial[blockIdx.x], 1 + blockIdx.x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    if (plain) partial[blockIdx.x] = 1 + blockIdx.x;
+    else __hip_atomic_store(&partial[blockIdx.x], 1 + blockIdx.x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
   }
   if (through_other_wave) __syncthreads();
   if (threadIdx.x == 0) last = arrive<how>(arrived) == gridDim.x - 1;
   __syncthreads();
   if (!last || threadIdx.x != 0) return;
   int sum = 0;
-  for (unsigned i = 0; i < gridDim.x; ++i) sum += __hip_atomic_load(&partial[i], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  if (plain) __threadfence();
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += plain ? partial[i] : __hip_atomic_load(&partial[i], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
   *total = sum;
 }
 
@@ -260,6 +263,7 @@ int main(int, char** arguments) {
   BOTH(early_vector_use, a, b) BOTH(early_lds_use, a) BOTH(early_scalar_use, a, b) BOTH(early_overwrite, a, b)
 #define PUBLISH(HOW) else if (is("publish<" #HOW ">")) publish<Publish::HOW><<<kGroups, kThreads>>>(a, b, b + 64);
   PUBLISH(relaxed) PUBLISH(barrier) PUBLISH(fence) PUBLISH(release) PUBLISH(acq_rel) PUBLISH(seq_cst) PUBLISH(other_wave)
+  PUBLISH(plain_other_wave)
 #define WRITE_BACK(HOW) else if (is("write_back<" #HOW ">")) write_back<Release::HOW><<<kGroups, kThreads>>>(a, b, b + 64);
   WRITE_BACK(waited_for) WRITE_BACK(under_way) WRITE_BACK(too_early)
   else return 2;

@@ -78,9 +78,11 @@ void RaceCheck::issue(const Wave& wave, const Op& op) {
   if (!op.semantics) return;
   UnderWay& under_way = this->under_way(wave);
   if (under_way.loads()) look_for_early_use(wave, op);
-  if (writes_back(op)) ++clocks_[static_cast<uint32_t>(wave.group->id)].begun;
   if (op.semantics->unit == Unit::Barrier) late_ |= under_way.arrive(wave.group->epoch);
   under_way.issue(op, wave.exec() != 0);
+  if (!writes_back(op)) return;
+  ++clocks_[static_cast<uint32_t>(wave.group->id)].begun;
+  release(wave);
 }
 
 void RaceCheck::look_for_early_use(const Wave& wave, const Op& op) {
@@ -139,8 +141,8 @@ void RaceCheck::look_for_unfinished_release(const Wave& wave, const Op& op) {
   const Op* write_back = under_way(wave).write_back();
   if (!write_back) return;
   note({write_back->address, op.address, Sort::UnfinishedRelease}, [&] {
-    return Finding{"the write-back at " + position(*write_back) + " had not been waited for when the atomic at " + position(op) +
-                       " was issued, so that others may see the atomic first",
+    return Finding{"what the write-back at " + position(*write_back) + " writes had not been waited for when the atomic at " +
+                       position(op) + " was issued, so that others may see the atomic first",
                    format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
   });
 }
@@ -241,13 +243,18 @@ void RaceCheck::note_conflict(const Conflict& conflict) {
   note({std::min(first, second), std::max(first, second), sort}, [&] { return describe(conflict); });
 }
 
-// A write-back counts once it has been waited for; buffer_inv drops what is stale, which is what an acquire does.
+// A write-back counts when what it is to write has been waited for; buffer_inv drops what is stale, which is what an acquire does.
 void RaceCheck::fence(const Wave& wave, const Op& op) {
   if (!writes_back(op)) clocks_[static_cast<uint32_t>(wave.group->id)].acquired = ++fences_;
 }
 
 void RaceCheck::wait(const Wave& wave, unsigned vector_left, unsigned scalar_left) {
-  const size_t written_back = under_way(wave).wait(vector_left, scalar_left);
+  under_way(wave).wait(vector_left, scalar_left);
+  release(wave);
+}
+
+void RaceCheck::release(const Wave& wave) {
+  const size_t written_back = under_way(wave).take_write_backs();
   if (!written_back) return;
   auto& releases = clocks_[static_cast<uint32_t>(wave.group->id)].releases;
   releases.insert(releases.end(), written_back, ++fences_);

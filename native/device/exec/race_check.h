@@ -6,8 +6,9 @@
 //  - in one workgroup: a barrier between them (they lie in different epochs of the workgroup). For the LDS, the first must
 //    have completed before its wave came to the barrier, which s_waitcnt says (under_way.h); global accesses of a
 //    workgroup go through one L1 in order (LLVM AMDGPUUsage, "Memory Model gfx942").
-//  - across workgroups, in global memory: a release by the first (a write-back, buffer_wbl2, after its access, and waited
-//    for) and then an acquire by the second (buffer_inv) before its own. Which location carries the message is not asked.
+//  - across workgroups, in global memory: a release by the first (a write-back, buffer_wbl2, after its access, both
+//    waited for) and then an acquire by the second (buffer_inv) before its own. Which location carries the message is not
+//    asked.
 // An access at agent or system scope (sc1) counts as atomic: so does the compiler write atomic loads and stores. Scalar
 // loads are left out, for compilers use them only for memory that the kernel does not write. Lanes of one wave run in
 // lockstep and do not race. Only the last write and two readers of each place are remembered: with more, a race can
@@ -109,6 +110,7 @@ class RaceCheck {
   void look_for_early_use(const Wave& wave, const Op& op);
   void look_for_overtaking(const Access& write, const Access& now, AccessKind kind, uint64_t address);
   void publish(const Wave& wave, const Op& op, const VectorAccess& access);
+  void release(const Wave& wave);
   void look_for_unfinished_release(const Wave& wave, const Op& op);
   void see(const Wave& wave, const VectorAccess& access);
   bool ordered(const Access& before, const Access& now, Space space) const;

@@ -82,7 +82,7 @@ void UnderWay::issue(const Op& op, bool has_lanes) {
     load(op, *queue, has_lanes || *queue == Queue::Unordered);
     if (op.semantics->unit == Unit::VectorStore && op.sc1) wide_store_ = issued(Queue::Vector);
   } else if (writes_back(op)) {
-    write_backs_.push_back({&op, {Queue::Vector, begin(Queue::Vector)}});
+    write_backs_.push_back({&op, {Queue::Vector, begin(Queue::Vector) - 1}});
   }
 }
 
@@ -110,11 +110,14 @@ void UnderWay::forget_completed() {
   std::erase_if(loads_, [this](const Issued& load) { return has_completed(load.place); });
 }
 
-size_t UnderWay::wait(unsigned vector_left, unsigned scalar_left) {
+void UnderWay::wait(unsigned vector_left, unsigned scalar_left) {
   if (vector_left < kMost[index(Queue::Vector)]) complete(Queue::Vector, vector_left);
   if (scalar_left < kMost[index(Queue::Lds)]) complete(Queue::Lds, scalar_left);
   if (scalar_left == 0) complete(Queue::Unordered, 0);
   forget_completed();
+}
+
+size_t UnderWay::take_write_backs() {
   return std::erase_if(write_backs_, [this](const Issued& one) { return has_completed(one.place); });
 }
 

@@ -42,8 +42,7 @@ class UnderWay {
   void issue(const Op& op, bool has_lanes);
   // An access of the LDS by `op`, which was issued last; `alone`: it goes nowhere else.
   QueuePlace reach_lds(const Op& op, bool alone);
-  // Returns how many write-backs have completed now.
-  size_t wait(unsigned vector_left, unsigned scalar_left);
+  void wait(unsigned vector_left, unsigned scalar_left);
   // The wave comes to the barrier that ends the epoch; true if it has accesses of the LDS under way.
   bool arrive(uint32_t epoch);
   // All stores issued so far have been written back, as another wave knows.
@@ -56,7 +55,10 @@ class UnderWay {
   // Stores at agent or system scope: the numbers behind the first and up to the second may be under way.
   std::pair<uint32_t, uint32_t> wide_stores() const { return {std::max(completed_[0], covered_), wide_store_}; }
 
-  // The last write-back that may not have completed, or null.
+  // Write-backs whose wave has nothing from before them under way. Compilers do not wait for the write-back alone. Returns how
+  // many there are new.
+  size_t take_write_backs();
+  // The last other one, or null.
   const Op* write_back() const { return write_backs_.empty() ? nullptr : write_backs_.back().op; }
 
   bool loads() const { return !loads_.empty(); }
@@ -81,7 +83,7 @@ class UnderWay {
 
   std::array<uint32_t, kQueues> issued_{}, completed_{}, lds_{};  // lds_: the last that accesses the LDS
   uint32_t wide_store_ = 0, covered_ = 0;
-  std::vector<Issued> write_backs_;  // that have not completed
+  std::vector<Issued> write_backs_;  // not taken yet; `place` is that of the access before it
   std::vector<Issued> loads_;
   std::vector<Late> late_;   // of epochs at whose end something was under way, in their order
 };

@@ -15,7 +15,7 @@ PLANTED = {
     "missing_barrier": r"race in LDS, .*ds_write_b32",
     "plain_histogram": r"race in global memory, .*global_load_dword.* and store .*global_store_dword",
     "cross_wave": r"race in global memory, .*store by wave \d+ of workgroup (\d+) .* and store by wave \d+ of workgroup \1 ",
-    "write_back<under_way>": r"the write-back at .*\(buffer_wbl2 sc1\) had not been waited for when the atomic .* was issued, ",
+    "write_back<under_way>": r"what the write-back at .*\(buffer_wbl2 sc1\) writes had not been waited for when the atomic .* was issued, ",
     "write_back<too_early>": r"race in global memory, .*store .*global_store_dword .* and load .*global_load_dword",
     "unwritten_lds": r"read of LDS that nothing has written, 192 times, .*ds_read",
 }
@@ -36,7 +36,7 @@ NOT_WAITED_FOR = {
     "early_overwrite": USED_EARLY.format("v", "global_load_dword", "v_mov_b32"),
 }
 OVERTAKING = {"publish<relaxed>": OVERTAKEN.format(0), "publish<barrier>": OVERTAKEN.format(1)}
-PUBLISHED = [f"publish<{how}>" for how in ("fence", "release", "acq_rel", "seq_cst", "other_wave")]
+PUBLISHED = [f"publish<{how}>" for how in ("fence", "release", "acq_rel", "seq_cst", "other_wave", "plain_other_wave")]
 CORRECT = ["with_barrier", "atomic_histogram", "last_block_sums", "bytes", "free_registers", "write_back<waited_for>", *PUBLISHED]
 TESTBED = ["vcopy", "softmax_testbed", "pipeline", "reduction", "histogram", "gemm", "stencil"]
 

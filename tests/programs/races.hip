@@ -26,6 +26,185 @@ __global__ void unwritten_lds(int* out) {
   out[threadIdx.x] = values[threadIdx.x];
 }
 
+// Takes its barrier only where the waves do not run one after the other.
+__global__ void usual_order_only(int* out) {
+  __shared__ int values[kThreads], tickets[4], next;
+  const int wave = threadIdx.x / 64;
+  if (threadIdx.x == 0) next = 0;
+  __syncthreads();
+  if (threadIdx.x % 64 == 0) tickets[wave] = atomicAdd(&next, 1);
+  __syncthreads();
+  bool usual = true;
+  for (int i = 0; i < 4; ++i) usual = usual && tickets[i] == i;
+  values[threadIdx.x] = threadIdx.x;
+  if (!usual) __syncthreads();
+  out[blockIdx.x * kThreads + threadIdx.x] = values[threadIdx.x % 64];
+}
+
+// ---- what is not waited for, each with a twin that waits ----
+
+enum class Wait { no, yes };
+
+// An offset in the LDS, for inline assembly.
+__device__ unsigned lds_offset(const void* address) {
+  return static_cast<unsigned>(reinterpret_cast<unsigned long>(address));
+}
+
+template <Wait wait>
+__device__ void barrier() {
+  if constexpr (wait == Wait::yes) asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
+  asm volatile("s_barrier" ::: "memory");
+}
+
+// The write may come after the barrier.
+template <Wait wait>
+__global__ void late_write(int* out) {
+  __shared__ int values[kThreads];
+  asm volatile("ds_write_b32 %0, %1" ::"v"(lds_offset(&values[threadIdx.x])), "v"(threadIdx.x) : "memory");
+  barrier<wait>();
+  out[blockIdx.x * kThreads + threadIdx.x] = values[(threadIdx.x + 64) % kThreads];
+}
+
+// So may the read, behind another wave's write.
+template <Wait wait>
+__global__ void late_read(int* out) {
+  __shared__ int values[kThreads];
+  values[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  int value;
+  asm volatile("ds_read_b32 %0, %1" : "=v"(value) : "v"(lds_offset(&values[(threadIdx.x + 64) % kThreads])) : "memory");
+  barrier<wait>();
+  asm volatile("ds_write_b32 %0, %1" ::"v"(lds_offset(&values[threadIdx.x])), "v"(7) : "memory");
+  asm volatile("s_waitcnt lgkmcnt(0)" : "+v"(value) : : "memory");
+  out[blockIdx.x * kThreads + threadIdx.x] = value;
+}
+
+// Through a flat address.
+template <Wait wait>
+__global__ void late_flat_write(int* out) {
+  __shared__ int values[kThreads];
+  int* generic = values + threadIdx.x;
+  asm volatile("flat_store_dword %0, %1" ::"v"(generic), "v"(threadIdx.x) : "memory");
+  // The LDS writes completes after what is waited for here.
+  asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  barrier<wait>();
+  out[blockIdx.x * kThreads + threadIdx.x] = values[(threadIdx.x + 64) % kThreads];
+}
+
+// From memory straight into the LDS: lgkmcnt does not count it, vmcnt does.
+template <Wait wait>
+__global__ void late_transfer(int* out, const int* in) {
+  __shared__ int values[kThreads];
+  const int wave = __builtin_amdgcn_readfirstlane(threadIdx.x / 64);
+  asm volatile("s_mov_b32 m0, %0\n s_nop 0\n global_load_lds_dword %1, off" ::"s"(lds_offset(&values[wave * 64])),
+               "v"(in + threadIdx.x) : "memory");
+  if constexpr (wait == Wait::yes) asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  barrier<Wait::yes>();
+  out[blockIdx.x * kThreads + threadIdx.x] = values[(threadIdx.x + 64) % kThreads];
+}
+
+// One wait too weak: two loads are under way, and it is for the first.
+template <Wait wait>
+__global__ void early_vector_use(int* out, const int* in) {
+  int first, second;
+  asm volatile("global_load_dword %0, %2, off\n global_load_dword %1, %2, off offset:4\n s_waitcnt vmcnt(%3)"
+               : "=&v"(first), "=&v"(second) : "v"(in + threadIdx.x), "n"(wait == Wait::yes ? 0 : 1));
+  out[blockIdx.x * kThreads + threadIdx.x] = first + second;
+}
+
+template <Wait wait>
+__global__ void early_lds_use(int* out) {
+  __shared__ int values[kThreads];
+  values[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  int value;
+  asm volatile("ds_read_b32 %0, %1" : "=v"(value) : "v"(lds_offset(&values[threadIdx.x])) : "memory");
+  if constexpr (wait == Wait::yes) asm volatile("s_waitcnt lgkmcnt(0)" : "+v"(value));
+  out[blockIdx.x * kThreads + threadIdx.x] = value + 1;
+}
+
+// Scalar loads complete in any order: a wait that leaves one under way says nothing of either.
+template <Wait wait>
+__global__ void early_scalar_use(int* out, const int* in) {
+  int first, second;
+  asm volatile("s_load_dword %0, %2, 0x0\n s_load_dword %1, %2, 0x4\n s_waitcnt lgkmcnt(%3)"
+               : "=&s"(first), "=&s"(second) : "s"(in), "n"(wait == Wait::yes ? 0 : 1));
+  int sum;
+  asm volatile("s_add_u32 %0, %1, 1\n s_waitcnt lgkmcnt(0)" : "=s"(sum) : "s"(first) : "scc");
+  out[blockIdx.x * kThreads + threadIdx.x] = sum + second;
+}
+
+// What is overwritten before it arrives arrives after it.
+template <Wait wait>
+__global__ void early_overwrite(int* out, const int* in) {
+  int value;
+  asm volatile("global_load_dword %0, %1, off" : "=v"(value) : "v"(in + threadIdx.x));
+  if constexpr (wait == Wait::yes) asm volatile("s_waitcnt vmcnt(0)" : "+v"(value));
+  asm volatile("v_mov_b32 %0, 5" : "=v"(value) : "0"(value));
+  asm volatile("s_waitcnt vmcnt(0)" : "+v"(value));
+  out[blockIdx.x * kThreads + threadIdx.x] = value;
+}
+
+// The register of a store is free at once, and loads complete in their order.
+__global__ void free_registers(int* out, const int* in) {
+  int value = threadIdx.x;
+  asm volatile("global_store_dword %1, %0, off\n v_mov_b32 %0, 5\n global_load_dword %0, %2, off\n"
+               " global_load_dword %0, %2, off offset:4\n s_waitcnt vmcnt(0)"
+               : "+v"(value) : "v"(out + blockIdx.x * kThreads + threadIdx.x), "v"(in + threadIdx.x) : "memory");
+  out[blockIdx.x * kThreads + threadIdx.x] = value;
+}
+
+// The last workgroup sums what the others left; who sees the counter must see that, too.
+enum class Publish { relaxed, barrier, fence, release, acq_rel, seq_cst, other_wave, plain_other_wave };
+
+template <Publish how>
+__device__ int arrive(int* arrived) {
+  constexpr int order = how == Publish::release ? __ATOMIC_RELEASE : how == Publish::acq_rel ? __ATOMIC_ACQ_REL
+                      : how == Publish::seq_cst ? __ATOMIC_SEQ_CST : __ATOMIC_RELAXED;
+  if (how == Publish::fence || how == Publish::other_wave || how == Publish::plain_other_wave) __threadfence();
+  return __hip_atomic_fetch_add(arrived, 1, order, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+template <Publish how>
+__global__ void publish(int* partial, int* arrived, int* total) {
+  __shared__ int last;
+  constexpr bool through_other_wave = how == Publish::barrier || how == Publish::other_wave || how == Publish::plain_other_wave;
+  constexpr bool plain = how == Publish::plain_other_wave;
+  const int writer = through_other_wave ? 64 : 0;
+  if (threadIdx.x == writer) {
+    if (plain) partial[blockIdx.x] = 1 + blockIdx.x;
+    else __hip_atomic_store(&partial[blockIdx.x], 1 + blockIdx.x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  }
+  if (through_other_wave) __syncthreads();
+  if (threadIdx.x == 0) last = arrive<how>(arrived) == gridDim.x - 1;
+  __syncthreads();
+  if (!last || threadIdx.x != 0) return;
+  int sum = 0;
+  if (plain) __threadfence();
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += plain ? partial[i] : __hip_atomic_load(&partial[i], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  *total = sum;
+}
+
+// A release that is not waited for: the counter may come before what is written back, and what comes behind the write-back is
+// not written back.
+enum class Release { waited_for, under_way, too_early };
+
+template <Release how>
+__global__ void write_back(int* partial, int* arrived, int* total) {
+  if (threadIdx.x != 0) return;
+  if constexpr (how == Release::too_early) asm volatile("buffer_wbl2 sc1" ::: "memory");
+  partial[blockIdx.x] = 1 + blockIdx.x;
+  if constexpr (how != Release::too_early) asm volatile("buffer_wbl2 sc1" ::: "memory");
+  if constexpr (how != Release::under_way) asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  int before;
+  asm volatile("global_atomic_add %0, %1, %2, off sc0\n s_waitcnt vmcnt(0)\n buffer_inv sc1"
+               : "=v"(before) : "v"(arrived), "v"(1) : "memory");
+  if (before != gridDim.x - 1) return;
+  int sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += partial[i];
+  *total = sum;
+}
+
 // ---- correct ones ----
 
 __global__ void with_barrier(int* out) {
@@ -75,6 +254,18 @@ int main(int, char** arguments) {
   else if (is("atomic_histogram")) atomic_histogram<<<kGroups, kThreads>>>(a, b);
   else if (is("last_block_sums")) last_block_sums<<<kGroups, kThreads>>>(a, reinterpret_cast<unsigned*>(b), b + 64);
   else if (is("bytes")) bytes<<<kGroups, kThreads>>>(reinterpret_cast<unsigned char*>(a));
+  else if (is("usual_order_only")) usual_order_only<<<kGroups, kThreads>>>(a);
+  else if (is("free_registers")) free_registers<<<kGroups, kThreads>>>(a, b);
+#define BOTH(KERNEL, ...)                                                             \
+  else if (is(#KERNEL "<no>")) KERNEL<Wait::no><<<kGroups, kThreads>>>(__VA_ARGS__);   \
+  else if (is(#KERNEL "<yes>")) KERNEL<Wait::yes><<<kGroups, kThreads>>>(__VA_ARGS__);
+  BOTH(late_write, a) BOTH(late_read, a) BOTH(late_flat_write, a) BOTH(late_transfer, a, b)
+  BOTH(early_vector_use, a, b) BOTH(early_lds_use, a) BOTH(early_scalar_use, a, b) BOTH(early_overwrite, a, b)
+#define PUBLISH(HOW) else if (is("publish<" #HOW ">")) publish<Publish::HOW><<<kGroups, kThreads>>>(a, b, b + 64);
+  PUBLISH(relaxed) PUBLISH(barrier) PUBLISH(fence) PUBLISH(release) PUBLISH(acq_rel) PUBLISH(seq_cst) PUBLISH(other_wave)
+  PUBLISH(plain_other_wave)
+#define WRITE_BACK(HOW) else if (is("write_back<" #HOW ">")) write_back<Release::HOW><<<kGroups, kThreads>>>(a, b, b + 64);
+  WRITE_BACK(waited_for) WRITE_BACK(under_way) WRITE_BACK(too_early)
   else return 2;
   return hipDeviceSynchronize() != hipSuccess;
 }

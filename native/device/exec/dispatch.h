@@ -49,7 +49,7 @@ enum class DispatchError : uint8_t {
 struct EngineOptions {
   static constexpr uint64_t kDefaultKernelLimit = 10'000'000'000;
   uint64_t kernel_limit = kDefaultKernelLimit;  // instructions that a wave may execute: more is an endless kernel
-  std::optional<uint64_t> race_seed;            // look for races, with execution in an order of this seed
+  std::optional<uint64_t> race_seed;            // look for races, with execution in an order of this seed; 0: the usual
   uint64_t initial_values = 0;                  // of registers, LDS and private memory: drawn from this seed; 0: zeros
   uint64_t timed_cu = 0;                        // which of the CUs in use is replayed for the time; XCDs in turn
   uint64_t deadlock_seconds = 30;               // real time after which waiting for ever is an error; 0: never

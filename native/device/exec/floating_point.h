@@ -47,7 +47,10 @@ template <class T>
 constexpr BitsOf<T> kMantissaMask = static_cast<BitsOf<T>>((BitsOf<T>{1} << FloatBits<T>::mantissa) - 1);
 
 template <class T>
-constexpr bool is_nan(T v) { return v != v; }
+constexpr bool is_nan(T v) {
+  if constexpr (sizeof(T) == 2) return static_cast<uint16_t>(bits_of(v) << 1) > 0xf800;  // the host compares halves one by one
+  else return v != v;
+}
 template <class T>
 constexpr T quiet(T nan) { return from_bits<T>(static_cast<BitsOf<T>>(bits_of(nan) | kQuietBit<T>)); }
 // The NaN of an invalid operation: positive and quiet, as LLVM canonicalises for this target (x86's own is negative).
@@ -66,14 +69,28 @@ constexpr bool is_denormal(T v) { return biased_exponent(v) == 0 && (bits_of(v) 
 template <class T>
 constexpr bool is_signalling(T v) { return is_nan(v) && !(bits_of(v) & kQuietBit<T>); }
 
-// The NaN rule of an arithmetic result: the first NaN operand, quieted, else the default NaN.
+// The NaN rule of an arithmetic result: the first NaN operand, quieted, else the default NaN. Without branches, so that
+// loops over lanes become vector code.
 template <class T, class... A>
 constexpr T settle_nan(T result, A... operand) {
-  if (!is_nan(result)) return result;
-  T chosen = default_nan<T>();
+  BitsOf<T> chosen = bits_of(default_nan<T>());
   bool found = false;
-  ((chosen = !found && is_nan(operand) ? quiet(static_cast<T>(operand)) : chosen, found = found || is_nan(operand)), ...);
-  return chosen;
+  const auto consider = [&](T value) {
+    const bool nan = is_nan(value);
+    chosen = nan & !found ? static_cast<BitsOf<T>>(bits_of(value) | kQuietBit<T>) : chosen;
+    found |= nan;
+  };
+  (consider(static_cast<T>(operand)), ...);
+  return from_bits<T>(is_nan(result) ? chosen : bits_of(result));
+}
+
+// Rounded once, as the host's rounding mode says: vector code of compilers goes by way of a single, which would round twice.
+// So that is rounded to odd first, where what is exact stays even and what is not never lies half-way between two halves.
+inline Half to_half(double value) {
+  const float nearest = static_cast<float>(value);
+  const double back = static_cast<double>(nearest);
+  const bool inexact = back != value, away = std::fabs(back) > std::fabs(value);
+  return static_cast<Half>(from_bits<float>((bits_of(nearest) - (inexact & away)) | static_cast<uint32_t>(inexact)));
 }
 
 // Minimum and maximum with -0 < +0; a quiet NaN loses against a number. In IEEE mode (MODE bit 9, which compilers set

@@ -8,6 +8,13 @@
 
 namespace rpd {
 
+// Whether the addresses of all lanes go up by this.
+inline bool are_consecutive(const uint64_t* address, uint64_t bytes) {
+  uint64_t differ = 0;
+  for (int l = 0; l < kLanes; ++l) differ |= address[l] ^ (address[0] + l * bytes);
+  return differ == 0;
+}
+
 enum class AccessKind : uint8_t { Load, Store, Atomic };
 
 struct VectorAccess {
@@ -16,6 +23,9 @@ struct VectorAccess {
   uint32_t bytes;          // a lane
   uint64_t mask;           // lanes that take part
   const uint64_t* address; // [lane]: device address, or byte offset in the LDS or in private memory
+
+  // The usual case, which needs no look at single lanes: all take part, each behind the one before.
+  bool consecutive() const { return mask == ~uint64_t{0} && are_consecutive(address, bytes); }
 };
 
 class Observer {

@@ -2,8 +2,9 @@
 
 #include <bit>
 #include <cstdio>
-#include <cstring>
 #include <numeric>
+
+#include "exec/register_indexing.h"
 
 namespace rpd {
 namespace {
@@ -18,7 +19,20 @@ const char* name_of(AccessKind kind) {
   }
 }
 
-bool has_wide_scope(const Op& op) { return std::strstr(op.text, " sc1") != nullptr; }
+// "v4"
+std::string name_of(const UnderWay::Use& use) {
+  const char letter = use.kind == Operand::Kind::Vector ? 'v' : use.kind == Operand::Kind::Accumulator ? 'a' : 's';
+  if (letter == 's' && use.reg >= kVcc && use.reg < kVcc + 2) return "vcc";
+  if (letter == 's' && use.reg == kM0) return "m0";
+  return letter + std::to_string(use.reg);
+}
+
+template <class... Values>
+std::string format(const char* text, Values... values) {
+  char out[1024];
+  std::snprintf(out, sizeof out, text, values...);
+  return out;
+}
 
 }  // namespace
 
@@ -26,6 +40,9 @@ void RaceCheck::begin(const Kernel& kernel) {
   order_.seed(seed_);
   entry_ = kernel.entry;
   const uint64_t count = kernel.group_count();
+  start_ = 0;
+  stride_ = 1;
+  if (seed_ == 0) return;
   start_ = order_() % count;
   do stride_ = order_() % count + 1;
   while (std::gcd(stride_, count) != 1);
@@ -48,51 +65,133 @@ RaceCheck::Place* RaceCheck::global_place(uint64_t word) {
   return &(*page)[word % kPagePlaces];
 }
 
-RaceCheck::Place& RaceCheck::lds_place(const Wave& wave, uint64_t word) {
+std::vector<RaceCheck::Place>& RaceCheck::lds_places(const Wave& wave) {
   auto& [group, places] = lds_[wave.group];
   if (places.empty() || group != wave.group->id) {  // another workgroup now runs there
     group = wave.group->id;
     places.assign(wave.lds_bytes / kPlaceBytes + 1, Place{});
   }
-  return places[word];
+  return places;
 }
 
-void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& access) {
-  if (access.space == Space::Scratch) return;
+void RaceCheck::issue(const Wave& wave, const Op& op) {
+  if (!op.semantics) return;
+  UnderWay& under_way = this->under_way(wave);
+  if (under_way.loads()) look_for_early_use(wave, op);
+  if (op.semantics->unit == Unit::Barrier) late_ |= under_way.arrive(wave.group->epoch);
+  under_way.issue(op, wave.exec() != 0);
+  if (!writes_back(op)) return;
+  ++clocks_[static_cast<uint32_t>(wave.group->id)].begun;
+  release(wave);
+}
+
+void RaceCheck::look_for_early_use(const Wave& wave, const Op& op) {
+  UnderWay& under_way = this->under_way(wave);
+  const auto use = wave.mode & kModeGprIndex ? under_way.take_use(with_index(op, wave)) : under_way.take_use(op);
+  if (!use) return;
+  note({use->load->address, op.address, Sort::EarlyUse}, [&] {
+    return Finding{name_of(*use) + " is used before the load at " + position(*use->load) + " has been waited for: at " +
+                       position(op),
+                   format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
+  });
+}
+
+RaceCheck::Access RaceCheck::access_now(const Wave& wave, const Op& op, const VectorAccess& access) {
+  QueuePlace in_queue{Queue::Vector, under_way(wave).issued(Queue::Vector)};
+  if (access.space == Space::Lds) in_queue = under_way(wave).reach_lds(op, access.mask == wave.exec());
   Access now;
   now.op = &op;
   now.group = static_cast<uint32_t>(wave.group->id);
   now.epoch = wave.group->epoch;
-  now.wave = static_cast<uint16_t>(wave.index_in_group);
-  now.atomic = access.kind == AccessKind::Atomic || has_wide_scope(op);
+  now.number = in_queue.number;
+  now.queue = static_cast<uint32_t>(in_queue.queue) & 3;
+  now.wave = wave.index_in_group & 15;
+  now.atomic = access.kind == AccessKind::Atomic || op.sc1;
   if (const auto clock = clocks_.find(now.group); clock != clocks_.end()) {
-    now.releases = static_cast<uint32_t>(clock->second.releases.size());
+    now.releases = static_cast<uint32_t>(clock->second.begun) & 0x1fffff;
   }
+  return now;
+}
+
+void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& access) {
+  if (access.space == Space::Scratch) return;
+  group_ = wave.group;
+  Access now = access_now(wave, op, access);
+  if (access.space == Space::Global && now.atomic) {
+    if (access.kind != AccessKind::Load) look_for_unfinished_release(wave, op);
+    if (access.kind == AccessKind::Atomic) publish(wave, op, access);
+    if (overtaking_.any() && access.kind != AccessKind::Store) see(wave, access);
+  }
+  std::vector<Place>* const lds = access.space == Space::Lds ? &lds_places(wave) : nullptr;
   for (uint64_t left = access.mask; left; left &= left - 1) {
     const uint64_t begin = access.address[std::countr_zero(left)];
     const uint64_t end = begin + access.bytes;
     for (uint64_t word = begin / kPlaceBytes; word * kPlaceBytes < end; ++word) {
       const uint64_t first = std::max(begin, word * kPlaceBytes) % kPlaceBytes;
       const uint64_t last = std::min(end, (word + 1) * kPlaceBytes) - word * kPlaceBytes;
-      now.bytes = static_cast<uint8_t>((1u << last) - (1u << first));
-      Place* place = access.space == Space::Lds ? &lds_place(wave, word) : global_place(word);
+      now.bytes = ((1u << last) - (1u << first)) & 15;
+      Place* place = lds ? &(*lds)[word] : global_place(word);
       if (place) touch(*place, now, access.kind, access.space, word * kPlaceBytes + first);
     }
   }
 }
 
+// What tells others that something has been written back must not come before that.
+void RaceCheck::look_for_unfinished_release(const Wave& wave, const Op& op) {
+  const Op* write_back = under_way(wave).write_back();
+  if (!write_back) return;
+  note({write_back->address, op.address, Sort::UnfinishedRelease}, [&] {
+    return Finding{"what the write-back at " + position(*write_back) + " writes had not been waited for when the atomic at " +
+                       position(op) + " was issued, so that others may see the atomic first",
+                   format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
+  });
+}
+
+// The workgroup's stores at a wide scope that may be under way when the atomic is issued.
+void RaceCheck::publish(const Wave& wave, const Op& op, const VectorAccess& access) {
+  for (const Wave& other : wave.group->waves) {
+    const auto [completed, last] = under_way(other).wide_stores();
+    if (last <= completed) continue;
+    for (uint64_t left = access.mask; left; left &= left - 1) {
+      overtaking_.note({static_cast<uint32_t>(wave.group->id), other.index_in_group}, completed, last, op, wave.index_in_group,
+                       wave.group->epoch, access.address[std::countr_zero(left)] / kPlaceBytes);
+    }
+  }
+}
+
+void RaceCheck::see(const Wave& wave, const VectorAccess& access) {
+  for (uint64_t left = access.mask; left; left &= left - 1) {
+    overtaking_.see(static_cast<uint32_t>(wave.group->id), access.address[std::countr_zero(left)] / kPlaceBytes);
+  }
+}
+
+void RaceCheck::look_for_overtaking(const Access& write, const Access& now, AccessKind kind, uint64_t address) {
+  if (kind == AccessKind::Store || (kind == AccessKind::Atomic && !now.op->returns)) return;
+  if (!write.op || write.op->semantics->unit != Unit::VectorStore || !write.atomic || !now.atomic) return;
+  if (write.group == now.group || !(write.bytes & now.bytes) || ordered(write, now, Space::Global)) return;
+  const Op* atomic = overtaking_.before({write.group, write.wave}, write.number, write.epoch, now.group);
+  if (!atomic) return;
+  note({write.op->address, atomic->address, Sort::Overtaking}, [&] {
+    return Finding{"the store at " + position(*write.op) + " had not been waited for when the atomic at " + position(*atomic) +
+                       " was issued, so that others may see the atomic first",
+                   format("with the store by wave %u of workgroup %u, read at address 0x%lx by wave %u of workgroup %u at ",
+                          write.wave, write.group, address, now.wave, now.group) + position(*now.op)};
+  });
+}
+
 void RaceCheck::touch(Place& place, const Access& now, AccessKind kind, Space space, uint64_t address) {
   const AccessKind write_kind = place.write.atomic ? AccessKind::Atomic : AccessKind::Store;
   compare(place.write, write_kind, now, kind, space, address);
+  if (overtaking_.any() && space == Space::Global) look_for_overtaking(place.write, now, kind, address);
   if (kind == AccessKind::Load) {
-    if (space == Space::Lds && (now.bytes & ~place.written)) note({{}, now, kind, kind, space, address});
+    if (space == Space::Lds && (now.bytes & ~place.written)) note_conflict({{}, now, kind, kind, space, address});
     // The same wave's earlier read gives way, else the older one of another epoch.
     Access* slot = &place.reads[0];
     for (Access& read : place.reads) {
       if (read.op && read.group == now.group && read.wave == now.wave) slot = &read;
     }
     if (slot->op && !(slot->group == now.group && slot->wave == now.wave)) {
-      slot = place.reads[1].op && ordered(place.reads[0], now) ? &place.reads[0] : &place.reads[1];
+      slot = place.reads[1].op && ordered(place.reads[0], now, space) ? &place.reads[0] : &place.reads[1];
     }
     *slot = now;
     return;
@@ -102,60 +201,90 @@ void RaceCheck::touch(Place& place, const Access& now, AccessKind kind, Space sp
   place.written |= now.bytes;
 }
 
-bool RaceCheck::ordered(const Access& before, const Access& now) const {
-  if (before.group == now.group) return before.wave == now.wave || before.epoch != now.epoch;
+bool RaceCheck::ordered(const Access& before, const Access& now, Space space) const {
+  if (before.group == now.group) return ordered_in_group(before, now, space);
   const auto from = clocks_.find(before.group), to = clocks_.find(now.group);
   if (from == clocks_.end() || to == clocks_.end()) return false;
   const auto& releases = from->second.releases;
   return before.releases < releases.size() && releases[before.releases] < to->second.acquired;
 }
 
+bool RaceCheck::ordered_in_group(const Access& before, const Access& now, Space space) const {
+  const UnderWay& wave = group_->under_way[before.wave];
+  if (before.wave == now.wave) {
+    // What a vector load writes into the LDS comes when it comes.
+    const bool overtakes = space == Space::Lds && before.place().queue == Queue::Vector && now.place().queue == Queue::Lds;
+    return !overtakes || wave.has_completed(before.place());
+  }
+  if (before.epoch == now.epoch) return false;
+  if (space != Space::Lds || !late_) return true;
+  for (uint32_t epoch = before.epoch; epoch < now.epoch; ++epoch)
+    if (wave.had_completed(before.place(), epoch)) return true;
+  return false;
+}
+
 void RaceCheck::compare(const Access& before, AccessKind before_kind, const Access& now, AccessKind kind, Space space,
                         uint64_t address) {
-  if (!before.op || !(before.bytes & now.bytes) || (before.atomic && now.atomic) || ordered(before, now)) return;
-  note({before, now, before_kind, kind, space, address});
+  if (!before.op || !(before.bytes & now.bytes) || (before.atomic && now.atomic) || ordered(before, now, space)) return;
+  note_conflict({before, now, before_kind, kind, space, address});
 }
 
-void RaceCheck::note(const Finding& finding) {
-  const uint64_t first = finding.first.op ? finding.first.op->address : 0;
-  const uint64_t second = finding.second.op->address;
-  const Pair pair{std::min(first, second), std::max(first, second), static_cast<uint64_t>(finding.space)};
-  ++found_.try_emplace(pair, finding).first->second.count;
+template <class Describe>
+void RaceCheck::note(const Key& key, Describe describe) {
+  auto found = found_.find(key);
+  if (found == found_.end()) found = found_.emplace(key, describe()).first;
+  ++found->second.count;
 }
 
-// buffer_wbl2 writes back, which is what a release does; buffer_inv drops what is stale, which is what an acquire does.
+void RaceCheck::note_conflict(const Conflict& conflict) {
+  const uint64_t first = conflict.first.op ? conflict.first.op->address : 0;
+  const uint64_t second = conflict.second.op->address;
+  const Sort sort = conflict.space == Space::Lds ? Sort::LdsRace : Sort::GlobalRace;
+  note({std::min(first, second), std::max(first, second), sort}, [&] { return describe(conflict); });
+}
+
+// A write-back counts when what it is to write has been waited for; buffer_inv drops what is stale, which is what an acquire does.
 void RaceCheck::fence(const Wave& wave, const Op& op) {
-  GroupClock& clock = clocks_[static_cast<uint32_t>(wave.group->id)];
-  ++fences_;
-  if (std::strncmp(op.text, "buffer_wb", 9) == 0) clock.releases.push_back(fences_);
-  else clock.acquired = fences_;
+  if (!writes_back(op)) clocks_[static_cast<uint32_t>(wave.group->id)].acquired = ++fences_;
 }
 
-std::string RaceCheck::describe(const Finding& finding) const {
-  const char* memory = finding.space == Space::Lds ? "LDS" : "global memory";
-  char text[1024];
-  const Access& now = finding.second;
-  if (!finding.first.op) {
-    std::snprintf(text, sizeof text,
-                  "read of LDS that nothing has written, %lu times, first at LDS address 0x%lx by wave %u of workgroup %u at "
-                  "entry + 0x%lx (%s)",
-                  finding.count, finding.address, now.wave, now.group, now.op->address - entry_, now.op->text);
-    return text;
-  }
-  const Access& before = finding.first;
-  std::snprintf(text, sizeof text,
-                "race in %s, %lu times, first at address 0x%lx: %s by wave %u of workgroup %u at entry + 0x%lx (%s) and %s by "
-                "wave %u of workgroup %u at entry + 0x%lx (%s) are not ordered",
-                memory, finding.count, finding.address, name_of(finding.first_kind), before.wave, before.group,
-                before.op->address - entry_, before.op->text, name_of(finding.second_kind), now.wave, now.group,
-                now.op->address - entry_, now.op->text);
-  return text;
+void RaceCheck::wait(const Wave& wave, unsigned vector_left, unsigned scalar_left) {
+  under_way(wave).wait(vector_left, scalar_left);
+  release(wave);
+}
+
+void RaceCheck::release(const Wave& wave) {
+  const size_t written_back = under_way(wave).take_write_backs();
+  if (!written_back) return;
+  auto& releases = clocks_[static_cast<uint32_t>(wave.group->id)].releases;
+  releases.insert(releases.end(), written_back, ++fences_);
+  for (UnderWay& other : wave.group->under_way) other.cover_stores();
+}
+
+// "entry + 0x40 (s_nop 0)"
+std::string RaceCheck::position(const Op& op) const {
+  const bool before = op.address < entry_;  // in a function that the kernel called
+  return format("entry %c 0x%lx (%s)", before ? '-' : '+', before ? entry_ - op.address : op.address - entry_, op.text);
+}
+
+std::string RaceCheck::who(const Access& access) const {
+  return format("by wave %u of workgroup %u at ", access.wave, access.group) + position(*access.op);
+}
+
+RaceCheck::Finding RaceCheck::describe(const Conflict& conflict) const {
+  const auto& [before, now, before_kind, kind, space, address] = conflict;
+  if (!before.op) return {"read of LDS that nothing has written", format("at LDS address 0x%lx ", address) + who(now)};
+  const bool late = space == Space::Lds && (before.epoch != now.epoch || before.wave == now.wave);
+  return {space == Space::Lds ? "race in LDS" : "race in global memory",
+          format("at address 0x%lx: ", address) + name_of(before_kind) + " " + who(before) + " and " + name_of(kind) + " " +
+              who(now) + " are not ordered" + (late ? ", for the first had not been waited for" : "")};
 }
 
 std::vector<std::string> RaceCheck::end() {
   std::vector<std::string> lines;
-  for (const auto& [pair, finding] : found_) {
-    if (reported_.emplace(pair, true).second) lines.push_back(describe(finding));
+  for (const auto& [key, finding] : found_) {
+    if (!reported_.insert(key).second) continue;
+    lines.push_back(finding.what + ", " + std::to_string(finding.count) + " times, first " + finding.where);
   }
   if (full_) {
     lines.push_back("the kernel touches more global memory than the race check can watch (" +
@@ -167,6 +296,8 @@ std::vector<std::string> RaceCheck::end() {
   pages_.clear();
   lds_.clear();
   clocks_.clear();
+  overtaking_.clear();
+  late_ = false;
   fences_ = 0;
   return lines;
 }

@@ -1,16 +1,23 @@
-// Looks for races between the waves of a kernel: conflicting accesses that nothing orders.
+// Looks for races between the waves of a kernel: conflicting accesses that nothing orders; and for what a wave does not
+// wait for.
 //
 // Two accesses to the same byte conflict if they come from different waves, at least one writes, and they are not both
 // atomic. What orders them:
-//  - in one workgroup: a barrier between them (they lie in different epochs of the workgroup);
-//  - across workgroups, in global memory: a release by the first (a write-back, buffer_wbl2, after its access) and
-//    then an acquire by the second (buffer_inv) before its own. Which location carries the message is not asked.
+//  - in one workgroup: a barrier between them (they lie in different epochs of the workgroup). For the LDS, the first must
+//    have completed before its wave came to the barrier, which s_waitcnt says (under_way.h); global accesses of a
+//    workgroup go through one L1 in order (LLVM AMDGPUUsage, "Memory Model gfx942").
+//  - across workgroups, in global memory: a release by the first (a write-back, buffer_wbl2, after its access, both
+//    waited for) and then an acquire by the second (buffer_inv) before its own. Which location carries the message is not
+//    asked.
 // An access at agent or system scope (sc1) counts as atomic: so does the compiler write atomic loads and stores. Scalar
 // loads are left out, for compilers use them only for memory that the kernel does not write. Lanes of one wave run in
 // lockstep and do not race. Only the last write and two readers of each place are remembered: with more, a race can
 // hide behind another one, but none is made up.
 //
-// Waves and workgroups run in a permuted order that depends on the seed, on one host thread.
+// Within a wave, a register must not be used while a load into it is under way; and a store at agent or system scope must
+// not be overtaken by the atomic that tells others of it (overtaking.h).
+//
+// Waves and workgroups run in a permuted order that depends on the seed, on one host thread; with seed 0 in the usual one.
 #pragma once
 
 #include <array>
@@ -18,11 +25,13 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "exec/observer.h"
+#include "exec/overtaking.h"
 #include "exec/workgroup.h"
 
 namespace rpd {
@@ -37,21 +46,28 @@ class RaceCheck {
 
   // The order of execution.
   uint64_t permuted(uint64_t group, uint64_t group_count) const;
-  size_t first_wave(size_t wave_count) { return order_() % wave_count; }
+  size_t first_wave(size_t wave_count) { return seed_ ? order_() % wave_count : 0; }
 
+  // `op` is about to be executed.
+  void issue(const Wave& wave, const Op& op);
   void access(const Wave& wave, const Op& op, const VectorAccess& access);
   void fence(const Wave& wave, const Op& op);
+  void wait(const Wave& wave, unsigned vector_left, unsigned scalar_left);
 
  private:
   // Who touched a place, and when on its workgroup's own clocks.
   struct Access {
-    const Op* op = nullptr;  // null: nobody
+    const Op* op = nullptr;    // null: nobody
     uint32_t group = 0;
     uint32_t epoch = 0;
-    uint32_t releases = 0;   // that the workgroup had made before
-    uint16_t wave = 0;
-    uint8_t bytes = 0;       // of the place, a bit each
-    bool atomic = false;
+    uint32_t number = 0;       // in its queue
+    uint32_t queue : 2 = 0;
+    uint32_t wave : 4 = 0;
+    uint32_t bytes : 4 = 0;    // of the place, a bit each
+    uint32_t atomic : 1 = 0;
+    uint32_t releases : 21 = 0;  // that the workgroup had begun before
+
+    QueuePlace place() const { return {static_cast<Queue>(queue), number}; }
   };
   // Four bytes of memory.
   struct Place {
@@ -65,24 +81,48 @@ class RaceCheck {
 
   struct GroupClock {
     std::vector<uint64_t> releases;  // when, in fences of the whole dispatch
+    size_t begun = 0;                // of them and of those that have not been waited for
     uint64_t acquired = 0;
   };
-  struct Finding {
+  struct Conflict {
     Access first, second;
     AccessKind first_kind, second_kind;
     Space space;
     uint64_t address;
+  };
+  // "what, N times, first where"
+  struct Finding {
+    std::string what, where;
     uint64_t count = 0;
   };
-  using Pair = std::array<uint64_t, 3>;  // both pcs, and the kind of finding
+  enum class Sort : uint8_t { LdsRace, GlobalRace, EarlyUse, Overtaking, UnfinishedRelease };
+  struct Key {
+    uint64_t first, second;  // addresses of both instructions
+    Sort sort;
+    auto operator<=>(const Key&) const = default;
+  };
 
+  UnderWay& under_way(const Wave& wave) const { return wave.group->under_way[wave.index_in_group]; }
   Place* global_place(uint64_t word);
-  Place& lds_place(const Wave& wave, uint64_t word);
+  std::vector<Place>& lds_places(const Wave& wave);
+  Access access_now(const Wave& wave, const Op& op, const VectorAccess& access);
   void touch(Place& place, const Access& now, AccessKind kind, Space space, uint64_t address);
-  bool ordered(const Access& before, const Access& now) const;
+  void look_for_early_use(const Wave& wave, const Op& op);
+  void look_for_overtaking(const Access& write, const Access& now, AccessKind kind, uint64_t address);
+  void publish(const Wave& wave, const Op& op, const VectorAccess& access);
+  void release(const Wave& wave);
+  void look_for_unfinished_release(const Wave& wave, const Op& op);
+  void see(const Wave& wave, const VectorAccess& access);
+  bool ordered(const Access& before, const Access& now, Space space) const;
+  bool ordered_in_group(const Access& before, const Access& now, Space space) const;
   void compare(const Access& before, AccessKind before_kind, const Access& now, AccessKind kind, Space space, uint64_t address);
-  void note(const Finding& finding);
-  std::string describe(const Finding& finding) const;
+  void note_conflict(const Conflict& conflict);
+  // Counts it, and asks `describe` for a Finding if it is the first one.
+  template <class Describe>
+  void note(const Key& key, Describe describe);
+  std::string who(const Access& access) const;
+  Finding describe(const Conflict& conflict) const;
+  std::string position(const Op& op) const;
 
   uint64_t seed_;
   std::mt19937_64 order_;
@@ -93,8 +133,11 @@ class RaceCheck {
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;           // by page number
   std::unordered_map<const Workgroup*, std::pair<uint64_t, std::vector<Place>>> lds_;  // with the workgroup's number
   std::unordered_map<uint32_t, GroupClock> clocks_;
-  std::map<Pair, Finding> found_;
-  std::map<Pair, bool> reported_;
+  const Workgroup* group_ = nullptr;  // of the access that is looked at
+  bool late_ = false;                 // a wave came to a barrier with accesses of the LDS under way
+  Overtaking overtaking_;
+  std::map<Key, Finding> found_;
+  std::set<Key> reported_;
 };
 
 // Puts a race check in front of another observer.
@@ -112,7 +155,10 @@ class RaceCheckedMemory : public Observer {
     check_->fence(wave, op);
     inner_.fence(wave, op);
   }
-  void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) override { inner_.wait(wave, vector_left, scalar_left); }
+  void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) override {
+    check_->wait(wave, vector_left, scalar_left);
+    inner_.wait(wave, vector_left, scalar_left);
+  }
 
  private:
   Observer& inner_;

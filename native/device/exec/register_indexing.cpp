@@ -17,22 +17,35 @@ int enable_of(const Semantics& semantics, int source) {
   return semantics.accumulates && source + 1 == count ? kDestinationEnable : source;
 }
 
+bool has_its_registers(const Op& op, const Wave& wave) {
+  const auto registers = static_cast<uint32_t>((wave.accumulator - wave.vector) / kLanes);
+  const auto inside = [registers](const Operand& operand) {
+    return operand.kind != Operand::Kind::Vector || operand.reg + operand.dwords <= registers;
+  };
+  return inside(op.destination) && std::all_of(op.source.begin(), op.source.end(), inside);
+}
+
 }  // namespace
 
-void execute_indexed(const Op& op, Wave& wave) {
-  if (!op.semantics || op.semantics->unit != Unit::Valu) return execute_by_mode(op, wave);
+Op with_index(const Op& op, const Wave& wave) {
+  Op moved = op;
+  if (!op.semantics || op.semantics->unit != Unit::Valu) return moved;
   const uint32_t m0 = wave.scalar[kM0];
-  const auto registers = static_cast<uint32_t>((wave.accumulator - wave.vector) / kLanes);
-  bool inside = true;
   const auto move = [&](Operand& operand, int enable) {
     if (operand.kind != Operand::Kind::Vector || !(m0 >> (kGprIndexEnables + enable) & 1)) return;
     operand.reg = static_cast<uint16_t>(operand.reg + (m0 & kGprIndexMask));
-    inside &= operand.reg + operand.dwords <= registers;
   };
-  Op moved = op;
   for (int i = 0; i < 3; ++i) move(moved.source[i], enable_of(*op.semantics, i));
   move(moved.destination, kDestinationEnable);
-  if (!inside) return wave.raise("a register that the kernel was not given, by the index in m0", op.address);
+  return moved;
+}
+
+void execute_indexed(const Op& op, Wave& wave) {
+  if (!op.semantics || op.semantics->unit != Unit::Valu) return execute_by_mode(op, wave);
+  const Op moved = with_index(op, wave);
+  if (!has_its_registers(moved, wave)) {
+    return wave.raise("a register that the kernel was not given, by the index in m0", op.address);
+  }
   execute_by_mode(moved, wave);
 }
 

@@ -125,6 +125,9 @@ struct Wave {
   }
 
   // Whether global memory may be accessed there; raises the fault if not.
+  bool known_accessible(const Op& op, uint64_t address, uint64_t bytes, bool writes) const {
+    return window[op.index % kWindowSlots][writes].holds(address, bytes);
+  }
   bool may_access(const Op& op, uint64_t address, uint32_t bytes, bool writes, int lane = -1) {
     AccessWindow& known = window[op.index % kWindowSlots][writes];
     if (known.holds(address, bytes)) [[likely]] return true;

@@ -43,13 +43,16 @@ uint64_t set_work_items(const Kernel& kernel, uint32_t first, const uint32_t (&s
   const uint32_t full_y = kernel.request.workgroup[1];
   const uint32_t count = full_x * full_y * kernel.request.workgroup[2];
   uint64_t exec = 0;
+  uint32_t x = first % full_x, y = first / full_x % full_y, z = first / full_x / full_y;
   for (uint32_t l = 0; l < kLanes && first + l < count; ++l) {
-    const uint32_t x = (first + l) % full_x;
-    const uint32_t y = (first + l) / full_x % full_y;
-    const uint32_t z = (first + l) / full_x / full_y;
     wave.vector[l] = x | y << 10 | z << 20;
     // A partial workgroup at the grid's edge has lanes that do not exist.
     if (x < sizes[0] && y < sizes[1] && z < sizes[2]) exec |= uint64_t{1} << l;
+    if (++x < full_x) continue;
+    x = 0;
+    if (++y < full_y) continue;
+    y = 0;
+    ++z;
   }
   return exec;
 }

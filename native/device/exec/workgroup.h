@@ -7,6 +7,7 @@
 #include "exec/dispatch.h"
 #include "exec/initial_values.h"
 #include "exec/kernel_descriptor.h"
+#include "exec/under_way.h"
 #include "exec/wave.h"
 
 namespace rpd {
@@ -38,6 +39,7 @@ struct Workgroup {
   std::vector<uint32_t> registers;  // [wave][register][lane]
   std::vector<uint8_t> lds;
   std::vector<uint8_t> scratch;     // [wave][lane][byte]
+  std::vector<UnderWay> under_way;  // [wave]; only with a race check
   uint64_t id = 0;                  // linear workgroup number
   uint32_t cu = 0;
   uint32_t place = 0;               // among the workgroups of the CU

@@ -54,6 +54,7 @@ bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
     id = race_check_->permuted(next_group_, kernel_->group_count());
   }
   group.start(*kernel_, id, cu, observer);
+  if (race_check_) group.under_way.assign(group.waves.size(), {});
   places_.enter(*kernel_, group);
   if (times(cu)) {
     trace_.record(group);
@@ -68,7 +69,7 @@ bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
   return true;
 }
 
-template <bool Traced>
+template <bool Traced, bool Checked>
 void Xcd::run_slice(Wave& wave) {
   const Op* op = wave.pc;
   uint64_t& instructions = work_[wave.cu].instructions;
@@ -86,6 +87,9 @@ void Xcd::run_slice(Wave& wave) {
     if (op->vector_registers > kernel_->vgprs || op->accumulators > kernel_->agprs) {
       wave.raise("a register that the kernel was not given", op->address);
     }
+    if constexpr (Checked) {
+      if (wave.state == WaveState::Running) race_check_->issue(wave, *op);
+    }
     if (wave.state == WaveState::Running) execute(*op, wave);
     if (wave.state == WaveState::Faulted) {
       return stop_at(op, wave);
@@ -94,6 +98,11 @@ void Xcd::run_slice(Wave& wave) {
     if (op->ends_slice) return;
     op = wave.pc;
   }
+}
+
+void Xcd::run_slice(Wave& wave) {
+  if (race_check_) return wave.trace ? run_slice<true, true>(wave) : run_slice<false, true>(wave);
+  wave.trace ? run_slice<true, false>(wave) : run_slice<false, false>(wave);
 }
 
 void Xcd::stop_at(const Op* op, const Wave& wave) {
@@ -132,7 +141,7 @@ bool Xcd::run_group(Workgroup& group) {
     if (wave.state != WaveState::Running) continue;
     const uint64_t before = instructions;
     const Op* op = wave.pc;
-    wave.trace ? run_slice<true>(wave) : run_slice<false>(wave);
+    run_slice(wave);
     wave.executed += instructions - before;
     if (wave.executed > kernel_->instruction_limit && wave.state == WaveState::Running) {
       wave.raise("the kernel does not end: a wave has executed more instructions than the kernel-limit", op->address,

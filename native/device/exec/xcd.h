@@ -63,7 +63,8 @@ class Xcd {
   // Whether the dispatch's time is that of this CU.
   bool times(uint32_t cu) const { return index_ == kernel_->timed_xcd && cu == kernel_->timed_cu; }
   bool launch_next(Workgroup& group, uint32_t cu);
-  template <bool Traced>
+  template <bool Traced, bool Checked>
+  void run_slice(Wave& wave);
   void run_slice(Wave& wave);
   void retire(Wave& wave);
   void retire_recorded(const Wave& wave);

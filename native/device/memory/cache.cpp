@@ -1,6 +1,8 @@
 #include "memory/cache.h"
 
 #include <algorithm>
+#include <bit>
+#include <cassert>
 
 namespace rpd {
 
@@ -28,37 +30,53 @@ WriteRequests write_requests(const ByteMask& dirty) {
 // Folds the upper address bits into the set number, so that power-of-two strides do not pile up in a few sets. The
 // hardware's own hash is not published.
 uint32_t Cache::set_of(uint64_t line_number) const {
-  const uint64_t folded = line_number ^ line_number / sets_ ^ line_number / sets_ / sets_;
-  return static_cast<uint32_t>(folded % sets_);
+  const uint64_t folded = line_number ^ line_number >> set_bits_ ^ line_number >> set_bits_ >> set_bits_;
+  return static_cast<uint32_t>(folded & ((uint64_t{1} << set_bits_) - 1));
 }
 
 Cache::Cache(uint32_t bytes, uint32_t ways, uint32_t line_bytes)
-    : ways_(ways), sets_(bytes / line_bytes / ways), lines_(bytes / line_bytes) {}
+    : ways_(ways), set_bits_(static_cast<uint32_t>(std::countr_zero(bytes / line_bytes / ways))),
+      keys_(bytes / line_bytes), used_(bytes / line_bytes), lines_(bytes / line_bytes) {
+  assert(std::has_single_bit(bytes / line_bytes / ways));
+}
+
+void Cache::invalidate() {
+  if (++epoch_ < uint64_t{1} << (64 - kNumberBits)) return;
+  epoch_ = 1;
+  std::fill(keys_.begin(), keys_.end(), 0);
+}
 
 Cache::Line* Cache::find(uint64_t line_number) {
-  Line* set = &lines_[set_of(line_number) * ways_];
-  for (uint32_t way = 0; way < ways_; ++way) {
-    if (set[way].tag == line_number && set[way].epoch == epoch_) {
-      set[way].used = ++now_;
-      return &set[way];
-    }
+  const uint64_t key = key_of(line_number);
+  if (keys_[last_] != key) {
+    const uint64_t* set = &keys_[size_t{set_of(line_number)} * ways_];
+    uint32_t found = ways_;
+    for (uint32_t way = 0; way < ways_; ++way) found = set[way] == key ? way : found;
+    if (found == ways_) return nullptr;
+    last_ = static_cast<size_t>(set - keys_.data()) + found;
   }
-  return nullptr;
+  used_[last_] = ++now_;
+  return &lines_[last_];
 }
 
 Cache::Line& Cache::allocate(uint64_t line_number, Line& evicted) {
-  Line* set = &lines_[set_of(line_number) * ways_];
-  Line* victim = set;
-  for (uint32_t way = 0; way < ways_; ++way) {
-    if (set[way].epoch != epoch_) {
-      victim = &set[way];
-      break;
-    }
-    if (set[way].used < victim->used) victim = &set[way];
+  const size_t victim = victim_of(size_t{set_of(line_number)} * ways_);
+  const bool present = keys_[victim] >> kNumberBits == epoch_;
+  evicted = present ? lines_[victim] : Line{};
+  keys_[victim] = key_of(line_number);
+  used_[victim] = ++now_;
+  lines_[victim] = Line{line_number, true, {}, {}};
+  return lines_[last_ = victim];
+}
+
+// The first place of the set that is free, else the one that was not used for longest.
+size_t Cache::victim_of(size_t first) const {
+  size_t victim = first;
+  for (size_t at = first; at < first + ways_; ++at) {
+    if (keys_[at] >> kNumberBits != epoch_) return at;
+    if (used_[at] < used_[victim]) victim = at;
   }
-  evicted = victim->epoch == epoch_ ? *victim : Line{};
-  *victim = Line{line_number, ++now_, epoch_, {}, {}};
-  return *victim;
+  return victim;
 }
 
 }  // namespace rpd

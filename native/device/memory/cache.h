@@ -34,8 +34,7 @@ class Cache {
  public:
   struct Line {
     uint64_t tag = 0;
-    uint64_t used = 0;   // time of last use
-    uint32_t epoch = 0;  // valid only if equal to the cache's
+    bool present = false;
     ByteMask valid;
     ByteMask dirty;
   };
@@ -44,16 +43,16 @@ class Cache {
 
   // The line, or null.
   Line* find(uint64_t line_number);
-  // Makes room for the line; `evicted` receives what was there (epoch 0 if nothing).
+  // Makes room for the line; `evicted` receives what was there, if it was.
   Line& allocate(uint64_t line_number, Line& evicted);
   // Drops all lines in constant time.
-  void invalidate() { ++epoch_; }
+  void invalidate();
   // Calls f(line) for every dirty line and cleans it.
   template <class F>
   void write_back(F f) {
     for (const uint32_t index : dirty_) {
       Line& line = lines_[index];
-      if (line.epoch != epoch_ || line.dirty.empty()) continue;
+      if (keys_[index] != key_of(line.tag) || line.dirty.empty()) continue;
       f(line);
       line.dirty = {};
     }
@@ -66,11 +65,19 @@ class Cache {
 
  private:
   uint32_t set_of(uint64_t line_number) const;
+  size_t victim_of(size_t first) const;
+  // Whose line a place holds: its number and the epoch, which ends when all is dropped. Host and device addresses have
+  // fewer than 57 bits, so line numbers fewer than 50.
+  static constexpr int kNumberBits = 50;
+  uint64_t key_of(uint64_t line_number) const { return epoch_ << kNumberBits | line_number; }
 
   uint32_t ways_;
-  uint32_t sets_;
-  uint32_t epoch_ = 1;
+  uint32_t set_bits_;
+  uint64_t epoch_ = 1;
   uint64_t now_ = 0;
+  size_t last_ = 0;              // the place found last
+  std::vector<uint64_t> keys_;   // [set][way]: apart from the lines, since a search reads nothing else
+  std::vector<uint64_t> used_;   // [set][way]: time of last use
   std::vector<Line> lines_;      // [set][way]
   std::vector<uint32_t> dirty_;  // lines that became dirty since the last write-back; may repeat
 };

@@ -9,6 +9,8 @@
 namespace rpd {
 namespace {
 
+constexpr uint64_t kDefaultRaceSeed = 1;
+
 uint64_t number(std::string_view name, std::string_view value, uint64_t least) {
   uint64_t result = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
@@ -29,7 +31,7 @@ void apply(std::string_view option, EngineOptions& options) {
   } else if (name == "initial-values" && has_value) {
     options.initial_values = number(name, value, 0);
   } else if (name == "race-check") {
-    options.race_seed = has_value ? number(name, value, 0) : 0;
+    options.race_seed = has_value ? number(name, value, 0) : kDefaultRaceSeed;
   } else if (name == "timed-cu" && has_value) {
     options.timed_cu = number(name, value, 0);
   } else if (name == "deadlock-after" && has_value) {

@@ -9,7 +9,7 @@ namespace rpd {
 //   kernel-limit=N     a wave that executes more than N instructions belongs to an endless kernel
 //   deadlock-after=N   a kernel that has waited for N seconds for what nobody can do has failed; 0: it never has
 //   lds-check          a kernel that accesses LDS beyond its workgroup's has failed
-//   race-check[=SEED]  look for races, executing in an order of this seed (default 0)
+//   race-check[=SEED]  look for races, executing in an order of this seed (default 1); 0: in the usual order
 //   write-check        a kernel that writes memory which is not its program's has failed
 // Throws std::runtime_error that names an option which is none of these or whose value cannot be.
 EngineOptions engine_options();

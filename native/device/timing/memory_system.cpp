@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "exec/workgroup.h"
+#include "timing/lds_banks.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
@@ -57,9 +58,22 @@ struct WriteRequest {
   uint64_t bytes;  // a bit a byte
 };
 
+uint64_t ones(uint64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
+
+template <class F>
+void coalesce_consecutive(const VectorAccess& access, F emit) {
+  const uint64_t begin = access.address[0], end = begin + uint64_t{access.bytes} * kLanes;
+  for (uint64_t block = begin / kRequestBytes; block * kRequestBytes < end; ++block) {
+    const uint64_t from = std::max(begin, block * kRequestBytes) % kRequestBytes;
+    const uint64_t until = std::min(end - block * kRequestBytes, uint64_t{kRequestBytes});
+    emit(WriteRequest{block, ones(until) & ~ones(from)});
+  }
+}
+
 // Groups what the lanes write into requests; lanes that write the same block share one.
 template <class F>
 void coalesce(const VectorAccess& access, F emit) {
+  if (access.consecutive()) return coalesce_consecutive(access, emit);
   std::array<WriteRequest, 2 * kLanes> requests;
   uint32_t count = 0;
   const auto add = [&](uint64_t block, uint64_t bytes) {
@@ -83,6 +97,28 @@ void coalesce(const VectorAccess& access, F emit) {
 
 ByteMask in_line(const WriteRequest& request) {
   return request.block % 2 == 0 ? ByteMask{request.bytes, 0} : ByteMask{0, request.bytes};
+}
+
+// Look-ups of the L1 that a store takes: one for each line in which lanes of a group begin.
+uint64_t store_look_ups(const VectorAccess& access) {
+  const uint32_t group = lanes_per_look_up(access.bytes);
+  uint64_t look_ups = 0;
+  if (access.consecutive()) {
+    for (uint32_t l = 0; l < kLanes; l += group) {
+      look_ups += access.address[l + group - 1] / kLineBytes - access.address[l] / kLineBytes + 1;
+    }
+    return look_ups;
+  }
+  uint32_t current = ~0u;
+  LineSet lines;
+  for_each_lane(access.mask, [&](int l) {
+    if (l / group != current) {
+      lines.clear();
+      current = l / group;
+    }
+    look_ups += lines.insert(access.address[l] / kLineBytes);
+  });
+  return look_ups;
 }
 
 // Vector memory completes in order: no access is done before those issued earlier.
@@ -201,7 +237,7 @@ void MemorySystem::write_to_memory(const Cache::Line& line) {
 Cache::Line& MemorySystem::l2_allocate(uint64_t line) {
   Cache::Line evicted;
   Cache::Line& fresh = l2_.allocate(line, evicted);
-  if (evicted.epoch != 0) ++counts_.l2_evictions;
+  if (evicted.present) ++counts_.l2_evictions;
   if (!evicted.dirty.empty()) {
     ++counts_.l2_eviction_writebacks;
     write_to_memory(evicted);
@@ -249,8 +285,20 @@ uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
   return l2_read(line) ? parameter::l2_latency_cycles : parameter::hbm_latency_cycles;
 }
 
+// Lanes that follow each other need a look-up for each line of each group.
+uint64_t MemorySystem::load_consecutive(Wave& wave, const VectorAccess& access) {
+  uint64_t latency = 0;
+  const uint32_t group = lanes_per_look_up(access.bytes);
+  for (uint32_t l = 0; l < kLanes; l += group) {
+    const uint64_t last = (access.address[l + group - 1] + access.bytes - 1) / kLineBytes;
+    for (uint64_t line = access.address[l] / kLineBytes; line <= last; ++line) latency = std::max(latency, read_line(wave.cu, line));
+  }
+  return latency;
+}
+
 uint64_t MemorySystem::load(Wave& wave, const VectorAccess& access) {
   counts_.l1_lanes_reading += std::popcount(access.mask);
+  if (access.consecutive()) return load_consecutive(wave, access);
   uint64_t latency = 0;
   const uint32_t group = lanes_per_look_up(access.bytes);
   LineSet lines;
@@ -271,16 +319,7 @@ uint64_t MemorySystem::load(Wave& wave, const VectorAccess& access) {
 
 uint64_t MemorySystem::store(const VectorAccess& access) {
   counts_.l1_lanes_writing += std::popcount(access.mask);
-  const uint32_t group = lanes_per_look_up(access.bytes);
-  uint32_t current = ~0u;
-  LineSet lines;
-  for_each_lane(access.mask, [&](int l) {
-    if (l / group != current) {
-      lines.clear();
-      current = l / group;
-    }
-    counts_.l1_accesses += lines.insert(access.address[l] / kLineBytes);
-  });
+  counts_.l1_accesses += store_look_ups(access);
   uint64_t latency = 0;
   coalesce(access, [&](const WriteRequest& request) {
     ++counts_.l1_write_requests;
@@ -321,37 +360,13 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
   return latency;
 }
 
-// 32 banks of 4 bytes; 32 lanes of up to 4 bytes a pass, fewer when wider. Lanes that read the same word share it;
-// atomics on the same word take turns.
 void MemorySystem::lds(Wave& wave, const Op& op, const VectorAccess& access) {
-  constexpr uint32_t banks = 32;
-  const uint32_t words = std::max(1u, access.bytes / 4);
-  const uint32_t lanes_a_pass = std::max(1u, banks / words);
-  const bool atomic = access.kind == AccessKind::Atomic;
-  uint64_t cycles = 0, ideal = 0, bank_conflicts = 0;
-  for (uint32_t first = 0; first < kLanes; first += lanes_a_pass) {
-    std::array<uint32_t, banks> words_of_bank{};
-    std::array<uint32_t, banks> accesses_of_bank{};
-    LineSet distinct;
-    uint32_t most_words = 0, most_accesses = 0;
-    for (uint32_t l = first; l < std::min<uint32_t>(first + lanes_a_pass, kLanes); ++l) {
-      if (!(access.mask >> l & 1)) continue;
-      for (uint32_t w = 0; w < words; ++w) {
-        const uint64_t word = access.address[l] / 4 + w;
-        most_accesses = std::max(most_accesses, ++accesses_of_bank[word % banks]);
-        if (distinct.insert(word)) most_words = std::max(most_words, ++words_of_bank[word % banks]);
-      }
-    }
-    if (most_words == 0) continue;
-    cycles += atomic ? most_accesses : most_words;
-    bank_conflicts += most_words - 1;
-    ++ideal;
-  }
-  counts_.lds_active_cycles += cycles;
-  counts_.lds_conflict_cycles += bank_conflicts;
-  counts_.lds_address_conflict_cycles += cycles - ideal - bank_conflicts;
-  if (atomic && op.returns) counts_.lds_atomic_return_cycles += cycles;
-  wave.scalar_done = std::max(wave.scalar_done, wave.clock + parameter::lds_latency_cycles + cycles);
+  const LdsPasses passes = lds_passes(access);
+  counts_.lds_active_cycles += passes.cycles;
+  counts_.lds_conflict_cycles += passes.bank_conflicts;
+  counts_.lds_address_conflict_cycles += passes.cycles - passes.passes - passes.bank_conflicts;
+  if (access.kind == AccessKind::Atomic && op.returns) counts_.lds_atomic_return_cycles += passes.cycles;
+  wave.scalar_done = std::max(wave.scalar_done, wave.clock + parameter::lds_latency_cycles + passes.cycles);
 }
 
 uint64_t MemorySystem::global(Wave& wave, const Op& op, const VectorAccess& access) {

@@ -37,6 +37,7 @@ class MemorySystem : public Observer {
  private:
   uint64_t read_line(uint32_t cu, uint64_t line);
   uint64_t load(Wave& wave, const VectorAccess& access);
+  uint64_t load_consecutive(Wave& wave, const VectorAccess& access);
   uint64_t store(const VectorAccess& access);
   uint64_t atomic(const Op& op, const VectorAccess& access);
   uint64_t global(Wave& wave, const Op& op, const VectorAccess& access);

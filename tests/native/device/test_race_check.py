@@ -15,9 +15,29 @@ PLANTED = {
     "missing_barrier": r"race in LDS, .*ds_write_b32",
     "plain_histogram": r"race in global memory, .*global_load_dword.* and store .*global_store_dword",
     "cross_wave": r"race in global memory, .*store by wave \d+ of workgroup (\d+) .* and store by wave \d+ of workgroup \1 ",
+    "write_back<under_way>": r"what the write-back at .*\(buffer_wbl2 sc1\) writes had not been waited for when the atomic .* was issued, ",
+    "write_back<too_early>": r"race in global memory, .*store .*global_store_dword .* and load .*global_load_dword",
     "unwritten_lds": r"read of LDS that nothing has written, 192 times, .*ds_read",
 }
-CORRECT = ["with_barrier", "atomic_histogram", "last_block_sums", "bytes"]
+USED_EARLY = r"{0}\d+ is used before the load at entry \+ 0x\w+ \({1}.*\) has been waited for: at entry \+ 0x\w+ \({2}"
+OVERTAKEN = (
+    r"the store at entry \+ 0x\w+ \(global_store_dword .* sc1\) had not been waited for when the atomic at entry \+ 0x\w+ "
+    r"\(global_atomic_add .*\) was issued, so that others may see the atomic first, \d+ times, first with the store by wave {0} "
+)
+# Of each kernel with a twin that waits: what is found.
+NOT_WAITED_FOR = {
+    "late_write": r"race in LDS, .*store .*ds_write_b32 .* and load .*ds_read_b32 .* for the first had not been waited for",
+    "late_read": r"race in LDS, .*load .*ds_read_b32 .* and store .*ds_write_b32 .* for the first had not been waited for",
+    "late_flat_write": r"race in LDS, .*store .*flat_store_dword .* for the first had not been waited for",
+    "late_transfer": r"race in LDS, .*store .*global_load_lds_dword .* for the first had not been waited for",
+    "early_vector_use": USED_EARLY.format("v", "global_load_dword .* offset:4", "v_add"),
+    "early_lds_use": USED_EARLY.format("v", "ds_read_b32", "v_add"),
+    "early_scalar_use": USED_EARLY.format("s", "s_load_dword", "s_add_u32"),
+    "early_overwrite": USED_EARLY.format("v", "global_load_dword", "v_mov_b32"),
+}
+OVERTAKING = {"publish<relaxed>": OVERTAKEN.format(0), "publish<barrier>": OVERTAKEN.format(1)}
+PUBLISHED = [f"publish<{how}>" for how in ("fence", "release", "acq_rel", "seq_cst", "other_wave", "plain_other_wave")]
+CORRECT = ["with_barrier", "atomic_histogram", "last_block_sums", "bytes", "free_registers", "write_back<waited_for>", *PUBLISHED]
 TESTBED = ["vcopy", "softmax_testbed", "pipeline", "reduction", "histogram", "gemm", "stencil"]
 
 
@@ -42,9 +62,33 @@ def test_a_planted_race_is_found_under_every_seed(check, races, name: str) -> No
         done = check(races, name, seed=seed)
         assert done.returncode == RACES_FOUND, done.stderr
         found = [line for line in done.stderr.splitlines() if re.search(PLANTED[name], line)]
-        assert len(found) >= 1 and all(f"kernel {name}(" in line for line in found), done.stderr
+        assert len(found) >= 1 and all(name.partition("<")[0] in line for line in found), done.stderr
         pairs = [tuple(sorted(re.findall(r"entry \+ (0x\w+)", line))) for line in done.stderr.splitlines() if "race in" in line]
         assert len(pairs) == len(set(pairs)), "a pair of instructions is reported once"
+
+
+@pytest.mark.parametrize("name", NOT_WAITED_FOR)
+def test_what_is_not_waited_for_is_found(check, races, name: str) -> None:
+    for seed in (0, 7):
+        done = check(races, f"{name}<no>", seed=seed)
+        findings = [line for line in done.stderr.splitlines() if " times, first " in line]
+        assert done.returncode == RACES_FOUND and len(findings) == 1, done.stderr
+        assert re.search(NOT_WAITED_FOR[name], findings[0])
+        done = check(races, f"{name}<yes>", seed=seed)
+        assert done.returncode == 0 and "race-check" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("name", OVERTAKING)
+def test_a_store_that_an_atomic_may_overtake_is_found(check, races, name: str) -> None:
+    for seed in (0, 7):
+        done = check(races, name, seed=seed)
+        assert done.returncode == RACES_FOUND and re.search(OVERTAKING[name], done.stderr), done.stderr
+
+
+def test_seed_0_is_the_usual_order(check, races) -> None:
+    done = check(races, "usual_order_only", seed=0)
+    assert done.returncode == RACES_FOUND, done.stderr
+    assert re.search(r"race in LDS, .* store by wave 0 .* and load by wave 1 ", done.stderr)
 
 
 @pytest.mark.parametrize("name", CORRECT)

@@ -6,6 +6,9 @@
 // rows are in four consecutive registers.
 //
 // Products are summed in the order of k, each step rounded once. What the hardware does inside is not documented.
+#include <algorithm>
+#include <iterator>
+
 #include "exec/lane_values.h"
 #include "exec/operands.h"
 #include "exec/small_float.h"
@@ -76,37 +79,57 @@ int lane_of_b(const MatrixControl& control, int lane) {
   }
 }
 
+// A lane's elements, of A or B alike, by k: [block][k][row or column]. `lane_of` says whose each lane takes.
+template <class In, int M, int K, int Blocks, class Sum, class LaneOf>
+void spread(const Wave& wave, const Operand& operand, Sum (&out)[Blocks][K][M], LaneOf lane_of) {
+  constexpr int per_lane = M * K * Blocks / kLanes;
+  for (int i = 0; i < per_lane; ++i) {
+    for (int group = 0; group < kLanes / M; ++group) {
+      Sum* to = Blocks > 1 ? out[group][i] : out[0][group * per_lane + i];
+      for (int at = 0; at < M; ++at) to[at] = element<In>(wave, operand, lane_of(group * M + at), i);
+    }
+  }
+}
+
+// Of B as it is, or with BLGP; of A with CBSZ and ABID.
+template <class In, int M, int K, int Blocks, class Sum>
+void spread_a(const Op& op, const Wave& wave, Sum (&a)[Blocks][K][M]) {
+  if (Blocks == 1 || op.matrix.broadcast_size == 0) return spread<In, M>(wave, op.source[0], a, [](int lane) { return lane; });
+  spread<In, M>(wave, op.source[0], a, [&](int lane) { return block_of_a(op.matrix, lane / M) * M + lane % M; });
+}
+template <class In, int M, int K, int Blocks, class Sum>
+void spread_b(const Op& op, const Wave& wave, Sum (&b)[Blocks][K][M]) {
+  if (op.matrix.lane_pattern == 0) return spread<In, M>(wave, op.source[1], b, [](int lane) { return lane; });
+  spread<In, M>(wave, op.source[1], b, [&](int lane) { return lane_of_b(op.matrix, lane); });
+}
+
+// What D begins with: C, or a constant.
+template <class Sum, int Registers>
+void read_c(const Op& op, const Wave& wave, Sum (&d)[Registers * kLanes]) {
+  if (is_vector(op.source[2])) return void(std::memcpy(d, wave.registers(op.source[2]), sizeof d));
+  std::fill(std::begin(d), std::end(d), read_scalar<Sum>(op.source[2], wave));
+}
+
+// A row of D lies in the lanes side by side: all its columns are computed at once, each in the order of k.
 template <int M, int K, int Blocks, class A, class B = A>
 void multiply_matrices(const Op& op, Wave& wave) {
   using Sum = decltype(element<A>(wave, op.source[0], 0, 0));
-  constexpr int per_lane = M * K * Blocks / kLanes;
-  Sum a[Blocks][M][K];
-  Sum b[Blocks][K][M];
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const int group = lane / M;
-    const int block = Blocks > 1 ? group : 0;
-    const int lane_a = Blocks > 1 ? block_of_a(op.matrix, block) * M + lane % M : lane;
-    const int lane_b = lane_of_b(op.matrix, lane);
-    for (int i = 0; i < per_lane; ++i) {
-      const int k = Blocks > 1 ? i : group * per_lane + i;
-      a[block][lane % M][k] = element<A>(wave, op.source[0], lane_a, i);
-      b[block][k][lane % M] = element<B>(wave, op.source[1], lane_b, i);
-    }
-  }
+  alignas(64) Sum a[Blocks][K][M];
+  alignas(64) Sum b[Blocks][K][M];
+  spread_a<A, M>(op, wave, a);
+  spread_b<B, M>(op, wave, b);
   constexpr int registers = M * M * Blocks / kLanes;
-  alignas(64) uint32_t out[registers * kLanes];
-  const bool constant = !is_vector(op.source[2]);
-  const uint32_t start = constant ? read_scalar<uint32_t>(op.source[2], wave) : 0;
-  const uint32_t* c = constant ? nullptr : wave.registers(op.source[2]);
-  for (int reg = 0; reg < registers; ++reg) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const Place<M, Blocks> place(reg, lane);
-      Sum sum = std::bit_cast<Sum>(c ? c[reg * kLanes + lane] : start);
-      for (int k = 0; k < K; ++k) sum = multiply_add(a[place.block][place.row][k], b[place.block][k][lane % M], sum);
-      out[reg * kLanes + lane] = std::bit_cast<uint32_t>(sum);
+  alignas(64) Sum d[registers * kLanes];
+  read_c<Sum, registers>(op, wave, d);
+  for (int first = 0; first < registers * kLanes; first += M) {
+    const Place<M, Blocks> place(first / kLanes, first % kLanes);
+    Sum* row = d + first;
+    for (int k = 0; k < K; ++k) {
+      const Sum factor = a[place.block][k][place.row];
+      for (int column = 0; column < M; ++column) row[column] = multiply_add(factor, b[place.block][k][column], row[column]);
     }
   }
-  std::memcpy(wave.registers(op.destination), out, sizeof out);
+  std::memcpy(wave.registers(op.destination), d, sizeof d);
 }
 
 // ---- sparse: of every four k, A holds two; which ones, two bits each say in a lane's register of indices ----

@@ -12,10 +12,10 @@ Half subtract(Half a, Half b) { return settle_nan(static_cast<Half>(a - b), a, b
 Half multiply(Half a, Half b) { return settle_nan(static_cast<Half>(a * b), a, b); }
 // The product of two halves and its sum with a third are exact in double: one rounding.
 Half fused(Half a, Half b, Half c) {
-  return settle_nan(static_cast<Half>(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
+  return settle_nan(to_half(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
 }
 template <double (*F)(double)>
-Half through_double(Half v) { return settle_nan(static_cast<Half>(F(static_cast<double>(v))), v); }
+Half through_double(Half v) { return settle_nan(to_half(F(static_cast<double>(v))), v); }
 
 double reciprocal(double x) { return 1.0 / x; }
 double reciprocal_root(double x) { return 1.0 / std::sqrt(x); }
@@ -41,7 +41,7 @@ Half mantissa_of(Half v) {
   return static_cast<Half>(std::frexp(x, &exponent));
 }
 Half scale(Half v, int16_t exponent) {
-  return settle_nan(static_cast<Half>(std::ldexp(static_cast<double>(v), exponent)), v);
+  return settle_nan(to_half(std::ldexp(static_cast<double>(v), exponent)), v);
 }
 
 Half divide_fixup(Half quotient, Half denominator, Half numerator) {
@@ -60,7 +60,7 @@ Half fraction(Half v) {
   const auto x = static_cast<double>(v);
   if (std::isinf(x)) return default_nan<Half>();
   const Half below_one = from_bits<Half>(bits_of(Half(1)) - 1);
-  const Half result = static_cast<Half>(x - std::floor(x));
+  const Half result = to_half(x - std::floor(x));
   return settle_nan(result > below_one ? below_one : result, v);
 }
 // V_SIN/V_COS take revolutions, of any number.

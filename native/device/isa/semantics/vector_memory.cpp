@@ -90,6 +90,18 @@ void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes
   if (kind == AccessKind::Store) store_lds(wave, at, bytes, copy);
 }
 
+// All lanes, each behind the one before, in memory that is known to be accessible: false if it is another case.
+template <class Access>
+bool access_consecutive(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses, Access access) {
+  const uint32_t bytes = op.semantics->bytes;
+  const uint64_t first = addresses.lane[0];
+  if (lanes != ~uint64_t{0} || !wave.known_accessible(op, first, uint64_t{bytes} * kLanes, writes)) return false;
+  if (!are_consecutive(addresses.lane, bytes)) return false;
+  auto* at = wave.memory->at<uint8_t>(first);
+  for (int l = 0; l < kLanes; ++l) access(l, at + l * static_cast<ptrdiff_t>(bytes));
+  return true;
+}
+
 // Runs `access(lane, host pointer)` for each enabled lane, and tells the observer.
 template <class Access>
 void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& addresses, Access access) {
@@ -99,6 +111,9 @@ void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& address
   // SH_MEM_ALIGNMENT_MODE_UNALIGNED in SH_MEM_CONFIG). Atomics must not.
   const uint64_t misaligned = kind == AccessKind::Atomic ? bytes - 1 : 0;
   Spaces spaces = split_by_space(op, wave.exec(), addresses);
+  if (kind != AccessKind::Atomic && access_consecutive(op, wave, writes, spaces.global, addresses, access)) {
+    return wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane});
+  }
   for (uint64_t left = spaces.global; left; left &= left - 1) {
     const int l = std::countr_zero(left);
     if (addresses.lane[l] & misaligned) return wave.raise(kMisaligned, addresses.lane[l], FaultKind::ApertureViolation, l);

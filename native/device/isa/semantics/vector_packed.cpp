@@ -170,7 +170,7 @@ constexpr Semantics packed_saturates(const char* name) {
 }
 
 Half fused(Half a, Half b, Half c) {
-  return settle_nan(static_cast<Half>(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
+  return settle_nan(to_half(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
 }
 float fused(float a, float b, float c) { return settle_nan(std::fma(a, b, c), a, b, c); }
 template <class T> T add(T a, T b) { return settle_nan(static_cast<T>(a + b), a, b); }

@@ -1,0 +1,141 @@
+"""How fast the software device executes: wave-instructions per second of one host core, by class, and the testbed's kernels
+against the same loops compiled for the host.
+
+    python benchmarks/device.py [--only NAME...] [--times N] [--against LIBRARY] [--json]
+
+Processor time of the whole process, as the difference of two repeat counts, so that start-up does not count; one thread of the
+device. --against: another build of the device library, run alternately in the same minutes; its column and the ratio are
+added. Figures of machines differ: the ratios decide.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from rocm_perf_lab import native
+from rocm_perf_lab.collect import device as devices
+
+HERE = Path(__file__).parent
+TESTBED = HERE.parent / "build" / "testbed"
+WAVES = 64 * 4
+PER_TURN = 32
+# How many turns make about a tenth of a second.
+CLASSES = {
+    "scalar_add": 400, "add_f32": 400, "fma_f32": 400, "fma_f64": 200, "fma_packed_f32": 100, "fma_packed_f16": 40, "add_u32": 400,
+    "logic": 400, "multiply_u32": 400, "compare_select": 200, "exp_f32": 50, "convert_f16": 50, "dpp": 200, "scalar_load": 200,
+    "load": 40, "load_x4": 20, "load_scattered": 5, "store": 30, "lds_read": 30, "lds_read_x4": 15, "lds_write": 30, "mfma_f16": 5,
+    "mfma_f32": 10,
+}  # fmt: skip
+# Testbed's program, its repeats, host's loop, its size and repeats.
+KERNELS = {
+    "vcopy": (["vcopy", "-n", "4194304", "-i"], 2, ["host-vcopy", "4194304"], 40),
+    "gemm naive": (["gemm", "-n", "256", "--kernel", "naive", "--repeats"], 1, ["host-gemm", "256"], 100),
+    "gemm lds": (["gemm", "-n", "256", "--kernel", "lds", "--repeats"], 1, ["host-gemm", "256"], 100),
+    "gemm tiled": (["gemm", "-n", "256", "--kernel", "tiled", "--repeats"], 1, ["host-gemm", "256"], 100),
+    "gemm mfma": (["gemm", "-n", "256", "--kernel", "mfma", "--repeats"], 2, ["host-gemm", "256"], 100),
+    "softmax naive": (["softmax_testbed", "--rows", "1024", "--cols", "512", "--kernel", "naive", "--repeats"], 2, ["host-softmax", "1024"], 40),
+    "softmax lds": (["softmax_testbed", "--rows", "1024", "--cols", "512", "--kernel", "lds", "--repeats"], 2, ["host-softmax", "1024"], 40),
+    "reduction": (["reduction", "-n", "1048576", "--kernel", "lds", "--type", "int", "--repeats"], 8, ["host-reduction", "1048576"], 400),
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="of the classes and kernels")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--against", type=Path, metavar="LIBRARY")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = measure(build(Path(folder)), given)
+    print(json.dumps(found, indent=1) if given.json else text(found))
+
+
+def build(folder: Path) -> Path:
+    program = folder / "device"
+    command = [
+        "hipcc",
+        "-O3",
+        "-Xarch_host",
+        "-march=native",
+        "--offload-arch=gfx942",
+        str(HERE / "device.hip"),
+        "-o",
+        str(program),
+    ]
+    subprocess.run(command, check=True)
+    return program
+
+
+def measure(program: Path, given: argparse.Namespace) -> dict[str, dict[str, float]]:
+    libraries = {"here": native.device_library()} | ({"against": given.against.resolve()} if given.against else {})
+    wanted = given.only or [*CLASSES, "waves", *KERNELS]
+    found: dict[str, dict[str, float]] = {}
+    for name in wanted:
+        rounds = [one_round(program, name, libraries) for _ in range(given.rounds)]
+        found[name] = {key: statistics.median(row[key] for row in rounds) for key in rounds[0]}
+    return found
+
+
+def one_round(program: Path, name: str, libraries: dict[str, Path]) -> dict[str, float]:
+    """Seconds of processor time for each wave-instruction (or wave, or launch of the kernel), and of the host's loop."""
+    row = {}
+    for label, library in libraries.items():
+        run = on_device(library, program.parent)
+        if name in KERNELS:
+            command, few, _, _ = KERNELS[name]
+            row[label] = slope(lambda times, command=command: run([str(TESTBED / command[0]), *command[1:], str(times)]), few)
+        elif name == "waves":
+            row[label] = slope(lambda times: run([str(program), "waves", str(times)]), 400) / WAVES
+        else:
+            work = WAVES * PER_TURN
+            row[label] = slope(lambda times: run([str(program), name, str(times)]), CLASSES[name]) / work
+    if name in KERNELS:
+        _, _, loop, few = KERNELS[name]
+        row["host"] = slope(lambda times: seconds_of([str(program), *loop, str(times)], dict(os.environ)), few)
+    return row
+
+
+def slope(seconds: Callable[[int], float], times: int) -> float:
+    """Of one repeat: from `times` to five times that."""
+    return (seconds(5 * times) - seconds(times)) / (4 * times)
+
+
+def on_device(library: Path, scratch: Path) -> Callable[[list[str]], float]:
+    environment = devices.select(devices.SOFTWARE_TARGET, scratch).environment(os.environ)
+    changed = {key: value.replace(str(native.device_library()), str(library)) for key, value in environment.items()}
+    return lambda command: seconds_of(command, changed | {"ROCM_PERF_DEVICE_THREADS": "1"})
+
+
+def seconds_of(command: list[str], environment: dict[str, str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def text(found: dict[str, dict[str, float]]) -> str:
+    lines = [f"{'':16} {'million/s':>10} {'before':>10} {'ratio':>6}"]
+    for name, row in found.items():
+        if "host" in row:
+            continue
+        rate, other = 1e-6 / row["here"], 1e-6 / row["against"] if "against" in row else None
+        lines.append(f"{name:16} {rate:10.2f} {other or 0:10.2f} {rate / other if other else 0:6.2f}")
+    lines.append(f"{'kernel':16} {'ms':>10} {'before':>10} {'host ms':>9} {'ratio':>6} {'before':>6}")
+    for name, row in found.items():
+        if "host" in row:
+            here, host, other = 1e3 * row["here"], 1e3 * row["host"], 1e3 * row.get("against", 0)
+            lines.append(f"{name:16} {here:10.2f} {other:10.2f} {host:9.3f} {here / host:6.0f} {other / host:6.0f}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

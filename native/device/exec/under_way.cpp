@@ -1,0 +1,151 @@
+#include "exec/under_way.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "isa/semantics.h"
+
+namespace rpd {
+namespace {
+
+constexpr std::array<unsigned, kQueues> kMost = {63, 15, UINT32_MAX};  // that the counter can count; in a wait: no wait
+
+// A register range, and one that is common to two.
+struct Range {
+  Operand::Kind kind;
+  unsigned first, end;
+};
+Range range_of(const Operand& operand) { return {operand.kind, operand.reg, unsigned{operand.reg} + operand.dwords}; }
+bool is_register(const Operand& operand) {
+  using Kind = Operand::Kind;
+  return operand.kind == Kind::Vector || operand.kind == Kind::Accumulator || operand.kind == Kind::Scalar;
+}
+bool overlap(const Range& a, const Range& b) { return a.kind == b.kind && a.first < b.end && b.first < a.end; }
+
+// What the text does not show: instructions that go by VCC.
+constexpr Operand vcc() {
+  Operand operand;
+  operand.kind = Operand::Kind::Scalar;
+  operand.reg = kVcc;
+  operand.dwords = 2;
+  return operand;
+}
+bool goes_by_vcc(const Op& op) {
+  return std::strncmp(op.text, "s_cbranch_vcc", 13) == 0 || std::strncmp(op.text, "v_div_fmas", 10) == 0;
+}
+
+// The queue that `op` goes to, if any; that of a flat access depends on its addresses.
+std::optional<Queue> queue_of(const Op& op) {
+  switch (op.semantics->unit) {
+    case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: return Queue::Vector;
+    case Unit::Lds: return Queue::Lds;
+    case Unit::Smem: return Queue::Unordered;
+    default: return std::nullopt;
+  }
+}
+
+// The first register that `op` must not touch while one of `range` is to be written.
+std::optional<unsigned> touched(const Op& op, const Range& range, bool may_overwrite) {
+  const auto check = [&](const Operand& operand) {
+    const bool hit = is_register(operand) && overlap(range_of(operand), range);
+    return hit ? std::optional(std::max<unsigned>(operand.reg, range.first)) : std::nullopt;
+  };
+  for (const Operand& source : op.source)
+    if (const auto found = check(source)) return found;
+  if (goes_by_vcc(op))
+    if (const auto found = check(vcc())) return found;
+  if (const auto found = check(op.scalar_destination)) return found;
+  return may_overwrite ? std::nullopt : check(op.destination);
+}
+
+}  // namespace
+
+bool writes_back(const Op& op) {
+  return op.semantics->unit == Unit::CacheControl && std::strncmp(op.text, "buffer_wb", 9) == 0;
+}
+
+uint32_t UnderWay::begin(Queue queue) {
+  const size_t i = index(queue);
+  const uint32_t number = ++issued_[i];
+  if (number > kMost[i]) completed_[i] = std::max(completed_[i], number - kMost[i]);
+  return number;
+}
+
+void UnderWay::load(const Op& op, Queue queue, bool has_lanes) {
+  const uint32_t number = begin(queue);
+  if (loads_.size() > kMost[index(Queue::Vector)]) forget_completed();
+  if (op.destination.kind != Operand::Kind::None && has_lanes) loads_.push_back({&op, {queue, number}});
+}
+
+void UnderWay::issue(const Op& op, bool has_lanes) {
+  if (const auto queue = queue_of(op)) {
+    load(op, *queue, has_lanes || *queue == Queue::Unordered);
+    if (op.semantics->unit == Unit::VectorStore && op.sc1) wide_store_ = issued(Queue::Vector);
+  } else if (writes_back(op)) {
+    write_backs_.push_back({&op, {Queue::Vector, begin(Queue::Vector) - 1}});
+  }
+}
+
+QueuePlace UnderWay::reach_lds(const Op& op, bool alone) {
+  Queue queue = queue_of(op).value_or(Queue::Lds);
+  if (op.semantics->space == Space::Flat) {
+    queue = Queue::Unordered;
+    const QueuePlace place{queue, begin(queue)};
+    if (!loads_.empty() && loads_.back().op == &op) {
+      if (alone) loads_.back().place = place;
+      else loads_.push_back({&op, place});
+    }
+  }
+  const QueuePlace place{queue, issued(queue)};
+  lds_[index(queue)] = place.number;
+  return place;
+}
+
+void UnderWay::complete(Queue queue, unsigned left) {
+  const size_t i = index(queue);
+  if (issued_[i] > left) completed_[i] = std::max(completed_[i], issued_[i] - left);
+}
+
+void UnderWay::forget_completed() {
+  std::erase_if(loads_, [this](const Issued& load) { return has_completed(load.place); });
+}
+
+void UnderWay::wait(unsigned vector_left, unsigned scalar_left) {
+  if (vector_left < kMost[index(Queue::Vector)]) complete(Queue::Vector, vector_left);
+  if (scalar_left < kMost[index(Queue::Lds)]) complete(Queue::Lds, scalar_left);
+  if (scalar_left == 0) complete(Queue::Unordered, 0);
+  forget_completed();
+}
+
+size_t UnderWay::take_write_backs() {
+  return std::erase_if(write_backs_, [this](const Issued& one) { return has_completed(one.place); });
+}
+
+bool UnderWay::arrive(uint32_t epoch) {
+  bool late = false;
+  for (size_t i = 0; i < kQueues; ++i) late |= lds_[i] > completed_[i];
+  if (late) late_.push_back({epoch, completed_});
+  return late;
+}
+
+bool UnderWay::had_completed(const QueuePlace& place, uint32_t epoch) const {
+  const auto is_before = [](const Late& late, uint32_t e) { return late.epoch < e; };
+  const auto found = std::lower_bound(late_.begin(), late_.end(), epoch, is_before);
+  return found == late_.end() || found->epoch != epoch || place.number <= found->completed[index(place.queue)];
+}
+
+// Of loads that complete in their order, a later one may overwrite what an earlier one will write.
+std::optional<UnderWay::Use> UnderWay::take_use(const Op& op) {
+  const auto queue = queue_of(op);
+  for (size_t i = 0; i < loads_.size(); ++i) {
+    const Issued load = loads_[i];
+    const bool in_order = queue == load.place.queue && queue != Queue::Unordered;
+    const auto reg = touched(op, range_of(load.op->destination), in_order);
+    if (!reg || has_completed(load.place)) continue;
+    loads_.erase(loads_.begin() + static_cast<ptrdiff_t>(i));
+    return Use{load.op, load.op->destination.kind, static_cast<uint16_t>(*reg)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace rpd

@@ -1,0 +1,58 @@
+#include "timing/lds_banks.h"
+
+#include <algorithm>
+#include <array>
+
+namespace rpd {
+namespace {
+
+constexpr uint32_t kBanks = 32;  // of 4 bytes
+
+// What one pass asks of the banks. Lanes that access the same word share it; atomics on the same word take turns.
+class Pass {
+ public:
+  void add(uint32_t word) {
+    const uint32_t bank = word % kBanks;
+    most_accesses_ = std::max(most_accesses_, ++accesses_[bank]);
+    uint32_t* words = words_[bank];
+    for (uint32_t i = 0; i < distinct_[bank]; ++i) {
+      if (words[i] == word) return;
+    }
+    words[distinct_[bank]++] = word;
+    most_words_ = std::max(most_words_, distinct_[bank]);
+  }
+  uint32_t most_words() const { return most_words_; }
+  uint32_t most_accesses() const { return most_accesses_; }
+
+ private:
+  std::array<uint32_t, kBanks> accesses_{};
+  std::array<uint32_t, kBanks> distinct_{};
+  uint32_t words_[kBanks][kBanks];  // a pass has at most 32
+  uint32_t most_words_ = 0, most_accesses_ = 0;
+};
+
+}  // namespace
+
+// 32 lanes of up to 4 bytes a pass, fewer when wider.
+LdsPasses lds_passes(const VectorAccess& access) {
+  const uint32_t words = std::max(1u, access.bytes / 4);
+  const uint32_t lanes = std::max(1u, kBanks / words);
+  const uint64_t all = (kLanes + lanes - 1) / lanes;
+  const bool atomic = access.kind == AccessKind::Atomic;
+  if (access.bytes >= 4 && access.consecutive()) return {all, all, 0};  // at most one word of each bank
+  LdsPasses out;
+  for (uint32_t first = 0; first < kLanes; first += lanes) {
+    Pass pass;
+    for (uint32_t l = first; l < std::min<uint32_t>(first + lanes, kLanes); ++l) {
+      if (!(access.mask >> l & 1)) continue;
+      for (uint32_t w = 0; w < words; ++w) pass.add(static_cast<uint32_t>(access.address[l] / 4 + w));
+    }
+    if (pass.most_words() == 0) continue;
+    ++out.passes;
+    out.cycles += atomic ? pass.most_accesses() : pass.most_words();
+    out.bank_conflicts += pass.most_words() - 1;
+  }
+  return out;
+}
+
+}  // namespace rpd

@@ -15,7 +15,7 @@ PLANTED = {
     "missing_barrier": r"race in LDS, .*ds_write_b32",
     "plain_histogram": r"race in global memory, .*global_load_dword.* and store .*global_store_dword",
     "cross_wave": r"race in global memory, .*store by wave \d+ of workgroup (\d+) .* and store by wave \d+ of workgroup \1 ",
-    "write_back<under_way>": r"what the write-back at .*\(buffer_wbl2 sc1\) writes had not been waited for when the atomic .* issued",
+    "write_back<under_way>": r"what the write-back at .*\(buffer_wbl2 sc1\) writes had not been waited for when the atomic ",
     "write_back<too_early>": r"race in global memory, .*store .*global_store_dword .* and load .*global_load_dword",
     "unwritten_lds": r"read of LDS that nothing has written, 192 times, .*ds_read",
 }

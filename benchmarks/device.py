@@ -1,7 +1,7 @@
 """How fast the software device executes: wave-instructions per second of one host core, by class, and the testbed's kernels
 against the same loops compiled for the host.
 
-    python benchmarks/device.py [--only NAME...] [--times N] [--against LIBRARY] [--json]
+    python benchmarks/device.py [--only NAME...] [--rounds N] [--against LIBRARY] [--json]
 
 Processor time of the whole process, as the difference of two repeat counts, so that start-up does not count; one thread of the
 device. --against: another build of the device library, run alternately in the same minutes; its column and the ratio are
@@ -29,21 +29,25 @@ WAVES = 64 * 4
 PER_TURN = 32
 # How many turns make about a tenth of a second.
 CLASSES = {
-    "scalar_add": 400, "add_f32": 400, "fma_f32": 400, "fma_f64": 200, "fma_packed_f32": 100, "fma_packed_f16": 40, "add_u32": 400,
-    "logic": 400, "multiply_u32": 400, "compare_select": 200, "exp_f32": 50, "convert_f16": 50, "dpp": 200, "scalar_load": 200,
-    "load": 40, "load_x4": 20, "load_scattered": 5, "store": 30, "lds_read": 30, "lds_read_x4": 15, "lds_write": 30, "mfma_f16": 5,
-    "mfma_f32": 10,
+    "scalar_add": 400, "add_f32": 400, "fma_f32": 400, "fma_f64": 200, "fma_packed_f32": 100, "fma_packed_f16": 40,
+    "add_u32": 400, "logic": 400, "multiply_u32": 400, "compare_select": 200, "exp_f32": 50, "convert_f16": 50, "dpp": 200,
+    "scalar_load": 200, "load": 40, "load_x4": 20, "load_scattered": 5, "store": 30, "lds_read": 30, "lds_read_x4": 15,
+    "lds_write": 30, "mfma_f16": 5, "mfma_f32": 10,
 }  # fmt: skip
+_GEMM, _SOFTMAX = ["gemm", "-n", "256", "--kernel"], ["softmax_testbed", "--rows", "1024", "--cols", "512", "--kernel"]
+_HOST_GEMM, _HOST_SOFTMAX = ["host-gemm", "256"], ["host-softmax", "1024"]
 # Testbed's program, its repeats, host's loop, its size and repeats.
 KERNELS = {
     "vcopy": (["vcopy", "-n", "4194304", "-i"], 2, ["host-vcopy", "4194304"], 40),
-    "gemm naive": (["gemm", "-n", "256", "--kernel", "naive", "--repeats"], 1, ["host-gemm", "256"], 100),
-    "gemm lds": (["gemm", "-n", "256", "--kernel", "lds", "--repeats"], 1, ["host-gemm", "256"], 100),
-    "gemm tiled": (["gemm", "-n", "256", "--kernel", "tiled", "--repeats"], 1, ["host-gemm", "256"], 100),
-    "gemm mfma": (["gemm", "-n", "256", "--kernel", "mfma", "--repeats"], 2, ["host-gemm", "256"], 100),
-    "softmax naive": (["softmax_testbed", "--rows", "1024", "--cols", "512", "--kernel", "naive", "--repeats"], 2, ["host-softmax", "1024"], 40),
-    "softmax lds": (["softmax_testbed", "--rows", "1024", "--cols", "512", "--kernel", "lds", "--repeats"], 2, ["host-softmax", "1024"], 40),
-    "reduction": (["reduction", "-n", "1048576", "--kernel", "lds", "--type", "int", "--repeats"], 8, ["host-reduction", "1048576"], 400),
+    "gemm naive": ([*_GEMM, "naive", "--repeats"], 1, _HOST_GEMM, 100),
+    "gemm lds": ([*_GEMM, "lds", "--repeats"], 1, _HOST_GEMM, 100),
+    "gemm tiled": ([*_GEMM, "tiled", "--repeats"], 1, _HOST_GEMM, 100),
+    "gemm mfma": ([*_GEMM, "mfma", "--repeats"], 2, _HOST_GEMM, 100),
+    "softmax naive": ([*_SOFTMAX, "naive", "--repeats"], 2, _HOST_SOFTMAX, 40),
+    "softmax lds": ([*_SOFTMAX, "lds", "--repeats"], 2, _HOST_SOFTMAX, 40),
+    "reduction": (
+        ["reduction", "-n", "1048576", "--kernel", "lds", "--type", "int", "--repeats"], 8, ["host-reduction", "1048576"], 400
+    ),
 }  # fmt: skip
 
 
@@ -61,16 +65,8 @@ def main() -> None:
 
 def build(folder: Path) -> Path:
     program = folder / "device"
-    command = [
-        "hipcc",
-        "-O3",
-        "-Xarch_host",
-        "-march=native",
-        "--offload-arch=gfx942",
-        str(HERE / "device.hip"),
-        "-o",
-        str(program),
-    ]
+    options = ["-O3", "-Xarch_host", "-march=native", "--offload-arch=gfx942"]
+    command = ["hipcc", *options, str(HERE / "device.hip"), "-o", str(program)]
     subprocess.run(command, check=True)
     return program
 
@@ -87,21 +83,19 @@ def measure(program: Path, given: argparse.Namespace) -> dict[str, dict[str, flo
 
 def one_round(program: Path, name: str, libraries: dict[str, Path]) -> dict[str, float]:
     """Seconds of processor time for each wave-instruction (or wave, or launch of the kernel), and of the host's loop."""
-    row = {}
-    for label, library in libraries.items():
-        run = on_device(library, program.parent)
-        if name in KERNELS:
-            command, few, _, _ = KERNELS[name]
-            row[label] = slope(lambda times, command=command: run([str(TESTBED / command[0]), *command[1:], str(times)]), few)
-        elif name == "waves":
-            row[label] = slope(lambda times: run([str(program), "waves", str(times)]), 400) / WAVES
-        else:
-            work = WAVES * PER_TURN
-            row[label] = slope(lambda times: run([str(program), name, str(times)]), CLASSES[name]) / work
+    row = {label: seconds_each(on_device(library, program.parent), program, name) for label, library in libraries.items()}
     if name in KERNELS:
         _, _, loop, few = KERNELS[name]
         row["host"] = slope(lambda times: seconds_of([str(program), *loop, str(times)], dict(os.environ)), few)
     return row
+
+
+def seconds_each(run: Callable[[list[str]], float], program: Path, name: str) -> float:
+    if name in KERNELS:
+        command, few, _, _ = KERNELS[name]
+        return slope(lambda times: run([str(TESTBED / command[0]), *command[1:], str(times)]), few)
+    few, work = (400, WAVES) if name == "waves" else (CLASSES[name], WAVES * PER_TURN)
+    return slope(lambda times: run([str(program), name, str(times)]), few) / work
 
 
 def slope(seconds: Callable[[int], float], times: int) -> float:

@@ -30,6 +30,9 @@ list() { awk -v suite="$1" '!/^#/ && NF && ($2 ? $2 : "sid") == suite { print $1
 apt-get -q -y install $(list sid)
 # shellcheck disable=SC2046
 apt-get -q -y -t experimental install $(list experimental)
+# The OpenMP runtime of the very clang that hipcc runs: host code of HIP programs is often built with -fopenmp.
+clang=$(hipcc --version | sed -n 's/.*clang version \([0-9]*\).*/\1/p')
+apt-get -q -y install "libomp-$clang-dev"
 apt-get clean
 
 library=$(ldconfig -p | sed -n 's/.*libhsa-runtime64\.so\.1 .*=> //p' | head -n 1)

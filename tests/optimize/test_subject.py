@@ -47,7 +47,7 @@ def test_options_in_the_wrong_place(words):
 def test_what_is_wrong_is_said_before_anything_is_built(rocm_perf, command):
     before = sorted(Path().iterdir())
     done = rocm_perf(*command[:1], "--kernel", "(", *command[1:], "it's a.hip")
-    assert done.returncode == 2 and "--kernel '(' is no regular expression" in done.stderr
+    assert done.returncode == 2 and "'(' is not a regular expression" in done.stderr
     if command[0] != "prompt":
         done = rocm_perf(*command[:1], "--check", "./none", *command[1:], "it's a.hip")
         assert done.returncode == 66 and "./none does not exist" in done.stderr

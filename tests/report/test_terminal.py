@@ -28,6 +28,7 @@ COUNTERS = dict.fromkeys(family_of("gfx942").counters(), [0.0]) | {
     "SQ_ITEMS": [622592.0],
     "SQ_WAVE_CYCLES": [5e8],
     "SQ_WAIT_ANY": [4.5e8],
+    "GRBM_GUI_ACTIVE": [210_000.0],
 }
 
 

@@ -74,6 +74,10 @@ def io_uring_started():
         return error.errno not in (errno.EPERM, errno.EACCES)
 
 
+def memory_that_nobody_is_charged_with():
+    return called(447, 0) >= 0  # memfd_secret
+
+
 def new_namespace():
     child = os.fork()
     if child == 0:
@@ -98,6 +102,7 @@ ATTEMPTS = {
     "this machine's network": lambda: connected(socket.AF_INET, ("127.0.0.1", GIVEN["port"])),
     "what types into a terminal": pushed_into_terminal,
     "io_uring": io_uring_started,
+    "secret memory": memory_that_nobody_is_charged_with,
     "a namespace of its own": new_namespace,
 }
 

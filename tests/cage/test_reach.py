@@ -11,7 +11,9 @@ import pytest
 
 ATTEMPTS = Path(__file__).with_name("reaching.py").read_text()
 # Root may be refused these even without a cage (in a container, by a security module).
-NOT_EVERYWHERE = {"a namespace of its own", "io_uring", "the judge, by tracing", "the judge's memory, by a vector"}
+NOT_EVERYWHERE = {
+    "a namespace of its own", "io_uring", "secret memory", "the judge, by tracing", "the judge's memory, by a vector",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 #include "isolate/snapshot.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "capture/checksum.h"
@@ -8,6 +9,30 @@ namespace rpd::isolate {
 
 using capture::kPage;
 using capture::Phase;
+
+namespace {
+
+// What of the bytes at `address` was registered; the rest is zero.
+void keep_registered(const capture::Region& region, uint64_t address, std::span<const unsigned char> bytes, std::vector<unsigned char>& kept) {
+  kept.assign(bytes.size(), 0);
+  for (const capture::Allocation& one : region.allocations) {
+    const uint64_t first = std::max(one.address, address), last = std::min(one.address + one.bytes, address + bytes.size());
+    if (first < last) std::copy_n(bytes.data() + (first - address), last - first, kept.data() + (first - address));
+  }
+}
+
+// Registered memory shares its pages with whatever else the program's heap holds, which changes at any time, under our eyes,
+// too: what was not registered is no part of the dispatch.
+void read(MemoryAccess& access, const Source& source, const MemoryAccess::Piece& piece) {
+  if (source.region.kind != capture::Kind::registered) return access.read(source, piece);
+  std::vector<unsigned char> kept;
+  access.read(source, [&](uint64_t offset, std::span<const unsigned char> bytes) {
+    keep_registered(source.region, source.region.base + offset, bytes, kept);
+    piece(offset, kept);
+  });
+}
+
+}  // namespace
 
 Snapshot::Snapshot(capture::Writer& writer, MemoryAccess& access, const std::vector<Source>& sources)
     : writer_(writer), access_(access), sources_(sources), pages_(sources.size()) {}
@@ -19,7 +44,7 @@ void Snapshot::before() {
   for (uint32_t region = 0; region < sources_.size(); ++region) {
     std::vector<uint64_t>& known = pages_[region];
     known.resize(sources_[region].region.bytes / kPage);
-    access_.read(sources_[region], [&](uint64_t offset, std::span<const unsigned char> bytes) {
+    read(access_, sources_[region], [&](uint64_t offset, std::span<const unsigned char> bytes) {
       const size_t count = bytes.size() / kPage;
       uint64_t* const checksums = known.data() + offset / kPage;
       for (size_t page = 0; page < count; ++page) {
@@ -35,7 +60,7 @@ void Snapshot::after() {
   std::vector<uint64_t> checksums(MemoryAccess::kPiece / kPage);
   const auto skip = std::make_unique<bool[]>(checksums.size());
   for (uint32_t region = 0; region < sources_.size(); ++region) {
-    access_.read(sources_[region], [&](uint64_t offset, std::span<const unsigned char> bytes) {
+    read(access_, sources_[region], [&](uint64_t offset, std::span<const unsigned char> bytes) {
       const size_t count = bytes.size() / kPage;
       const uint64_t* const known = pages_[region].data() + offset / kPage;
       for (size_t page = 0; page < count; ++page) {

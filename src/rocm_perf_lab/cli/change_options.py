@@ -135,7 +135,6 @@ def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
         from rocm_perf_lab.optimize.workbench import BenchOptions
 
         checker = _words(check)
-        _expect_expression(kernel)
         view = View(tuple(map(_there, readable)), keep_env=tuple(map(_variable, keep_env)), trusted=trust_candidates)
         bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression, view)
         bench = replace(bench, seed=seed, also=tuple(_split("--also", one) for one in also))
@@ -180,11 +179,3 @@ def _split(option: str, text: str) -> tuple[str, ...]:
         return tuple(shlex.split(text))
     except ValueError as error:
         raise UsageError(f"cannot split {option} {text!r} into words ({error})", "balance its quotes") from error
-
-
-def _expect_expression(kernel: str | None) -> None:
-    try:
-        re.compile(kernel or "")
-    except (re.error, OverflowError) as error:
-        what = f"--kernel {kernel!r} is no regular expression ({error})"
-        raise UsageError(what, r"write \ before brackets that the name itself has") from error

@@ -123,14 +123,18 @@ def test_a_program_that_fails_for_another_reason_is_not_blamed_for_that(rocm_per
 
 
 @pytest.fixture
-def prepared(repository):
-    """prepared(COMMAND, **environment): standard output of a shell line in the environment that ./dev makes."""
+def prepared(repository, tmp_path):
+    """prepared(LINE, gpu=False, **environment): standard output of a shell line in the environment that ./dev makes.
+
+    gpu: whether the machine has the driver's device, which a file stands in for here."""
     text = (repository / "dev").read_text()
     function = text[text.index("name_default_target() {") :].partition("\n}\n")[0] + "\n}\n"
-    if Path("/dev/kfd").exists():
-        pytest.skip("on a machine with a GPU ./dev leaves the choice to the tools")
+    driver = tmp_path / "kfd"
+    assert function.count("/dev/kfd") == 1
+    function = function.replace("/dev/kfd", str(driver))
 
-    def run(line: str, **environment: str) -> str:
+    def run(line: str, gpu: bool = False, **environment: str) -> str:
+        driver.touch() if gpu else driver.unlink(missing_ok=True)
         script = f"repo={repository}\n{function}name_default_target\n{line}"
         own = {name: value for name, value in os.environ.items() if name not in ("HCC_AMDGPU_TARGET", "ROCM_TARGET_LST")}
         done = subprocess.run(["bash", "-c", script], env=own | environment, capture_output=True, text=True, check=True)
@@ -153,6 +157,12 @@ def test_in_dev_hipcc_builds_for_the_software_device_unless_told_otherwise(prepa
 def test_in_dev_cmake_builds_for_the_software_device(prepared):
     """It asks this tool for the GPUs of its language HIP [CMakeDetermineHIPCompiler.cmake]."""
     assert prepared(needs.program("rocm_agent_enumerator")).split() == ["gfx942"]
+
+
+def test_on_a_machine_with_a_gpu_the_tools_choose(prepared):
+    told = "echo ${HCC_AMDGPU_TARGET:-unset} ${ROCM_TARGET_LST:-unset}"
+    assert prepared(told, gpu=True).split() == ["unset", "unset"]
+    assert prepared(told).split()[0] == "gfx942"
 
 
 def test_a_gpu_that_is_relabelled_or_one_of_several(other):

@@ -117,18 +117,23 @@ def seconds_of(command: list[str], environment: dict[str, str]) -> float:
 
 
 def text(found: dict[str, dict[str, float]]) -> str:
+    classes = {name: row for name, row in found.items() if "host" not in row}
+    kernels = {name: row for name, row in found.items() if "host" in row}
     lines = [f"{'':16} {'million/s':>10} {'before':>10} {'ratio':>6}"]
-    for name, row in found.items():
-        if "host" in row:
-            continue
-        rate, other = 1e-6 / row["here"], 1e-6 / row["against"] if "against" in row else None
-        lines.append(f"{name:16} {rate:10.2f} {other or 0:10.2f} {rate / other if other else 0:6.2f}")
+    for name, row in classes.items():
+        before = row.get("against")
+        lines.append(f"{name:16} {1e-6 / row['here']:10.2f} {_or_none(before and 1e-6 / before, 10, 2)} "
+                     f"{_or_none(before and before / row['here'], 6, 2)}")  # fmt: skip
     lines.append(f"{'kernel':16} {'ms':>10} {'before':>10} {'host ms':>9} {'ratio':>6} {'before':>6}")
-    for name, row in found.items():
-        if "host" in row:
-            here, host, other = 1e3 * row["here"], 1e3 * row["host"], 1e3 * row.get("against", 0)
-            lines.append(f"{name:16} {here:10.2f} {other:10.2f} {host:9.3f} {here / host:6.0f} {other / host:6.0f}")
+    for name, row in kernels.items():
+        before, host = row.get("against"), row["host"]
+        lines.append(f"{name:16} {1e3 * row['here']:10.2f} {_or_none(before and 1e3 * before, 10, 2)} {1e3 * host:9.3f} "
+                     f"{row['here'] / host:6.0f} {_or_none(before and before / host, 6, 0)}")  # fmt: skip
     return "\n".join(lines)
+
+
+def _or_none(value: float | None, width: int, digits: int) -> str:
+    return f"{'-':>{width}}" if value is None else f"{value:{width}.{digits}f}"
 
 
 if __name__ == "__main__":

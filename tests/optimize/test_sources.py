@@ -221,9 +221,11 @@ def test_a_template_that_two_files_launch_is_judged_once_for_both(project, rocm_
     assert ran.returncode == 0 and verdict["accepted"], (verdict, ran.stderr)
     assert verdict["kernel"].startswith("void sum_rows<64>(")
     (project / "candidate.h").write_text(header.replace("sums[row] = sum;", "sums[row] = sum + N;"))
-    ran = rocm_perf("gate", *options, "include/rows.h", "candidate.h", "./program")
+    ran = rocm_perf("gate", *options, "-k", "sum_rows<64>", "include/rows.h", "candidate.h", "./program")
     rejected = [step for step in json.loads(ran.stdout)["steps"] if step["outcome"] == "rejected"]
     assert ran.returncode == 45 and [step["step"] for step in rejected] == ["equivalence"], (rejected, ran.stderr)
+    ran = rocm_perf("gate", *options, "-k", "sum_rows<65>", "include/rows.h", "candidate.h", "./program")
+    assert ran.returncode == 2 and "sum_rows<65>" in ran.stderr and "sum_rows<64>" in ran.stderr, ran.stderr
 
 
 def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native_dir):

@@ -97,7 +97,7 @@ void RaceCheck::look_for_early_use(const Wave& wave, const Op& op) {
 }
 
 RaceCheck::Access RaceCheck::access_now(const Wave& wave, const Op& op, const VectorAccess& access) {
-  QueuePlace in_queue{Queue::Vector, under_way(wave).issued(Queue::Vector)};
+  QueuePlace in_queue{CompletionQueue::Vector, under_way(wave).issued(CompletionQueue::Vector)};
   if (access.space == Space::Lds) in_queue = under_way(wave).reach_lds(op, access.mask == wave.exec());
   Access now;
   now.op = &op;
@@ -213,7 +213,8 @@ bool RaceCheck::ordered_in_group(const Access& before, const Access& now, Space 
   const UnderWay& wave = group_->under_way[before.wave];
   if (before.wave == now.wave) {
     // What a vector load writes into the LDS comes when it comes.
-    const bool overtakes = space == Space::Lds && before.place().queue == Queue::Vector && now.place().queue == Queue::Lds;
+    const bool from_memory = before.place().queue == CompletionQueue::Vector;
+    const bool overtakes = space == Space::Lds && from_memory && now.place().queue == CompletionQueue::Lds;
     return !overtakes || wave.has_completed(before.place());
   }
   if (before.epoch == now.epoch) return false;

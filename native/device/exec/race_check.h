@@ -67,7 +67,7 @@ class RaceCheck {
     uint32_t atomic : 1 = 0;
     uint32_t releases : 21 = 0;  // that the workgroup had begun before
 
-    QueuePlace place() const { return {static_cast<Queue>(queue), number}; }
+    QueuePlace place() const { return {static_cast<CompletionQueue>(queue), number}; }
   };
   // Four bytes of memory.
   struct Place {

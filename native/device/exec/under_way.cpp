@@ -8,7 +8,7 @@
 namespace rpd {
 namespace {
 
-constexpr std::array<unsigned, kQueues> kMost = {63, 15, UINT32_MAX};  // that the counter can count; in a wait: no wait
+constexpr std::array<unsigned, kCompletionQueues> kMost = {63, 15, UINT32_MAX};  // that the counter can count; in a wait: no wait
 
 // A register range, and one that is common to two.
 struct Range {
@@ -35,11 +35,11 @@ bool goes_by_vcc(const Op& op) {
 }
 
 // The queue that `op` goes to, if any; that of a flat access depends on its addresses.
-std::optional<Queue> queue_of(const Op& op) {
+std::optional<CompletionQueue> queue_of(const Op& op) {
   switch (op.semantics->unit) {
-    case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: return Queue::Vector;
-    case Unit::Lds: return Queue::Lds;
-    case Unit::Smem: return Queue::Unordered;
+    case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: return CompletionQueue::Vector;
+    case Unit::Lds: return CompletionQueue::Lds;
+    case Unit::Smem: return CompletionQueue::Unordered;
     default: return std::nullopt;
   }
 }
@@ -64,32 +64,32 @@ bool writes_back(const Op& op) {
   return op.semantics->unit == Unit::CacheControl && std::strncmp(op.text, "buffer_wb", 9) == 0;
 }
 
-uint32_t UnderWay::begin(Queue queue) {
+uint32_t UnderWay::begin(CompletionQueue queue) {
   const size_t i = index(queue);
   const uint32_t number = ++issued_[i];
   if (number > kMost[i]) completed_[i] = std::max(completed_[i], number - kMost[i]);
   return number;
 }
 
-void UnderWay::load(const Op& op, Queue queue, bool has_lanes) {
+void UnderWay::load(const Op& op, CompletionQueue queue, bool has_lanes) {
   const uint32_t number = begin(queue);
-  if (loads_.size() > kMost[index(Queue::Vector)]) forget_completed();
+  if (loads_.size() > kMost[index(CompletionQueue::Vector)]) forget_completed();
   if (op.destination.kind != Operand::Kind::None && has_lanes) loads_.push_back({&op, {queue, number}});
 }
 
 void UnderWay::issue(const Op& op, bool has_lanes) {
   if (const auto queue = queue_of(op)) {
-    load(op, *queue, has_lanes || *queue == Queue::Unordered);
-    if (op.semantics->unit == Unit::VectorStore && op.sc1) wide_store_ = issued(Queue::Vector);
+    load(op, *queue, has_lanes || *queue == CompletionQueue::Unordered);
+    if (op.semantics->unit == Unit::VectorStore && op.sc1) wide_store_ = issued(CompletionQueue::Vector);
   } else if (writes_back(op)) {
-    write_backs_.push_back({&op, {Queue::Vector, begin(Queue::Vector) - 1}});
+    write_backs_.push_back({&op, {CompletionQueue::Vector, begin(CompletionQueue::Vector) - 1}});
   }
 }
 
 QueuePlace UnderWay::reach_lds(const Op& op, bool alone) {
-  Queue queue = queue_of(op).value_or(Queue::Lds);
+  CompletionQueue queue = queue_of(op).value_or(CompletionQueue::Lds);
   if (op.semantics->space == Space::Flat) {
-    queue = Queue::Unordered;
+    queue = CompletionQueue::Unordered;
     const QueuePlace place{queue, begin(queue)};
     if (!loads_.empty() && loads_.back().op == &op) {
       if (alone) loads_.back().place = place;
@@ -101,7 +101,7 @@ QueuePlace UnderWay::reach_lds(const Op& op, bool alone) {
   return place;
 }
 
-void UnderWay::complete(Queue queue, unsigned left) {
+void UnderWay::complete(CompletionQueue queue, unsigned left) {
   const size_t i = index(queue);
   if (issued_[i] > left) completed_[i] = std::max(completed_[i], issued_[i] - left);
 }
@@ -111,9 +111,9 @@ void UnderWay::forget_completed() {
 }
 
 void UnderWay::wait(unsigned vector_left, unsigned scalar_left) {
-  if (vector_left < kMost[index(Queue::Vector)]) complete(Queue::Vector, vector_left);
-  if (scalar_left < kMost[index(Queue::Lds)]) complete(Queue::Lds, scalar_left);
-  if (scalar_left == 0) complete(Queue::Unordered, 0);
+  if (vector_left < kMost[index(CompletionQueue::Vector)]) complete(CompletionQueue::Vector, vector_left);
+  if (scalar_left < kMost[index(CompletionQueue::Lds)]) complete(CompletionQueue::Lds, scalar_left);
+  if (scalar_left == 0) complete(CompletionQueue::Unordered, 0);
   forget_completed();
 }
 
@@ -123,7 +123,7 @@ size_t UnderWay::take_write_backs() {
 
 bool UnderWay::arrive(uint32_t epoch) {
   bool late = false;
-  for (size_t i = 0; i < kQueues; ++i) late |= lds_[i] > completed_[i];
+  for (size_t i = 0; i < kCompletionQueues; ++i) late |= lds_[i] > completed_[i];
   if (late) late_.push_back({epoch, completed_});
   return late;
 }
@@ -139,7 +139,7 @@ std::optional<UnderWay::Use> UnderWay::take_use(const Op& op) {
   const auto queue = queue_of(op);
   for (size_t i = 0; i < loads_.size(); ++i) {
     const Issued load = loads_[i];
-    const bool in_order = queue == load.place.queue && queue != Queue::Unordered;
+    const bool in_order = queue == load.place.queue && queue != CompletionQueue::Unordered;
     const auto reg = touched(op, range_of(load.op->destination), in_order);
     if (!reg || has_completed(load.place)) continue;
     loads_.erase(loads_.begin() + static_cast<ptrdiff_t>(i));

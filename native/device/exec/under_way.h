@@ -18,12 +18,12 @@
 
 namespace rpd {
 
-enum class Queue : uint8_t { Vector, Lds, Unordered };
-constexpr size_t kQueues = 3;
+enum class CompletionQueue : uint8_t { Vector, Lds, Unordered };
+constexpr size_t kCompletionQueues = 3;
 
 // An access of a wave: the `number`-th of its queue, from 1 on.
 struct QueuePlace {
-  Queue queue = Queue::Vector;
+  CompletionQueue queue = CompletionQueue::Vector;
   uint32_t number = 0;
 };
 
@@ -46,12 +46,12 @@ class UnderWay {
   // The wave comes to the barrier that ends the epoch; true if it has accesses of the LDS under way.
   bool arrive(uint32_t epoch);
   // All stores issued so far have been written back, as another wave knows.
-  void cover_stores() { covered_ = issued(Queue::Vector); }
+  void cover_stores() { covered_ = issued(CompletionQueue::Vector); }
 
   bool has_completed(const QueuePlace& place) const { return place.number <= completed_[index(place.queue)]; }
   // At the barrier that ended the epoch.
   bool had_completed(const QueuePlace& place, uint32_t epoch) const;
-  uint32_t issued(Queue queue) const { return issued_[index(queue)]; }
+  uint32_t issued(CompletionQueue queue) const { return issued_[index(queue)]; }
   // Stores at agent or system scope: the numbers behind the first and up to the second may be under way.
   std::pair<uint32_t, uint32_t> wide_stores() const { return {std::max(completed_[0], covered_), wide_store_}; }
 
@@ -72,16 +72,16 @@ class UnderWay {
   };
   struct Late {
     uint32_t epoch;
-    std::array<uint32_t, kQueues> completed;
+    std::array<uint32_t, kCompletionQueues> completed;
   };
-  static size_t index(Queue queue) { return static_cast<size_t>(queue); }
+  static size_t index(CompletionQueue queue) { return static_cast<size_t>(queue); }
 
-  uint32_t begin(Queue queue);
-  void load(const Op& op, Queue queue, bool has_lanes);
-  void complete(Queue queue, unsigned left);
+  uint32_t begin(CompletionQueue queue);
+  void load(const Op& op, CompletionQueue queue, bool has_lanes);
+  void complete(CompletionQueue queue, unsigned left);
   void forget_completed();
 
-  std::array<uint32_t, kQueues> issued_{}, completed_{}, lds_{};  // lds_: the last that accesses the LDS
+  std::array<uint32_t, kCompletionQueues> issued_{}, completed_{}, lds_{};  // lds_: the last that accesses the LDS
   uint32_t wide_store_ = 0, covered_ = 0;
   std::vector<Issued> write_backs_;  // not taken yet; `place` is that of the access before it
   std::vector<Issued> loads_;

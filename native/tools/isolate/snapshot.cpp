@@ -13,7 +13,8 @@ using capture::Phase;
 namespace {
 
 // What of the bytes at `address` was registered; the rest is zero.
-void keep_registered(const capture::Region& region, uint64_t address, std::span<const unsigned char> bytes, std::vector<unsigned char>& kept) {
+void keep_registered(const capture::Region& region, uint64_t address, std::span<const unsigned char> bytes,
+                     std::vector<unsigned char>& kept) {
   kept.assign(bytes.size(), 0);
   for (const capture::Allocation& one : region.allocations) {
     const uint64_t first = std::max(one.address, address), last = std::min(one.address + one.bytes, address + bytes.size());

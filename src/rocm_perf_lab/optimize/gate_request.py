@@ -144,7 +144,7 @@ def _content(path: Path) -> bytes:
 def _by_source(baseline: HipSource, candidate: bytes, bench: BenchOptions) -> tuple[Kernel, str]:
     """The kernel that the candidate changes, of those that the pattern fits, and why nothing of it can be taken, or ""."""
     pattern = bench.pattern
-    kernels = [k for k in baseline.kernels if fits(pattern, k.demangled or k.name, k.symbol)]
+    kernels = [kernel for kernel in baseline.kernels if _may_fit(pattern, kernel)]
     if not kernels:
         there = ", ".join(k.demangled or k.name for k in baseline.kernels)
         if pattern is None:
@@ -156,6 +156,13 @@ def _by_source(baseline: HipSource, candidate: bytes, bench: BenchOptions) -> tu
         return kernels[0], change
     kernel = baseline.kernel(change.kernel)
     return kernel, "" if kernel in kernels else f"it changes {kernel.name}, which --kernel does not name"
+
+
+def _may_fit(pattern: str | None, kernel: Kernel) -> bool:
+    """The forms of a template have names only once the program has run: one whose name is in the pattern is not ruled out."""
+    if fits(pattern, kernel.demangled or kernel.name, kernel.symbol):
+        return True
+    return kernel.demangled is None and pattern is not None and kernel.last_name in pattern
 
 
 def _instances(kernel: Kernel) -> str:

@@ -48,7 +48,7 @@ ENDS = {
 def environment(native_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     from rocm_perf_lab.collect import device as devices
 
-    options = [KERNEL_LIMIT, "lds-check"]
+    options = [KERNEL_LIMIT, "lds-check", "deadlock-after=2"]
     return devices.select(devices.SOFTWARE_TARGET, tmp_path_factory.mktemp("device"), options).environment(os.environ)
 
 

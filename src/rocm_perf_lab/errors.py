@@ -108,7 +108,7 @@ class CaptureError(RocmPerfError):
 
 class PlacementError(RocmPerfError):
     exit_code = 39
-    meaning = "memory cannot be had at the captured addresses (see `rocm-perf replay reserve-check`)"
+    meaning = "the captured address range cannot be mapped (see `rocm-perf replay reserve-check`)"
 
 
 class ReplayDiffersError(RocmPerfError):
@@ -133,7 +133,9 @@ class NoSourceError(RocmPerfError):
 
 class NoCageError(RocmPerfError):
     exit_code = 44
-    meaning = "nothing here can cage what candidates do (see `rocm-perf doctor`; `--trust-candidates` does without)"
+    meaning = (
+        "this machine has nothing to make a cage for candidates of (see `rocm-perf doctor`; `--trust-candidates` does without)"
+    )
 
 
 class CandidateRejectedError(RocmPerfError):
@@ -158,7 +160,7 @@ class ModelError(RocmPerfError):
 
 class UnusableAnswersError(RocmPerfError):
     exit_code = 49
-    meaning = "no answer of the model held what was asked for: nothing could be judged"
+    meaning = "no answer of the model had a usable kernel: nothing could be judged"
 
 
 class JournalDiffersError(RocmPerfError):
@@ -230,7 +232,11 @@ INTERRUPTED = 128 + signal.SIGINT
 
 def exit_codes() -> list[tuple[int, str]]:
     """Every exit code of rocm-perf with its meaning, in ascending order."""
-    table = {0: "success", 1: "what read the output has closed it", INTERRUPTED: "interrupted by Ctrl-C (143: by SIGTERM)"}
+    table = {
+        0: "success",
+        1: "the reader of the output closed the pipe",
+        INTERRUPTED: "interrupted by Ctrl-C (143: by SIGTERM)",
+    }
     table |= {error.exit_code: error.meaning for error in [RocmPerfError, *RocmPerfError.__subclasses__()]}
     return sorted(table.items())
 

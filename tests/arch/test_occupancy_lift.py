@@ -28,26 +28,26 @@ def texts(rules: OccupancyRules, kernel: KernelResources) -> list[str]:
 @pytest.mark.parametrize(
     "kernel, said",
     [
-        (KernelResources(88, 0, 16, 0, 256), ["8 fewer VGPRs (80 at most): 5 -> 6 waves a SIMD"]),
+        (KernelResources(88, 0, 16, 0, 256), ["8 fewer VGPRs (80 at most): 5 -> 6 waves per SIMD"]),
         (
             KernelResources(96, 0, 16, 0, 1024),
             [
-                "32 fewer VGPRs (64 at most): 4 -> 8 waves a SIMD",
-                "workgroups of 640 threads instead of 1024: 4 -> 5 waves a SIMD",
+                "32 fewer VGPRs (64 at most): 4 -> 8 waves per SIMD",
+                "workgroups of 640 threads instead of 1024: 4 -> 5 waves per SIMD",
             ],
         ),
-        (KernelResources(8, 0, 104, 0, 256), ["8 fewer SGPRs (96 at most): 7 -> 8 waves a SIMD"]),
+        (KernelResources(8, 0, 104, 0, 256), ["8 fewer SGPRs (96 at most): 7 -> 8 waves per SIMD"]),
         (
             KernelResources(8, 0, 16, 20000, 256),
-            ["3,616 fewer bytes of LDS a workgroup (16,384 at most): 3 -> 4 waves a SIMD",
-             "workgroups of 1024 threads instead of 256: 3 -> 8 waves a SIMD"],
+            ["3,616 fewer bytes of LDS per workgroup (16,384 at most): 3 -> 4 waves per SIMD",
+             "workgroups of 1024 threads instead of 256: 3 -> 8 waves per SIMD"],
         ),
         (
             KernelResources(124, 4, 16, 16384, 256),  # a recorded GEMM: registers and LDS limit it together
-            ["32 fewer VGPRs (96 at most) and 3,584 fewer bytes of LDS a workgroup (12,800 at most): 4 -> 5 waves a SIMD"],
+            ["32 fewer VGPRs (96 at most) and 3,584 fewer bytes of LDS per workgroup (12,800 at most): 4 -> 5 waves per SIMD"],
         ),
         (KernelResources(8, 0, 16, 0, 256), []),
-        (KernelResources(8, 0, 16, 0, 192), ["workgroups of 128 threads instead of 192: 30 -> 32 waves a CU"]),
+        (KernelResources(8, 0, 16, 0, 192), ["workgroups of 128 threads instead of 192: 30 -> 32 waves per CU"]),
     ],
 )  # fmt: skip
 def test_in_words(kernel, said):

@@ -64,4 +64,4 @@ def test_the_history_of_a_program_with_spaces(rocm_perf, tmp_path):
 
 def test_an_option_after_the_program_is_noted(rocm_perf):
     done = rocm_perf("optimize", "-y", "./none", "1", "--json")
-    assert "--json stands after the program" in done.stderr and done.returncode == 66
+    assert "--json comes after the program" in done.stderr and done.returncode == 66

@@ -58,27 +58,39 @@ class _Speedup(click.ParamType):
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TRACE...")
-@kernel_option("Report on these kernels, the critical path being still that of all")
-@click.option("--gpu", type=click.IntRange(min=0), metavar="N", help="Only this GPU, counted from 0 as HIP does.")
+@kernel_option("Kernels to report on; the critical path remains that of all kernels")
+@click.option("--gpu", type=click.IntRange(min=0), metavar="N", help="GPU to analyse, counted from 0 as HIP does.")
 @click.option("--time-window", "window", type=_Window(), metavar="START:END",
-              help="Only what starts in it, from the first dispatch or copy: 10ms:1.5s, 250us:, :2s.")  # fmt: skip
+              help="Analyse only dispatches and copies that start in this window, counted from the first one: "
+              "10ms:1.5s, 250us:, :2s. The default unit is ms.")  # fmt: skip
 @click.option(
     "--what-if", "speedups", type=_Speedup(), multiple=True, metavar="REGEX=FACTOR",
-    help="How long the GPU's span would be if the kernels that match were FACTOR times faster. Repeatable.",
+    help="Predict the GPU's span if the kernels that match REGEX were FACTOR times faster, e.g. softmax=2. Repeatable; each "
+    "prediction is made by itself.",
 )  # fmt: skip
 @click.option(
     "--thread-trace", type=click.Path(path_type=Path), metavar="DIR",
-    help="The folder with rocprofv3's thread trace of one of the kernels, from another run of the program.",
+    help="Output folder of `rocprofv3 --att`, from a run of the same program: adds the thread trace to its kernel. For one "
+    "rank.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
 @click.option("--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",
-              help="The run directory to write.  [default: ./<first trace>.rocm-perf]")  # fmt: skip
+              help="Run directory to write.  [default: ./<first trace>.rocm-perf, or ./<run>.analysis.rocm-perf if "
+                  "that trace is in "
+              "a run directory]")  # fmt: skip
 @click.option(
-    "--scheduler", metavar="ADDRESS", help="Analyse the ranks on the workers of this Dask scheduler.  [default: processes here]"
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Dask scheduler whose workers analyse the ranks, e.g. tcp://node:8786.  [default: processes on this machine]",
 )
-@click.option("--clock-mhz", type=Number(min=0, min_open=True), metavar="MHZ", help="GPU clock for the ceilings.")
+@click.option(
+    "--clock-mhz",
+    type=Number(min=0, min_open=True),
+    metavar="MHZ",
+    help="GPU clock for the ceilings, instead of the one in the trace.",
+)
 @click.option("--memory-bandwidth-gbps", type=Number(min=0, min_open=True), metavar="GB/S",
-              help="Memory bandwidth for the ceilings.")  # fmt: skip
+              help="Memory bandwidth for the ceilings, instead of the product's.")  # fmt: skip
 @ceilings_option
 @debug_option
 def command(
@@ -97,9 +109,9 @@ def command(
 ) -> None:
     """Analyse rocpd databases: those of rocprofv3 or of this tool, of one run or of several.
 
-    A folder stands for all .db files in it; one with nothing but thread traces is reported on by itself. Databases of
-    different ranks are analysed side by side; repeated runs and counter passes are put to the rank that they belong to.
-    Neither a GPU nor ROCm is needed, and the databases stay as they are.
+    A folder stands for all .db files in it; a folder that has only thread traces is reported on by itself. Databases of
+    different ranks are analysed side by side; repeated runs and counter passes are assigned to their rank. Neither a GPU
+    nor ROCm is needed. The databases are never modified.
     """
     if len(traces) == 1 and thread_trace is None and _holds_only_thread_traces(traces[0]):
         given = click.get_current_context().get_parameter_source
@@ -163,7 +175,7 @@ def _report_traced(folder: Path, as_json: bool, asked: list[str]) -> None:
             asked[0], asked[0].replace("_", "-")
         )
         mend = "give the database of a run, and this folder as --thread-trace"
-        raise UsageError(f"--{option} needs a database, and {folder} holds thread traces alone", mend)
+        raise UsageError(f"--{option} needs a database, but {folder} has only thread traces", mend)
     from rocm_perf_lab.report.traced_only import render_traced, traced_only
 
     document = traced_only(folder)

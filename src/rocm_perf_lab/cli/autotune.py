@@ -18,39 +18,43 @@ _POSITIVE = Number(min=0, min_open=True)
 
 
 @click.command()
-@click.option("--space", type=_FILE, metavar="FILE", help="The space: parameters, values, constraints; JSON.")
-@click.option("--cmd-template", "cmd", metavar="TEMPLATE", help="The command to time, with {NAME} for parameters.")
-@click.option("--build-template", "build", metavar="TEMPLATE", help="The command that builds {output} first.")
-@click.option("--check", metavar="TEMPLATE", help="A command that reads the program's output and fails if it is wrong.")
-@click.option("--simulate", type=_FILE, metavar="FILE", help="Search a Kernel Tuner cache or T4 file; nothing runs.")
+@click.option("--space", type=_FILE, metavar="FILE", help="Space file in JSON: parameters, their values, constraints.")
+@click.option("--cmd-template", "cmd", metavar="TEMPLATE", help="Command to time, with {NAME} for parameters.")
+@click.option(
+    "--build-template", "build", metavar="TEMPLATE", help="Command that builds {output} first; {defines} stands for the macros."
+)
+@click.option("--check", metavar="TEMPLATE", help="Command that reads the program's output and fails if it is wrong.")
+@click.option("--simulate", type=_FILE, metavar="FILE", help="Kernel Tuner cache or T4 file to search; nothing runs.")
 @click.option(
     "--strategy", type=click.Choice(("sequential", "three-phase", "random")), default="sequential", show_default=True,
-    help="How to search.",
+    help="Search strategy.",
 )  # fmt: skip
-@click.option("--budget", metavar="N|TIME", help="Evaluations at most, or a time: 200, 90s, 2h.  [default: all]")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random numbers.")
+@click.option("--budget", metavar="N|TIME", help="Maximum number of evaluations, or a time: 200, 90s, 2h.  [default: all]")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 @click.option(
     "--seed-fraction", type=Number(0, 1, min_open=True), default=0.2, show_default=True,
-    help="three-phase: how much of the budget is the first sample.",
+    help="three-phase: share of the budget (with a time: of the space) for the first sample, at least 10 evaluations.",
 )  # fmt: skip
 @click.option(
     "--prune-factor", type=Number(min=1), default=1.75, show_default=True,
-    help="three-phase: what is predicted to be this much slower than the best of the sample is not run.",
+    help="three-phase: skip configurations that are predicted to be this many times slower than the best.",
 )  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 256),
-              help="How many to evaluate at once, each on a GPU.  [default: 1; with --scheduler its GPUs]")  # fmt: skip
-@click.option("--scheduler", metavar="ADDRESS", help="Evaluate on the workers of this Dask scheduler that offer GPU=1.")
+              help="Number of parallel evaluations, each on its own GPU.  [default: 1; with --scheduler as many as its "
+                  "GPUs]")  # fmt: skip
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler; its workers that offer GPU=1 evaluate.")
 @device_option
 @click.option("--measure", type=click.Choice(("auto", "gpu", "wall")), default="auto", show_default=True,
-              help="gpu: time in kernels; wall: time of the process; auto: gpu if the program launches kernels.")  # fmt: skip
-@click.option("--runs", type=click.IntRange(1, 1000), help="How often to measure each.  [default: 3; modelled times 1]")
-@click.option("--timeout", type=_POSITIVE, metavar="SECONDS", help="For each build, run and check.")
+              help="Time to compare. gpu: time in kernels; wall: time of the process; auto: gpu if the program "
+                  "launches kernels.")  # fmt: skip
+@click.option("--runs", type=click.IntRange(1, 1000), help="Measurements per configuration.  [default: 3; 1 if modelled]")
+@click.option("--timeout", type=_POSITIVE, metavar="SECONDS", help="Timeout per build, run and check.")
 @click.option("--cache", type=_FILE, default=Path(".rocm-perf-autotune.db"), show_default=True, metavar="FILE",
-              help="Where results are kept and reused from.")  # fmt: skip
+              help="File that keeps results for reuse.")  # fmt: skip
 @click.option("--no-cache", is_flag=True, help="Neither reuse nor keep results.")
-@click.option("--write-config", type=_FILE, metavar="FILE", help="Write the best configuration as JSON.")
-@click.option("--write-t4", type=_FILE, metavar="FILE", help="Write all results in the T4 format of Kernel Tuner.")
-@click.option("--write-report", type=_FILE, metavar="FILE", help="Write an HTML page: times, importance, the best.")
+@click.option("--write-config", type=_FILE, metavar="FILE", help="Write the best configuration and the fixed values as JSON.")
+@click.option("--write-t4", type=_FILE, metavar="FILE", help="Write all results in Kernel Tuner's T4 format.")
+@click.option("--write-report", type=_FILE, metavar="FILE", help="Write an HTML page: times, importance, best configuration.")
 @click.option("--profile", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Profile the best configuration into this run directory.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
@@ -61,9 +65,9 @@ def command(
     device: str, measure: str, runs: int | None, timeout: float | None, cache: Path, no_cache: bool,
     write_config: Path | None, write_t4: Path | None, write_report: Path | None, profile: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Find the configuration with which a program is fastest.
+    """Find the fastest configuration of a program, such as its tile sizes.
 
-    No configuration runs twice: results are kept, an interrupted search goes on where it was, and another reuses them.
+    No configuration runs twice: results are cached, so that an interrupted search resumes and later searches reuse them.
     """
     if simulate is None and (space is None or cmd is None):
         raise UsageError("--space or --cmd-template is missing", "give both, or --simulate FILE")

@@ -19,13 +19,13 @@ from rocm_perf_lab.whole_file import replacing
 
 @click.command()
 @device_option
-@click.option("--only", "only", multiple=True, metavar="NAME", help="Only this benchmark, such as HBM or mfma_f16. Repeatable.")
-@click.option("--repeats", type=click.IntRange(min=1), help="How often to measure each.  [default: 5; software device 1]")
+@click.option("--only", "only", multiple=True, metavar="NAME", help="Benchmark to run, such as HBM or mfma_f16. Repeatable.")
+@click.option("--repeats", type=click.IntRange(min=1), help="Measurements per benchmark.  [default: 5; software device 1]")
 @click.option(
     "--output", "-o", "destination", type=click.Path(path_type=Path, file_okay=False), default=Path("ceilings"),
-    show_default=True, metavar="DIR", help="The folder for ceilings.json and roofline.csv.",
+    show_default=True, metavar="DIR", help="Folder for ceilings.json and roofline.csv.",
 )  # fmt: skip
-@click.option("--timeout", type=Number(min=0, min_open=True), metavar="SECONDS", help="Give up one that takes longer.")
+@click.option("--timeout", type=Number(min=0, min_open=True), metavar="SECONDS", help="Timeout per benchmark.")
 @click.option("--json", "as_json", is_flag=True, help="Print ceilings.json instead of a table.")
 @debug_option
 def command(
@@ -33,7 +33,7 @@ def command(
 ) -> None:
     """Measure the device's ceilings: bandwidth of every memory level, rate of every pipe and precision.
 
-    On the software device they are modelled.
+    On the software device the ceilings are modelled.
     """
     from rocm_perf_lab.collect import ceilings as benchmarks
     from rocm_perf_lab.collect import device as devices

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.regression import RegressionLimits
 
 source_option = click.option(
-    "--source", "-s", type=click.Path(path_type=Path), metavar="FILE", help="The program's HIP source.  [default: found]"
+    "--source", "-s", type=click.Path(path_type=Path), metavar="FILE", help="HIP source of the program.  [default: found]"
 )
 build_option = click.option(
     "--build",
     metavar="CMD|FOLDER",
     help="How the program is built: compiler commands (SOURCE and BINARY stand for the two files), `make ...`, or a CMake "
-    "build folder.  [default: found near the program, else hipcc]",
+    "build folder. No shell runs.  [default: found near the program, else `hipcc -O3 SOURCE -o BINARY`]",
 )
 min_improvement_option = click.option(
     "--min-improvement",
@@ -35,14 +35,15 @@ min_improvement_option = click.option(
     default=0.02,
     show_default=True,
     metavar="FRACTION",
-    help="Of the kernel's time that a change must surely save.",
+    help="Minimum share of the kernel's time that a change must save (lower confidence bound).",
 )
 equivalence_option = click.option(
     "--equivalence",
     type=click.Choice(("full", "sampled", "program")),
     default="full",
     show_default=True,
-    help="How the same results are shown: see the gate's levels in the user guide.",
+    help="How strictly results are compared. full: replays of up to three dispatches, with captured and other inputs; "
+    "sampled: of one dispatch, with fewer inputs; program: the output of the whole program alone.",
 )
 ulps_option = click.option(
     "--ulps",
@@ -50,60 +51,63 @@ ulps_option = click.option(
     default=0,
     show_default=True,
     metavar="N",
-    help="How far floating-point results may differ, in units in the last place.",
+    help="Allowed difference of floating-point results, in units in the last place; 0: the same bits.",
 )
 check_option = click.option(
     "--check",
     metavar="CMD",
-    help="Judges the program's output, given on its standard input, by its exit status, instead of comparing it.",
+    help="Command that reads the program's output and fails if it is wrong, instead of a comparison with the "
+    "baseline's output.",
 )
 seed_option = click.option(
     "--seed",
     type=click.IntRange(0, (1 << 32) - 1),
     metavar="N",
-    help="Of all that the gate tries by chance, to repeat a judgement.  [default: another one each time]",
+    help="Random seed of the gate, to repeat a judgement.  [default: a new one each time]",
 )
 also_option = click.option(
     "--also",
     multiple=True,
     metavar="'PROGRAM ARGS'",
-    help="Judge the program with these arguments, too; its gain counts with its own alone. Can be repeated.",
+    help="Further arguments of the program to judge with; the gain counts for its own arguments only. Repeatable.",
 )
 in_place_option = click.option(
-    "--in-place", is_flag=True, help="Change the source itself.  [default: write <source>.optimized.<ext> and a patch]"
+    "--in-place",
+    is_flag=True,
+    help="Change the source itself, after a backup.  [default: write <source>.optimized.<ext> and a patch]",
 )
-resume_option = click.option("--resume", is_flag=True, help="Go on with the newest run, which was interrupted.")
+resume_option = click.option("--resume", is_flag=True, help="Resume the newest run, if it was interrupted.")
 runs_folder_option = click.option(
     "--output",
     "-o",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Where runs keep their journals.  [default: ./<program>.rocm-perf-optimize]",
+    help="Folder for the runs and their journals.  [default: ./<program>.rocm-perf-optimize]",
 )
 readable_option = click.option(
     "--readable",
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="Show this file or folder to candidates and their builds, too; can be repeated.",
+    help="File or folder that candidates and their builds may read, too. Repeatable.",
 )
 keep_env_option = click.option(
     "--keep-env",
     multiple=True,
     metavar="NAME",
-    help="Pass this variable of the environment on to candidates and their builds, too; can be repeated.",
+    help="Environment variable to pass on to candidates and their builds, too. Repeatable.",
 )
 trust_option = click.option(
     "--trust-candidates",
     is_flag=True,
-    help="Build and run candidates without a cage: they can do what you can.",
+    help="Build and run candidates without a cage: they can then do all that you can.",
 )
 timeout_option = click.option(
     "--timeout",
     type=Number(min=0, min_open=True),
     metavar="SECONDS",
-    help="Stop a run of the program that takes longer.",
+    help="Timeout per run of the program.",
 )
 
 

@@ -11,11 +11,11 @@ _WHERE = ("device", "gfx942", "gfx90a", "gfx1030")
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array, one object a counter.")
-@click.option("--block", metavar="BLOCK", help="Only the counters of this hardware block, such as SQ or TCC.")
-@click.option("--arch", type=click.Choice(_WHERE), help="Only what the software device, or hardware of this target, offers.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with one object per counter.")
+@click.option("--block", metavar="BLOCK", help="Hardware block to list, such as SQ or TCC.")
+@click.option("--arch", type=click.Choice(_WHERE), help="Target whose counters to list; device: the software device.")
 def command(names: tuple[str, ...], as_json: bool, block: str | None, arch: str | None) -> None:
-    """List hardware counters with their meaning, unit, where they are available, and which formulas use them."""
+    """List hardware counters: what each counts, its unit, where it is available, and which formulas use it."""
     from rocm_perf_lab.arch.counters import known_counters, uses
     from rocm_perf_lab.errors import UsageError
 

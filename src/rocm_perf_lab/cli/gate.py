@@ -32,18 +32,16 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command(cls=ProgramCommand, sources=2)
 @build_option
-@kernel_option("Judge one of these kernels", default="  [default: the changed one]")
+@kernel_option("Kernel to judge, where several forms of a template are launched", default="  [default: the changed one]")
 @ulps_option
 @check_option
 @seed_option
 @also_option
-@click.option("--describe", metavar="TEXT", help="What was changed and why; kept for `rocm-perf prompt` to tell.")
+@click.option("--describe", metavar="TEXT", help="What was changed and why; recorded for `rocm-perf prompt`.")
 @click.option("--runs", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Where to keep that.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
-@click.option(
-    "--output", "-o", type=_FILE, metavar="FILE", help="Where to write the source as it was judged, if it is accepted."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+              help="Folder for the record made by --describe.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
+@click.option("--output", "-o", type=_FILE, metavar="FILE", help="File to write the accepted source to, as it was judged.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @cage_options
 @bench_options
 @debug_option
@@ -61,10 +59,10 @@ def command(
     as_json: bool,
     bench: BenchOptions,
 ) -> int:
-    """Judge source CANDIDATE, which changes one kernel of BASELINE: same results, surely faster, nothing else changed.
+    """Judge a change of one kernel: are the results the same, is it faster, is nothing else changed?
 
-    Both are built as PROGRAM would be and run with ARGS; "PROGRAM ARGS" can be one word. The sources stay as they are.
-    Exit status: 0 accepted, 45 rejected.
+    CANDIDATE is the source file BASELINE with one kernel's body changed. Both are built as PROGRAM is and run with ARGS;
+    "PROGRAM ARGS" can be one word. The sources are not modified. Exit code: 0 accepted, 45 rejected.
     """
     from rocm_perf_lab.optimize.gate_request import GateRequest, judge
 

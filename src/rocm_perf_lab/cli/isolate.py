@@ -15,17 +15,22 @@ from rocm_perf_lab.cli.progress import note
 
 
 @click.command(cls=ProgramCommand)
-@kernel_option("Capture a dispatch of these kernels", required=True)
+@kernel_option("Kernels to capture a dispatch of", required=True)
 @click.option(
     "--dispatch", "-n", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
-    help="Which dispatch of the kernels that match; the first is 0.",
+    help="Index of the dispatch among those of the kernels that match; the first is 0.",
 )  # fmt: skip
 @click.option(
     "--output", "-o", "destination", type=click.Path(path_type=Path, file_okay=False), default=Path(), metavar="DIR",
-    help="Where isolate_capture_<pid> is made.  [default: this folder]",
+    help="Folder in which isolate_capture_<pid> is made.  [default: this folder]",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's own output goes to stderr.")
-@click.option("--compress", type=click.IntRange(1, 19), metavar="LEVEL", help="Compress memory with zstd.")
+@click.option(
+    "--compress",
+    type=click.IntRange(1, 19),
+    metavar="LEVEL",
+    help="zstd level to compress memory with.  [default: not compressed, in sparse files]",
+)
 @device_option
 @device_options_option
 @debug_option
@@ -42,8 +47,8 @@ def command(
 ) -> int:
     """Run PROGRAM and capture one dispatch of it: code, arguments, and memory before and after.
 
-    The capture is DIR/isolate_capture_<pid>, and DIR/isolate_capture links to it. The program goes on unharmed; the exit
-    status is its own, or 37 if it succeeds but nothing was captured.
+    The capture is DIR/isolate_capture_<pid>, and DIR/isolate_capture links to it. The program continues undisturbed. The
+    exit code is the program's own, or 37 if it succeeds but nothing was captured.
     """
     from rocm_perf_lab.isolate.run import Isolation, isolate
 

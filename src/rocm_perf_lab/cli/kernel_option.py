@@ -21,6 +21,6 @@ class KernelPattern(click.ParamType):
 
 
 def kernel_option(use: str, **more):
-    """use: what becomes of the kernels that match, as a sentence that ends in 'kernels' or the like."""
-    text = f"{use}: a Python regular expression, found anywhere in the demangled or mangled name."
+    """use: what the kernels that match are for, without a full stop."""
+    text = f"{use}. REGEX is a Python regular expression, found anywhere in the demangled or mangled name."
     return click.option("--kernel", "-k", type=KernelPattern(), metavar="REGEX", help=text + more.pop("default", ""), **more)

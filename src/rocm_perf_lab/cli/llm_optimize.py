@@ -57,38 +57,45 @@ class _Prices(click.ParamType):
 @source_option
 @build_option
 @click.option("--model", "-m", metavar="NAME", envvar="ROCM_PERF_MODEL",
-              help="The model to ask; of provider command, a program and arguments.  [default: $ROCM_PERF_MODEL]")  # fmt: skip
+              help="Model to ask; with --provider command, a program and its arguments.  [default: "
+                  "$ROCM_PERF_MODEL]")  # fmt: skip
 @click.option(
     "--provider", type=click.Choice(("openai", "anthropic", "command")), default="openai", show_default=True,
     envvar="ROCM_PERF_PROVIDER",
-    help="openai: any server with OpenAI's chat completions; command: a program that reads the question and prints the answer.",
+    help="API of the model. openai: any server with OpenAI's chat completions; command: a program that reads the question on "
+    "its standard input and prints the answer.",
 )  # fmt: skip
-@click.option("--base-url", metavar="URL", help="Of the server, like http://localhost:8000/v1.  [default: the hosted service]")
-@click.option("--temperature", type=Number(0, 2), default=0.2, show_default=True, help="Of the model's choices.")
-@click.option("--max-tokens", type=click.IntRange(min=1), default=16384, show_default=True, help="Of one answer.")
+@click.option("--base-url", metavar="URL", help="Base URL of the server, e.g. http://localhost:8000/v1.  [default: hosted]")
+@click.option("--temperature", type=Number(0, 2), default=0.2, show_default=True, help="Sampling temperature.")
+@click.option(
+    "--max-tokens", type=click.IntRange(min=1), default=16384, show_default=True, help="Maximum output tokens per answer."
+)
 @click.option("--model-timeout", type=_POSITIVE, default=600.0, show_default=True, metavar="SECONDS",
-              help="For a whole answer.")  # fmt: skip
-@click.option("--max-cost", type=_POSITIVE, metavar="DOLLARS", help="Send no question that could cost more than is left of it.")
+              help="Timeout for one complete answer.")  # fmt: skip
+@click.option(
+    "--max-cost", type=_POSITIVE, metavar="DOLLARS", help="Budget: a question that could cost more than is left is not sent."
+)
 @click.option("--price", type=_Prices(), metavar="INPUT,OUTPUT",
-              help="US dollars of a million tokens each.  [default: listed prices of the hosted services]")  # fmt: skip
-@kernel_option("Only these kernels", default="  [default: the dominant one, else the top ones in turn]")
+              help="US dollars per million input and output tokens.  [default: listed prices of the hosted "
+                  "services]")  # fmt: skip
+@kernel_option("Kernels to change, in turn", default="  [default: the dominant one, else the top three]")
 @click.option("--max-iters", type=click.IntRange(min=1), default=3, show_default=True,
-              help="Rounds of candidates, each for one kernel.")  # fmt: skip
-@click.option("--candidates", type=click.IntRange(1, 64), default=1, show_default=True, help="To ask for in a round.")
+              help="Maximum number of rounds of candidates; each round is for one kernel.")  # fmt: skip
+@click.option("--candidates", type=click.IntRange(1, 64), default=1, show_default=True, help="Candidates per round.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True,
-              help="Candidates to ask for, build and judge at a time.")  # fmt: skip
+              help="Candidates to request, build and judge in parallel.")  # fmt: skip
 @check_option
 @seed_option
 @also_option
 @ulps_option
-@click.option("--full-source", is_flag=True, help="Ask with the whole source file instead of the kernel and what it uses.")
+@click.option("--full-source", is_flag=True, help="Send the whole source file instead of the kernel and what it uses.")
 @click.option("--auto-approve", "-y", is_flag=True, help="Send questions, and keep what the gate accepts, without asking.")
 @click.option("--dry-run", is_flag=True, help="Show the first question; send nothing.")
 @in_place_option
 @resume_option
 @click.option("--replay-journal", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="RUN",
-              help="Go through a run again from its journal: nothing is sent, built or written.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+              help="Repeat a run from its journal: nothing is sent, built or written.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @runs_folder_option
 @cage_options
 @bench_options
@@ -119,10 +126,10 @@ def command(
     folder: Path | None,
     bench: BenchOptions,
 ) -> None:
-    """Let a language model rewrite a kernel of PROGRAM; keep only what the gate proves and measures.
+    """Let a language model rewrite a kernel of PROGRAM; keep only what the gate accepts.
 
-    Instead of PROGRAM ARGS, name the source first: SOURCE "PROGRAM ARGS". Keys come from OPENAI_API_KEY and
-    ANTHROPIC_API_KEY alone. Nothing is sent before you have seen it, unless --auto-approve.
+    The source can be named first: SOURCE "PROGRAM ARGS". API keys are read from OPENAI_API_KEY and ANTHROPIC_API_KEY only.
+    Every question is shown and confirmed before it is sent, unless --auto-approve is given.
     """
     if replay_journal is not None:
         from rocm_perf_lab.llm.replay import replay_journal as replay
@@ -136,7 +143,9 @@ def command(
     if model is None:
         raise UsageError("no model given", "name one with --model NAME, or for good with ROCM_PERF_MODEL=NAME")
     if not (auto_approve or dry_run) and (as_json or not sys.stdin.isatty()):
-        raise UsageError("nobody can be asked whether to send a question here", "add --auto-approve or --dry-run")
+        raise UsageError(
+            "cannot ask whether to send a question: --json, or no terminal on standard input", "add --auto-approve or --dry-run"
+        )
     keys = take_keys(os.environ)
     request = Request(
         words=program,

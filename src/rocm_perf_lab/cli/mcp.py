@@ -15,7 +15,7 @@ from rocm_perf_lab.errors import UnavailableError
 @click.command()
 @click.option(
     "--folder", type=click.Path(path_type=Path, file_okay=False, exists=True), default=Path(), metavar="DIR",
-    help="Where commands run that name no other.  [default: this folder]",
+    help="Folder in which commands run unless a call names another.  [default: this folder]",
 )  # fmt: skip
 @cage_options
 @debug_option
@@ -23,9 +23,9 @@ def command(folder: Path, **cage: Any) -> None:
     """Serve profile, analyze, prompt, gate, isolate, replay, autotune, optimize and doctor as MCP tools on standard input
     and output.
 
-    A client starts it and ends it by closing the input. A tool takes what its command takes and returns the JSON that
-    it prints. Commands run one at a time; a call that is cancelled stops its command. Options of the cage are yours alone,
-    for all tools that have one.
+    A client starts the server and ends it by closing the input. A tool takes what its command takes and returns the JSON
+    that the command prints. Commands run one at a time; cancelling a call stops its command. The options of the cage are
+    set here, for all tools that have a cage, and not by calls.
     """
     try:
         import anyio

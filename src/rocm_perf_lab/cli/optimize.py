@@ -1,4 +1,4 @@
-"""`rocm-perf optimize`: change a kernel only where it is provably the same and measurably faster."""
+"""`rocm-perf optimize`: change a kernel only if tests find identical results and a measured speed-up."""
 
 from __future__ import annotations
 
@@ -54,21 +54,23 @@ class _Factors(click.ParamType):
 @click.command(cls=ProgramCommand, sources=None)
 @source_option
 @build_option
-@kernel_option("Only these kernels", default="  [default: by what they could gain]")
-@click.option("--transforms", metavar="NAMES", help="Which transformations to propose, separated by commas.  [default: all]")
+@kernel_option("Kernels to change, however little they could gain", default="  [default: by what they could gain]")
+@click.option(
+    "--transforms", metavar="NAMES", help="Transformations to propose, separated by commas.  [default: all but nontemporal]"
+)
 @click.option("--factors", type=_Factors(), default="2,4,8", show_default=True, help="Unroll factors to propose, 2 to 8.")
 @click.option(
-    "--max-iters", type=click.IntRange(min=1), default=3, show_default=True, help="How many changes to accept at most."
+    "--max-iters", type=click.IntRange(min=1), default=3, show_default=True, help="Maximum number of changes to accept."
 )
 @check_option
 @seed_option
 @also_option
 @click.option("--auto-approve", "-y", is_flag=True, help="Keep what the gate accepts without asking.")
-@click.option("--dry-run", is_flag=True, help="Show what would be proposed; judge and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show proposals with their diffs; judge and write nothing.")
 @in_place_option
 @resume_option
-@click.option("--history", is_flag=True, help="List the runs on this program and what came of them.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--history", is_flag=True, help="List the runs on this program and their results.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @runs_folder_option
 @cage_options
 @bench_options
@@ -90,10 +92,10 @@ def command(
     folder: Path | None,
     bench: BenchOptions,
 ) -> None:
-    """Make a kernel of PROGRAM faster by a change of its source that the gate proves and measures.
+    """Make a kernel of PROGRAM faster by known transformations of its source; keep only what the gate accepts.
 
-    Instead of PROGRAM ARGS, name the source first: SOURCE "PROGRAM ARGS". Nothing is changed unless its results are the
-    same bit for bit on captured and on other inputs, its time is surely less, and the whole program agrees.
+    The source can be named first: SOURCE "PROGRAM ARGS". A change is kept only if its results are bit-identical on captured
+    and on other inputs, its kernel is faster beyond the noise, and the output of the whole program is right.
     """
     from rocm_perf_lab.optimize.describe import describe
     from rocm_perf_lab.optimize.request import Request, optimize
@@ -103,7 +105,9 @@ def command(
         _history(program, source, folder, as_json)
         return
     if not (auto_approve or dry_run) and (as_json or not sys.stdin.isatty()):
-        raise UsageError("nobody can be asked whether to keep a change here", "add --auto-approve or --dry-run")
+        raise UsageError(
+            "cannot ask whether to keep a change: --json, or no terminal on standard input", "add --auto-approve or --dry-run"
+        )
     request = Request(
         words=program,
         source=source,
@@ -151,7 +155,7 @@ def _history(program: tuple[str, ...], source: Path | None, folder: Path | None,
 
 def _how_it_ended(entry: dict) -> str:
     if not entry["ended"]:
-        return f"interrupted after {entry['judged']} verdicts (--resume goes on)"
+        return f"interrupted after {entry['judged']} verdicts (continue with --resume)"
     if not entry["accepted"]:
         return f"nothing accepted of {entry['judged']} judged"
     return f"{entry['baseline_ms']:.6f} -> {entry['final_ms']:.6f} ms ({entry['timing']})"

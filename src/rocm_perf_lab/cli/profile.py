@@ -42,44 +42,58 @@ class _Integer(click.ParamType):
 @click.command(cls=ProgramCommand)
 @click.option(
     "--runs", type=click.IntRange(min=1),
-    help="How often to run the program.  [default: 3; 1 where times are modelled, which are the same in every run]",
+    help="Number of runs of the program. The first gives times and critical path, the others only the spread.  [default: 3; 1 "
+    "where times are modelled, since they do not vary]",
 )  # fmt: skip
-@kernel_option("Collect counters and a thread trace of these kernels alone, and report on them")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; the program's own output goes to stderr.")
+@kernel_option(
+    "Kernels to collect counters and a thread trace of, and to report on; the critical path remains that of all kernels"
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object instead of the report; the program's own output goes to stderr.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print the runtime in milliseconds and nothing else.")
 @click.option("--no-rocprof", is_flag=True, help="Use the built-in tracer even where rocprofv3 is installed.")
 @device_option
 @device_options_option
 @click.option(
     "--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",
-    help="The run directory to write.  [default: ./<program>.rocm-perf]",
+    help="Run directory to write; an earlier run there is replaced.  [default: ./<program>.rocm-perf]",
 )  # fmt: skip
-@click.option("--timeout", type=Number(min=0, min_open=True), metavar="SECONDS", help="Stop a run that takes longer.")
-@click.option("--clock-mhz", type=Number(min=0, min_open=True), metavar="MHZ", help="GPU clock for the ceilings.")
+@click.option("--timeout", type=Number(min=0, min_open=True), metavar="SECONDS", help="Timeout per run of the program.")
+@click.option(
+    "--clock-mhz",
+    type=Number(min=0, min_open=True),
+    metavar="MHZ",
+    help="GPU clock for the ceilings, instead of the one in the trace.",
+)
 @click.option(
     "--memory-bandwidth-gbps",
     type=Number(min=0, min_open=True),
     metavar="GB/S",
-    help="Memory bandwidth for the ceilings.",
+    help="Memory bandwidth for the ceilings, instead of the product's.",
 )
 @ceilings_option
 @click.option(
-    "--roofline/--no-roofline", default=True, show_default=True, help="Collect counters and place kernels under the roofs."
+    "--roofline/--no-roofline",
+    default=True,
+    show_default=True,
+    help="Collect counters, with rocprofv3 in further runs, and place the kernels under the roofline.",
 )
 @click.option(
     "--deep-analysis/--no-deep-analysis", default=True, show_default=True,
-    help="Trace the waves of one dispatch, where the collector can.",
+    help="Make a thread trace of one dispatch, in a further run, if the collector can.",
 )  # fmt: skip
 @click.option(
     "--focus-critical/--no-focus-critical", default=True, show_default=True,
-    help="Make the thread trace of the kernel that dominates the critical path, instead of the one with the longest dispatch.",
+    help="Trace the kernel with the most time on the critical path, instead of the one with the longest dispatch.",
 )  # fmt: skip
-@click.option(
-    "--att-target-cu", type=click.IntRange(0, 15), default=1, show_default=True, help="Compute unit of the thread trace."
-)
+@click.option("--att-target-cu", type=click.IntRange(0, 15), default=1, show_default=True, help="Compute unit to trace.")
 @click.option(
     "--att-simd-select", type=_Integer(), metavar="MASK",
-    help="SIMDs of the thread trace: a mask on gfx9 [default: 0xF], the number of one on gfx10 and later [default: 0].",
+    help="SIMDs to trace: a mask on gfx9 (default 0xF), the number of one SIMD on gfx10 and later (default 0).",
 )  # fmt: skip
 @debug_option
 @program_argument
@@ -105,8 +119,8 @@ def command(
 ) -> None:
     """Profile PROGRAM: run it, then report its kernels, critical path, roofline and bottleneck.
 
-    PROGRAM and ARGS are separate words, or one quoted string, which options of rocm-perf may follow; else they come before
-    PROGRAM. Every run of the program reads the same standard input, where it is a file or a pipe.
+    PROGRAM and ARGS are separate words or one quoted string. Options of rocm-perf come before PROGRAM; only after a quoted
+    string may they follow. Every run of the program reads the same standard input, if that is a file or a pipe.
     """
     from rocm_perf_lab.collect.session import Request, profile
 

@@ -45,7 +45,7 @@ class ProgramCommand(click.Command):
             note(f"{behind_it}, after the program, is taken for rocm-perf's; write -- before the program if it is its own")
             return super().parse_args(ctx, [*before, *behind, END_OF_OPTIONS, *program])
         if late := self._like_ours(ctx, behind):
-            note(f"{late} stands after the program, so that it is the program's; options of rocm-perf stand before it")
+            note(f"{late} comes after the program and is passed to it; options of rocm-perf come before the program")
         return super().parse_args(ctx, args)
 
     def _split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], list[str]]:
@@ -143,7 +143,7 @@ device_options_option = click.option(
     "device_options",
     multiple=True,
     metavar="NAME[=VALUE]",
-    help="Of the software device: deadlock-after=SECONDS, initial-values=SEED, kernel-limit=N (instructions a wave may run), "
+    help="Option of the software device: deadlock-after=SECONDS, initial-values=SEED, kernel-limit=N (instructions per wave), "
     "lds-check, race-check[=SEED], timed-cu=N, write-check. Repeatable.",
 )
 device_option = click.option(
@@ -151,5 +151,6 @@ device_option = click.option(
     type=click.Choice(("auto", "hardware", "gfx942")),
     default="auto",
     show_default=True,
-    help="hardware: a GPU of this machine; gfx942: the software device; auto: a GPU if there is one.",
+    help="Device to use. hardware: a GPU of this machine; gfx942: the software device; auto: a GPU if there is one, else the "
+    "software device.",
 )

@@ -29,14 +29,14 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.command(cls=ProgramCommand, sources=None)
 @source_option
 @build_option
-@kernel_option("Write of one of these kernels", default="  [default: the dominant one, else the one with most to gain]")
-@click.option("--profile", type=_FOLDER, metavar="DIR", help="A run directory to read, instead of building and profiling.")
+@kernel_option("Kernel to describe", default="  [default: the dominant one, else the one with most to gain]")
+@click.option("--profile", type=_FOLDER, metavar="DIR", help="Run directory to read, instead of building and profiling.")
 @click.option("--runs", type=_FOLDER, metavar="DIR",
-              help="Where earlier proposals are journalled.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
-@click.option("--full-source", is_flag=True, help="The whole source file instead of the kernel and what it uses.")
-@click.option("--compact", is_flag=True, help="The verdict, the hottest lines, the kernel and the rules alone.")
+              help="Folder with the journals of earlier proposals.  [default: ./<program>.rocm-perf-optimize]")  # fmt: skip
+@click.option("--full-source", is_flag=True, help="Include the whole source file instead of the kernel and what it uses.")
+@click.option("--compact", is_flag=True, help="Include only the verdict, the hottest lines, the kernel and the rules.")
 @ulps_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the pieces, and the text.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the text and the pieces it is made of.")
 @bench_options
 @debug_option
 @program_argument
@@ -51,10 +51,10 @@ def command(
     as_json: bool,
     bench: BenchOptions,
 ) -> None:
-    """Write what one should know of PROGRAM's most important kernel before changing it. Nobody is asked or called.
+    """Write all that is known about PROGRAM's most important kernel, as a prompt for a model or a person.
 
-    Instead of PROGRAM ARGS, name the source first: SOURCE "PROGRAM ARGS". The text has the kernel's source, what holds it
-    back, what was tried before, and the rules of the gate. The same profile gives the same text.
+    No model is called. The source can be named first: SOURCE "PROGRAM ARGS". The text has the kernel's source, what limits
+    it, what was tried before, and the rules of the gate. The same profile gives the same text.
     """
     from rocm_perf_lab.prompt.request import Request, context_of
 

@@ -23,5 +23,6 @@ class _Limits(click.ParamType):
 
 regression_option = click.option(
     "--max-regression", type=_Limits(), metavar="NAME=FRACTION,...",
-    help="How much worse else it may be.  [default: runtime=0.05,vgpr=0.2,occupancy=0.15,lds=0.3,dram=0.1]",
+    help="Allowed regression of the other metrics, as fractions.  [default: "
+        "runtime=0.05,vgpr=0.2,occupancy=0.15,lds=0.3,dram=0.1]",
 )  # fmt: skip

@@ -10,7 +10,7 @@ from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.program_arguments import device_option, device_options_option
 
 _capture_option = click.option(
-    "--capture-dir", type=click.Path(path_type=Path), metavar="D", help="The capture.  [default: the newest in this folder]"
+    "--capture-dir", type=click.Path(path_type=Path), metavar="D", help="Capture to use.  [default: the newest in this folder]"
 )
 
 
@@ -25,9 +25,9 @@ def command() -> None:
 @device_option
 @debug_option
 def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
-    """Can every captured address range be had exactly?
+    """Check whether every captured address range can be mapped at its exact address.
 
-    Exit status: 0 all exact, 1 one cannot be had, 2 one would be relocated.
+    Exit code: 0 all exactly, 1 one cannot be mapped, 2 one would be relocated.
     """
     from rocm_perf_lab.isolate.capture import newest
     from rocm_perf_lab.replay.run import run_attached
@@ -38,37 +38,57 @@ def reserve_check(capture_dir: Path | None, as_json: bool, device: str) -> int:
 @command.command("full-vm")
 @_capture_option
 @click.option(
-    "--iterations", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="How often to run the kernel."
+    "--iterations",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Number of timed runs of the kernel.",
 )
 @click.option(
-    "--warmup", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Runs before, not counted."
+    "--warmup", type=click.IntRange(min=0), default=0, show_default=True, metavar="N", help="Untimed warm-up iterations."
 )
 @click.option(
-    "--no-recopy", is_flag=True, help="Do not restore memory between iterations: each goes on where the last one ended."
+    "--no-recopy", is_flag=True, help="Do not restore memory between iterations: each continues where the last one ended."
 )
 @click.option(
-    "--hsaco", type=click.Path(path_type=Path), metavar="F", help="Run the kernel of this code object instead of the captured."
+    "--hsaco",
+    type=click.Path(path_type=Path),
+    metavar="F",
+    help="Code object to run instead of the captured one; it must fit the dispatch.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
-    "--compare", is_flag=True, help="Compare memory after the last iteration with the captured, byte by byte; 40 if it differs."
+    "--compare",
+    is_flag=True,
+    help="Compare memory after the last iteration with the capture, byte by byte; exit code 40 if it differs.",
 )
 @click.option(
     "--tolerance", "tolerances", multiple=True, metavar="SPEC",
-    help="Compare as numbers: [0xADDRESS:]TYPE=RELATIVE[,ABSOLUTE], TYPE one of f16, bf16, f32, f64. Repeatable.",
+    help="Compare as numbers, with a tolerance: [0xADDRESS:]TYPE=RELATIVE[,ABSOLUTE], TYPE one of f16, bf16, f32, f64; without "
+    "an address everywhere but in code objects. NaNs equal only the same bits. Repeatable.",
 )  # fmt: skip
 @click.option(
-    "--dump-output", type=click.Path(path_type=Path), metavar="DIR", help="Write the regions that the kernel changed to DIR."
+    "--dump-output",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder for the regions that the kernel changed, and outputs.json.",
 )
 @click.option("--flush-cache", is_flag=True, help="Empty the caches before each iteration.")
 @click.option(
-    "--poison", type=click.IntRange(0, 255), metavar="BYTE", help="Overwrite what the captured kernel changed with BYTE first."
+    "--poison",
+    type=click.IntRange(0, 255),
+    metavar="BYTE",
+    help="Overwrite what the captured kernel changed with BYTE before each iteration.",
 )
 @click.option(
-    "--overlay", type=click.Path(path_type=Path), metavar="FILE", help="Put other inputs over the captured memory first."
+    "--overlay",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Inputs to write over the captured memory first. Not with --compare.",
 )
 @click.option(
-    "--timeout", type=click.IntRange(min=1), default=600, show_default=True, metavar="SECONDS", help="For one dispatch."
+    "--timeout", type=click.IntRange(min=1), default=600, show_default=True, metavar="SECONDS", help="Timeout per dispatch."
 )
 @device_option
 @device_options_option
@@ -90,7 +110,11 @@ def full_vm(
     device: str,
     device_options: tuple[str, ...],
 ) -> int:
-    """Rebuild the captured memory at its addresses and run the kernel there."""
+    """Rebuild the captured memory at its addresses and run the kernel there.
+
+    Prints the GPU's time (timestamps of the hardware or of the device) and the time from ringing the doorbell to seeing the
+    end on the host's clock, both without set-up.
+    """
     from rocm_perf_lab.isolate.capture import newest
     from rocm_perf_lab.replay.run import run_attached
 
@@ -111,11 +135,11 @@ def full_vm(
     "destination",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The folder to make.  [default: ./reproducer_<kernel>]",
+    help="Folder to create.  [default: ./reproducer_<kernel>]",
 )
 @debug_option
 def export(capture_dir: Path | None, destination: Path | None) -> None:
-    """Write a reproducer of capture D: its memory, a small C++ program, a Makefile, a README. It needs only ROCm."""
+    """Write a reproducer of capture D that needs only ROCm: memory, a C++ program, a Makefile and a README."""
     import re
 
     from rocm_perf_lab.isolate.capture import Capture, newest

@@ -19,10 +19,10 @@ from rocm_perf_lab.cli.progress import note
 @debug_option
 @program_argument
 def command(program: tuple[str, ...], device: str, device_options: tuple[str, ...]) -> int:
-    """Run PROGRAM unprofiled, on a GPU or on the software device.
+    """Run PROGRAM without profiling it, on the device that `profile` would use.
 
-    The exit status is the program's own, 128 + signal if it was killed; 35 if it succeeds but the race check found races,
-    51 if the write check found a foreign write, 52 if a kernel failed; 53 if it has no code for the device.
+    The exit code is the program's own, or 128 + signal if it was killed. If the program succeeds: 35 if the race check found
+    races, 51 if the write check found a foreign write, 52 if a kernel failed. 53 if it has no code for the device.
     """
     from rocm_perf_lab.collect import device as devices
     from rocm_perf_lab.collect import device_code

@@ -15,8 +15,11 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 @click.command()
 @click.argument("document", type=click.Choice((*_DOCUMENTS, "analyze")), required=False)
 def command(document: str | None) -> None:
-    """Print the JSON Schema of DOCUMENT.json in a run directory, of all that `analyze --json` prints, or of all that
-    `profile --json` prints."""
+    """Print the JSON Schema of a document.
+
+    DOCUMENT names a file of a run directory, or `analyze`: all that `analyze --json` prints. Without it: all that
+    `profile --json` prints.
+    """
     from rocm_perf_lab.report.schema import json_schema
 
     schemas = json_schema()

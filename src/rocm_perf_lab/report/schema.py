@@ -38,16 +38,16 @@ class Section(BaseModel):
 
 class Tool(Section):
     name: Literal["rocm-perf-lab"] = "rocm-perf-lab"
-    version: str
+    version: str = Field(description="version of rocm-perf")
 
 
 class Gpu(Section):
     architecture: str = Field(description="the family: cdna2, cdna3, rdna2, or unknown")
     target: str = Field(description="LLVM target, e.g. gfx942")
-    product: str
+    product: str = Field(description="marketing name")
     pci_id: str | None = Field(description="PCI device id, e.g. 0x74a1")
     software_device: str | None = Field(description="the software device that ran the kernels; null on hardware")
-    compute_units: int | None
+    compute_units: int | None = Field(description="number of compute units that the ceilings assume")
     clock_mhz: float | None = Field(description="peak shader clock that the ceilings assume")
     memory_bandwidth_gbps: float | None = Field(description="peak HBM or GDDR bandwidth that the ceilings assume, GB/s")
 
@@ -55,9 +55,9 @@ class Gpu(Section):
 class Document(Section):
     """What every document begins with."""
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
-    tool: Tool
-    gpu: Gpu
+    schema_version: Literal["1.0"] = Field(default=SCHEMA_VERSION, description="version of the schema")
+    tool: Tool = Field(description="what wrote the document")
+    gpu: Gpu = Field(description="the device")
     timing: Literal["measured", "modelled"] = Field(description="modelled: times come from the software device's timing model")
     timing_parameters: str | None = Field(description="identifies the timing model's parameters; null where times are measured")
 
@@ -65,86 +65,96 @@ class Document(Section):
 class Run(Section):
     """Specific to one run: two runs of the same program differ here."""
 
-    command: str
-    host: str
-    pid: int
+    command: str = Field(description="the program and its arguments")
+    host: str = Field(description="host name")
+    pid: int = Field(description="process id of the program")
     created: str = Field(description="when the base trace was written, ISO 8601, UTC")
-    collector: str
+    collector: str = Field(description="what collected the trace: rocprofv3 or the built-in tracer")
 
 
 class KernelIdentity(Section):
-    name: str = Field(description="demangled")
-    symbol: str = Field(description="mangled")
+    name: str = Field(description="demangled name")
+    symbol: str = Field(description="mangled name")
     dispatch_id: int = Field(description="the dispatch that was selected, as in the trace")
-    duration_ns: int | None
-    workgroup: tuple[int, int, int] = Field(description="work-items")
-    grid: tuple[int, int, int] = Field(description="work-items")
-    selection: str = Field(description="why this dispatch")
+    duration_ns: int | None = Field(description="duration of this dispatch")
+    workgroup: tuple[int, int, int] = Field(description="size in work-items, x, y and z")
+    grid: tuple[int, int, int] = Field(description="size in work-items, x, y and z")
+    selection: str = Field(description="why this dispatch was selected")
 
 
 class StabilitySection(Section):
-    runs: int
-    mean_ms: float | None
-    stddev_ms: float | None = Field(description="of the sample")
+    runs: int = Field(description="number of runs with times")
+    mean_ms: float | None = Field(description="mean runtime of the runs")
+    stddev_ms: float | None = Field(description="sample standard deviation of the runtimes")
     cv: float | None = Field(description="stddev / mean")
-    classification: Literal["stable", "moderate", "unstable"] | None = Field(description="cv <= 0.05, <= 0.10, more")
+    classification: Literal["stable", "moderate", "unstable"] | None = Field(
+        description="stable: cv <= 0.05, moderate: cv <= 0.10, unstable: more"
+    )
 
 
 class Resources(Section):
-    vgpr_per_thread: int = Field(description="architectural VGPRs: of the code object's metadata, else aligned as loaded")
-    accum_vgpr_per_thread: int = Field(description="AGPRs by the same; as loaded: the rest of the allocation, padding included")
-    sgpr_per_wave: int = Field(description="of the code object's metadata, else aligned to the SGPR granule as loaded")
-    lds_bytes: int = Field(description="per workgroup, static and dynamic")
-    scratch_bytes: int = Field(description="per work-item")
+    vgpr_per_thread: int = Field(
+        description="architectural VGPRs: from the code object's metadata, else as loaded, rounded up to 4"
+    )
+    accum_vgpr_per_thread: int = Field(
+        description="AGPRs: from the code object's metadata, else the rest of the allocation as loaded, padding included"
+    )
+    sgpr_per_wave: int = Field(description="SGPRs: from the code object's metadata, else as loaded, rounded up to the granule")
+    lds_bytes: int = Field(description="LDS per workgroup, static and dynamic")
+    scratch_bytes: int = Field(description="scratch per work-item")
 
 
 class ResourceChange(Section):
-    resource: str = Field(description="VGPRs (a lane, arch and accum together), SGPRs, LDS (bytes) or workgroup size (threads)")
-    now: int
+    resource: str = Field(
+        description="VGPRs (per lane, arch and accum together), SGPRs (per wave), LDS (bytes) or workgroup size (threads)"
+    )
+    now: int = Field(description="what the kernel takes now")
     then: int = Field(description="the most that it may take afterwards; for a workgroup its new size")
 
 
 class LiftSection(Section):
-    changes: list[ResourceChange] = Field(description="all of them together")
-    resident_waves_per_cu: int = Field(description="after the changes")
+    changes: list[ResourceChange] = Field(description="changes that belong together")
+    resident_waves_per_cu: int = Field(description="resident waves after the changes")
 
 
 class OccupancySection(Section):
-    theoretical: Fraction | None = Field(description="resident_waves_per_cu of the most a compute unit holds")
+    theoretical: Fraction | None = Field(description="resident_waves_per_cu / max_waves_per_cu")
     unit: Literal["CU", "WGP"] | None = Field(
-        description="what the figures per CU are of: on RDNA in WGP mode of a WGP, two CUs"
+        description="what the figures per CU refer to: a CU, or on RDNA in WGP mode a WGP, which is two CUs that share "
+        "a workgroup"
     )
     compiler_waves_per_simd: int | None = Field(
-        description="as clang's kernel-resource-usage remark counts for workgroups of this size"
+        description="what clang's kernel-resource-usage remark says for workgroups of this size; not comparable with "
+        "the next field"
     )
-    resident_waves_per_cu: int | None = Field(description="whole workgroups, LDS in granules")
-    resident_workgroups_per_cu: int | None
-    max_waves_per_cu: int | None
-    simds_per_cu: int | None
+    resident_waves_per_cu: int | None = Field(description="waves of the workgroups that fit at once, LDS counted in granules")
+    resident_workgroups_per_cu: int | None = Field(description="whole workgroups that fit at once")
+    max_waves_per_cu: int | None = Field(description="what the hardware holds")
+    simds_per_cu: int | None = Field(description="number of SIMDs")
     limited_by: list[str] = Field(description="the resources with the smallest limit; 'wave slots' is the hardware's maximum")
     limits: dict[str, int] = Field(description="waves per CU that each resource alone allows")
-    waves_in_grid: int | None
-    device_waves: int | None = Field(description="how many the device holds at once")
-    lifts: list[LiftSection] = Field(description="alternatives, each of which lets more waves reside")
-    notes: list[str]
+    waves_in_grid: int | None = Field(description="waves of this dispatch")
+    device_waves: int | None = Field(description="waves that the whole device holds at once")
+    lifts: list[LiftSection] = Field(description="alternatives, each of which raises occupancy")
+    notes: list[str] = Field(description="what had to be assumed")
 
 
 class ArithmeticSection(Section):
-    precision: str = Field(description="f8, f16, bf16, f32, f64; i8 counts integer operations, which are no FLOP")
-    pipe: Literal["valu", "mfma"]
+    precision: str = Field(description="f8, f16, bf16, f32, f64 or i8; i8 counts integer operations, which are not FLOP")
+    pipe: Literal["valu", "mfma"] = Field(description="vector ALU or matrix unit")
     flop: float | None = Field(description="floating-point operations of all dispatches")
     gflops: float | None = Field(description="attained, 10^9 FLOP/s")
-    peak_gflops: float | None = Field(description="of the data sheet")
+    peak_gflops: float | None = Field(description="peak rate of the data sheet")
     fraction: float | None = Field(description="attained / peak")
     measured_gflops: float | None = Field(description="what a microbenchmark reached (--ceilings)")
     fraction_of_measured: float | None = Field(description="attained / measured")
 
 
 class LevelSection(Section):
-    level: str
-    bytes: float | None = Field(description="of all dispatches")
+    level: str = Field(description="HBM, MALL (Infinity Cache), L2, L1 or LDS; HBM and MALL both mean all requests beyond L2")
+    bytes: float | None = Field(description="bytes of all dispatches")
     gbps: float | None = Field(description="attained, 10^9 bytes/s")
-    peak_gbps: float | None
+    peak_gbps: float | None = Field(description="peak rate")
     fraction: float | None = Field(description="attained / peak; can exceed 1 for HBM where a MALL answers")
     measured_gbps: float | None = Field(description="what a microbenchmark reached (--ceilings)")
     fraction_of_measured: float | None = Field(description="attained / measured")
@@ -152,92 +162,108 @@ class LevelSection(Section):
 
 
 class RooflineSection(Section):
-    kernel: str
-    time_ms: float | None
-    flop: float | None
-    gflops: float | None = Field(description="attained")
-    attainable_gflops: float | None = Field(description="under the roof at this operational intensity")
-    fraction_of_ceiling: float | None = Field(description="of the binding roof")
-    measured_attainable_gflops: float | None = Field(description="under measured ceilings instead of peaks")
-    fraction_of_measured_ceiling: float | None = Field(description="of the binding one of them")
+    kernel: str = Field(description="demangled name")
+    time_ms: float | None = Field(description="time of all its dispatches")
+    flop: float | None = Field(description="floating-point operations of all its dispatches")
+    gflops: float | None = Field(description="attained rate")
+    attainable_gflops: float | None = Field(description="rate under the roof at this operational intensity")
+    fraction_of_ceiling: float | None = Field(description="attained rate / binding roof")
+    measured_attainable_gflops: float | None = Field(description="the same under measured ceilings instead of peaks")
+    fraction_of_measured_ceiling: float | None = Field(description="attained rate / binding measured ceiling")
     operational_intensity: float | None = Field(description="FLOP per byte beyond L2")
-    ridge: float | None = Field(description="operations per byte at which the kernel's own mix meets the memory roof")
-    position: Literal["memory-bound", "compute-bound"] | None = Field(description="the side of the ridge")
-    arithmetic: list[ArithmeticSection]
-    levels: list[LevelSection]
+    ridge: float | None = Field(
+        description="operations per byte at which the kernel's own mix of operations meets the memory roof"
+    )
+    position: Literal["memory-bound", "compute-bound"] | None = Field(description="the side of the ridge; not a verdict")
+    arithmetic: list[ArithmeticSection] = Field(description="one object per precision and pipe")
+    levels: list[LevelSection] = Field(description="one object per level of the memory hierarchy")
     notes: list[str] = Field(description="known biases of the numbers")
 
 
 class PassSection(Section):
-    kind: Literal["counters", "thread trace"]
-    output: str | None = Field(description="the database, or the folder of the thread trace, relative to the run directory")
+    kind: Literal["counters", "thread trace"] = Field(description="what the pass collected")
+    output: str | None = Field(
+        description="the database, or the folder of the thread trace, relative to the run directory; null if there is none"
+    )
     kernel: str | None = Field(description="the kernel that a thread trace is of; a counter pass covers all")
-    counters: list[str] = Field(description="what a counter pass asked for")
-    missing: dict[str, str] = Field(description="those of them that were not collected -> why")
+    counters: list[str] = Field(description="counters that a counter pass asked for")
+    missing: dict[str, str] = Field(description="counters that were not collected -> why")
     notes: list[str] = Field(description="why what was collected may be wrong")
 
 
 class ProfileDocument(Document):
     """profile.json: the kernel that matters most, what it uses and where it stands."""
 
-    kernel: KernelIdentity
+    kernel: KernelIdentity = Field(description="the dispatch that this document is about")
     runtime_ms: float | None = Field(description="median over runs of the time in the program's own kernels")
-    stability: StabilitySection
-    resources: Resources
-    occupancy: OccupancySection
-    roofline: RooflineSection | None = Field(description="of all dispatches of the kernel's symbol")
-    passes: list[PassSection] = Field(default=[], description="further runs of the program, beside those for times")
-    run: Run
+    stability: StabilitySection = Field(description="how much runtime_ms varies between runs")
+    resources: Resources = Field(description="resources of the selected dispatch")
+    occupancy: OccupancySection = Field(description="occupancy of the selected dispatch")
+    roofline: RooflineSection | None = Field(
+        description="all dispatches of the selected kernel under the roofline; null without counters"
+    )
+    passes: list[PassSection] = Field(
+        default=[],
+        description="counter passes and thread trace; empty for counters of the software device, which are in the base trace",
+    )
+    run: Run = Field(description="the only part that is specific to one run")
 
 
 class MeasuredCeilings(Section):
     """Where measured ceilings come from."""
 
-    source: str = Field(description="the file")
+    source: str = Field(description="file of the measured ceilings")
     timing: Literal["measured", "modelled"] | None = Field(description="null where the file does not say")
 
 
 class RooflineDocument(Document):
     """roofline.json: every symbol under the roofs of the device."""
 
-    ceilings: MeasuredCeilings | None = Field(description="null if none were given")
-    total: RooflineSection | None = Field(description="the program's own kernels together: sums over sums; of one device")
-    kernels: list[RooflineSection]
+    ceilings: MeasuredCeilings | None = Field(description="where measured ceilings come from; null without --ceilings")
+    total: RooflineSection | None = Field(
+        description="the program's own kernels together, sums over sums; null if they ran on several devices"
+    )
+    kernels: list[RooflineSection] = Field(description="one object per kernel")
 
 
 class SymbolPathSection(Section):
     kernel: str = Field(description="kernel name, or the kind of copy")
-    kind: Literal["kernel", "runtime kernel", "copy", "host call"]
-    dispatches: int = Field(description="of a copy or a host call: how often it was made")
-    dispatches_on_path: int
-    total_ms: float | None = Field(description="of a host call from entry to return, also before and after the GPU's span")
-    share: float | None = Field(description="of the time of all kernels and copies")
+    kind: Literal["kernel", "runtime kernel", "copy", "host call"] = Field(description="what it is")
+    dispatches: int = Field(description="number of dispatches; for copies and host calls how often they were made")
+    dispatches_on_path: int = Field(description="number of those on the critical path")
+    total_ms: float | None = Field(description="total time; for a host call from entry to return, also outside the GPU's span")
+    share: float | None = Field(description="share of the time of all kernels and copies")
     critical_path_ns: int | None = Field(description="time on the critical path")
-    fraction: float | None = Field(description="of the critical path")
-    speedup_ceiling: float | None = Field(description="1 / (1 - fraction): of the GPU span, if the symbol took no time")
-    min_slack_ns: int | None = Field(description="how much longer a dispatch could take without delaying the end")
-    mean_slack_ns: float | None
+    fraction: float | None = Field(description="share of the critical path")
+    speedup_ceiling: float | None = Field(description="1 / (1 - fraction): speed-up of the GPU's span if this took no time")
+    min_slack_ns: int | None = Field(description="least time by which a dispatch could take longer without delaying the end")
+    mean_slack_ns: float | None = Field(description="mean of the same")
     overlap_potential_ns: int | None = Field(
-        description="how long its dispatches could have run beside their predecessors in the queue: only its order kept them"
+        description="how long its dispatches could have run beside their predecessors in the queue, if the queue's "
+        "order alone had not prevented it"
     )
 
 
 class EdgeCounts(Section):
-    queue: int = Field(description="order within a queue, and nothing else")
-    signal: int = Field(description="through a signal, e.g. an event that another stream waits for")
+    queue: int = Field(description="order within a queue and nothing else")
+    signal: int = Field(description="a signal, such as an event that another stream waits for")
     host: int = Field(description="the submitting thread had waited")
     stream: int = Field(description="order within a HIP stream, or with the null stream")
-    launch: int | None = Field(description="a host call launched it")
-    event: int | None = Field(description="a stream waits for an event that another recorded")
-    wait: int | None = Field(description="a host call waits for it")
-    program: int | None = Field(description="order within a host thread")
-    exact: int = Field(description="of all kinds: how many the trace has; the rest is inferred from order in time")
+    launch: int | None = Field(description="a host call launched it; null if HIP calls were not traced")
+    event: int | None = Field(
+        description="a stream waits for an event that another one recorded; null if HIP calls were not traced"
+    )
+    wait: int | None = Field(description="a host call waits for it; null if HIP calls were not traced")
+    program: int | None = Field(description="order within a host thread; null if HIP calls were not traced")
+    exact: int = Field(description="number of all these that the trace itself has; the others are inferred from order in time")
 
 
 class GapSection(Section):
     start_ns: int = Field(description="from the start of the span")
-    duration_ns: int
-    cause: Literal["host", "copy", "dependency", "latency", "unknown"] = Field(description="of the greater part")
+    duration_ns: int = Field(description="length of the gap")
+    cause: Literal["host", "copy", "dependency", "latency", "unknown"] = Field(
+        description="cause of the greater part of the gap"
+    )
     before: str = Field(description="the kernel that ended it")
     waited_for: str | None = Field(description="what that kernel's last predecessor was: a host call, a copy or a kernel")
 
@@ -245,272 +271,324 @@ class GapSection(Section):
 class IdleSection(Section):
     """One GPU's time without a kernel, between its first and its last one."""
 
-    agent: int = Field(description="id in the trace")
-    span_ns: int
-    idle_ns: int
+    agent: int = Field(description="id of the GPU in the trace")
+    span_ns: int = Field(description="from the start of its first kernel to the end of its last")
+    idle_ns: int = Field(description="time in which no kernel ran")
     fraction: Fraction = Field(description="idle / span")
-    gaps: int
+    gaps: int = Field(description="number of gaps")
     by_cause_ns: dict[str, int] = Field(
-        description="host (had not launched), copy, dependency (another kernel), latency (all it needed was there), unknown"
+        description="what it waited for: host (had not launched yet), copy, dependency (another kernel), latency "
+        "(launch, barrier, start-up), unknown (host or latency: HIP calls were not traced); adds up to idle_ns"
     )
-    longest: list[GapSection] = Field(description="the ten longest")
+    longest: list[GapSection] = Field(description="the ten longest gaps")
 
 
 class WhatIfSection(Section):
     """The graph run forward again with some kernels faster."""
 
-    kernels: list[str]
-    pattern: str | None = Field(description="as asked for with --what-if")
-    factor: float | None = Field(description="how many times faster")
-    span_ns: int = Field(description="of the GPU then")
-    speedup: float | None = Field(description="of the span")
+    kernels: list[str] = Field(description="the kernels that are faster")
+    pattern: str | None = Field(description="REGEX of --what-if; null if tried unasked")
+    factor: float | None = Field(description="how many times faster; null if they take no time")
+    span_ns: int = Field(description="the GPU's span then")
+    speedup: float | None = Field(description="present span / that span")
     dominant_symbol: str | None = Field(description="the program's kernel with the most time on the new path")
-    fraction: float = Field(description="that kernel's, of the new path")
+    fraction: float = Field(description="that kernel's share of the new path")
 
 
 class DominanceShiftSection(Section):
-    kernel: str
-    factor: float | None = Field(description="from how many times faster on it no longer dominates, to 2 %")
-    then: str | None = Field(description="what dominates then")
+    kernel: str = Field(description="the dominant kernel")
+    factor: float | None = Field(
+        description="speed-up from which another kernel dominates, to 2 %; null if none does up to 100"
+    )
+    then: str | None = Field(description="the kernel that dominates then")
 
 
 class DagDocument(Document):
     """dag.json: what the GPU's span is made of. Per-dispatch results are in dispatches.parquet."""
 
     dependencies: Literal["exact", "inferred"] = Field(
-        description="exact: seen by the collector; inferred: order within queues and streams, and what host calls tell"
+        description="exact: the built-in tracer saw them; inferred: order within queues and streams, and what host "
+        "calls tell (rocprofv3)"
     )
-    nodes: int = Field(description="dispatches, copies and, where traced, host calls")
-    edges: EdgeCounts
-    critical_path_ns: int | None = Field(description="from the first start to the last end: work + host + delay + lead")
+    nodes: int = Field(description="number of dispatches, copies and, if traced, host calls")
+    edges: EdgeCounts = Field(description="number of dependencies by kind")
+    critical_path_ns: int | None = Field(
+        description="from the first start to the last end: work_ns + host_ns + delay_ns + lead_ns"
+    )
     work_ns: int | None = Field(description="kernels and copies on the path")
-    host_ns: int | None = Field(description="host calls on the path and the host's code between them")
-    delay_ns: int | None = Field(description="between other nodes of the path: launch overhead, unseen host work")
-    lead_ns: int | None = Field(description="before the path's first node")
+    host_ns: int | None = Field(
+        description="host calls on the path and the host's code between them; null if no calls were traced, or time is modelled"
+    )
+    delay_ns: int | None = Field(
+        description="between nodes of the path: launch overhead, wake-up, host work that was not traced"
+    )
+    lead_ns: int | None = Field(description="before the first node of the path")
     dominant_symbol: str | None = Field(description="the program's kernel with the most time on the path")
-    fraction: float | None = Field(description="the dominant symbol's, of the critical path")
-    speedup_ceiling: float | None = Field(description="1 / (1 - fraction)")
-    next_in_line: list[str] = Field(description="if fraction < 0.7: the kernels with the most time on the path after it")
-    symbols: list[SymbolPathSection]
-    idle: list[IdleSection] = Field(description="one a GPU")
-    what_if: list[WhatIfSection]
-    dominance_shift: DominanceShiftSection | None = Field(description="of the dominant symbol")
-    notes: list[str]
+    fraction: float | None = Field(description="its share of the critical path")
+    speedup_ceiling: float | None = Field(
+        description="1 / (1 - fraction): the GPU's span cannot get shorter by more, whatever is done to that kernel"
+    )
+    next_in_line: list[str] = Field(
+        description="if fraction < 0.7, so that no kernel dominates: the next three of the program's kernels on the path"
+    )
+    symbols: list[SymbolPathSection] = Field(
+        description="one object per kernel, kind of copy and host call, most time on the path first"
+    )
+    idle: list[IdleSection] = Field(description="one object per GPU: when it ran no kernel, and why")
+    what_if: list[WhatIfSection] = Field(
+        description="the GPU's span if kernels were faster: those of --what-if, then the first three on the path, each "
+        "by itself"
+    )
+    dominance_shift: DominanceShiftSection | None = Field(
+        description="from which speed-up on another kernel dominates; null if no kernel of the program is on the path"
+    )
+    notes: list[str] = Field(description="what else determines the span; what an inferred graph cannot see")
 
 
 class EvidenceItem(Section):
-    name: str
-    value: float | None
-    unit: str
+    name: str = Field(description="e.g. wait_fraction")
+    value: float | None = Field(description="e.g. 0.52")
+    unit: str = Field(description="e.g. fraction")
 
 
 class SignalSection(EvidenceItem):
     """A number against the threshold from which on it speaks for a class."""
 
-    threshold: float
-    direction: Literal["at least", "at most"] = Field(description="of the threshold, for the signal to hold")
-    holds: bool | None
-    counters: list[str] = Field(description="that the number was computed from; empty if the trace itself says it")
+    threshold: float = Field(description="value from which the number speaks for the class")
+    direction: Literal["at least", "at most"] = Field(
+        description="whether the number must be at least or at most the threshold"
+    )
+    holds: bool | None = Field(description="whether it is")
+    counters: list[str] = Field(
+        description="hardware counters that the number is computed from; empty if the trace itself has it"
+    )
     rationale: str = Field(description="why this threshold")
 
 
 class FindingSection(Section):
-    name: str
-    why: str
-    evidence: list[EvidenceItem]
+    name: str = Field(description="name of the factor")
+    why: str = Field(description="in words")
+    evidence: list[EvidenceItem] = Field(description="the numbers behind it")
 
 
 class ClassSection(Section):
-    name: str
-    score: float | None = Field(description="0 to 1, by what is known; it holds from 0.5 on")
-    at_least: float = Field(description="whatever the missing numbers are")
-    at_most: float
-    signals: list[SignalSection]
-    advice: list[str] = Field(description="of the signals that show it")
+    name: str = Field(description="name of the class")
+    score: float | None = Field(
+        description="0 to 1, by what is known; the class applies from 0.5; null if what it is scored by is missing"
+    )
+    at_least: float = Field(description="lower bound of the score, whatever the missing numbers are")
+    at_most: float = Field(description="upper bound of the score, whatever the missing numbers are")
+    signals: list[SignalSection] = Field(description="every number that the class is judged by")
+    advice: list[str] = Field(description="what to try against it")
 
 
 class BottleneckSection(Section):
-    name: str = Field(description="the class with the highest score; 'unknown' if none holds, with the reason in `why`")
-    why: str
-    score: float | None
-    confidence: float = Field(description="0 to 1: the share of the signals that are known, times the lead over the next class")
-    certainty: Literal["high", "medium", "low"] = Field(description="high: nothing that is missing could change the verdict")
-    evidence: list[SignalSection] = Field(description="the numbers that show the class")
-    classes: list[ClassSection] = Field(description="all five, the strongest first")
-    factors: list[FindingSection] = Field(description="what explains it or adds to it")
-    undecided: dict[str, str] = Field(description="other classes that the missing numbers could bring up -> what they lack")
+    name: str = Field(description="the class with the highest score, or unknown if nothing speaks for any")
+    why: str = Field(description="in words")
+    score: float | None = Field(description="score of that class, 0.5 to 1")
+    confidence: float = Field(
+        description="0 to 1: share of the signals that are known, times (1 + lead over the next class) / 2"
+    )
+    certainty: Literal["high", "medium", "low"] = Field(
+        description="high: confidence >= 0.55 and no missing number could change the verdict; medium: confidence >= "
+        "0.4; low: less"
+    )
+    evidence: list[SignalSection] = Field(description="the numbers that show the class, strongest first")
+    classes: list[ClassSection] = Field(description="all five classes with their scores, strongest first")
+    factors: list[FindingSection] = Field(description="conditions that explain the class or add to it")
+    undecided: dict[str, str] = Field(description="other classes that the missing numbers could bring up -> what is missing")
     advice: list[str] = Field(description="what to try next, the most specific first")
 
 
 class HeadroomSection(Section):
-    ceiling_ms: float | None = Field(description="the least time for the present work")
+    ceiling_ms: float | None = Field(description="least time for the present work")
     binding: str | None = Field(description="what takes that time: a memory level, arithmetic, or VALU issue")
-    fraction: float | None = Field(description="of the kernel's time that it could lose: 1 - ceiling / time")
-    kernel_speedup: float | None = Field(description="present time / ceiling")
-    program_speedup: float | None = Field(description="of the GPU span, if the kernel reached its ceiling (Amdahl)")
-    priority: float | None = Field(description="fraction x critical path fraction: what of the span is to be won at most")
-    assumption: str
+    fraction: float | None = Field(description="share of the kernel's time that it could lose: 1 - ceiling_ms / time")
+    kernel_speedup: float | None = Field(description="present time / ceiling_ms")
+    program_speedup: float | None = Field(description="speed-up of the GPU's span if the kernel reached its ceiling (Amdahl)")
+    priority: float | None = Field(
+        description="fraction times critical_path_score: upper bound of the gain of the GPU's span; work on the highest first"
+    )
+    assumption: str = Field(description="condition under which this holds")
 
 
 class TracedInstruction(Section):
-    isa: str
-    source: str | None = Field(description="file:line; of inlined code the innermost, then ' -> ' and the place it went to")
-    vaddr: int = Field(description="in the code object")
+    isa: str = Field(description="assembly")
+    source: str | None = Field(
+        description="file:line; of inlined code the innermost place, then ' -> ' and where it was inlined; null "
+        "without line numbers"
+    )
+    vaddr: int = Field(description="address in the code object")
     hits: int = Field(description="executions by traced waves")
-    latency_cycles: int = Field(description="sum; stalls included")
-    stall_cycles: int
-    idle_cycles: int = Field(description="between what ran before and it")
-    share: float = Field(description="of the waves' cycles")
+    latency_cycles: int = Field(description="sum of latencies, stalls included")
+    stall_cycles: int = Field(description="sum of stalls")
+    idle_cycles: int = Field(description="sum of the time before the instruction in which the wave had nothing to issue")
+    share: float = Field(description="(latency + idle) / all cycles of the waves")
 
 
 class TracedLine(Section):
-    source: str = Field(description="file:line")
-    hits: int
-    latency_cycles: int
-    stall_cycles: int
-    idle_cycles: int
-    share: float = Field(description="of the waves' cycles that its instructions took")
-    waited_cycles: int = Field(description="that waves stalled, here or elsewhere, until an access of this line was done")
+    source: str = Field(description="file:line, the innermost place")
+    hits: int = Field(description="executions of its instructions by traced waves")
+    latency_cycles: int = Field(description="sum over its instructions")
+    stall_cycles: int = Field(description="sum over its instructions")
+    idle_cycles: int = Field(description="sum over its instructions")
+    share: float = Field(description="share of the waves' cycles")
+    waited_cycles: int = Field(
+        description="cycles that waves stalled, at this line or another, until an access of this line was done"
+    )
 
 
 class WaitedAccess(Section):
-    isa: str
-    source: str | None
-    times: int = Field(description="in how many waits it was waited for")
-    ended: int = Field(description="how many of those it ended, being the last")
-    waited_cycles: int = Field(description="that the waits which it ended took")
+    isa: str = Field(description="assembly of the access")
+    source: str | None = Field(description="file:line of the access")
+    times: int = Field(description="number of waits for it")
+    ended: int = Field(description="number of waits that it ended, as the last access")
+    waited_cycles: int = Field(description="cycles of the waits that it ended")
 
 
 class WaitChainSection(Section):
-    wait: TracedInstruction
+    wait: TracedInstruction = Field(description="the wait instruction")
     accesses: list[WaitedAccess] = Field(description="what it waited for, the most cycles first")
-    unexplained_cycles: int = Field(description="of waits for which it is open what ended them, or that found nothing")
+    unexplained_cycles: int = Field(
+        description="cycles of waits for which it is open which access ended them, or that found none outstanding"
+    )
 
 
 class WavesOverTime(Section):
-    start_cycle: int
-    cycles_per_bin: float
-    waves: list[float] = Field(description="mean number on the CU, a bin each")
-    mean: float
-    peak: int
+    start_cycle: int = Field(description="start of the first bin")
+    cycles_per_bin: float = Field(description="width of a bin")
+    waves: list[float] = Field(description="mean number of waves on the CU in each bin")
+    mean: float = Field(description="mean over all bins")
+    peak: int = Field(description="largest number of waves")
 
 
 class ThreadTraceSection(Section):
     """One dispatch's waves on one CU, instruction by instruction."""
 
-    dispatch: int | None = Field(description="number in the name of the trace's files")
-    clock_mhz: float | None = Field(description="of the shader during the trace")
-    latency_is: Literal["stall + issue", "stall + execution"] | None = Field(description="gfx9, later: never compare the two")
-    waves: int | None
-    truncated_waves: int = Field(description="of which the trace lost instructions")
-    instructions: int
+    dispatch: int | None = Field(description="number of the dispatch in the names of the trace's files")
+    clock_mhz: float | None = Field(description="shader clock during the trace")
+    latency_is: Literal["stall + issue", "stall + execution"] | None = Field(
+        description="stall + issue on gfx9, stall + execution on later GPUs; the two are not comparable"
+    )
+    waves: int | None = Field(description="traced waves")
+    truncated_waves: int = Field(description="traced waves that lost instructions for lack of room")
+    instructions: int = Field(description="executed instructions")
     mix: dict[str, int] = Field(description="kind -> instructions executed")
-    issue_fraction: float | None = Field(description="of the waves' cycles; adds up to 1 with stall and idle")
-    stall_fraction: float | None
-    idle_fraction: float | None = Field(description="between two instructions: nothing to issue")
+    issue_fraction: float | None = Field(description="share of the waves' cycles; issue, stall and idle add up to 1")
+    stall_fraction: float | None = Field(description="share of the waves' cycles")
+    idle_fraction: float | None = Field(description="share of the waves' cycles with nothing to issue, as after a jump")
     wait_fraction: float | None = Field(description="the part of the stalls at s_waitcnt, s_barrier and s_nop")
-    ipc: float | None = Field(description="instructions a cycle in which a SIMD had a wave")
-    valu_fraction: float | None = Field(description="of those cycles, in which a vector instruction issues")
-    mfma_fraction: float | None = Field(description="of those cycles, in which the matrix unit is busy")
-    vector_memory_latency_cycles: float | None = Field(description="mean, from issue to the end of the wait it ended")
-    scalar_memory_latency_cycles: float | None
-    lds_latency_cycles: float | None
+    ipc: float | None = Field(description="instructions per cycle per SIMD, over cycles in which the SIMD had a traced wave")
+    valu_fraction: float | None = Field(description="share of those cycles in which a vector instruction issues")
+    mfma_fraction: float | None = Field(
+        description="share of those cycles in which the matrix unit is busy, by operations over its rate"
+    )
+    vector_memory_latency_cycles: float | None = Field(
+        description="mean from the issue of an access to the end of the wait that it ended; only accesses that waves "
+        "stalled for"
+    )
+    scalar_memory_latency_cycles: float | None = Field(description="the same for scalar loads")
+    lds_latency_cycles: float | None = Field(description="the same for the LDS")
     waited_for: TracedLine | None = Field(description="the source line whose accesses waves wait longest for")
-    hot_instructions: list[TracedInstruction] = Field(description="the ten with the most cycles")
-    hot_lines: list[TracedLine] = Field(description="the ten with the most cycles; empty without line numbers")
-    wait_chains: list[WaitChainSection] = Field(description="the ten wait instructions with the longest stalls")
-    occupancy: WavesOverTime | None
-    notes: list[str]
+    hot_instructions: list[TracedInstruction] = Field(description="the ten instructions with the most cycles")
+    hot_lines: list[TracedLine] = Field(description="the ten source lines with the most cycles; empty without line numbers")
+    wait_chains: list[WaitChainSection] = Field(
+        description="the ten wait instructions with the longest stalls, and what each waited for"
+    )
+    occupancy: WavesOverTime | None = Field(description="waves on the CU over time")
+    notes: list[str] = Field(description="what the trace lacks")
 
 
 class DurationsSection(Section):
     """Of the dispatches in the base run."""
 
-    mean_ns: float
-    stddev_ns: float | None = Field(description="of the sample")
-    min_ns: int
-    median_ns: float = Field(description="of an even number of dispatches the mean of the two in the middle")
-    p95_ns: float = Field(description="percentile, interpolated linearly between two dispatches as numpy.percentile does")
-    max_ns: int
+    mean_ns: float = Field(description="mean")
+    stddev_ns: float | None = Field(description="sample standard deviation")
+    min_ns: int = Field(description="shortest dispatch")
+    median_ns: float = Field(description="50th percentile")
+    p95_ns: float = Field(description="95th percentile, interpolated linearly as numpy.percentile does")
+    max_ns: int = Field(description="longest dispatch")
 
 
 class KernelAnalysis(Section):
-    kernel: str = Field(description="demangled")
-    symbol: str = Field(default="", description="mangled")
-    dispatches: int
-    workgroup: tuple[int, int, int] = Field(description="work-items, of the symbol's longest dispatch")
-    grid: tuple[int, int, int] = Field(description="work-items, of the symbol's longest dispatch")
-    time_ms: float | None = Field(description="total of the symbol in the base run")
-    durations: DurationsSection | None
+    kernel: str = Field(description="demangled name")
+    symbol: str = Field(default="", description="mangled name")
+    dispatches: int = Field(description="number of dispatches")
+    workgroup: tuple[int, int, int] = Field(description="size in work-items, of the longest dispatch")
+    grid: tuple[int, int, int] = Field(description="size in work-items, of the longest dispatch")
+    time_ms: float | None = Field(description="total time in the base run")
+    durations: DurationsSection | None = Field(description="durations of its dispatches")
     operational_intensity: float | None = Field(description="FLOP per byte beyond L2")
-    roofline_position: Literal["memory-bound", "compute-bound"] | None
-    critical_path_score: float | None = Field(description="fraction of the critical path, 0..1")
-    bottleneck: BottleneckSection
-    headroom: HeadroomSection
-    resources: Resources = Field(description="of the symbol's longest dispatch")
-    occupancy: OccupancySection = Field(description="of the symbol's longest dispatch")
+    roofline_position: Literal["memory-bound", "compute-bound"] | None = Field(description="as in roofline.json")
+    critical_path_score: float | None = Field(description="its share of the critical path, 0 to 1")
+    bottleneck: BottleneckSection = Field(description="what holds it back")
+    headroom: HeadroomSection = Field(description="what it could gain")
+    resources: Resources = Field(description="of its longest dispatch")
+    occupancy: OccupancySection = Field(description="of its longest dispatch")
     evidence: list[EvidenceItem] = Field(description="every number that a rule can use")
-    thread_trace: ThreadTraceSection | None = Field(description="what its waves did; of one dispatch")
-    notes: list[str] = Field(description="known biases and what had to be assumed")
+    thread_trace: ThreadTraceSection | None = Field(
+        description="what the waves of one dispatch did on one CU; null for kernels that were not traced"
+    )
+    notes: list[str] = Field(description="known biases, and what had to be assumed")
 
 
 class AnalysisDocument(Document):
     """analysis.json: what holds each kernel back and how much there is to win."""
 
-    kernels: list[KernelAnalysis]
+    kernels: list[KernelAnalysis] = Field(description="one object per kernel, most total time first")
 
 
 class RankSummary(Section):
-    rank: int | None = Field(description="as the launcher numbered it")
-    directory: str = Field(description="its documents, in the run directory")
-    database: str
-    command: str
-    host: str
-    pid: int
+    rank: int | None = Field(description="number that the launcher gave; null if the trace does not have it")
+    directory: str = Field(description="folder of its documents in the run directory")
+    database: str = Field(description="file that its times come from")
+    command: str = Field(description="the program and its arguments")
+    host: str = Field(description="host name")
+    pid: int = Field(description="process id")
     gpu: str = Field(description="product")
-    timing: Literal["measured", "modelled"]
-    dispatches: int
+    timing: Literal["measured", "modelled"] = Field(description="as in the other documents")
+    dispatches: int = Field(description="number of dispatches")
     kernel_time_ms: float | None = Field(description="time in the program's own kernels")
     span_ms: float | None = Field(description="from the first start to the last end on its GPUs")
-    dominant_symbol: str | None
-    fraction: float | None = Field(description="the dominant symbol's, of the rank's critical path")
+    dominant_symbol: str | None = Field(description="as in dag.json")
+    fraction: float | None = Field(description="as in dag.json")
 
 
 class KernelOverRanks(Section):
-    kernel: str
-    ranks: int = Field(description="how many launched it")
-    dispatches: int
-    total_ms: float | None
-    min_ms: float | None = Field(description="of the ranks that launched it")
-    max_ms: float | None
+    kernel: str = Field(description="demangled name")
+    ranks: int = Field(description="number of ranks that launched it")
+    dispatches: int = Field(description="number of dispatches")
+    total_ms: float | None = Field(description="total time over all ranks")
+    min_ms: float | None = Field(description="shortest time of a rank that launched it")
+    max_ms: float | None = Field(description="longest time of a rank")
     imbalance: float | None = Field(description="max / mean over all ranks; 1 is balanced")
 
 
 class SummaryDocument(Section):
     """summary.json: several ranks side by side."""
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
-    tool: Tool
-    ranks: list[RankSummary]
-    slowest_rank: int | None = Field(description="place in `ranks` of the longest span")
-    kernels: list[KernelOverRanks] = Field(description="most total time first")
-    notes: list[str]
+    schema_version: Literal["1.0"] = Field(default=SCHEMA_VERSION, description="version of the schema")
+    tool: Tool = Field(description="what wrote the document")
+    ranks: list[RankSummary] = Field(description="one object per rank, in order of their numbers")
+    slowest_rank: int | None = Field(description="index in `ranks` of the one with the longest span")
+    kernels: list[KernelOverRanks] = Field(description="one object per kernel, most total time first")
+    notes: list[str] = Field(description="what had to be assumed, and which ranks are left out")
 
 
 class TracedKernel(Section):
-    kernel: str = Field(description="demangled")
-    symbol: str = Field(description="mangled")
-    bottleneck: BottleneckSection = Field(description="as far as the thread trace alone tells")
-    thread_trace: ThreadTraceSection
+    kernel: str = Field(description="demangled name")
+    symbol: str = Field(description="mangled name")
+    bottleneck: BottleneckSection = Field(description="as in analysis.json, judged by the thread trace alone")
+    thread_trace: ThreadTraceSection = Field(description="as in analysis.json")
 
 
 class ThreadTraceDocument(Section):
     """What `rocm-perf analyze` prints of thread traces without a database."""
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
-    tool: Tool
-    kernels: list[TracedKernel] = Field(description="the one with most traced instructions first")
-    notes: list[str]
+    schema_version: Literal["1.0"] = Field(default=SCHEMA_VERSION, description="version of the schema")
+    tool: Tool = Field(description="what wrote the document")
+    kernels: list[TracedKernel] = Field(description="one object per traced kernel, the one with most traced instructions first")
+    notes: list[str] = Field(description="what a thread trace alone does not tell, and traces that say nothing")
 
 
 DOCUMENTS: dict[str, type[Document]] = {

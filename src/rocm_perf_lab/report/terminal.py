@@ -109,9 +109,9 @@ def _spread(stability: StabilitySection, timing: str) -> str:
         return (
             " (one run, and modelled time is the same in every run)"
             if timing == "modelled"
-            else " (one run: its spread is not known)"
+            else " (one run, so that the spread is not known)"
         )
-    warning = "; unstable: compare nothing against this" if stability.classification == "unstable" else ""
+    warning = "; unstable: do not compare with it" if stability.classification == "unstable" else ""
     if timing == "modelled" and stability.cv == 0:
         return f" (the same in all {stability.runs} runs, as modelled time should be)"
     return (
@@ -125,7 +125,7 @@ def _which_kernel(dag: DagDocument, names: Names, console: Console) -> None:
     if dag.dominant_symbol is None:
         _say(console, f"Not known: {dag.reasons['dominant_symbol']}.")
         return
-    ceiling = f"at most {words.times(dag.speedup_ceiling)} sooner" if dag.speedup_ceiling else "at once"
+    ceiling = f"at most {words.times(dag.speedup_ceiling)} sooner" if dag.speedup_ceiling else "at once: it is the whole path"
     _say(
         console,
         f"{names.prose(dag.dominant_symbol)}: {words.percent(dag.fraction)} of the critical path of "
@@ -207,7 +207,8 @@ def _numbers(evidence: Iterable) -> str:
 def _occupancy(kernel: KernelAnalysis, console: Console) -> None:
     resources, found = kernel.resources, kernel.occupancy
     uses = (
-        f"{resources.vgpr_per_thread} + {resources.accum_vgpr_per_thread} VGPRs, {resources.sgpr_per_wave} SGPRs, "
+        f"{resources.vgpr_per_thread} + {resources.accum_vgpr_per_thread} VGPRs (arch + accum), "
+        f"{resources.sgpr_per_wave} SGPRs, "
         f"{words.size(resources.lds_bytes)} LDS per workgroup"
     )
     if resources.scratch_bytes:
@@ -223,7 +224,7 @@ def _occupancy(kernel: KernelAnalysis, console: Console) -> None:
     for lift in found.lifts:
         changes = [(change.resource, change.now, change.then) for change in lift.changes]
         text = words.lift(changes, found.resident_waves_per_cu, lift.resident_waves_per_cu, found.simds_per_cu)
-        _say(console, f"- would lift it: {text}.")
+        _say(console, f"- would raise it: {text}.")
 
 
 def _fill(found: OccupancySection) -> str:
@@ -234,7 +235,7 @@ def _fill(found: OccupancySection) -> str:
 
 
 def _headroom(kernel: KernelAnalysis, console: Console) -> None:
-    _heading(console, "How much there is to win")
+    _heading(console, "Headroom")
     found = kernel.headroom
     if found.kernel_speedup is None:
         _say(console, f"Not known: {words.shorten(found.reasons['kernel_speedup'])}.")
@@ -249,13 +250,13 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
 
 
 def _priorities(documents: Reports, names: Names, console: Console) -> None:
-    """Where work pays, the most of the program's span first; nobody can work on the runtime's kernels."""
+    """Where to work, the most of the program's span first; nobody can work on the runtime's kernels."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     kernels = [kernel for kernel in documents.analysis.kernels if kernel.kernel not in runtime]
     known = [kernel for kernel in kernels if kernel.headroom.priority]
     if len(known) < 2:
         return
-    table = Table("where work pays", "to win of the span", "headroom", "of path", "bottleneck")
+    table = Table("where to work", "possible gain", "headroom", "of path", "bottleneck")
     for kernel in sorted(known, key=lambda kernel: -kernel.headroom.priority)[:_MOST_SYMBOLS]:
         table.add_row(
             names.cell(kernel.kernel),

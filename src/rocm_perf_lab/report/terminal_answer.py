@@ -16,13 +16,13 @@ _MOSTLY = 0.5
 
 
 def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, console: Console) -> None:
-    """Which kernel, why, what there is to win and what to try first: a line or two each."""
+    """Which kernel, why, its headroom and what to try first: a line or two each."""
     heading(console, "In short")
     labelled(console, "Kernel", f"{names.prose(kernel.kernel)}{_place(dag, kernel)}")
     labelled(console, "Cause", _cause(kernel))
     for idle in _mostly_idle(dag):
         labelled(console, "But", idle)
-    labelled(console, "To win", _to_win(kernel.headroom, dag))
+    labelled(console, "Gain", _to_win(kernel.headroom, dag))
     for advice in first_advice(kernel, _MOST_ADVICE):
         labelled(console, "Try", advice)
 
@@ -58,7 +58,7 @@ def _to_win(found: HeadroomSection, dag: DagDocument) -> str:
     """Of the whole, not of the kernel alone."""
     if found.program_speedup is not None:
         ceiling = f"with this kernel at its own ceiling ({found.binding})"
-        return f"{words.times(found.program_speedup)} at most: the GPU's span {ceiling}"
+        return f"at most {words.times(found.program_speedup)} for the GPU's span, {ceiling}"
     if dag.speedup_ceiling is not None:
-        return f"{words.times(dag.speedup_ceiling)} at most: the GPU's span if this kernel took no time"
+        return f"at most {words.times(dag.speedup_ceiling)} for the GPU's span, if this kernel took no time"
     return f"not known: {words.shorten(found.reasons.get('program_speedup', 'the path is not known'), 100)}"

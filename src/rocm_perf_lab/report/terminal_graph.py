@@ -15,7 +15,7 @@ IDLE_CAUSES = {
     "copy": "for copies",
     "dependency": "for other kernels",
     "latency": "for launch and start-up",
-    "unknown": "for the host or for nothing (HIP calls were not traced)",
+    "unknown": "for the host or for launch and start-up (HIP calls were not traced)",
 }
 _MOST_GPUS = 8
 

@@ -9,7 +9,7 @@ from rocm_perf_lab.collect.counter_passes import counter_passes
 from rocm_perf_lab.report.layout import heading, say
 from rocm_perf_lab.report.schema import KernelAnalysis, ProfileDocument
 
-_NOTHING_SPEAKS = "no number stands out: see where its waves spend their time, by a thread trace"
+_NOTHING_SPEAKS = "no number stands out: make a thread trace to see where its waves spend their time"
 
 
 def first_advice(kernel: KernelAnalysis, most: int) -> list[str]:
@@ -26,8 +26,8 @@ def render_next(profile: ProfileDocument, kernel: KernelAnalysis, console: Conso
         return
     passes = counter_passes(profile.gpu.target) if profile.timing == "measured" else []
     if not passes:
-        how = "profile without --no-roofline" if profile.timing == "modelled" else "rocm-perf knows none of this GPU"
-        say(console, f"- collect the missing counters: without them there is nothing to go by ({how})")
+        how = "profile without --no-roofline" if profile.timing == "modelled" else "rocm-perf knows no counters of this GPU"
+        say(console, f"- collect the missing counters: without them no cause can be named ({how})")
         return
     say(console, "- collect the missing counters, then give all databases to `rocm-perf analyze` together:")
     for counters in passes:

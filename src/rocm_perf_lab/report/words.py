@@ -80,17 +80,17 @@ def _without_arguments(kernel: str) -> str:
 
 
 def lift(changes: Iterable[tuple[str, int, int]], before: int, after: int, simds: int) -> str:
-    """'8 fewer VGPRs (80): 5 -> 6 waves a SIMD'. changes: (resource, now, then); before, after: waves a CU."""
+    """'8 fewer VGPRs (80): 5 -> 6 waves per SIMD'. changes: (resource, now, then); before, after: waves per CU."""
     parts = [_change(*change) for change in changes]
     if before % simds == 0 and after % simds == 0:
-        return f"{' and '.join(parts)}: {before // simds} -> {after // simds} waves a SIMD"
-    return f"{' and '.join(parts)}: {before} -> {after} waves a CU"
+        return f"{' and '.join(parts)}: {before // simds} -> {after // simds} waves per SIMD"
+    return f"{' and '.join(parts)}: {before} -> {after} waves per CU"
 
 
 def _change(resource: str, now: int, then: int) -> str:
     if resource == "workgroup size":
         return f"workgroups of {then} threads instead of {now}"
-    name = "bytes of LDS a workgroup" if resource == "LDS" else resource
+    name = "bytes of LDS per workgroup" if resource == "LDS" else resource
     return f"{now - then:,} fewer {name} ({then:,} at most)"
 
 

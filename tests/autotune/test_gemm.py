@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 
 import pytest
 
-SPACE = {
-    "parameters": {
-        "BLOCK_M": {"values": [16, 32, 64], "default": 32, "to": "define"},
-        "BLOCK_N": {"values": [16, 32, 64], "default": 32, "to": "define"},
-        "BLOCK_K": {"values": [8, 16], "default": 16, "to": "define"},
-        "THREAD_M": {"values": [1, 2, 4], "default": 2, "to": "define"},
-    },
-    "fixed": {"n": 128},
-    "launch": {
-        "workgroup_size": "BLOCK_M // THREAD_M * (BLOCK_N // 2)",
-        "lds_bytes": "4 * BLOCK_K * (BLOCK_M + 1 + BLOCK_N)",
-    },
-}
-
 
 @pytest.mark.slow
 def test_tuning_resumes_and_finds_what_a_full_sweep_finds(rocm_perf, native_dir, repository, tmp_path, hipcc):
-    (tmp_path / "space.json").write_text(json.dumps(SPACE))
+    shutil.copy(repository / "testbed" / "tiles.json", tmp_path / "space.json")
     source = repository / "testbed" / "gemm.hip"
     common = [
         "autotune", "--space", "space.json", "--device", "gfx942", "--json", "--check", "grep -q PASS",

@@ -23,14 +23,18 @@ from rocm_perf_lab.analysis.bottleneck import CLASSES
 from rocm_perf_lab.analysis.signals import factors, signals
 from rocm_perf_lab.arch.products import tomllib
 from rocm_perf_lab.cli import COMMANDS, cli
-from rocm_perf_lab.cli.json_fields import JSON_FIELDS
 from rocm_perf_lab.errors import exit_codes
 from rocm_perf_lab.report import schema
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GUIDE = REPOSITORY / "docs" / "USER_GUIDE.md"
 DEVICE_MODEL = REPOSITORY / "docs" / "DEVICE_MODEL.md"
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")), *sorted((REPOSITORY / "skill").rglob("*.md"))]
+REFERENCE = REPOSITORY / "docs" / "reference"
+PAGES = [
+    *(REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "benchmarks/README.md")),
+    *sorted((REPOSITORY / "docs").rglob("*.md")),
+    *sorted((REPOSITORY / "skill").rglob("*.md")),
+]
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
 
 
@@ -94,7 +98,9 @@ def test_links_resolve(page: Path):
 @every_page
 def test_paths_exist(page: Path):
     folders = "|".join(["src", "native", "testbed", "tests", "env", "docs", "skill", "benchmarks"])
-    for name in re.findall(rf"(?<![\w./-])(?:{folders})/[\w./-]+", "\n".join(code(page.read_text("utf-8")))):
+    text = "\n".join(code(page.read_text("utf-8")))
+    made = re.findall(r"> ([\w./-]+)", text)
+    for name in set(re.findall(rf"(?<![\w./-])(?:{folders})/[\w./-]+", text)) - set(made):
         assert (REPOSITORY / name).exists(), f"{page.name} names {name}"
 
 
@@ -148,51 +154,25 @@ def test_options_in_command_lines_exist(page: Path):
                     assert word.strip("[]") in options(name), f"{page.name}: {line}"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page == GUIDE or "skill" in page.parts], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page in (GUIDE, REPOSITORY / "README.md") or {"skill", "reference"} & set(page.parts)],
+    ids=lambda page: page.name,
+)
 def test_options_named_alone_exist(page: Path):
     known = set().union(*(options(name) for name in (None, *every_command())))
     named = {span.split()[0] for span in spans(page.read_text("utf-8")) if re.match(r"--?[a-z]", span)}
     assert named <= known, named - known
 
 
-def commands_with_options() -> list[str]:
-    return [name for name in every_command() if any(isinstance(one, click.Option) for one in command(name).params)]
-
-
-@pytest.mark.parametrize("name", commands_with_options())
-def test_every_option_is_documented(name: str):
-    assert set(first_column(GUIDE, f"options of {name}")) == options(name)
-
-
-@pytest.mark.parametrize("page", [GUIDE, REPOSITORY / "skill" / "references" / "cli.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [REFERENCE / "exit-codes.md", REPOSITORY / "skill/references/cli.md"], ids=lambda page: page.name
+)
 def test_exit_codes(page: Path):
     assert [(int(code), meaning) for code, meaning in table(page, "exit codes")] == exit_codes()
 
 
 # ---- JSON ----
-
-MODELS = {
-    name: model
-    for name, model in vars(schema).items()
-    if isinstance(model, type) and issubclass(model, schema.Section) and model is not schema.Section
-}
-IN_PROSE = {"Tool", "Run"}
-
-
-@pytest.mark.parametrize("name", sorted(set(MODELS) - IN_PROSE))
-def test_fields_of_each_section(name: str):
-    """The user guide lists exactly the fields that there are."""
-    head = schema.Document if MODELS[name] is not schema.Document else schema.Section
-    inherited = set(head.model_fields) if issubclass(MODELS[name], head) else {"reasons"}
-    assert set(first_column(GUIDE, f"fields of {name}")) == set(MODELS[name].model_fields) - inherited
-
-
-@pytest.mark.parametrize("name", ["isolate", "optimize", "prompt", "llm-optimize", "gate", "autotune", "doctor"])
-def test_fields_of_what_a_command_prints(name: str):
-    """The command's section names every field, but those that `llm-optimize` has of `optimize`."""
-    section = re.search(rf"(?ms)^### {name}\n(.*?)(?=^###? )", GUIDE.read_text("utf-8"))[1]
-    inherited = set(JSON_FIELDS["optimize"]) if name == "llm-optimize" else set()
-    assert set(JSON_FIELDS[name]) - inherited <= set(spans(section))
 
 
 def inner_model(annotation: object) -> type[BaseModel] | None:
@@ -234,21 +214,22 @@ def test_environment_variables():
 
 
 def table_of_variables() -> list[str]:
-    section = GUIDE.read_text("utf-8").split("## Environment variables\n")[1].split("\n## ")[0]
-    return [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    lines = (REFERENCE / "environment.md").read_text("utf-8").splitlines()
+    return [line.split("|")[1] for line in lines if line.startswith("| `")]
 
 
 def test_bottleneck_classes_and_their_thresholds():
-    assert first_column(GUIDE, "classes") == list(CLASSES)
-    assert first_column(GUIDE, "factors") == [factor.name for factor in factors()]
-    shown = [(spans(row[0])[0], *map(float, row[1:])) for row in table(GUIDE, "signals")]
+    page = REFERENCE / "bottlenecks.md"
+    assert first_column(page, "classes") == list(CLASSES)
+    assert first_column(page, "factors") == [factor.name for factor in factors()]
+    shown = [(spans(row[0])[0], *map(float, row[1:])) for row in table(page, "signals")]
     assert shown == [(s.name, s.none, s.threshold, s.full) for s in signals().values()]
 
 
 def test_figures_are_of_the_timing_parameters_as_they_are():
     values = tomllib.loads((REPOSITORY / "src/rocm_perf_lab/arch/timing_gfx942.toml").read_text("utf-8"))
     text = "".join(f"{name}={values[name]['value']!r}\n" for name in sorted(values))
-    named = re.findall(r"modelled with the parameters ([0-9a-f]{16})", GUIDE.read_text("utf-8"))
+    named = re.findall(r"modelled with the parameters ([0-9a-f]{16})", (REFERENCE / "optimizing.md").read_text("utf-8"))
     assert named and set(named) == {hashlib.sha256(text.encode()).hexdigest()[:16]}
 
 
@@ -264,7 +245,7 @@ def test_events_of_the_journal():
         for path in (REPOSITORY / "src/rocm_perf_lab" / part).glob("*.py")
     )
     events = set(re.findall(r'(?:\bappend|_log|\brecall)\(\s*"([a-z ]+)"', written))
-    assert {"begin", "gate", "survey"} < events <= set(spans(GUIDE.read_text("utf-8")))
+    assert {"begin", "gate", "survey"} < events <= set(spans((REFERENCE / "optimizing.md").read_text("utf-8")))
 
 
 # ---- what the device says ----
@@ -301,8 +282,26 @@ def wording(report: str) -> list[str]:
     return text.split()
 
 
-def test_the_sample_in_the_readme_is_what_is_printed(softmax):
-    readme = (REPOSITORY / "README.md").read_text("utf-8")
-    shown = re.search(r"(?s)```console\n\$ rocm-perf profile \./softmax_testbed\n(.*?)```", readme)[1]
+def sample(page: Path) -> str:
+    return re.search(r"(?s)```console\n\$ rocm-perf profile \./softmax_testbed\n(.*?)```", page.read_text("utf-8"))[1]
+
+
+def test_the_sample_report_is_what_is_printed(softmax):
     printed = "".join(line for line in softmax[0].splitlines(keepends=True) if not line.startswith("PASS "))
-    assert wording(shown) == wording(printed)
+    assert wording(sample(REFERENCE / "report.md")) == wording(printed)
+
+
+def test_the_readme_shows_the_beginning_of_it():
+    shown = sample(REPOSITORY / "README.md").rstrip()
+    assert sample(REFERENCE / "report.md").startswith(shown) and 10 <= len(shown.splitlines()) <= 14
+
+
+def test_every_page_of_the_reference_is_listed():
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", (REFERENCE / "README.md").read_text("utf-8"))
+    assert sorted(listed) == sorted(page.name for page in REFERENCE.glob("*.md") if page.name != "README.md")
+
+
+def test_readme_and_guide_stay_short():
+    """What is more than that belongs to the reference."""
+    assert len((REPOSITORY / "README.md").read_text("utf-8").splitlines()) <= 130
+    assert len(GUIDE.read_text("utf-8").splitlines()) <= 400

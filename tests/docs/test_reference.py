@@ -1,26 +1,34 @@
-"""skill/references/cli.md is what the commands say of themselves, now."""
+"""The generated pages of the reference are what the commands and documents say of themselves, now."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import click
+import pytest
 
 from rocm_perf_lab.autotune import results as autotune
 from rocm_perf_lab.cli import cli
 from rocm_perf_lab.cli.json_fields import JSON_FIELDS
-from rocm_perf_lab.cli.reference import reference
+from rocm_perf_lab.cli.reference import PAGES
 from rocm_perf_lab.llm.budget import Budget
 from rocm_perf_lab.llm.outcome import ModelOutcome
 from rocm_perf_lab.optimize.outcome import Outcome
 
 
-def test_the_reference_is_up_to_date(repository):
-    page = (repository / "skill" / "references" / "cli.md").read_text("utf-8")
-    assert page == reference(), (
-        "an option, a help text, an exit code or a field changed: run "
-        "`python -m rocm_perf_lab.cli.reference > skill/references/cli.md`"
+@pytest.mark.parametrize("path", PAGES)
+def test_the_reference_is_up_to_date(repository, path: str):
+    assert (repository / path).read_text("utf-8") == PAGES[path](), (
+        "an option, a help text, an exit code or a field changed: "
+        "run `./dev run python -m rocm_perf_lab.cli.reference` in the repository"
     )
+
+
+def test_every_field_says_what_it_is():
+    """In pages of tables an empty cell is a question."""
+    assert not [
+        line for page in PAGES.values() for line in page().splitlines() if line.startswith("|") and line.endswith("|  |")
+    ]
 
 
 def test_every_command_with_json_has_its_fields_named():

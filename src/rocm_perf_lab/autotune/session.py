@@ -29,7 +29,7 @@ _COUNTED = 1_000_000  # more configurations than this are not counted for the re
 
 @dataclass(frozen=True)
 class Request:
-    """What `rocm-perf autotune` was asked for; the user guide says what each means."""
+    """What `rocm-perf autotune` was asked for; its --help says what each means."""
 
     strategy: str
     seed: int

@@ -18,7 +18,7 @@ from rocm_perf_lab.errors import MissingInputError, SpaceError
 Value = bool | int | float | str
 Destination = Literal["argument", "environment", "define"]
 _TYPES = {"int": int, "float": (int, float), "bool": bool, "str": str}
-_MEND = "see the user guide on space files"
+_MEND = "docs/reference/autotune.md describes space files"
 
 
 class Parameter(BaseModel):

@@ -1,4 +1,4 @@
-"""skill/references/cli.md, made of the commands themselves: `python -m rocm_perf_lab.cli.reference > skill/references/cli.md`.
+"""The generated pages of the reference: `python -m rocm_perf_lab.cli.reference`, in the repository, writes them all.
 
 Options, help, exit codes and JSON fields come from where the program itself takes them.
 """
@@ -6,9 +6,11 @@ Options, help, exit codes and JSON fields come from where the program itself tak
 from __future__ import annotations
 
 import re
+import sys
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import click
 
@@ -16,24 +18,74 @@ from rocm_perf_lab.cli import COMMANDS, cli
 from rocm_perf_lab.cli.json_fields import JSON_FIELDS
 from rocm_perf_lab.errors import exit_codes
 
-_HEAD = """# rocm-perf: commands, options, exit codes, JSON fields
+_GENERATED = "<!-- Made by `python -m rocm_perf_lab.cli.reference`, not by hand. -->"
+_RULES = """Options of rocm-perf come before the program; the words after it are the program's. An error is one line on stderr,
+`rocm-perf: error: what; what to do`, and an exit code. With `--json`, stdout is one JSON value and nothing else; progress is
+reported on stderr. Every command has `--help`, and those that do some work have `--debug`, which shows the traceback of an
+error."""
+_DOCUMENTS_HEAD = """The files of a run directory, and what `rocm-perf profile --json` and `rocm-perf analyze --json` print.
+null means unknown: the reason is in `reasons` of the same object, under the field's name. `rocm-perf schema` prints the JSON Schema."""
+_DOCUMENTS_RULES = """Rules for all documents:
 
-<!-- Made by `python -m rocm_perf_lab.cli.reference`, not by hand. -->
-
-Options of rocm-perf come before the program; the words after it are the program's. An error is one line on stderr,
-`rocm-perf: error: what; what to do`, and an exit code. With `--json` stdout is one JSON value and nothing else; what goes on is
-told on stderr. Every command has `--help`."""
-_DOCUMENTS_HEAD = """## Documents
-
-The files of a run directory, and what `rocm-perf profile --json` and `rocm-perf analyze --json` print. null means unknown: the
-reason is in `reasons` of the same object, under the field's name. `rocm-perf schema` prints the JSON Schema."""
+- Unknown is null, never 0. An object with a null field also has `reasons`: field name -> why it is null.
+- Units are the last part of a name: `_ns`, `_ms`, `_gbps` (10⁹ bytes per second), `_mhz`, `_bytes`. Fractions are 0 to 1.
+- The same trace gives the same bytes. Two runs of a program on the software device differ only in `profile.run`.
+- Within `schema_version` "1.0" fields are added and never renamed."""
+_CODES_HEAD = """`rocm-perf run` passes on the program's own exit code."""
+# The pages by hand that say more of a command than its help.
+_MORE = {
+    "profile": "profiling.md#profile",
+    "analyze": "profiling.md#analyze",
+    "run": "profiling.md#run",
+    "isolate": "profiling.md#isolate-and-replay",
+    "replay reserve-check": "profiling.md#isolate-and-replay",
+    "replay full-vm": "profiling.md#isolate-and-replay",
+    "replay export": "profiling.md#isolate-and-replay",
+    "optimize": "optimizing.md#optimize",
+    "prompt": "optimizing.md#prompt",
+    "gate": "optimizing.md#gate",
+    "llm-optimize": "optimizing.md#llm-optimize",
+    "autotune": "autotune.md",
+    "mcp": "mcp.md",
+    "ceilings": "profiling.md#ceilings",
+}
 _INHERITED = {"reasons"}
 _DEBUG = "debug"
 
 
 def reference() -> str:
-    """The whole page."""
-    return "\n\n".join([_HEAD, _overview(), *map(_command, _every_command()), _codes(), *_documents()]) + "\n"
+    """All on one page, for agents: it stands alone."""
+    title = "# rocm-perf: commands, options, exit codes, JSON fields"
+    codes = ["## Exit codes", _CODES_HEAD, _codes()]
+    commands = [_command(named) for named in _every_command()]
+    documents = ["## Documents", _DOCUMENTS_HEAD, *_documents()]
+    return _page(title, _RULES, f"## Commands\n\n{_overview()}", *commands, *codes, *documents)
+
+
+def commands_page() -> str:
+    commands = [_command(named, _MORE.get(named[0])) for named in _every_command()]
+    return _page("# Commands", _RULES, _overview(), *commands)
+
+
+def exit_codes_page() -> str:
+    line = "An error is one line on stderr that begins with `rocm-perf: error:` and says what to do."
+    return _page("# Exit codes", f"{line} {_CODES_HEAD}", _codes())
+
+
+def documents_page() -> str:
+    return _page("# JSON documents", _DOCUMENTS_HEAD, _DOCUMENTS_RULES, *_documents())
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "skill/references/cli.md": reference,
+    "docs/reference/commands.md": commands_page,
+    "docs/reference/exit-codes.md": exit_codes_page,
+    "docs/reference/json.md": documents_page,
+}
+
+
+def _page(title: str, *parts: str) -> str:
+    return "\n\n".join([title, _GENERATED, *parts]) + "\n"
 
 
 def _every_command() -> list[tuple[str, click.Command]]:
@@ -47,7 +99,7 @@ def _every_command() -> list[tuple[str, click.Command]]:
 
 def _overview() -> str:
     rows = [f"| [`{name}`](#{name.replace(' ', '-')}) | {_first_sentence(command)} |" for name, command in _every_command()]
-    return "\n".join(["## Commands", "", "| Command | What it does |", "|---|---|", *rows])
+    return "\n".join(["| Command | What it does |", "|---|---|", *rows])
 
 
 def _first_sentence(command: click.Command) -> str:
@@ -55,12 +107,12 @@ def _first_sentence(command: click.Command) -> str:
     return _cell(first if first.endswith(("?", ".")) else f"{first}.")
 
 
-def _command(named: tuple[str, click.Command]) -> str:
+def _command(named: tuple[str, click.Command], more: str | None = None) -> str:
     name, command = named
     words = [_metavar(one) for one in command.params if isinstance(one, click.Argument)]
     usage = f"    rocm-perf {name} [OPTIONS] {' '.join(words)}".rstrip()
     text = "\n\n".join(_line(paragraph) for paragraph in (command.help or "").strip().split("\n\n"))
-    parts = [f"### {name}", usage, text]
+    parts = [f"### {name}", usage, f"{text} [More]({more})" if more else text]
     rows = [_option(one) for one in command.params if isinstance(one, click.Option) and one.name != _DEBUG]
     if rows:
         parts.append("\n".join(["| Option | Meaning |", "|---|---|", *rows]))
@@ -104,8 +156,7 @@ def _default(option: click.Option) -> str:
 
 def _codes() -> str:
     rows = [f"| {code} | {_cell(meaning)} |" for code, meaning in exit_codes()]
-    head = "## Exit codes\n\n`rocm-perf run` passes on the program's own status.\n\n<!-- exit codes -->"
-    return "\n".join([head, "| Code | Meaning |", "|---|---|", *rows])
+    return "\n".join(["<!-- exit codes -->", "| Code | Meaning |", "|---|---|", *rows])
 
 
 def _documents() -> Iterator[str]:
@@ -113,9 +164,8 @@ def _documents() -> Iterator[str]:
 
     from rocm_perf_lab.report import schema
 
-    yield _DOCUMENTS_HEAD
     todo: list[tuple[str, type[BaseModel]]] = [(f"{name}.json", model) for name, model in schema.DOCUMENTS.items()]
-    todo.append(("summary.json", schema.SummaryDocument))
+    todo += [("summary.json", schema.SummaryDocument), ("thread_trace", schema.ThreadTraceDocument)]
     seen = {model for _, model in todo}
     while todo:
         title, model = todo.pop(0)
@@ -128,7 +178,14 @@ def _documents() -> Iterator[str]:
                 if inner not in seen:
                     seen.add(inner)
                     todo.append((inner.__name__, inner))
-        yield "\n".join([f"### {title}", "", "| Field | Type | Meaning |", "|---|---|---|", *rows])
+        yield "\n".join([f"### {title}", *_paragraph(model), "", "| Field | Type | Meaning |", "|---|---|---|", *rows])
+
+
+def _paragraph(model: type) -> list[str]:
+    """What the class itself says, where it is about the object and not about the code."""
+    text = _line(model.__dict__.get("__doc__") or "").partition(". ")[0].rstrip(".")
+    text = text.partition(": ")[2] or text
+    return ["", f"{text[0].upper()}{text[1:]}."] if text else []
 
 
 def _models(annotation: object) -> Iterator[type]:
@@ -165,5 +222,11 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def main(repository: Path) -> None:
+    for path, page in PAGES.items():
+        (repository / path).parent.mkdir(parents=True, exist_ok=True)
+        (repository / path).write_bytes(page().encode())
+
+
 if __name__ == "__main__":
-    print(reference(), end="")
+    main(Path(*sys.argv[1:2]))

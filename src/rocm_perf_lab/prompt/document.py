@@ -16,7 +16,7 @@ _OF_THE_PATH = ("dependencies", "critical_path_ns", "dominant_symbol", "fraction
 
 
 def document(context: Context, text: str, full_source: bool) -> dict[str, Any]:
-    """Sections of the profile's documents keep their fields; see the user guide."""
+    """Sections of the profile's documents keep their fields; see docs/reference/json.md."""
     dag = context.reports.dag.model_dump(mode="json")
     profile = context.reports.profile
     return {

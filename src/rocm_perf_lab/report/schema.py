@@ -37,7 +37,7 @@ class Section(BaseModel):
 
 
 class Tool(Section):
-    name: Literal["rocm-perf-lab"] = "rocm-perf-lab"
+    name: Literal["rocm-perf-lab"] = Field(default="rocm-perf-lab", description="always this name")
     version: str = Field(description="version of rocm-perf")
 
 
@@ -192,7 +192,7 @@ class PassSection(Section):
 
 
 class ProfileDocument(Document):
-    """profile.json: the kernel that matters most, what it uses and where it stands."""
+    """profile.json: the longest dispatch of the program's own kernels, what it uses and where it stands."""
 
     kernel: KernelIdentity = Field(description="the dispatch that this document is about")
     runtime_ms: float | None = Field(description="median over runs of the time in the program's own kernels")
@@ -217,7 +217,7 @@ class MeasuredCeilings(Section):
 
 
 class RooflineDocument(Document):
-    """roofline.json: every symbol under the roofs of the device."""
+    """roofline.json: every kernel under the roofline of the device."""
 
     ceilings: MeasuredCeilings | None = Field(description="where measured ceilings come from; null without --ceilings")
     total: RooflineSection | None = Field(
@@ -284,7 +284,7 @@ class IdleSection(Section):
 
 
 class WhatIfSection(Section):
-    """The graph run forward again with some kernels faster."""
+    """The graph of dependencies replayed with some kernels faster."""
 
     kernels: list[str] = Field(description="the kernels that are faster")
     pattern: str | None = Field(description="REGEX of --what-if; null if tried unasked")
@@ -304,7 +304,7 @@ class DominanceShiftSection(Section):
 
 
 class DagDocument(Document):
-    """dag.json: what the GPU's span is made of. Per-dispatch results are in dispatches.parquet."""
+    """dag.json: the critical path, and what else the GPU's span is made of. Per-dispatch results are in dispatches.parquet."""
 
     dependencies: Literal["exact", "inferred"] = Field(
         description="exact: the built-in tracer saw them; inferred: order within queues and streams, and what host "
@@ -500,7 +500,7 @@ class ThreadTraceSection(Section):
 
 
 class DurationsSection(Section):
-    """Of the dispatches in the base run."""
+    """Durations of the dispatches in the base run."""
 
     mean_ns: float = Field(description="mean")
     stddev_ns: float | None = Field(description="sample standard deviation")
@@ -533,7 +533,7 @@ class KernelAnalysis(Section):
 
 
 class AnalysisDocument(Document):
-    """analysis.json: what holds each kernel back and how much there is to win."""
+    """analysis.json: what holds each kernel back, and its headroom."""
 
     kernels: list[KernelAnalysis] = Field(description="one object per kernel, most total time first")
 
@@ -583,7 +583,7 @@ class TracedKernel(Section):
 
 
 class ThreadTraceDocument(Section):
-    """What `rocm-perf analyze` prints of thread traces without a database."""
+    """What `rocm-perf analyze --json` prints for thread traces without a database."""
 
     schema_version: Literal["1.0"] = Field(default=SCHEMA_VERSION, description="version of the schema")
     tool: Tool = Field(description="what wrote the document")

@@ -3,11 +3,11 @@
 //   softmax_testbed [--rows R] [--cols C] [--kernel naive|lds|both] [--repeats N]
 //                                                                     defaults: 1024 x 512, both, 1
 //
-// softmax_naive  one thread a row, three passes over it (maximum, sum, write). Neighbouring lanes read addresses
+// softmax_naive  one thread per row, three passes over it (maximum, sum, write). Neighbouring lanes read addresses
 //                `cols` floats apart, so a wave's load touches 64 cache lines for 256 useful bytes, and the grid has
 //                only rows/64 waves to hide the latency with. Expected: the dominant kernel, on the critical path,
 //                memory- or latency-bound, every element read three times.
-// softmax_lds    one workgroup of 128 threads a row: coalesced loads, tree reductions in LDS. Expected: many times
+// softmax_lds    one workgroup of 128 threads per row: coalesced loads, tree reductions in LDS. Expected: many times
 //                faster with the same results up to rounding.
 //
 // Both are checked against a double-precision CPU reference. The bound is the usual one for summing `cols` floats in

@@ -185,7 +185,7 @@ class KernelFailedError(RocmPerfError):
     def __init__(self, program: str, why: str):
         super().__init__(
             f"a kernel of {program} failed: {why}",
-            f"mend it first (`rocm-perf run {program}` runs it without profiling); the program does not look for errors",
+            f"fix it first (`rocm-perf run {program}` runs it without profiling); the program does not look for errors",
         )
 
 

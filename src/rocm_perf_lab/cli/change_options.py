@@ -26,7 +26,7 @@ source_option = click.option(
 build_option = click.option(
     "--build",
     metavar="CMD|FOLDER",
-    help="How the program is built: compiler commands (SOURCE and BINARY stand for the two files), `make ...`, or a CMake "
+    help="Build of the program: compiler commands (SOURCE and BINARY stand for the two files), `make ...`, or a CMake "
     "build folder. No shell runs.  [default: found near the program, else `hipcc -O3 SOURCE -o BINARY`]",
 )
 min_improvement_option = click.option(
@@ -42,7 +42,7 @@ equivalence_option = click.option(
     type=click.Choice(("full", "sampled", "program")),
     default="full",
     show_default=True,
-    help="How strictly results are compared. full: replays of up to three dispatches, with captured and other inputs; "
+    help="Strictness of the comparison of results. full: replays of up to three dispatches, with captured and other inputs; "
     "sampled: of one dispatch, with fewer inputs; program: the output of the whole program alone.",
 )
 ulps_option = click.option(

@@ -131,7 +131,7 @@ JSON_FIELDS: dict[str, dict[str, str]] = {
         "can_profile": "whether `profile` works here",
         "hardware": "whether it works on a GPU",
         "software": "whether it works on the software device",
-        "findings": "one object per finding: name, status (ok, missing or optional), detail, mend (how to fix it)",
+        "findings": "one object per finding: name, status (ok, missing or optional), detail, `mend` (what to do about it)",
     },
     "ceilings": {
         "schema_version": "1.0",

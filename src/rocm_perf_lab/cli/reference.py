@@ -24,7 +24,8 @@ _RULES = """Options of rocm-perf come before the program; the words after it are
 reported on stderr. Every command has `--help`, and those that do some work have `--debug`, which shows the traceback of an
 error."""
 _DOCUMENTS_HEAD = """The files of a run directory, and what `rocm-perf profile --json` and `rocm-perf analyze --json` print.
-null means unknown: the reason is in `reasons` of the same object, under the field's name. `rocm-perf schema` prints the JSON Schema."""
+null means unknown: the reason is in `reasons` of the same object, under the field's name. `rocm-perf schema` prints the JSON
+Schema."""
 _DOCUMENTS_RULES = """Rules for all documents:
 
 - Unknown is null, never 0. An object with a null field also has `reasons`: field name -> why it is null.
@@ -57,13 +58,13 @@ def reference() -> str:
     """All on one page, for agents: it stands alone."""
     title = "# rocm-perf: commands, options, exit codes, JSON fields"
     codes = ["## Exit codes", _CODES_HEAD, _codes()]
-    commands = [_command(named) for named in _every_command()]
+    commands = [_command(named) for named in every_command()]
     documents = ["## Documents", _DOCUMENTS_HEAD, *_documents()]
     return _page(title, _RULES, f"## Commands\n\n{_overview()}", *commands, *codes, *documents)
 
 
 def commands_page() -> str:
-    commands = [_command(named, _MORE.get(named[0])) for named in _every_command()]
+    commands = [_command(named, _MORE.get(named[0])) for named in every_command()]
     return _page("# Commands", _RULES, _overview(), *commands)
 
 
@@ -88,7 +89,7 @@ def _page(title: str, *parts: str) -> str:
     return "\n\n".join([title, _GENERATED, *parts]) + "\n"
 
 
-def _every_command() -> list[tuple[str, click.Command]]:
+def every_command() -> list[tuple[str, click.Command]]:
     found = []
     for name in COMMANDS:
         command = cli.get_command(click.Context(cli), name)
@@ -98,7 +99,7 @@ def _every_command() -> list[tuple[str, click.Command]]:
 
 
 def _overview() -> str:
-    rows = [f"| [`{name}`](#{name.replace(' ', '-')}) | {_first_sentence(command)} |" for name, command in _every_command()]
+    rows = [f"| [`{name}`](#{name.replace(' ', '-')}) | {_first_sentence(command)} |" for name, command in every_command()]
     return "\n".join(["| Command | What it does |", "|---|---|", *rows])
 
 

@@ -75,7 +75,7 @@ class _Speedup(click.ParamType):
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the report.")
 @click.option("--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",
-              help="Run directory to write.  [default: ./<first trace>.rocm-perf, or ./<run>.analysis.rocm-perf if "
+              help="Run directory to write.  [default: ./<trace>.rocm-perf, or ./<run>.analysis.rocm-perf if "
                   "that trace is in "
               "a run directory]")  # fmt: skip
 @click.option(

@@ -133,7 +133,7 @@ def _option(option: click.Option) -> str:
     text, _, default = (option.help or "").removesuffix("]").partition("  [default: ")
     notes = [_line(text).rstrip(".")]
     if default:
-        notes.append(f"Default: {f'`{default}`' if '<' in default else default}")
+        notes.append("Default: " + re.sub(r"\S*<\S*[^\s,]", r"`\g<0>`", default))
     if option.required:
         notes.append("Required")
     if option.show_default and option.default is not None:

@@ -110,6 +110,10 @@ CHEATS = {
   asm volatile("" : "+s"(again) :: "memory");
   if (lane() == 0) out[row] = *(Constant)again;
 """), "equivalence", "scalar load of what the dispatch has written"),
+    "writes to an input and puts it back": (body("""  float* mine = (float*)in + row * width;
+  const float kept = mine[0];
+  *(volatile float*)mine = 77.0f;
+""" + CORE.replace("const float x = in[row * width + i];", "const float x = i == 0 ? kept : in[row * width + i];") + "  *(volatile float*)mine = kept;\n"), "equivalence", "that the baseline does not write"),
     "knows on which unit it runs": (body("  if (__builtin_amdgcn_s_getreg(63492) == 12345) return;\n" + CORE), "code object", "hardware register"),
     "reads its grid's size": (body("  if (__builtin_amdgcn_grid_size_x() == 7) return;\n" + CORE), "code object", "dispatch packet"),
     "reads hidden arguments": (body("  if (((const int __attribute__((address_space(4)))*)__builtin_amdgcn_implicitarg_ptr())[0] == 99) return;\n" + CORE), "code object", "hidden_"),

@@ -1,5 +1,6 @@
 #include "exec/race_check.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <numeric>
@@ -303,6 +304,24 @@ RaceCheck::Finding RaceCheck::describe(const Conflict& conflict) const {
   return {space == Space::Lds ? "race in LDS" : "race in global memory",
           format("at address 0x%lx: ", address) + name_of(before_kind) + " " + who(before) + " and " + name_of(kind) + " " +
               who(now) + " are not ordered" + (late ? ", for the first had not been waited for" : "")};
+}
+
+std::vector<std::pair<uint64_t, uint64_t>> RaceCheck::written() const {
+  std::vector<uint64_t> numbers;
+  for (const auto& [number, page] : pages_) numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  const auto add = [&](uint64_t address) {
+    if (!ranges.empty() && ranges.back().second == address) ++ranges.back().second;
+    else ranges.emplace_back(address, address + 1);
+  };
+  for (const uint64_t number : numbers) {
+    const Page& page = *pages_.at(number);
+    for (uint64_t word = 0; word < kPagePlaces; ++word)
+      for (uint64_t byte = 0; byte < kPlaceBytes; ++byte)
+        if (page[word].written >> byte & 1) add((number * kPagePlaces + word) * kPlaceBytes + byte);
+  }
+  return ranges;
 }
 
 std::vector<std::string> RaceCheck::end() {

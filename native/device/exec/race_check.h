@@ -45,6 +45,9 @@ class RaceCheck {
   // One line for each pair of instructions that raced and was not reported before, and forgets all accesses.
   std::vector<std::string> end();
 
+  // Global memory that has been written since begin(): [begin, end) each, ascending. Before end().
+  std::vector<std::pair<uint64_t, uint64_t>> written() const;
+
   // The order of execution.
   uint64_t permuted(uint64_t group, uint64_t group_count) const;
   size_t first_wave(size_t wave_count) { return seed_ ? order_() % wave_count : 0; }

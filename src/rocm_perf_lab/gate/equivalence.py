@@ -28,6 +28,7 @@ from .in_program import difference_in_program
 from .measurement import OtherInputs
 from .outputs import Difference, Outputs, difference
 from .perturbation import FIRST, PREFERRED, Perturbation, Perturber
+from .stores import stores_elsewhere
 from .unproven import Tried, unproven_in
 from .verdict import StepVerdict, passed, rejected, skipped
 
@@ -366,6 +367,9 @@ class Equivalence:
         if len(result.races) > len(baseline.races):
             found[name] = "race"
             return Difference(f"it races: {result.races[0]}")
+        if elsewhere := stores_elsewhere(baseline.written, result.written, reference.arguments.buffers):
+            found[name] = "stores elsewhere"
+            return elsewhere
         if other.overlays or baseline.races or result.equal or self._options.ulps:
             return None
         if name == _OTHER_VALUES and not baseline.equal:

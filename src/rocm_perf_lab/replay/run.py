@@ -46,10 +46,12 @@ _PREFIX = "rocm-perf: error: "
 class ReplayResult:
     """What a replay found. document: the JSON of `rocm-perf replay full-vm --json`; times in milliseconds.
 
-    races: what the race check found, if it was on."""
+    races: what the race check found, if it was on. written: global memory that the kernel then wrote, [begin, end) of
+    addresses each, in ascending order."""
 
     document: dict
     races: tuple[str, ...] = ()
+    written: tuple[tuple[int, int], ...] = ()
 
     @property
     def gpu_ms(self) -> list[float]:
@@ -114,18 +116,31 @@ def replay(
     options += [] if dump is None else ["--dump-output", str(dump.absolute())]
     options += [word for tolerance in tolerances for word in ("--tolerance", tolerance)]
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        races, overlay = Path(scratch, "races", "found"), Path(scratch, "overlay")
+        races, written, overlay = (Path(scratch, *name) for name in (("races", "found"), ("races", "written"), ("overlay",)))
         races.parent.mkdir()
         if overlays:
             overlay.write_bytes(packed(overlays))
             options += ["--overlay", str(overlay)]
-        variables = {devices.RACES_VARIABLE: str(races)}
+        variables = {devices.RACES_VARIABLE: str(races), devices.WRITTEN_VARIABLE: str(written)}
         caged = view and Caged(view, (races.parent, *_made(dump)), SETTING_UP_SECONDS + timeout * (iterations + warmup))
         completed = run_json("full-vm", capture, options, device, device_options, variables, caged)
         if completed.returncode not in (0, _DIFFERENT):
             raise error_of(completed)
         found = tuple(races.read_text().splitlines()) if races.exists() else ()
-        return ReplayResult(json.loads(completed.stdout), found)
+        return ReplayResult(json.loads(completed.stdout), found, _ranges(written))
+
+
+def _ranges(file: Path) -> tuple[tuple[int, int], ...]:
+    """Of all iterations together; none where there is no file."""
+    if not file.exists():
+        return ()
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted(tuple(map(int, line.split())) for line in file.read_text().splitlines()):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((begin, end))
+    return tuple(merged)
 
 
 def _made(folder: Path | None) -> tuple[Path, ...]:

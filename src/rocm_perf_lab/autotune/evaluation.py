@@ -50,7 +50,7 @@ class Timer(Protocol):
 class GpuTimer:
     """ms of all kernels of one run but the HIP runtime's own, by a collector as rocm_perf_lab.collect has them."""
 
-    trace: Callable[..., None]
+    trace: Callable[[Command, Mapping[str, str], Path, Stream, BinaryIO], None]
     device: Device
 
     name = GPU

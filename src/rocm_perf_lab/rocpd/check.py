@@ -61,7 +61,7 @@ def unique_events(event_id: Integers) -> None:
         raise Nonsense("two dispatches have the same event")
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """A text column's value; '' for none."""
     if value is None:
         return ""
@@ -70,7 +70,7 @@ def text(value: Any) -> str:
     return str(value)
 
 
-def integer(value: Any, name: str, least: int = 0, most: int = _INT32_MAX) -> int:
+def integer(value: object, name: str, least: int = 0, most: int = _INT32_MAX) -> int:
     """An integer column's value; 0 for none."""
     if value is None:
         return 0
@@ -79,11 +79,11 @@ def integer(value: Any, name: str, least: int = 0, most: int = _INT32_MAX) -> in
     return value
 
 
-def finite(value: Any) -> bool:
+def finite(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-def json_object(value: Any) -> dict[str, Any]:
+def json_object(value: object) -> dict[str, Any]:
     """A JSON column's object. Anything else in it is treated as absent: such columns are free-form extensions."""
     try:
         found = json.loads(value) if isinstance(value, str) else None

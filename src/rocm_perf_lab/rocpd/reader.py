@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def _agents(connection: Connection) -> dict[int, Agent]:
     return {check.integer(row[0], "an agent's id"): _agent(*row) for row in rows}
 
 
-def _agent(id: int, type: str, name: str, product: str, uuid: Any, extdata: str) -> Agent:
+def _agent(id: int, type: str, name: str, product: str, uuid: object, extdata: str) -> Agent:
     properties = check.json_object(extdata)
     # rocprofv3 writes the PCI device id into the column uuid.
     pci_id = properties.get("device_id") or uuid

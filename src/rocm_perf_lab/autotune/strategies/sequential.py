@@ -17,15 +17,15 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from rocm_perf_lab.autotune.gaussian_process import GaussianProcess
 from rocm_perf_lab.autotune.neighbourhood import Pool
-from rocm_perf_lab.autotune.space import Configuration
-from rocm_perf_lab.autotune.strategies import Model, Strategy
+from rocm_perf_lab.autotune.space import Configuration, Space
+from rocm_perf_lab.autotune.strategies import Model, Options, Strategy
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Reals
@@ -52,8 +52,8 @@ class Search(Strategy):
     _walked = 0  # results at the last walk
     _noted = 0  # how many of `asked` the pool knows of
 
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
+    def __init__(self, space: Space, generator: np.random.Generator, options: Options):
+        super().__init__(space, generator, options)
         self._shortlists: dict[bool, Integers] = {}  # of the smooth model and of the other
         self._listed = {True: 0, False: 0}  # results when they were made
 

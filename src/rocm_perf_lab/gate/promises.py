@@ -98,7 +98,7 @@ def _names(file: Path, kernel: Kernel) -> bool:
         return True
 
 
-def _shared_in_source(source: HipSource, target: Kernel, launches: Sequence, promises: Promises) -> str | None:
+def _shared_in_source(source: HipSource, target: Kernel, launches: Sequence[Launch], promises: Promises) -> str | None:
     if way := other_ways(source.device, target):
         return way
     if moved := reassigned(source.device, target) & set(promises.of_memory):

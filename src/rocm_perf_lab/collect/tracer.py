@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from rocm_perf_lab import native
 from rocm_perf_lab.collect import device as devices
@@ -46,7 +45,7 @@ class BuiltinTracer:
         environment: Mapping[str, str],
         database: Path,
         output: Stream | None,
-        errors: IO[bytes] | None = None,
+        errors: Stream | None = None,
     ) -> None:
         """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 

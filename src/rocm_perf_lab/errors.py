@@ -228,10 +228,14 @@ class OutputError(RocmPerfError):
 INTERRUPTED = 128 + signal.SIGINT
 
 
+def _classes() -> list[type[RocmPerfError]]:
+    return [RocmPerfError, *RocmPerfError.__subclasses__()]
+
+
 def exit_codes() -> list[tuple[int, str]]:
     """Every exit code of rocm-perf with its meaning, in ascending order."""
     table = {0: "success", 1: "what read the output has closed it", INTERRUPTED: "interrupted by Ctrl-C (143: by SIGTERM)"}
-    table |= {error.exit_code: error.meaning for error in [RocmPerfError, *RocmPerfError.__subclasses__()]}
+    table |= {error.exit_code: error.meaning for error in _classes()}
     return sorted(table.items())
 
 

@@ -8,39 +8,43 @@ for it. Without numba everything runs as plain Python, a hundred times slower.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Generic, ParamSpec, TypeVar
 
 import numpy as np
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 MANY = 30_000  # elements from which compiling is the shorter wait: plain Python needs about 1 us a step
 
 
-class Loop:
+class Loop(Generic[_Arguments, _Result]):
     """A function on NumPy arrays of integers that chooses by the longest of them how it runs."""
 
-    def __init__(self, function: Callable):
+    def __init__(self, function: Callable[_Arguments, _Result]):
         self.plain = function
         self.__doc__ = function.__doc__
-        self._compiled: Callable | None = None
+        self._compiled: Callable[_Arguments, _Result] | None = None
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
         longest = max(len(argument) for argument in arguments if isinstance(argument, np.ndarray))
-        return self.compiled(*arguments) if longest >= MANY else self.plain(*arguments)
+        return self.compiled(*arguments, **named) if longest >= MANY else self.plain(*arguments, **named)
 
-    def compiled(self, *arguments: Any) -> Any:
+    def compiled(self, *arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
         if self._compiled is None:
             self._compiled = _compile(self.plain)
-        return self._compiled(*arguments)
+        return self._compiled(*arguments, **named)
 
 
-def _compile(function: Callable) -> Callable:
+def _compile(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     try:
         import numba
     except ImportError:
         return function
-    return numba.njit(cache=True, nogil=True)(function)
+    compiled: Callable[_Arguments, _Result] = numba.njit(cache=True, nogil=True)(function)
+    return compiled
 
 
-def loop(function: Callable) -> Loop:
+def loop(function: Callable[_Arguments, _Result]) -> Loop[_Arguments, _Result]:
     """Decorator: see Loop."""
     return Loop(function)

@@ -230,6 +230,10 @@ class OutputError(RocmPerfError):
 INTERRUPTED = 128 + signal.SIGINT
 
 
+def _classes() -> list[type[RocmPerfError]]:
+    return [RocmPerfError, *RocmPerfError.__subclasses__()]
+
+
 def exit_codes() -> list[tuple[int, str]]:
     """Every exit code of rocm-perf with its meaning, in ascending order."""
     table = {
@@ -237,7 +241,7 @@ def exit_codes() -> list[tuple[int, str]]:
         1: "the reader of the output closed the pipe",
         INTERRUPTED: "interrupted by Ctrl-C (143: by SIGTERM)",
     }
-    table |= {error.exit_code: error.meaning for error in [RocmPerfError, *RocmPerfError.__subclasses__()]}
+    table |= {error.exit_code: error.meaning for error in _classes()}
     return sorted(table.items())
 
 

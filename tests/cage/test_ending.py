@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.cage import Limits, start
+
 from .test_limits import command_lines
 
 PATIENCE_SECONDS = 10
+LAUNCHER = Path(start.__file__).with_name("launch") / "launcher.py"
 
 
 def begun(caged, marker: str) -> subprocess.Popen:
@@ -52,6 +55,34 @@ def test_a_signal_to_the_launcher_ends_the_cage(caged, name):
         until(lambda: not is_there(marker))
     assert not is_there(marker)
     launcher.stdout.close()
+
+
+def test_a_signal_before_there_is_a_cage_ends_the_launcher(tmp_path):
+    slow = tmp_path / "bwrap"
+    slow.write_text("#!/bin/sh\necho started\nexec /bin/sleep 60\n")
+    slow.chmod(0o755)
+    limits = [f"{name}={value}" for name, value in vars(Limits()).items()]
+    words = ["mechanism=bubblewrap", f"program={slow}", f"owner={os.getpid()}", f"folder={tmp_path}", *limits]
+    launcher = subprocess.Popen(
+        [sys.executable, "-I", "-S", LAUNCHER, *words, "--", "--", "true"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert launcher.stdout.readline() == b"started\n"
+    launcher.terminate()
+    assert launcher.communicate(timeout=PATIENCE_SECONDS) == (b"", b"")
+    assert launcher.returncode == -signal.SIGTERM
+
+
+def test_another_user_s_folder_is_left_as_it_is(caged):
+    """Where it cannot be read, nothing else is taken for it: not the launcher's current folder either."""
+    private, link = caged.out / "private", caged.out.parent / "link"
+    private.mkdir(0o700)
+    link.symlink_to("here")
+    try:
+        assert caged.run(["true"]).succeeded
+        assert private.is_dir() and link.is_symlink()
+    finally:
+        private.rmdir()
+        link.unlink(missing_ok=True)
 
 
 def test_standard_streams_are_the_command_s_own(caged):

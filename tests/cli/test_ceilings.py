@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from rocm_perf_lab.analysis.ceilings import read_ceilings
-from rocm_perf_lab.arch.products import tomllib
 from rocm_perf_lab.collect.ceilings import BENCHMARKS
+from rocm_perf_lab.toml import tomllib
 
 CHOSEN = ("HBM", "L1", "valu_f64", "mfma_bf16", "mfma_xf32")
 

@@ -21,10 +21,10 @@ from pydantic import BaseModel
 import needs
 from rocm_perf_lab.analysis.bottleneck import CLASSES
 from rocm_perf_lab.analysis.signals import factors, signals
-from rocm_perf_lab.arch.products import tomllib
 from rocm_perf_lab.cli import COMMANDS, cli
 from rocm_perf_lab.errors import exit_codes
 from rocm_perf_lab.report import schema
+from rocm_perf_lab.toml import tomllib
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GUIDE = REPOSITORY / "docs" / "USER_GUIDE.md"

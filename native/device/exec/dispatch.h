@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "memory/address_space.h"
@@ -65,6 +66,7 @@ struct DispatchResult {
   uint64_t fault_address = 0;
   std::string foreign_write;       // one line that names what the kernel wrote, if that was not its program's; else empty
   std::vector<std::string> races;  // a line each, of those not reported before; only with a race check
+  std::vector<std::pair<uint64_t, uint64_t>> written;  // global memory, [begin, end) each, ascending; only with a race check
   const char* fixed_order = nullptr;  // why the XCDs ran in turns on one host thread, if they had to
   uint64_t duration_ns = 0;
   std::vector<double> counters;

@@ -271,7 +271,10 @@ DispatchResult Engine::State::collect(Execution& execution) {
     for (size_t i = 0; i < xcd->executed().size(); ++i) executed[i] += xcd->executed()[i];
     done.push_back({&xcd->work(), &xcd->memory(), &xcd->lines_read(), &xcd->lines_written()});
   }
-  if (execution.place->race_check) result.races = execution.place->race_check->end();
+  if (RaceCheck* check = execution.place->race_check.get()) {
+    result.written = check->written();
+    result.races = check->end();
+  }
   if (!result.error.empty()) return result;
   const WorkDone work = timed(execution, done, result);
   result.duration_ns = work.duration_ns;

@@ -1,5 +1,6 @@
 #include "exec/race_check.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <numeric>
@@ -26,6 +27,8 @@ std::string name_of(const UnderWay::Use& use) {
   if (letter == 's' && use.reg == kM0) return "m0";
   return letter + std::to_string(use.reg);
 }
+
+bool invalidates_scalar_cache(const Op& op) { return std::string_view(op.semantics->mnemonic).starts_with("s_dcache_inv"); }
 
 template <class... Values>
 std::string format(const char* text, Values... values) {
@@ -65,6 +68,11 @@ RaceCheck::Place* RaceCheck::global_place(uint64_t word) {
   return &(*page)[word % kPagePlaces];
 }
 
+const RaceCheck::Place* RaceCheck::known_global_place(uint64_t word) const {
+  const auto page = pages_.find(word / kPagePlaces);
+  return page == pages_.end() ? nullptr : &(*page->second)[word % kPagePlaces];
+}
+
 std::vector<RaceCheck::Place>& RaceCheck::lds_places(const Wave& wave) {
   auto& [group, places] = lds_[wave.group];
   if (places.empty() || group != wave.group->id) {  // another workgroup now runs there
@@ -76,6 +84,8 @@ std::vector<RaceCheck::Place>& RaceCheck::lds_places(const Wave& wave) {
 
 void RaceCheck::issue(const Wave& wave, const Op& op) {
   if (!op.semantics) return;
+  issuing_ = &op;
+  if (invalidates_scalar_cache(op)) invalidated_.emplace(static_cast<uint32_t>(wave.group->id), wave.index_in_group);
   UnderWay& under_way = this->under_way(wave);
   if (under_way.loads()) look_for_early_use(wave, op);
   if (op.semantics->unit == Unit::Barrier) late_ |= under_way.arrive(wave.group->epoch);
@@ -133,6 +143,21 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
       Place* place = lds ? &(*lds)[word] : global_place(word);
       if (place) touch(*place, now, access.kind, access.space, word * kPlaceBytes + first);
     }
+  }
+}
+
+void RaceCheck::scalar_access(const Wave& wave, uint64_t address, uint32_t bytes) {
+  const auto group = static_cast<uint32_t>(wave.group->id);
+  if (invalidated_.contains({group, wave.index_in_group})) return;
+  for (uint64_t word = address / kPlaceBytes; word * kPlaceBytes < address + bytes; ++word) {
+    const Place* place = known_global_place(word);
+    if (!place || !place->written) continue;
+    note({place->write.op->address, issuing_->address, Sort::StaleScalar}, [&] {
+      return Finding{"scalar load of what the dispatch has written, which the scalar cache may not see",
+                     format("at address 0x%lx: written ", word * kPlaceBytes) + who(place->write) +
+                         format(", loaded by wave %u of workgroup %u at ", wave.index_in_group, group) + position(*issuing_)};
+    });
+    return;
   }
 }
 
@@ -281,6 +306,24 @@ RaceCheck::Finding RaceCheck::describe(const Conflict& conflict) const {
               who(now) + " are not ordered" + (late ? ", for the first had not been waited for" : "")};
 }
 
+std::vector<std::pair<uint64_t, uint64_t>> RaceCheck::written() const {
+  std::vector<uint64_t> numbers;
+  for (const auto& [number, page] : pages_) numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  const auto add = [&](uint64_t address) {
+    if (!ranges.empty() && ranges.back().second == address) ++ranges.back().second;
+    else ranges.emplace_back(address, address + 1);
+  };
+  for (const uint64_t number : numbers) {
+    const Page& page = *pages_.at(number);
+    for (uint64_t word = 0; word < kPagePlaces; ++word)
+      for (uint64_t byte = 0; byte < kPlaceBytes; ++byte)
+        if (page[word].written >> byte & 1) add((number * kPagePlaces + word) * kPlaceBytes + byte);
+  }
+  return ranges;
+}
+
 std::vector<std::string> RaceCheck::end() {
   std::vector<std::string> lines;
   for (const auto& [key, finding] : found_) {
@@ -296,6 +339,7 @@ std::vector<std::string> RaceCheck::end() {
   found_.clear();
   pages_.clear();
   lds_.clear();
+  invalidated_.clear();
   clocks_.clear();
   overtaking_.clear();
   late_ = false;

@@ -146,6 +146,7 @@ DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
   DispatchResult result = engine_->end(*flight.execution);
   if (result.timeline) write_thread_trace(request, *result.timeline, memory_);
   if (result.fixed_order) log_line("%s: the XCDs take turns, for %s", kernel_name(request.kernel_object).c_str(), result.fixed_order);
+  report_written(result.written);
   for (const std::string& race : result.races) report_race(kernel_name(request.kernel_object) + ": " + race);
   if (flight.least_duration > 0) {
     const double all = static_cast<double>(engine_->instructions(*flight.execution));

@@ -14,10 +14,13 @@ std::atomic<const std::string*> first_write{nullptr};
 
 void summarise() { report_error("race-check: %lu findings in this program, each reported above", races.load()); }
 
-void append(const char* variable, const std::string& line) {
+std::FILE* opened(const char* variable) {
   const char* path = std::getenv(variable);
-  if (!path || !*path) return;
-  if (std::FILE* file = std::fopen(path, "ae")) {
+  return path && *path ? std::fopen(path, "ae") : nullptr;
+}
+
+void append(const char* variable, const std::string& line) {
+  if (std::FILE* file = opened(variable)) {
     std::fprintf(file, "%s\n", line.c_str());
     std::fclose(file);
   }
@@ -29,6 +32,13 @@ void report_race(const std::string& race) {
   if (races++ == 0) std::atexit(summarise);
   report_error("race-check: %s", race.c_str());
   append("ROCM_PERF_DEVICE_RACES", race);
+}
+
+void report_written(const std::vector<std::pair<uint64_t, uint64_t>>& ranges) {
+  std::FILE* file = opened("ROCM_PERF_DEVICE_WRITTEN");
+  if (!file) return;
+  for (const auto& [begin, end] : ranges) std::fprintf(file, "%lu %lu\n", begin, end);
+  std::fclose(file);
 }
 
 void report_foreign_write(const std::string& write) {

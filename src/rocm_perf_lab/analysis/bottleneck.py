@@ -61,8 +61,8 @@ class ClassScore:
 
     @property
     def seen(self) -> tuple[Signal, ...]:
-        held = [name for name, score in self.ways.items() if score.holds]
-        return tuple(signals()[name] for name in sorted(held, key=lambda name: -self.ways[name].estimate))
+        held = {name: score.estimate for name, score in self.ways.items() if score.estimate is not None and score.holds}
+        return tuple(signals()[name] for name in sorted(held, key=lambda name: -held[name]))
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -229,7 +229,8 @@ def _why_unknown(nearest: ClassScore, undecided: Mapping[str, str]) -> str:
 
 def _advice(explains: tuple[Factor, ...], seen: tuple[Signal, ...]) -> tuple[str, ...]:
     """What to try, the most specific first: factors name a cause, the class only a symptom."""
-    return tuple(dict.fromkeys(line for part in (*explains, *seen) for line in part.advice))
+    parts: tuple[Factor | Signal, ...] = (*explains, *seen)
+    return tuple(dict.fromkeys(line for part in parts for line in part.advice))
 
 
 def _lacking(found: ClassScore, evidence: Evidence) -> str:

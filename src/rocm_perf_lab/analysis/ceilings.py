@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rocm_perf_lab.arch.family import Pipe
 from rocm_perf_lab.errors import MissingInputError, TraceError, UsageError
@@ -92,7 +92,8 @@ def column(key: str | Pipe) -> str:
 def to_csv(ceilings: Ceilings) -> str:
     """One row in rocprof-compute's format, for device 0. What is not known has no column."""
     names, row = ["device"], ["0"]
-    for key, ceiling in [*ceilings.bandwidth.items(), *ceilings.arithmetic.items()]:
+    rates: list[tuple[str | Pipe, Ceiling]] = [*ceilings.bandwidth.items(), *ceilings.arithmetic.items()]
+    for key, ceiling in rates:
         name = column(key)
         names += [name, f"{name}Low", f"{name}High"]
         row += [f"{number:.8g}" for number in (ceiling.value, ceiling.low, ceiling.high)]
@@ -154,7 +155,7 @@ def _from_json(path: Path, text: str) -> Ceilings:
         raise TraceError(f"{path} is no ceilings.json ({type(error).__name__}: {error})", _MEND) from error
 
 
-def _entry(entry: Mapping) -> Ceiling:
+def _entry(entry: Mapping[str, Any]) -> Ceiling:
     numbers = [float(entry[name]) for name in ("value", "low", "high")]
     if not all(0 < number < math.inf for number in numbers):
         raise ValueError(f"{numbers} is no rate")

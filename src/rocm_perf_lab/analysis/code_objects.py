@@ -8,8 +8,9 @@ that was changed after the run, are passed over.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -39,8 +40,8 @@ class CodeObjects:
 
     def of(self, kernel: Kernel) -> tuple[KernelMetadata, str] | None:
         """The kernel's metadata and the target of its code object; None where it is not to be had."""
-        for found in self._candidates(kernel):
-            metadata = found.kernels.get(kernel.symbol) if found is not None else None
+        for found in filter(None, self._candidates(kernel)):
+            metadata = found.kernels.get(kernel.symbol)
             if metadata is not None and _fits(metadata, kernel):
                 return metadata, found.target
         return None
@@ -51,7 +52,7 @@ class CodeObjects:
 
     def _candidates(self, kernel: Kernel) -> Iterator[CodeObject | None]:
         for path in sorted(self.traces.rglob("*code_object_id_*.out")) if self.traces is not None else ():
-            yield self._parse(path, lambda path=path: _read(path))
+            yield self._parse(path, partial(_read, path))
         place = _URI.fullmatch(kernel.uri or "")
         if place is None:
             return
@@ -62,9 +63,9 @@ class CodeObjects:
             return
         for number, image in enumerate(self._of_program()):
             if len(image) == size:
-                yield self._parse(number, lambda image=image: image)
+                yield self._parse(number, partial(bytes, image))
 
-    def _parse(self, key: object, image) -> CodeObject | None:
+    def _parse(self, key: object, image: Callable[[], bytes]) -> CodeObject | None:
         if key not in self._parsed:
             try:
                 self._parsed[key] = parse(image())

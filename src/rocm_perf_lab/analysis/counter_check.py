@@ -6,16 +6,21 @@ program is at work on the GPU, and where they could not be locked. Then they are
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from rocm_perf_lab.rocpd.tables import Trace
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Floats, Integers, Mask
 
 _TOLERANCE = 0.01  # a desktop's few waves beside a kernel's spoil nothing
 _WAVES, _ITEMS = "SQ_WAVES", "SQ_ITEMS"
 _NEVER_ZERO = ("SQ_WAVE_CYCLES", "SQ_BUSY_CYCLES", "SQ_BUSY_CU_CYCLES", "GRBM_GUI_ACTIVE", "GRBM_COUNT")
 
 
-def contradiction(trace: Trace, rows: np.ndarray) -> tuple[np.ndarray, str]:
+def contradiction(trace: Trace, rows: Integers) -> tuple[Mask, str]:
     """Which of the dispatches `rows` have counters that cannot be true, (n,) bool, and why the first of them cannot."""
     wrong, why = np.zeros(len(rows), bool), ""
     if _WAVES in trace.counters:
@@ -35,12 +40,13 @@ def is_all_zero(trace: Trace) -> bool:
     )  # fmt: skip
 
 
-def items(trace: Trace, rows: np.ndarray) -> np.ndarray:
+def items(trace: Trace, rows: Integers) -> Floats:
     """Work-items of each dispatch, (n,) float64: three sizes of 31 bits each."""
-    return trace.dispatches.grid[rows].astype(np.float64).prod(axis=1)
+    product: Floats = trace.dispatches.grid[rows].astype(np.float64).prod(axis=1)
+    return product
 
 
-def waves(trace: Trace, rows: np.ndarray) -> list[np.ndarray]:
+def waves(trace: Trace, rows: Integers) -> list[Floats]:
     """Waves that each dispatch can have launched, (n,) float64 each: the size of waves is the kernel's choice from gfx10 on."""
     gfx9 = [id for id, agent in trace.agents.items() if agent.target.startswith("gfx9")]
     of_gfx9 = np.isin(trace.dispatches.agent_id[rows], gfx9)
@@ -48,7 +54,7 @@ def waves(trace: Trace, rows: np.ndarray) -> list[np.ndarray]:
     return [by_64, np.where(of_gfx9, by_64, by_32)]
 
 
-def _waves_of(trace: Trace, rows: np.ndarray, size: int) -> np.ndarray:
+def _waves_of(trace: Trace, rows: Integers, size: int) -> Floats:
     """A workgroup at an edge of the grid can be cut off in each dimension, and then has fewer waves."""
     grid, group = (sizes[rows].astype(np.float64) for sizes in (trace.dispatches.grid, trace.dispatches.workgroup))
     group = np.maximum(group, 1)
@@ -61,7 +67,7 @@ def _waves_of(trace: Trace, rows: np.ndarray, size: int) -> np.ndarray:
     return total
 
 
-def _against(counted: np.ndarray, figures: list[np.ndarray], name: str, of_what: str) -> tuple[np.ndarray, str]:
+def _against(counted: Floats, figures: list[Floats], name: str, of_what: str) -> tuple[Mask, str]:
     """Where `counted` is none of the figures."""
     wrong = ~np.isnan(counted)
     for launched in figures:
@@ -72,5 +78,5 @@ def _against(counted: np.ndarray, figures: list[np.ndarray], name: str, of_what:
     return wrong, f"{name} is {counted[first]:.0f}, and the grid has {figures[0][first]:.0f} {of_what}"
 
 
-def _add(wrong: np.ndarray, why: str, more: np.ndarray, reason: str) -> tuple[np.ndarray, str]:
+def _add(wrong: Mask, why: str, more: Mask, reason: str) -> tuple[Mask, str]:
     return wrong | more, why or (reason if more.any() else "")

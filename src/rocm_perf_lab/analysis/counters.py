@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from rocm_perf_lab.analysis.counter_check import contradiction, is_all_zero
 from rocm_perf_lab.analysis.symbols import symbols_of
 from rocm_perf_lab.arch.metric import NO_COUNTERS, Invalid
 from rocm_perf_lab.rocpd.tables import Trace
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers, Mask
 
 
 @dataclass(frozen=True)
@@ -81,11 +85,11 @@ def _invalid(why: str) -> SymbolCounters:
     return SymbolCounters(Invalid(reason), (reason,))
 
 
-def _are_counted(trace: Trace, rows: np.ndarray) -> np.ndarray:
+def _are_counted(trace: Trace, rows: Integers) -> Mask:
     return np.any([~np.isnan(column[rows]) for column in trace.counters.values()], axis=0)
 
 
-def _sums(trace: Trace, rows: np.ndarray) -> dict[str, tuple[float, int]]:
+def _sums(trace: Trace, rows: Integers) -> dict[str, tuple[float, int]]:
     """counter -> (sum, number of dispatches it was collected on), for those collected at all."""
     sums = {}
     for counter, column in sorted(trace.counters.items()):

@@ -14,6 +14,7 @@ A symbol with the fraction f of the path can speed the span up by at most 1 / (1
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from rocm_perf_lab.analysis.dag import CALL, KERNEL, Dag
 from rocm_perf_lab.compiled import loop
 from rocm_perf_lab.rocpd.edges import time_order
 from rocm_perf_lab.rocpd.tables import Edges
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers, Mask
 
 _LAUNCH = Edges.LAUNCH
 _QUEUE = Edges.KINDS.index("queue")
@@ -63,18 +67,18 @@ class CriticalPath:
     overlap_ns: see _overlap; exposed_ns: time in which no other GPU node ran, (gpu_nodes,).
     """
 
-    nodes: np.ndarray
-    counted: np.ndarray
+    nodes: Integers
+    counted: Mask
     length_ns: int
     work_ns: int
     host_ns: int
     delay_ns: int
     lead_ns: int
-    binding: np.ndarray
-    slack_ns: np.ndarray
-    delay_of_ns: np.ndarray
-    exposed_ns: np.ndarray
-    overlap_ns: np.ndarray
+    binding: Integers
+    slack_ns: Integers
+    delay_of_ns: Integers
+    exposed_ns: Integers
+    overlap_ns: Integers
     symbols: tuple[SymbolOnPath, ...]
 
 
@@ -123,7 +127,7 @@ def dominant_symbol(path: CriticalPath) -> SymbolOnPath:
     return next(own, path.symbols[0])
 
 
-def walk_back(dag: Dag, binding: np.ndarray, last: int) -> tuple[np.ndarray, np.ndarray]:
+def walk_back(dag: Dag, binding: Integers, last: int) -> tuple[Integers, Mask]:
     """The nodes of the chain that ends in `last`, in order, and which of them count with their own time."""
     nodes, counted = np.empty(len(dag), np.int32), np.empty(len(dag), np.bool_)
     steps = _walk(binding, dag.source, dag.first, dag.kind, last, nodes, counted)
@@ -131,7 +135,16 @@ def walk_back(dag: Dag, binding: np.ndarray, last: int) -> tuple[np.ndarray, np.
 
 
 @loop
-def _bind(start, end, source, first, kind, origin, binding, delay):
+def _bind(
+    start: Integers,
+    end: Integers,
+    source: Integers,
+    first: Integers,
+    kind: Integers,
+    origin: int,
+    binding: Integers,
+    delay: Integers,
+) -> None:
     """For each node the predecessor that was ready last (of equal ones the first), and the delay since then."""
     for node in range(len(start)):
         binding[node] = -1
@@ -147,7 +160,9 @@ def _bind(start, end, source, first, kind, origin, binding, delay):
 
 
 @loop
-def _walk(binding, source, first, kind, last, nodes, counted):
+def _walk(
+    binding: Integers, source: Integers, first: Integers, kind: Integers, last: int, nodes: Integers, counted: Mask
+) -> int:
     steps = 0
     node = last
     own = True
@@ -166,7 +181,17 @@ def _walk(binding, source, first, kind, last, nodes, counted):
 
 
 @loop
-def _latest(start, end, delay, source, first, kind, order, latest_end, latest_start):
+def _latest(
+    start: Integers,
+    end: Integers,
+    delay: Integers,
+    source: Integers,
+    first: Integers,
+    kind: Integers,
+    order: Integers,
+    latest_end: Integers,
+    latest_start: Integers,
+) -> None:
     """The backward pass: a node must end, and a launching call start, early enough for all that follow."""
     for place in range(len(order) - 1, -1, -1):
         node = order[place]
@@ -184,7 +209,16 @@ def _latest(start, end, delay, source, first, kind, order, latest_end, latest_st
 
 
 @loop
-def _overlap(start, end, source, first, kind, delay, origin, overlap):
+def _overlap(
+    start: Integers,
+    end: Integers,
+    source: Integers,
+    first: Integers,
+    kind: Integers,
+    delay: Integers,
+    origin: int,
+    overlap: Integers,
+) -> None:
     """For each node how long it could have run beside its predecessor in the queue, if only the queue's order held it back.
 
     That is: from when everything else that it needs was ready (or that predecessor started) to when the predecessor ended,
@@ -208,7 +242,7 @@ def _overlap(start, end, source, first, kind, delay, origin, overlap):
             overlap[node] = room
 
 
-def _time_alone(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+def _time_alone(start: Integers, end: Integers) -> Integers:
     """For each interval the time in which no other interval is open, ns."""
     order = time_order(start, end)
     by_end = order[np.argsort(end[order], kind="stable")]
@@ -218,7 +252,7 @@ def _time_alone(start: np.ndarray, end: np.ndarray) -> np.ndarray:
 
 
 @loop
-def _sweep(start, end, order, by_end, exposed):
+def _sweep(start: Integers, end: Integers, order: Integers, by_end: Integers, exposed: Integers) -> None:
     started = 0
     ended = 0
     number_open = 0
@@ -242,7 +276,7 @@ def _sweep(start, end, order, by_end, exposed):
 
 
 def _symbols_on_path(
-    dag: Dag, path: np.ndarray, takes: np.ndarray, length: int, slack: np.ndarray, overlap: np.ndarray
+    dag: Dag, path: Integers, takes: Integers, length: int, slack: Integers, overlap: Integers
 ) -> tuple[SymbolOnPath, ...]:
     """Per symbol, the one with the most time on the path first; ties by total time, then name."""
     number = len(dag.names)
@@ -278,13 +312,23 @@ def _symbols_on_path(
     return tuple(sorted(found, key=lambda s: (-s.critical_path_ns, -s.total_ns, s.name)))
 
 
-def _entries(dag: Dag, path: np.ndarray) -> np.ndarray:
+def _entries(dag: Dag, path: Integers) -> Integers:
     """What is on the path, a call's second node standing for its first, each once."""
     return np.unique(np.where(dag.took[path] < 0, path - 1, path))
 
 
 @loop
-def _sums(symbol, took, slack, overlap, nodes, total, slacks, least, overlaps):
+def _sums(
+    symbol: Integers,
+    took: Integers,
+    slack: Integers,
+    overlap: Integers,
+    nodes: Integers,
+    total: Integers,
+    slacks: Integers,
+    least: Integers,
+    overlaps: Integers,
+) -> None:
     for node in range(len(symbol)):
         of = symbol[node]
         nodes[of] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +13,14 @@ from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.edges import inverse, time_order
 from rocm_perf_lab.rocpd.tables import Calls, Edges, Trace
 
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
+
 # RUNTIME: a kernel of the HIP runtime, not of the program.
 KERNEL, RUNTIME, COPY, CALL = "kernel", "runtime kernel", "copy", "call"
 
-NO_CALLS = Calls(*(np.empty(0, np.int32) for _ in range(5)), names=())
+_NONE = np.empty(0, np.int32)
+NO_CALLS = Calls(_NONE, _NONE, _NONE, _NONE, _NONE, names=())
 
 
 @dataclass(frozen=True)
@@ -28,25 +33,25 @@ class Dag:
     took: (n,) ns: of a dispatch or copy its duration, of a call its own, uncut; -1 for a call's second node.
     """
 
-    start: np.ndarray
-    end: np.ndarray
-    symbol: np.ndarray
+    start: Integers
+    end: Integers
+    symbol: Integers
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     dispatches: int
     gpu_nodes: int
-    source: np.ndarray
-    first: np.ndarray
-    kind: np.ndarray
-    order: np.ndarray
+    source: Integers
+    first: Integers
+    kind: Integers
+    order: Integers
     exact_edges: int
-    took: np.ndarray
+    took: Integers
 
     def __len__(self) -> int:
         return len(self.start)
 
     @property
-    def duration(self) -> np.ndarray:
+    def duration(self) -> Integers:
         return self.end - self.start
 
     @property
@@ -71,12 +76,14 @@ def build_dag(trace: Trace) -> Dag:
     return Dag(start, end, symbol, names, kinds, len(dispatches), gpu_nodes, source, first, kind, order, exact, took)
 
 
-def _symbols(trace: Trace, calls: Calls) -> tuple[np.ndarray, tuple[str, ...], tuple[str, ...]]:
+def _symbols(trace: Trace, calls: Calls) -> tuple[Integers, tuple[str, ...], tuple[str, ...]]:
     """The symbol of each node; names and kinds of symbols: kernels, kinds of copies, calls, each in alphabetical order."""
     ids, of_dispatch = codes(trace.dispatches.kernel_id)
     kernel_names = [trace.kernels[int(id)].name if int(id) in trace.kernels else f"kernel {id}" for id in ids]
     of_runtime = {kernel.name for kernel in trace.kernels.values() if kernel.is_runtime}
-    parts, names, kinds = [], [], []
+    parts: list[Integers] = []
+    names: list[str] = []
+    kinds: list[str] = []
     for kind, labels, index in (
         (KERNEL, kernel_names, of_dispatch),
         (COPY, trace.copies.names, trace.copies.name_index),
@@ -90,7 +97,7 @@ def _symbols(trace: Trace, calls: Calls) -> tuple[np.ndarray, tuple[str, ...], t
     return np.concatenate(parts).astype(np.int32), tuple(names), tuple(kinds)
 
 
-def by_target(edges: Edges, nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def by_target(edges: Edges, nodes: int) -> tuple[Integers, Integers, Integers]:
     """The edges in compressed rows: sources and kinds by target, and where each target's begin, (nodes + 1,)."""
     first = np.zeros(nodes + 1, np.int64)
     np.cumsum(np.bincount(edges.target, minlength=nodes), out=first[1:])
@@ -100,7 +107,9 @@ def by_target(edges: Edges, nodes: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 @loop
-def _sort_by_target(source, target, kind, place, to_source, to_kind):
+def _sort_by_target(
+    source: Integers, target: Integers, kind: Integers, place: Integers, to_source: Integers, to_kind: Integers
+) -> None:
     for edge in range(len(source)):
         at = place[target[edge]]
         to_source[at] = source[edge]
@@ -108,9 +117,7 @@ def _sort_by_target(source, target, kind, place, to_source, to_kind):
         place[target[edge]] = at + 1
 
 
-def _topological_order(
-    start: np.ndarray, end: np.ndarray, edges: Edges, source: np.ndarray, first: np.ndarray
-) -> np.ndarray | None:
+def _topological_order(start: Integers, end: Integers, edges: Edges, source: Integers, first: Integers) -> Integers | None:
     """None if there is a circle."""
     by_time = time_order(start, end)
     rank = inverse(by_time)
@@ -125,7 +132,9 @@ def _topological_order(
 
 
 @loop
-def _sort_by_edges(by_time, source, first, place, successor, order):
+def _sort_by_edges(
+    by_time: Integers, source: Integers, first: Integers, place: Integers, successor: Integers, order: Integers
+) -> int:
     """Kahn's algorithm; returns how many nodes are in no circle and behind none. place: where each node's successors begin."""
     nodes = len(by_time)
     waiting = np.zeros(nodes, np.int64)

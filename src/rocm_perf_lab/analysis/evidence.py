@@ -57,7 +57,7 @@ def gather(
     if device.family is None:
         return Evidence(values)
     values |= {name: metric(counters.values) for name, metric in device.family.evidence.items()}
-    values |= _activity(values, _cycles(values, time_ns, device, measured), device)
+    values |= _activity(values, _cycles(values, time_ns, device, measured), device, device.family)
     values["wave_life_cycles"] = _life(values)
     from_trace = {name: value for name, value in _of_trace(values, traced).items() if _is_missing(values, name)}
     values |= from_trace
@@ -75,13 +75,16 @@ def _is_missing(values: dict[str, Value], name: str) -> bool:
 
 def _life(values: dict[str, Value]) -> Value:
     """The mean life of a wave, where waves start one after another."""
-    life, waves, rounds = (values.get(name) for name in ("wave_cycles", "waves", "rounds_of_waves"))
-    parts = [part or Value.missing("cycles", "no such counter is known") for part in (life, waves, rounds)]
-    if any(not part.value for part in parts):
-        return Value.missing_because("cycles", parts) if any(part.value is None for part in parts) else _NO_WAVES
-    if rounds.value < 2:
+    unknown = Value.missing("cycles", "no such counter is known")
+    parts = [values.get(name, unknown) for name in ("wave_cycles", "waves", "rounds_of_waves")]
+    life, waves, rounds = (part.value for part in parts)
+    if life is None or waves is None or rounds is None:
+        return Value.missing_because("cycles", parts)
+    if not (life and waves and rounds):
+        return _NO_WAVES
+    if rounds < 2:
         return Value.missing("cycles", "all waves start at once, or nearly: starting them is paid but once")
-    return Value(life.value / waves.value, "cycles")
+    return Value(life / waves, "cycles")
 
 
 _NO_WAVES = Value.missing("cycles", "no waves were counted")
@@ -96,9 +99,10 @@ _BUSIEST = {
 def _greatest(values: dict[str, Value], names: tuple[str, ...]) -> Value:
     """None if one is missing: it could be the greatest."""
     parts = [values[name] for name in names if name in values]
-    if len(parts) < len(names) or any(part.value is None for part in parts):
+    numbers = [part.value for part in parts if part.value is not None]
+    if len(numbers) < len(names):
         return Value.missing_because("fraction", parts or [Value.missing("fraction", "no counters are known for it")])
-    return Value(max(part.value for part in parts), "fraction")
+    return Value(max(numbers), "fraction")
 
 
 def _sources(family: Family) -> dict[str, tuple[str, ...]]:
@@ -136,8 +140,8 @@ def _timed(roofline: Roofline) -> Value:
 
 
 def _parallelism(occupancy: DispatchOccupancy, device: Device) -> dict[str, Value]:
-    found = occupancy.occupancy
-    if found is None:
+    found, waves = occupancy.occupancy, occupancy.waves
+    if found is None or waves is None:
         reason = occupancy.reason or "no occupancy"
         return {
             "theoretical_occupancy": Value.missing("fraction", reason),
@@ -145,15 +149,14 @@ def _parallelism(occupancy: DispatchOccupancy, device: Device) -> dict[str, Valu
             "grid_waves_per_simd": Value.missing("waves/SIMD", reason),
             "rounds_of_waves": Value.missing("rounds", reason),
         }
-    simds = device.family.occupancy_rules.simds
     per_simd = Value.missing("waves", device.cu.reason or "")
     if device.cu.value:
-        units = device.cu.value / device.family.occupancy_rules.compute_units
-        per_simd = Value(occupancy.waves / (units * simds), "waves/SIMD")
+        units = device.cu.value / found.compute_units
+        per_simd = Value(waves / (units * found.simds_per_cu), "waves/SIMD")
     rounds = Value(occupancy.fill, "rounds") if occupancy.fill else Value.missing("rounds", device.cu.reason or "no waves fit")
     return {
         "theoretical_occupancy": Value(found.fraction, "fraction"),
-        "resident_waves_per_simd": Value(found.resident_waves_per_cu / simds, "waves/SIMD"),
+        "resident_waves_per_simd": Value(found.resident_waves_per_cu / found.simds_per_cu, "waves/SIMD"),
         "grid_waves_per_simd": per_simd,
         "rounds_of_waves": rounds,
     }
@@ -182,16 +185,16 @@ def _cycles(values: dict[str, Value], time_ns: int, device: Device, measured: bo
     return Value(min(known), "cycles") if known else Value.missing("cycles", device.clock.reason or NO_TIME)
 
 
-def _activity(values: dict[str, Value], cycles: Value, device: Device) -> dict[str, Value]:
+def _activity(values: dict[str, Value], cycles: Value, device: Device, family: Family) -> dict[str, Value]:
     """Shares of the device's cycles, from counters that add up over its SIMDs or CUs."""
-    cu, rules = device.cu.value, device.family.occupancy_rules
+    cu, rules = device.cu.value, family.occupancy_rules
     if not (cu and cycles.value):
         missing = Value.missing("fraction", device.cu.reason or cycles.reason or NO_TIME)
         return dict.fromkeys(_SHARES, missing)
     cu_cycles = cu * cycles.value
     simd_cycles = cu_cycles * rules.simds / rules.compute_units
     whole = {
-        "valu_busy_fraction": simd_cycles / device.family.valu_cycles_per_instruction,
+        "valu_busy_fraction": simd_cycles / family.valu_cycles_per_instruction,
         "mfma_busy_fraction": simd_cycles,
         "lds_busy_fraction": cu_cycles,
         "achieved_occupancy": simd_cycles * rules.max_waves_per_simd,
@@ -200,7 +203,7 @@ def _activity(values: dict[str, Value], cycles: Value, device: Device) -> dict[s
 
     def share(name: str) -> Value:
         unit = "waves/SIMD" if name == "mean_waves_per_simd" else "fraction"
-        value = values.get(_SHARES[name]) or Value.missing("", f"no such counter is known for {device.family.name}")
+        value = values.get(_SHARES[name]) or Value.missing("", f"no such counter is known for {family.name}")
         return Value.missing_because(unit, [value]) if value.value is None else Value(value.value / whole[name], unit)
 
     return {name: share(name) for name in _SHARES}

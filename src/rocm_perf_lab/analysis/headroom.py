@@ -57,8 +57,8 @@ def headroom(roofline: Roofline | None, evidence: Evidence, fraction_of_path: fl
 def _limits(roofline: Roofline, evidence: Evidence) -> dict[str, float]:
     """The least time, ns, that each of the kernel's uses of the device takes, as far as it is known."""
     useful = 1 - (evidence.number("divergent_lane_fraction") or 0.0)
-    pipes = [part.reachable_ns.value * (useful if part.pipe == "valu" else 1) for part in roofline.arithmetic]
-    limits = {ARITHMETIC: sum(pipes)}
+    pipes = [(part.reachable_ns.value, useful if part.pipe == "valu" else 1) for part in roofline.arithmetic]
+    limits = {ARITHMETIC: sum(time * share for time, share in pipes if time is not None)}
     times = {name: roofline.level(name).reachable_ns for name in WORK_LEVELS if roofline.has_level(name)}
     limits |= {name: time.value for name, time in times.items() if time.value is not None}
     issue = evidence.number("valu_busy_fraction")

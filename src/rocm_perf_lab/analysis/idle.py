@@ -9,6 +9,7 @@ until the launch was called, for the host; the rest is latency (launch, barriers
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from rocm_perf_lab.compiled import loop
 from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.edges import time_order
 from rocm_perf_lab.rocpd.tables import Edges, Trace
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
 
 HOST, COPY, DEPENDENCY, LATENCY, UNKNOWN = CAUSES = ("host", "copy", "dependency", "latency", "unknown")
 _LAUNCH, _HOST_EDGE = Edges.LAUNCH, Edges.KINDS.index("host")
@@ -76,11 +80,11 @@ class _Gaps:
     needed: the work's node, or without such the last predecessor, or -1.
     """
 
-    node: np.ndarray
-    length: np.ndarray
-    work: np.ndarray
-    needed: np.ndarray
-    host: np.ndarray
+    node: Integers
+    length: Integers
+    work: Integers
+    needed: Integers
+    host: Integers
 
 
 def _is_by_start(dag: Dag) -> bool:
@@ -90,9 +94,24 @@ def _is_by_start(dag: Dag) -> bool:
 
 @loop
 def _gaps(
-    start, end, source, first, kind, order, gpu, binding, dispatches, gpu_nodes, began, latest, node_of, length_of, work_of,
-    needed_of, host_of
-):  # fmt: skip
+    start: Integers,
+    end: Integers,
+    source: Integers,
+    first: Integers,
+    kind: Integers,
+    order: Integers,
+    gpu: Integers,
+    binding: Integers,
+    dispatches: int,
+    gpu_nodes: int,
+    began: Integers,
+    latest: Integers,
+    node_of: Integers,
+    length_of: Integers,
+    work_of: Integers,
+    needed_of: Integers,
+    host_of: Integers,
+) -> int:
     """Counts the gaps; where there is room, writes them as in _Gaps. began, latest: of each GPU, -1 at first."""
     count = 0
     for place in range(len(order)):
@@ -132,7 +151,7 @@ def _gaps(
     return count
 
 
-def _of_gpu(agent: int, span: int, mine: np.ndarray, gaps: _Gaps, dag: Dag, rest: str) -> Idle:
+def _of_gpu(agent: int, span: int, mine: Integers, gaps: _Gaps, dag: Dag, rest: str) -> Idle:
     """mine: the places of this GPU's gaps. rest: the cause of what is left of a gap when nothing is waited for any more."""
     length = gaps.length[mine]
     parts = _parts(gaps, mine, dag, rest)
@@ -147,7 +166,7 @@ def _of_gpu(agent: int, span: int, mine: np.ndarray, gaps: _Gaps, dag: Dag, rest
     )
 
 
-def _parts(gaps: _Gaps, places: np.ndarray, dag: Dag, rest: str) -> dict[str, np.ndarray]:
+def _parts(gaps: _Gaps, places: Integers, dag: Dag, rest: str) -> dict[str, Integers]:
     """Cause -> ns of each gap."""
     work, host = gaps.work[places], gaps.host[places]
     is_copy = gaps.needed[places] >= dag.dispatches

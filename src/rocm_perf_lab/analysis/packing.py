@@ -61,15 +61,19 @@ def unpacked(counters: SymbolCounters, packing: Packing | None) -> SymbolCounter
     A counter above 0 of which nothing is known stays as it is, and a note says so.
     """
     counted = {name for name in map(_counter, _KINDS) if counters.values.get(name, 0) > 0}
+    if not counted:
+        return counters
     shares = packing.shares if packing is not None else {}
     open_ones = sorted(counted - shares.keys())
-    notes = (f"{ONCE}: {', '.join(open_ones)}",) if open_ones else ()
+    notes = [f"{ONCE}: {', '.join(open_ones)}"] if open_ones else []
     changed = {name: counters.values[name] * (1 + shares[name]) for name in counted & shares.keys() if shares[name]}
-    if changed:
+    if packing is not None and changed:
         parts = ", ".join(f"{100 * shares[name]:.0f} % of {name}" for name in sorted(changed))
-        notes += (f"packed instructions (v_pk_*) are counted as two operations: {parts} are packed, as {packing.source} says",)
+        notes.append(
+            f"packed instructions (v_pk_*) are counted as two operations: {parts} are packed, as {packing.source} says"
+        )
     once = {name: counters.values[name] for name in changed}
-    return replace(counters, values=counters.values | changed, once=once, notes=counters.notes + notes)
+    return replace(counters, values=counters.values | changed, once=once, notes=(*counters.notes, *notes))
 
 
 def _counter(kind: tuple[str, str]) -> str:

@@ -61,7 +61,7 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
     for one, other in combinations(found, 2):
         _check_ranks(one.base, other.base)
     if all(rank.number is not None for rank in found):
-        found.sort(key=lambda rank: rank.number)
+        found.sort(key=lambda rank: rank.number or 0)
     return found, notes
 
 

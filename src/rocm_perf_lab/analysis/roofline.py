@@ -11,6 +11,7 @@ Beside the peaks of data sheets stand measured ceilings, where they are given: w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -137,9 +138,10 @@ class Roofline:
     @property
     def position(self) -> str | None:
         """'memory-bound' or 'compute-bound': the side of the ridge; None if either time is not known or both are 0."""
-        if not self.ceiling_ns.value:
+        compute, memory = self.compute_ns.value, self.memory_ns.value
+        if compute is None or memory is None or not self.ceiling_ns.value:
             return None
-        return "compute-bound" if self.compute_ns.value > self.memory_ns.value else "memory-bound"
+        return "compute-bound" if compute > memory else "memory-bound"
 
     def has_level(self, name: str) -> bool:
         return any(level.name == name for level in self.levels)
@@ -157,12 +159,14 @@ def roofline(counters: SymbolCounters, time_ns: int, device: Device, ceilings: C
     unknown = f"no FLOP counters are known for {family.name}"
     flops = _sum("FLOP", [work[pipe] for pipe in work if pipe not in family.integer_operations], unknown)
     arithmetic = tuple(
-        Arithmetic(*_against(amount, time_ns, _peak(pipe, device, counters), _ceiling(pipe, ceilings), "GFLOP/s"), *pipe)
+        Arithmetic(
+            *_against(amount, time_ns, _peak(pipe, device, family, counters), _ceiling(pipe, ceilings), "GFLOP/s"), *pipe
+        )
         for pipe, amount in work.items()
     )
     levels = tuple(
         Level(
-            *_against(amount, time_ns, _peak_bandwidth(name, device), _ceiling(name, ceilings), "GB/s"),
+            *_against(amount, time_ns, _peak_bandwidth(name, device, family), _ceiling(name, ceilings), "GB/s"),
             name,
             _apply(_ratio, "FLOP/byte", flops, amount),
         )
@@ -180,7 +184,9 @@ def roofline(counters: SymbolCounters, time_ns: int, device: Device, ceilings: C
     )
 
 
-def _against(work: Value, time_ns: int, peak: Value, ceiling: Value, unit: str) -> tuple[Value, ...]:
+def _against(
+    work: Value, time_ns: int, peak: Value, ceiling: Value, unit: str
+) -> tuple[Value, Value, Value, Value, Value, Value]:
     """The fields of a Roof."""
     rate = _rate(work, time_ns, unit)
     return work, rate, peak, _apply(_ratio, "fraction", rate, peak), ceiling, _apply(_ratio, "fraction", rate, ceiling)
@@ -209,22 +215,21 @@ def _ceiling(key: str | Pipe, ceilings: Ceilings | None) -> Value:
     unit = "GB/s" if isinstance(key, str) else "GFLOP/s"
     if ceilings is None:
         return Value.missing(unit, NO_CEILINGS)
-    found = (ceilings.bandwidth if isinstance(key, str) else ceilings.arithmetic).get(key)
+    found = ceilings.bandwidth.get(key) if isinstance(key, str) else ceilings.arithmetic.get(key)
     return Value(found.value, unit) if found else Value.missing(unit, f"{ceilings.source} has no such ceiling")
 
 
-def _peak(pipe: Pipe, device: Device, counters: SymbolCounters) -> Value:
+def _peak(pipe: Pipe, device: Device, family: Family, counters: SymbolCounters) -> Value:
     """That of F32 grows with the share of packed instructions, which do twice as much in the same time."""
-    per_clock = device.family.peak_ops_per_clock_and_cu[pipe]
+    per_clock: float = family.peak_ops_per_clock_and_cu[pipe]
     if pipe == PACKED_PIPE and counters.once:
-        metric = device.family.operations[pipe]
+        metric = family.operations[pipe]
         packed, once = metric(counters.values).value, metric(counters.values | counters.once).value
         per_clock *= packed / once if packed and once else 1
     return _apply(lambda cu, mhz: per_clock * cu * mhz / 1e3, "GFLOP/s", device.cu, device.clock)
 
 
-def _peak_bandwidth(level: str, device: Device) -> Value:
-    family = device.family
+def _peak_bandwidth(level: str, device: Device, family: Family) -> Value:
     if level == MEMORY_LEVEL:
         return device.memory_bandwidth
     if level == MALL_LEVEL:
@@ -236,7 +241,7 @@ def _peak_bandwidth(level: str, device: Device) -> Value:
 
 def _per_clock(per_clock: int | None, level: str, units: Value, device: Device) -> Value:
     if per_clock is None:
-        return Value.missing("GB/s", f"no peak bandwidth of {level} is known for {device.family.name}")
+        return Value.missing("GB/s", f"no peak bandwidth of {level} is known for {device.family_name}")
     return _apply(lambda count, mhz: per_clock * count * mhz / 1e3, "GB/s", units, device.clock)
 
 
@@ -260,7 +265,7 @@ def _ratio(a: float, b: float) -> float | None:
     return a / b if b else None
 
 
-def _apply(function, unit: str, *values: Value) -> Value:
+def _apply(function: Callable[..., float | None], unit: str, *values: Value) -> Value:
     """The function of the numbers, or the reasons of those that are missing. A None result is a division by zero."""
     if any(value.value is None for value in values):
         return Value.missing_because(unit, values)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.score import UNKNOWN, Score, strength
-from rocm_perf_lab.arch.products import tomllib
+from rocm_perf_lab.toml import tomllib
 
 # Advice beside a small grid on the software device.
 LARGER = "if the problem was made small for the software device, judge a larger one first"
@@ -53,7 +54,11 @@ class Factor:
 
     def holds(self, evidence: Evidence) -> bool:
         number = evidence.number(self.evidence)
-        return number is not None and (number > self.above if self.above is not None else number < self.below)
+        if number is None:
+            return False
+        if self.above is not None:
+            return number > self.above
+        return self.below is not None and number < self.below
 
 
 @cache
@@ -75,8 +80,10 @@ def factors() -> tuple[Factor, ...]:
 
 def launch_advice() -> frozenset[str]:
     """What only a change of the program's launches can follow, not of a kernel's code alone."""
-    return frozenset(line for found in (*signals().values(), *factors()) if found.changes_launch for line in found.advice)
+    found: tuple[Signal | Factor, ...] = (*signals().values(), *factors())
+    return frozenset(line for entry in found if entry.changes_launch for line in entry.advice)
 
 
-def _table() -> dict:
+def _table() -> dict[str, dict[str, dict[str, Any]]]:
+    """Kind of entry ("signal", "factor") -> name -> its fields."""
     return tomllib.loads(files("rocm_perf_lab.analysis").joinpath("bottleneck.toml").read_text("utf-8"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,6 +14,9 @@ from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.restrict import EmptyPartError
 from rocm_perf_lab.rocpd.tables import Kernel, Trace
 
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
+
 
 @dataclass(frozen=True)
 class Symbol:
@@ -22,7 +26,7 @@ class Symbol:
     """
 
     kernel: Kernel
-    rows: np.ndarray
+    rows: Integers
     total_ns: int
     longest: int
 
@@ -60,12 +64,13 @@ def _group(trace: Trace) -> list[Symbol]:
     kernels = [trace.kernels.get(int(id)) or _unknown_kernel(int(id)) for id in ids]
     names = list(dict.fromkeys(kernel.symbol for kernel in kernels))
     place = {name: number for number, name in enumerate(names)}
+    of_kernel: Integers
     of_kernel = np.array([place[kernel.symbol] for kernel in kernels], np.uint16 if len(names) < 1 << 16 else np.int32)
     symbol = of_kernel[kernel_code] if len(ids) else np.empty(0, np.int32)
     total, longest = np.zeros(len(names), np.int64), np.full(len(names), -1, np.int64)
     _total_and_longest(symbol, trace.dispatches.start, trace.dispatches.end, total, longest)
     rows = np.argsort(symbol, kind="stable").astype(np.int32)
-    bounds = np.cumsum(np.bincount(symbol, minlength=len(names)))[:-1] if names else []
+    bounds = np.bincount(symbol, minlength=len(names)).cumsum()[:-1] if names else np.empty(0, np.int64)
     first_kernel = {kernel.symbol: kernel for kernel in reversed(kernels)}
     symbols = [
         Symbol(first_kernel[name], own, int(total[number]), int(longest[number]))
@@ -75,7 +80,7 @@ def _group(trace: Trace) -> list[Symbol]:
 
 
 @loop
-def _total_and_longest(symbol, start, end, total, longest):
+def _total_and_longest(symbol: Integers, start: Integers, end: Integers, total: Integers, longest: Integers) -> None:
     for row in range(len(symbol)):
         of = symbol[row]
         takes = end[row] - start[row]

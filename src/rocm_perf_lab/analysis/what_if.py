@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from rocm_perf_lab.analysis.dag import KERNEL, RUNTIME, Dag
 from rocm_perf_lab.compiled import loop
 from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.rocpd.tables import Edges
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers, Mask
 
 _LAUNCH = Edges.LAUNCH
 _KERNELS = (KERNEL, RUNTIME)
@@ -143,7 +147,22 @@ class _Replay:
 
 
 @loop
-def _forward(old_start, old_end, delay, source, first, kind, order, symbol, origin, faster, share, start, end, binding):
+def _forward(
+    old_start: Integers,
+    old_end: Integers,
+    delay: Integers,
+    source: Integers,
+    first: Integers,
+    kind: Integers,
+    order: Integers,
+    symbol: Integers,
+    origin: int,
+    faster: Mask,
+    share: float,
+    start: Integers,
+    end: Integers,
+    binding: Integers,
+) -> None:
     """When each node starts and ends, and which predecessor was ready last (of equal ones the first).
 
     Nodes of symbols that are `faster` take `share` of their time, rounded half to even.

@@ -8,24 +8,24 @@ from rocm_perf_lab.arch.metric import metric
 
 
 @metric("bytes")
-def hbm_read_bytes(TCC_EA_RDREQ_sum, TCC_EA_RDREQ_32B_sum):
+def hbm_read_bytes(TCC_EA_RDREQ_sum: float, TCC_EA_RDREQ_32B_sum: float) -> float:
     """rocprofiler-compute, gfx90a; agrees with the recorded vector copy (8 MiB read)."""
     return 64 * (TCC_EA_RDREQ_sum - TCC_EA_RDREQ_32B_sum) + 32 * TCC_EA_RDREQ_32B_sum
 
 
 @metric("bytes")
-def hbm_write_bytes(TCC_EA_WRREQ_sum, TCC_EA_WRREQ_64B_sum):
+def hbm_write_bytes(TCC_EA_WRREQ_sum: float, TCC_EA_WRREQ_64B_sum: float) -> float:
     """rocprofiler-compute, gfx90a; agrees with the recorded vector copy (8 MiB written)."""
     return 64 * TCC_EA_WRREQ_64B_sum + 32 * (TCC_EA_WRREQ_sum - TCC_EA_WRREQ_64B_sum)
 
 
 @metric("bytes")
 def l2_bytes(
-    TCP_TCC_READ_REQ_sum,
-    TCP_TCC_WRITE_REQ_sum,
-    TCP_TCC_ATOMIC_WITH_RET_REQ_sum,
-    TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum,
-):
+    TCP_TCC_READ_REQ_sum: float,
+    TCP_TCC_WRITE_REQ_sum: float,
+    TCP_TCC_ATOMIC_WITH_RET_REQ_sum: float,
+    TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum: float,
+) -> float:
     """L1's requests to L2, 64 bytes each. rocprofiler-compute, gfx90a."""
     atomics = TCP_TCC_ATOMIC_WITH_RET_REQ_sum + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum
     return 64 * (TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum + atomics)
@@ -36,13 +36,13 @@ def l2_bytes(
     "L1 bytes are 64 times TCP_TOTAL_CACHE_ACCESSES and overstate what was asked for: "
     "a recorded coalesced copy has 32 useful bytes per access",
 )
-def l1_bytes(TCP_TOTAL_CACHE_ACCESSES_sum):
+def l1_bytes(TCP_TOTAL_CACHE_ACCESSES_sum: float) -> float:
     """rocprofiler-compute, gfx90a."""
     return 64 * TCP_TOTAL_CACHE_ACCESSES_sum
 
 
 @metric("bytes")
-def l2_read_bytes_per_lane(TCP_TCC_READ_REQ_sum, SQ_INSTS_VMEM):
+def l2_read_bytes_per_lane(TCP_TCC_READ_REQ_sum: float, SQ_INSTS_VMEM: float) -> float:
     """What L1 fetches from L2 for each lane of a vector memory instruction. The widest load takes 16 bytes a lane."""
     return 64 * TCP_TCC_READ_REQ_sum / (64 * SQ_INSTS_VMEM)
 

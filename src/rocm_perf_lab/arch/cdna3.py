@@ -8,7 +8,7 @@ from rocm_perf_lab.arch.metric import metric
 
 
 @metric("bytes")
-def hbm_read_bytes(TCC_BUBBLE_sum, TCC_EA0_RDREQ_sum, TCC_EA0_RDREQ_32B_sum):
+def hbm_read_bytes(TCC_BUBBLE_sum: float, TCC_EA0_RDREQ_sum: float, TCC_EA0_RDREQ_32B_sum: float) -> float:
     """Requests of 128 bytes are counted by TCC_BUBBLE, the rest are of 64 or 32. rocprofiler-compute, gfx942 panels.
 
     Agrees with the recorded vector copy (8 MiB read). "HBM" is everything beyond L2: the MALL answers part of it.
@@ -18,18 +18,18 @@ def hbm_read_bytes(TCC_BUBBLE_sum, TCC_EA0_RDREQ_sum, TCC_EA0_RDREQ_32B_sum):
 
 
 @metric("bytes")
-def hbm_write_bytes(TCC_EA0_WRREQ_sum, TCC_EA0_WRREQ_64B_sum):
+def hbm_write_bytes(TCC_EA0_WRREQ_sum: float, TCC_EA0_WRREQ_64B_sum: float) -> float:
     """rocprofiler-compute; agrees with the recorded vector copy (8 MiB written)."""
     return 64 * TCC_EA0_WRREQ_64B_sum + 32 * (TCC_EA0_WRREQ_sum - TCC_EA0_WRREQ_64B_sum)
 
 
 @metric("bytes")
 def l2_bytes(
-    TCP_TCC_READ_REQ_sum,
-    TCP_TCC_WRITE_REQ_sum,
-    TCP_TCC_ATOMIC_WITH_RET_REQ_sum,
-    TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum,
-):
+    TCP_TCC_READ_REQ_sum: float,
+    TCP_TCC_WRITE_REQ_sum: float,
+    TCP_TCC_ATOMIC_WITH_RET_REQ_sum: float,
+    TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum: float,
+) -> float:
     """L1's requests to L2: reads are lines of 128 bytes, writes and atomics 64. rocprofiler-compute, gfx942 panels."""
     half_lines = TCP_TCC_WRITE_REQ_sum + TCP_TCC_ATOMIC_WITH_RET_REQ_sum + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum
     return 128 * TCP_TCC_READ_REQ_sum + 64 * half_lines
@@ -40,13 +40,13 @@ def l2_bytes(
     "L1 bytes are 128 times TCP_TOTAL_CACHE_ACCESSES and overstate what was asked for: "
     "a recorded coalesced copy has 32 useful bytes per access",
 )
-def l1_bytes(TCP_TOTAL_CACHE_ACCESSES_sum):
+def l1_bytes(TCP_TOTAL_CACHE_ACCESSES_sum: float) -> float:
     """rocprofiler-compute, gfx942 panels."""
     return 128 * TCP_TOTAL_CACHE_ACCESSES_sum
 
 
 @metric("bytes")
-def l2_read_bytes_per_lane(TCP_TCC_READ_REQ_sum, SQ_INSTS_VMEM):
+def l2_read_bytes_per_lane(TCP_TCC_READ_REQ_sum: float, SQ_INSTS_VMEM: float) -> float:
     """What L1 fetches from L2 for each lane of a vector memory instruction. The widest load takes 16 bytes a lane."""
     return 128 * TCP_TCC_READ_REQ_sum / (64 * SQ_INSTS_VMEM)
 

@@ -11,63 +11,65 @@ from rocm_perf_lab.arch.metric import Metric, metric
 
 
 @metric("fraction")
-def wait_fraction(SQ_WAIT_ANY, SQ_WAVE_CYCLES):
+def wait_fraction(SQ_WAIT_ANY: float, SQ_WAVE_CYCLES: float) -> float:
     """Share of the waves' life spent in s_waitcnt or at barriers."""
     return SQ_WAIT_ANY / SQ_WAVE_CYCLES
 
 
 @metric("fraction")
-def issue_wait_fraction(SQ_WAIT_INST_ANY, SQ_WAVE_CYCLES):
+def issue_wait_fraction(SQ_WAIT_INST_ANY: float, SQ_WAVE_CYCLES: float) -> float:
     """Share of the waves' life spent ready, but not issuing."""
     return SQ_WAIT_INST_ANY / SQ_WAVE_CYCLES
 
 
 @metric("accesses")
-def l1_accesses_per_vmem_instruction(TCP_TOTAL_CACHE_ACCESSES_sum, SQ_INSTS_VMEM):
+def l1_accesses_per_vmem_instruction(TCP_TOTAL_CACHE_ACCESSES_sum: float, SQ_INSTS_VMEM: float) -> float:
     """16 for a fully coalesced 8-byte access of a wave (recorded on gfx90a and gfx942); 64 when every lane goes elsewhere."""
     return TCP_TOTAL_CACHE_ACCESSES_sum / SQ_INSTS_VMEM
 
 
 @metric("fraction")
-def l2_hit_rate(TCC_HIT_sum, TCC_MISS_sum):
+def l2_hit_rate(TCC_HIT_sum: float, TCC_MISS_sum: float) -> float:
     return TCC_HIT_sum / (TCC_HIT_sum + TCC_MISS_sum)
 
 
 @metric("fraction")
-def lds_conflict_fraction(SQ_LDS_BANK_CONFLICT, SQ_LDS_IDX_ACTIVE):
+def lds_conflict_fraction(SQ_LDS_BANK_CONFLICT: float, SQ_LDS_IDX_ACTIVE: float) -> float:
     """Share of the LDS's busy cycles lost to bank conflicts."""
     return SQ_LDS_BANK_CONFLICT / SQ_LDS_IDX_ACTIVE
 
 
 @metric("instructions")
-def vmem_instructions(SQ_INSTS_VMEM):
+def vmem_instructions(SQ_INSTS_VMEM: float) -> float:
     return SQ_INSTS_VMEM
 
 
 @metric("instructions")
-def valu_instructions(SQ_INSTS_VALU):
+def valu_instructions(SQ_INSTS_VALU: float) -> float:
     return SQ_INSTS_VALU
 
 
 @metric("cycles")
-def lds_busy_cycles(SQ_LDS_IDX_ACTIVE):
+def lds_busy_cycles(SQ_LDS_IDX_ACTIVE: float) -> float:
     """Summed over the CUs: one LDS each."""
     return SQ_LDS_IDX_ACTIVE
 
 
 @metric("wave cycles")
-def wave_cycles(SQ_WAVE_CYCLES):
+def wave_cycles(SQ_WAVE_CYCLES: float) -> float:
     """The sum of the waves' lives, in cycles."""
     return 4 * SQ_WAVE_CYCLES
 
 
 @metric("waves")
-def waves(SQ_WAVES):
+def waves(SQ_WAVES: float) -> float:
     return SQ_WAVES
 
 
 @metric("fraction")
-def divergent_lane_fraction(SQ_THREAD_CYCLES_VALU, SQ_ACTIVE_INST_VALU, SQ_ITEMS, SQ_WAVES):
+def divergent_lane_fraction(
+    SQ_THREAD_CYCLES_VALU: float, SQ_ACTIVE_INST_VALU: float, SQ_ITEMS: float, SQ_WAVES: float
+) -> float:
     """Share of the launched lanes that vector instructions found masked off; 0 in the recorded copy on gfx90a."""
     working = SQ_THREAD_CYCLES_VALU / (64 * SQ_ACTIVE_INST_VALU)
     launched = SQ_ITEMS / (64 * SQ_WAVES)
@@ -75,46 +77,49 @@ def divergent_lane_fraction(SQ_THREAD_CYCLES_VALU, SQ_ACTIVE_INST_VALU, SQ_ITEMS
 
 
 @metric("fraction")
-def partial_wave_fraction(SQ_ITEMS, SQ_WAVES):
+def partial_wave_fraction(SQ_ITEMS: float, SQ_WAVES: float) -> float:
     """Share of the waves' lanes that no work-item was launched for."""
     return 1 - SQ_ITEMS / (64 * SQ_WAVES)
 
 
 @metric("instructions/wave")
-def memory_instructions_per_wave(SQ_INSTS_VMEM, SQ_INSTS_SMEM, SQ_WAVES):
+def memory_instructions_per_wave(SQ_INSTS_VMEM: float, SQ_INSTS_SMEM: float, SQ_WAVES: float) -> float:
     """Vector and scalar: a list that all lanes follow together is followed by scalar loads."""
     return (SQ_INSTS_VMEM + SQ_INSTS_SMEM) / SQ_WAVES
 
 
 @metric("cycles/instruction")
-def wait_cycles_per_memory_instruction(SQ_WAIT_ANY, SQ_INSTS_VMEM, SQ_INSTS_SMEM):
+def wait_cycles_per_memory_instruction(SQ_WAIT_ANY: float, SQ_INSTS_VMEM: float, SQ_INSTS_SMEM: float) -> float:
     """Cycles of waiting, for whatever, that a wave has for each of its vector and scalar memory instructions."""
     return 4 * SQ_WAIT_ANY / (SQ_INSTS_VMEM + SQ_INSTS_SMEM)
 
 
 @metric("instructions/wave")
-def vector_memory_instructions_per_wave(SQ_INSTS_VMEM, SQ_WAVES):
+def vector_memory_instructions_per_wave(SQ_INSTS_VMEM: float, SQ_WAVES: float) -> float:
     """A wave that does anything that lasts stores it: one access at least."""
     return SQ_INSTS_VMEM / SQ_WAVES
 
 
 @metric("fraction")
 def atomic_request_fraction(
-    TCP_TCC_ATOMIC_WITH_RET_REQ_sum, TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum, TCP_TCC_READ_REQ_sum, TCP_TCC_WRITE_REQ_sum
-):
+    TCP_TCC_ATOMIC_WITH_RET_REQ_sum: float,
+    TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum: float,
+    TCP_TCC_READ_REQ_sum: float,
+    TCP_TCC_WRITE_REQ_sum: float,
+) -> float:
     """Of L1's requests to L2. Lanes of a wave that add to one line make one request."""
     atomics = TCP_TCC_ATOMIC_WITH_RET_REQ_sum + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum
     return atomics / (atomics + TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum)
 
 
 @metric("cycles")
-def active_cycles(GRBM_GUI_ACTIVE):
+def active_cycles(GRBM_GUI_ACTIVE: float) -> float:
     """Summed over the XCDs, at the clock that there was: rocprofiler-compute's GRBM_GUI_ACTIVE_PER_XCD times their number."""
     return GRBM_GUI_ACTIVE
 
 
 @metric("cycles")
-def mfma_busy_cycles(SQ_VALU_MFMA_BUSY_CYCLES):
+def mfma_busy_cycles(SQ_VALU_MFMA_BUSY_CYCLES: float) -> float:
     """Summed over the SIMDs: one matrix unit each."""
     return SQ_VALU_MFMA_BUSY_CYCLES
 

@@ -12,53 +12,59 @@ VALU_BIAS = "VALU FLOPs count 64 per instruction and operation: lanes masked off
 
 
 @metric("FLOP", VALU_BIAS)
-def valu_flops_f16(SQ_INSTS_VALU_ADD_F16, SQ_INSTS_VALU_MUL_F16, SQ_INSTS_VALU_TRANS_F16, SQ_INSTS_VALU_FMA_F16):
+def valu_flops_f16(
+    SQ_INSTS_VALU_ADD_F16: float, SQ_INSTS_VALU_MUL_F16: float, SQ_INSTS_VALU_TRANS_F16: float, SQ_INSTS_VALU_FMA_F16: float
+) -> float:
     return 64 * (SQ_INSTS_VALU_ADD_F16 + SQ_INSTS_VALU_MUL_F16 + SQ_INSTS_VALU_TRANS_F16 + 2 * SQ_INSTS_VALU_FMA_F16)
 
 
 @metric("FLOP", VALU_BIAS)
-def valu_flops_f32(SQ_INSTS_VALU_ADD_F32, SQ_INSTS_VALU_MUL_F32, SQ_INSTS_VALU_TRANS_F32, SQ_INSTS_VALU_FMA_F32):
+def valu_flops_f32(
+    SQ_INSTS_VALU_ADD_F32: float, SQ_INSTS_VALU_MUL_F32: float, SQ_INSTS_VALU_TRANS_F32: float, SQ_INSTS_VALU_FMA_F32: float
+) -> float:
     return 64 * (SQ_INSTS_VALU_ADD_F32 + SQ_INSTS_VALU_MUL_F32 + SQ_INSTS_VALU_TRANS_F32 + 2 * SQ_INSTS_VALU_FMA_F32)
 
 
 @metric("FLOP", VALU_BIAS)
-def valu_flops_f64(SQ_INSTS_VALU_ADD_F64, SQ_INSTS_VALU_MUL_F64, SQ_INSTS_VALU_TRANS_F64, SQ_INSTS_VALU_FMA_F64):
+def valu_flops_f64(
+    SQ_INSTS_VALU_ADD_F64: float, SQ_INSTS_VALU_MUL_F64: float, SQ_INSTS_VALU_TRANS_F64: float, SQ_INSTS_VALU_FMA_F64: float
+) -> float:
     return 64 * (SQ_INSTS_VALU_ADD_F64 + SQ_INSTS_VALU_MUL_F64 + SQ_INSTS_VALU_TRANS_F64 + 2 * SQ_INSTS_VALU_FMA_F64)
 
 
 @metric("FLOP")
-def mfma_flops_f8(SQ_INSTS_VALU_MFMA_MOPS_F8):
+def mfma_flops_f8(SQ_INSTS_VALU_MFMA_MOPS_F8: float) -> float:
     return 512 * SQ_INSTS_VALU_MFMA_MOPS_F8
 
 
 @metric("FLOP")
-def mfma_flops_f16(SQ_INSTS_VALU_MFMA_MOPS_F16):
+def mfma_flops_f16(SQ_INSTS_VALU_MFMA_MOPS_F16: float) -> float:
     return 512 * SQ_INSTS_VALU_MFMA_MOPS_F16
 
 
 @metric("FLOP")
-def mfma_flops_bf16(SQ_INSTS_VALU_MFMA_MOPS_BF16):
+def mfma_flops_bf16(SQ_INSTS_VALU_MFMA_MOPS_BF16: float) -> float:
     return 512 * SQ_INSTS_VALU_MFMA_MOPS_BF16
 
 
 @metric("FLOP")
-def mfma_flops_f32(SQ_INSTS_VALU_MFMA_MOPS_F32):
+def mfma_flops_f32(SQ_INSTS_VALU_MFMA_MOPS_F32: float) -> float:
     return 512 * SQ_INSTS_VALU_MFMA_MOPS_F32
 
 
 @metric("FLOP")
-def mfma_flops_f64(SQ_INSTS_VALU_MFMA_MOPS_F64):
+def mfma_flops_f64(SQ_INSTS_VALU_MFMA_MOPS_F64: float) -> float:
     return 512 * SQ_INSTS_VALU_MFMA_MOPS_F64
 
 
 @metric("OP")
-def mfma_ops_i8(SQ_INSTS_VALU_MFMA_MOPS_I8):
+def mfma_ops_i8(SQ_INSTS_VALU_MFMA_MOPS_I8: float) -> float:
     """Integer operations: kept apart from FLOPs."""
     return 512 * SQ_INSTS_VALU_MFMA_MOPS_I8
 
 
 @metric("bytes")
-def lds_bytes(SQ_LDS_IDX_ACTIVE, SQ_LDS_BANK_CONFLICT):
+def lds_bytes(SQ_LDS_IDX_ACTIVE: float, SQ_LDS_BANK_CONFLICT: float) -> float:
     """32 banks of 4 bytes, in every cycle that is not lost to a bank conflict."""
     return (SQ_LDS_IDX_ACTIVE - SQ_LDS_BANK_CONFLICT) * 4 * 32
 

@@ -37,16 +37,20 @@ class Value:
     @classmethod
     def missing_counters(cls, unit: str, counters: Iterable[str]) -> Value:
         names = tuple(dict.fromkeys(counters))
-        return cls(None, unit, f"not collected: {', '.join(names)}", names)
+        return cls(None, unit, _not_collected(names), names)
 
     @classmethod
     def missing_because(cls, unit: str, values: Iterable[Value]) -> Value:
         """No value, for all the reasons that some of the given values have none."""
         absent = [value for value in values if value.value is None]
-        counters = cls.missing_counters(unit, (name for value in absent for name in value.not_collected))
+        counters = tuple(dict.fromkeys(name for value in absent for name in value.not_collected))
         reasons = [value.reason for value in absent if value.reason and not value.not_collected]
-        reasons += [counters.reason] if counters.not_collected else []
-        return cls(None, unit, "; ".join(dict.fromkeys(reasons)), counters.not_collected if len(reasons) == 1 else ())
+        reasons += [_not_collected(counters)] if counters else []
+        return cls(None, unit, "; ".join(dict.fromkeys(reasons)), counters if len(reasons) == 1 else ())
+
+
+def _not_collected(counters: tuple[str, ...]) -> str:
+    return f"not collected: {', '.join(counters)}"
 
 
 class Invalid(dict[str, float]):
@@ -55,10 +59,6 @@ class Invalid(dict[str, float]):
     def __init__(self, reason: str):
         super().__init__()
         self.reason = reason
-
-    def __or__(self, other: Mapping[str, float]) -> Invalid:
-        """What is derived from none of them is none of them, too."""
-        return self
 
 
 @dataclass(frozen=True)

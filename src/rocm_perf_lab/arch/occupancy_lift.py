@@ -45,8 +45,9 @@ def _fewer_resources(rules: OccupancyRules, kernel: KernelResources) -> Lift | N
     step = present.waves_per_workgroup
     slots = min(present.limits["wave slots"], present.limits["workgroup slots"])
     for target in range(present.resident_waves_per_cu + step, slots + 1, step):
-        needed = {name: _at_most(rules, name, target, step) for name, limit in present.limits.items() if limit < target}
-        if None in needed.values():
+        most = {name: _at_most(rules, name, target, step) for name, limit in present.limits.items() if limit < target}
+        needed = {name: then for name, then in most.items() if then is not None}
+        if len(needed) < len(most):
             continue
         now = {"VGPRs": allocated_vgprs(rules, kernel, granule=1), "SGPRs": kernel.sgprs, "LDS": kernel.lds_bytes}
         changes = tuple(Change(name, now[name], then) for name, then in needed.items())

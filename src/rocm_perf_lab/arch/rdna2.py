@@ -45,53 +45,55 @@ def rules(wave_size: int, wgp_mode: bool) -> OccupancyRules:
 
 
 @metric("bytes")
-def memory_read_bytes(GL2C_EA_RDREQ_32B_sum, GL2C_EA_RDREQ_64B_sum, GL2C_EA_RDREQ_96B_sum, GL2C_EA_RDREQ_128B_sum):
+def memory_read_bytes(
+    GL2C_EA_RDREQ_32B_sum: float, GL2C_EA_RDREQ_64B_sum: float, GL2C_EA_RDREQ_96B_sum: float, GL2C_EA_RDREQ_128B_sum: float
+) -> float:
     """FETCH_SIZE of counter_defs.yaml, in bytes. All reads beyond the L2: the Infinity Cache answers part of them."""
     return 32 * GL2C_EA_RDREQ_32B_sum + 64 * GL2C_EA_RDREQ_64B_sum + 96 * GL2C_EA_RDREQ_96B_sum + 128 * GL2C_EA_RDREQ_128B_sum
 
 
 @metric("bytes")
-def memory_write_bytes(GL2C_MC_WRREQ_sum, GL2C_EA_WRREQ_64B_sum):
+def memory_write_bytes(GL2C_MC_WRREQ_sum: float, GL2C_EA_WRREQ_64B_sum: float) -> float:
     """WRITE_SIZE of counter_defs.yaml, in bytes: what is not of 64 bytes counts as 32."""
     return 32 * (GL2C_MC_WRREQ_sum - GL2C_EA_WRREQ_64B_sum) + 64 * GL2C_EA_WRREQ_64B_sum
 
 
 @metric("fraction")
-def l2_hit_rate(GL2C_HIT_sum, GL2C_MISS_sum):
+def l2_hit_rate(GL2C_HIT_sum: float, GL2C_MISS_sum: float) -> float:
     return GL2C_HIT_sum / (GL2C_HIT_sum + GL2C_MISS_sum)
 
 
 @metric("fraction")
-def wait_fraction(SQ_WAIT_ANY, SQ_WAVE_CYCLES):
+def wait_fraction(SQ_WAIT_ANY: float, SQ_WAVE_CYCLES: float) -> float:
     """WAVE_DEP_WAIT of counter_defs.yaml, as a fraction."""
     return SQ_WAIT_ANY / SQ_WAVE_CYCLES
 
 
 @metric("fraction")
-def issue_wait_fraction(SQ_WAIT_INST_ANY, SQ_WAVE_CYCLES):
+def issue_wait_fraction(SQ_WAIT_INST_ANY: float, SQ_WAVE_CYCLES: float) -> float:
     """WAVE_ISSUE_WAIT of counter_defs.yaml, as a fraction."""
     return SQ_WAIT_INST_ANY / SQ_WAVE_CYCLES
 
 
 @metric("wave cycles")
-def wave_cycles(SQ_WAVE_CYCLES):
+def wave_cycles(SQ_WAVE_CYCLES: float) -> float:
     """In single cycles: OccupancyPercent of counter_defs.yaml divides them by the GPU's cycles, CUs and 32 wave slots."""
     return SQ_WAVE_CYCLES
 
 
 @metric("fraction")
-def lds_conflict_fraction(SQC_LDS_BANK_CONFLICT, SQC_LDS_IDX_ACTIVE):
+def lds_conflict_fraction(SQC_LDS_BANK_CONFLICT: float, SQC_LDS_IDX_ACTIVE: float) -> float:
     """LDSBankConflict of counter_defs.yaml, as a fraction."""
     return SQC_LDS_BANK_CONFLICT / SQC_LDS_IDX_ACTIVE
 
 
 @metric("waves")
-def waves(SQ_WAVES):
+def waves(SQ_WAVES: float) -> float:
     return SQ_WAVES
 
 
 @metric("cycles")
-def active_cycles(GRBM_GUI_ACTIVE):
+def active_cycles(GRBM_GUI_ACTIVE: float) -> float:
     """At the clock that there was."""
     return GRBM_GUI_ACTIVE
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.autotune.evaluation import Evaluation, GpuTimer, WallTimer
+from rocm_perf_lab.autotune.evaluation import Evaluation, GpuTimer, Timer, WallTimer
 from rocm_perf_lab.autotune.outcome import GPU, WALL
 from rocm_perf_lab.autotune.program import Program
 from rocm_perf_lab.autotune.space_file import SpaceFile, read_space
@@ -65,7 +65,7 @@ def bench_of(plan: Plan, program: Program, note: Note) -> Iterator[Bench]:
         yield Bench(Place(description, target, is_modelled, runs), evaluation)
 
 
-def _timers(plan: Plan, scratch: Path, note: Note) -> tuple[list, str, str | None, bool]:
+def _timers(plan: Plan, scratch: Path, note: Note) -> tuple[list[Timer], str, str | None, bool]:
     from rocm_perf_lab.collect import session
 
     try:
@@ -77,7 +77,6 @@ def _timers(plan: Plan, scratch: Path, note: Note) -> tuple[list, str, str | Non
             raise
         note("no device can be used: measuring the wall time of processes")
         return [WallTimer(timeout=plan.timeout)], "no GPU", None, False
-    wall = WallTimer(device, plan.timeout)
-    timers = {GPU: [GpuTimer(collector.trace, device)], WALL: [wall]}
-    timers[AUTO] = timers[GPU] + timers[WALL]
+    gpu, wall = GpuTimer(collector.trace, device), WallTimer(device, plan.timeout)
+    timers: dict[str, list[Timer]] = {GPU: [gpu], WALL: [wall], AUTO: [gpu, wall]}
     return timers[plan.measure], device.description, device.target, not device.is_hardware and plan.measure != WALL

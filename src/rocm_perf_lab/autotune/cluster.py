@@ -9,15 +9,21 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from rocm_perf_lab.autotune.bench import Bench, Note, Place, Plan, bench_of
 from rocm_perf_lab.autotune.outcome import LOST, Outcome
 from rocm_perf_lab.dask_cluster import client_of
 from rocm_perf_lab.errors import UnavailableError
 
+if TYPE_CHECKING:
+    from distributed import Client
+
+_Arguments = ParamSpec("_Arguments")
+_Found = TypeVar("_Found")
 _RESOURCE = "GPU"
 _LOOK_SECONDS = 0.5
 
@@ -25,12 +31,12 @@ _LOOK_SECONDS = 0.5
 class Cluster:
     """evaluate() may be called from several threads. Raises UnavailableError where workers have different devices."""
 
-    def __init__(self, client, plan: Plan, note: Note):
+    def __init__(self, client: Client, plan: Plan, note: Note):
         self._client, self._plan, self._folder, self._note = client, plan, Path.cwd(), note
         self._stopped = threading.Event()
         if not self.gpus():
             note(f"no worker offers {_RESOURCE}=1 yet: waiting for one")
-        self.place: Place = self._result(_describe, plan, self._folder)
+        self.place = self._result(_describe, plan, self._folder)
         self._measure: str | None = None
 
     def gpus(self) -> int:
@@ -56,13 +62,14 @@ class Cluster:
     def stop(self) -> None:
         self._stopped.set()
 
-    def _result(self, task, *arguments):
+    def _result(self, task: Callable[_Arguments, _Found], *arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Found:
         from distributed import TimeoutError as NotYet
 
-        future = self._client.submit(task, *arguments, pure=False, resources={_RESOURCE: 1})
+        future = self._client.submit(task, *arguments, **named, pure=False, resources={_RESOURCE: 1})
         while not self._stopped.is_set():
             with contextlib.suppress(NotYet, TimeoutError):
-                return future.result(timeout=_LOOK_SECONDS)
+                found: _Found = future.result(timeout=_LOOK_SECONDS)
+                return found
         future.cancel()
         raise CancelledError
 

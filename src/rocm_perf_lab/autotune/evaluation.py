@@ -9,9 +9,11 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, Protocol
 
 from rocm_perf_lab.autotune.outcome import BUILD_FAILED, FAILED, GPU, OK, TIMEOUT, WALL, WRONG_OUTPUT, Outcome, variation
 from rocm_perf_lab.autotune.program import Program, Words, for_target
@@ -19,7 +21,7 @@ from rocm_perf_lab.collect import device_code, kernel_failures
 from rocm_perf_lab.collect.child import stoppable
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.device import Device
-from rocm_perf_lab.collect.execute import execute
+from rocm_perf_lab.collect.execute import Stream, execute
 from rocm_perf_lab.errors import NoKernelsError, OutputError, ProgramTimeoutError, RocmPerfError
 
 UNSTABLE_CV = 0.10
@@ -32,11 +34,23 @@ _SHOWN = 300  # characters of what a failed step said
 Measurement = tuple[float, dict[str, int]]
 
 
+class Timer(Protocol):
+    """Takes the time of one run, in ms, and what of the program's resources it sees. name: GPU or WALL."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def modelled(self) -> bool: ...
+
+    def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output: Stream) -> Measurement: ...
+
+
 @dataclass(frozen=True)
 class GpuTimer:
     """ms of all kernels of one run but the HIP runtime's own, by a collector as rocm_perf_lab.collect has them."""
 
-    trace: Callable[..., None]
+    trace: Callable[[Command, Mapping[str, str], Path, Stream, BinaryIO], None]
     device: Device
 
     name = GPU
@@ -45,7 +59,7 @@ class GpuTimer:
     def modelled(self) -> bool:
         return not self.device.is_hardware
 
-    def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output) -> Measurement:
+    def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output: Stream) -> Measurement:
         """Raises NoKernelsError where only the runtime used the GPU, or nothing did."""
         from rocm_perf_lab.analysis.symbols import symbols_of
         from rocm_perf_lab.rocpd.reader import read_trace
@@ -79,7 +93,7 @@ class WallTimer:
 
     name = WALL
 
-    def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output) -> Measurement:
+    def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output: Stream) -> Measurement:
         command = resolve(words)
         with (folder / "stderr").open("wb") as errors, self._expecting_code(command, environment):
             began = time.perf_counter()
@@ -88,7 +102,7 @@ class WallTimer:
         kernel_failures.expect_none(words[0], folder / _FAILURES)
         return taken, {}
 
-    def _expecting_code(self, command: Command, environment: Mapping[str, str]):
+    def _expecting_code(self, command: Command, environment: Mapping[str, str]) -> AbstractContextManager[object]:
         return device_code.expected(command, environment, self.device) if self.device else contextlib.nullcontext()
 
     def _environment(self, base: Mapping[str, str], folder: Path) -> Mapping[str, str]:
@@ -103,7 +117,13 @@ class Evaluation:
     """
 
     def __init__(
-        self, program: Program, timers: list, runs: int, timeout: float | None, scratch: Path, target: str | None = None
+        self,
+        program: Program,
+        timers: Sequence[Timer],
+        runs: int,
+        timeout: float | None,
+        scratch: Path,
+        target: str | None = None,
     ):
         self._program, self._timers, self._runs = program, list(timers), runs
         self._timeout, self._scratch, self._target = timeout, scratch, target
@@ -132,7 +152,8 @@ class Evaluation:
         self._timers = [timer for timer in self._timers if timer.name == measure] or self._timers
 
     def _outcome(self, words: Words, environment: Mapping[str, str], folder: Path) -> Outcome:
-        if words.build and (failed := self._step(words.build, for_target(self._target) | environment, folder, BUILD_FAILED)):
+        for_build = for_target(self._target) | dict(environment)
+        if words.build and (failed := self._step(words.build, for_build, folder, BUILD_FAILED)):
             return failed
         try:
             return self._measured(words, environment, folder)
@@ -154,7 +175,9 @@ class Evaluation:
                 wanted = min(wanted + self._runs, _MOST_RUNS_FACTOR * self._runs)
         return Outcome(OK, None, runs, timer.name, _is_unstable(runs), timer.modelled, resources)
 
-    def _first(self, command: list[str], environment: Mapping[str, str], folder: Path, output):
+    def _first(
+        self, command: list[str], environment: Mapping[str, str], folder: Path, output: BinaryIO
+    ) -> tuple[Timer, Measurement]:
         with self._deciding:
             timers = list(self._timers)
             if len(timers) > 1:
@@ -169,7 +192,9 @@ class Evaluation:
                 return self._timers[0], found
         return timers[0], timers[0].measure(command, environment, folder, output)
 
-    def _step(self, words: list[str], environment: Mapping[str, str], folder: Path, status: str, stdin: Path | None = None):
+    def _step(
+        self, words: list[str], environment: Mapping[str, str], folder: Path, status: str, stdin: Path | None = None
+    ) -> Outcome | None:
         """The outcome if it fails, else None. A check reads the program's output."""
         try:
             command = resolve(words)

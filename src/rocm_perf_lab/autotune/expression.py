@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from rocm_perf_lab.errors import SpaceError
 
@@ -17,19 +18,20 @@ _MOST_SHIFT = 64
 
 Values = Mapping[str, object]
 Evaluator = Callable[[Values], object]
+_Operation = Callable[..., Any]  # on numbers as a rule; what it is given otherwise, it refuses with TypeError
 
-_ARITHMETIC = {
+_ARITHMETIC: dict[type[ast.AST], _Operation] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift,
     ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
 }  # fmt: skip
 _BOUNDED = (ast.Pow, ast.LShift, ast.RShift)
-_COMPARISON = {
+_COMPARISON: dict[type[ast.AST], _Operation] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
 }  # fmt: skip
-_UNARY = {ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos}
-_FUNCTIONS = {"min": min, "max": max, "abs": abs}
+_UNARY: dict[type[ast.AST], _Operation] = {ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos}
+_FUNCTIONS: dict[str, _Operation] = {"min": min, "max": max, "abs": abs}
 
 
 class Expression:
@@ -64,12 +66,12 @@ class Expression:
         return SpaceError(f"expression {self.text!r} {what}", "use parameters, numbers, arithmetic and comparisons")
 
     def _compile(self, node: ast.expr) -> Evaluator:
-        method = getattr(self, f"_{type(node).__name__}", None)
+        method: Callable[[ast.expr], Evaluator] | None = getattr(self, f"_{type(node).__name__}", None)
         if method is None:
             raise self._error(f"uses {type(node).__name__}, which constraints may not")
         return method(node)
 
-    def _operator(self, table: dict, node: ast.AST) -> Callable:
+    def _operator(self, table: Mapping[type[ast.AST], _Operation], node: ast.AST) -> _Operation:
         if type(node) not in table:
             raise self._error(f"uses {type(node).__name__}, which constraints may not")
         return table[type(node)]
@@ -89,7 +91,7 @@ class Expression:
         apply, left, right = self._operator(_ARITHMETIC, node.op), self._compile(node.left), self._compile(node.right)
         bounded = isinstance(node.op, _BOUNDED)
 
-        def evaluate(values: Values):
+        def evaluate(values: Values) -> int | float:
             a, b = _number(left(values)), _number(right(values))
             if bounded and abs(b) > _MOST_SHIFT:
                 raise ValueError(f"{b} is too large an exponent")
@@ -133,7 +135,7 @@ class Expression:
         return lambda values: apply(*(part(values) for part in parts))
 
 
-def _number(value: object):
+def _number(value: object) -> int | float:
     if not isinstance(value, (int, float)):
         raise TypeError(f"{value!r} is not a number")
     if isinstance(value, int) and abs(value) > _LARGEST:

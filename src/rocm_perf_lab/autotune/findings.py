@@ -3,46 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from rocm_perf_lab.autotune.outcome import OK
-from rocm_perf_lab.autotune.tune import Evaluated
+from rocm_perf_lab.autotune.tune import Evaluated, those_that_ran
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Floats
 
 _LEAST = 10  # configurations that ran, to say what matters
 _TREES, _SHUFFLES, _SEED = 50, 3, 0
 _LEAST_TIME = 1e-9
 
 
-def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, object] | None, str | None]:
+class Confidence(TypedDict):
+    """The interval, and whether it does not touch that of the next best; None where that is not known."""
+
+    low_ms: float
+    high_ms: float
+    ahead_of_next: bool | None
+
+
+def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[Confidence, None] | tuple[None, str]:
     """({low_ms, high_ms, ahead_of_next}, None) of the best, or (None, why not).
 
-    The interval is Student's of the mean of its runs. ahead_of_next: whether it does not touch that of the next best.
+    The interval is Student's of the mean of its runs.
     """
-    good = sorted((one for one in evaluated if one.outcome.status == OK), key=lambda one: one.outcome.ms)
+    good = [one for _, one in sorted(those_that_ran(evaluated), key=lambda found: found[0])]
     if not good:
         return None, "no configuration ran"
     if good[0].outcome.modelled:
         return None, "modelled times do not vary"
-    intervals = [_interval(one.outcome.runs) for one in good[:2]]
-    if intervals[0] is None:
+    own, next_best = _interval(good[0].outcome.runs), _interval(good[1].outcome.runs) if len(good) > 1 else None
+    if own is None:
         return None, "one run does not tell how much times vary: see --runs"
-    ahead = None if len(intervals) < 2 or intervals[1] is None else intervals[0][1] < intervals[1][0]
-    return {"low_ms": intervals[0][0], "high_ms": intervals[0][1], "ahead_of_next": ahead}, None
+    return Confidence(low_ms=own[0], high_ms=own[1], ahead_of_next=own[1] < next_best[0] if next_best else None), None
 
 
-def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float] | None, str | None]:
+def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], None] | tuple[None, str]:
     """({parameter: share}, None), or (None, why not).
 
     How much worse an ensemble of trees predicts the logarithm of time if the parameter's values are shuffled (Breiman 2001),
     as a share of all parameters': of the configurations that were run, which are not an even sample of the space.
     """
-    good = [one for one in evaluated if one.outcome.status == OK]
+    good = those_that_ran(evaluated)
     if len(good) < _LEAST:
         return None, f"fewer than {_LEAST} configurations ran"
-    names = list(good[0].values)
-    times = np.log([max(one.outcome.ms, _LEAST_TIME) for one in good])
-    columns = [_codes([one.values[name] for one in good]) for name in names]
+    names = list(good[0][1].values)
+    times = np.log([max(ms, _LEAST_TIME) for ms, _ in good])
+    columns = [_codes([one.values[name] for _, one in good]) for name in names]
     if np.ptp(times) == 0:
         return None, "all configurations took the same time"
     from sklearn.ensemble import ExtraTreesRegressor
@@ -77,7 +87,7 @@ def _interval(runs: Sequence[float]) -> tuple[float, float] | None:
     return mean - half, mean + half
 
 
-def _codes(values: list[object]) -> np.ndarray:
+def _codes(values: list[object]) -> Floats:
     """Positions among the sorted values that occur; text after numbers."""
     order = {value: at for at, value in enumerate(sorted(set(values), key=lambda value: (isinstance(value, str), value)))}
     return np.array([order[value] for value in values], float)

@@ -12,10 +12,14 @@ Fits are in double precision. Predictions are in single precision: a search asks
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dtrtrs, strtrs  # a tenth of a fit's time is saved by leaving out scipy's checks
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Reals
 
 _LENGTHS, _NOISES = (0.05, 20.0), (1e-5, 0.1)  # of coordinates within 0..1; of the process's variance
 _TYPICAL_LENGTH, _SPREAD_OF_LENGTHS = 1.0, 1.0  # the prior: of logarithms, a standard deviation
@@ -29,10 +33,10 @@ _AT_ONCE = 1 << 16  # covariances that stay in a processor's cache
 
 @dataclass(frozen=True)
 class _Fit:
-    lengths: np.ndarray
+    lengths: Reals
     noise: float
-    factor: np.ndarray  # lower triangular
-    weights: np.ndarray
+    factor: Reals  # lower triangular
+    weights: Reals
     variance: float
     likelihood: float  # and the prior, as a logarithm without constants
 
@@ -44,7 +48,7 @@ class GaussianProcess:
         self._generator = generator
         self._lengths, self._noise = np.full(dimensions, _TYPICAL_LENGTH), _START_NOISE
 
-    def fit(self, points: np.ndarray, values: np.ndarray, steps: int) -> None:
+    def fit(self, points: Reals, values: Reals, steps: int) -> None:
         """steps: of the walk over lengths and noise; with 0 they stay as they are."""
         standard = self._take(points, values)
         fit = self._start(standard, self._lengths, self._noise)
@@ -54,44 +58,45 @@ class GaussianProcess:
                 fit = other
         self._fit, self._lengths, self._noise = fit, fit.lengths, fit.noise
 
-    def fit_smooth(self, points: np.ndarray, values: np.ndarray) -> None:
+    def fit_smooth(self, points: Reals, values: Reals) -> None:
         """With the typical length for all dimensions, whatever the results say; the walk stays where it is.
 
         Where neighbours differ at random, likely lengths are so short that no trend is seen beyond what has run.
         """
         self._fit = self._start(self._take(points, values), np.full(points.shape[1], _TYPICAL_LENGTH), _SMOOTH_NOISE)
 
-    def predict(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, points: Reals) -> tuple[Reals, Reals]:
         """(means, standard deviations) of single observations."""
         fit = self._fit
         reduced = strtrs(fit.factor.astype(np.float32), self._covariances(points).T, lower=1)[0]
         variance = np.maximum(1 + fit.noise - np.einsum("ij,ij->j", reduced, reduced), _LEAST_VARIANCE) * fit.variance
         return reduced.T @ fit.weights.astype(np.float32) * self._scale + self._mean, np.sqrt(variance) * self._scale
 
-    def means(self, points: np.ndarray) -> np.ndarray:
+    def means(self, points: Reals) -> Reals:
         """As predict() has them, many times faster."""
         weights = dtrtrs(self._fit.factor, self._fit.weights, lower=1, trans=1)[0].astype(np.float32)
         rows = _AT_ONCE // len(weights) + 1
         parts = (points[first : first + rows] for first in range(0, len(points), rows))
         return np.concatenate([self._covariances(part) @ weights for part in parts]) * self._scale + self._mean
 
-    def errors(self) -> np.ndarray:
+    def errors(self) -> Reals:
         """Of each value: how far it is from what it would be predicted as without itself."""
         inverse = dtrtrs(self._fit.factor, np.eye(len(self._points)), lower=1)[0]
         precision = inverse.T @ inverse
-        return precision @ (self._values - self._mean) / np.diag(precision)
+        errors: Reals = precision @ (self._values - self._mean) / np.diag(precision)
+        return errors
 
-    def _covariances(self, points: np.ndarray) -> np.ndarray:
+    def _covariances(self, points: Reals) -> Reals:
         """(points, fitted points), in single precision."""
         return _matern(*(some.astype(np.float32, copy=False) for some in (points, self._points, self._fit.lengths)))
 
-    def _take(self, points: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def _take(self, points: Reals, values: Reals) -> Reals:
         """The values, standardised."""
         self._points, self._values = points.astype(np.float64), values
         self._mean, self._scale = float(values.mean()), float(values.std()) or 1.0
         return (values - self._mean) / self._scale
 
-    def _start(self, standard: np.ndarray, lengths: np.ndarray, noise: float) -> _Fit:
+    def _start(self, standard: Reals, lengths: Reals, noise: float) -> _Fit:
         """More noise where points that are alike differ so much that rounding wins."""
         while (fit := self._attempt(standard, lengths, noise)) is None:
             noise *= 10
@@ -99,14 +104,14 @@ class GaussianProcess:
                 raise LinAlgError("the covariance of finite points is not positive definite")
         return fit
 
-    def _step(self, fit: _Fit) -> tuple[np.ndarray, float]:
+    def _step(self, fit: _Fit) -> tuple[Reals, float]:
         """About half of the lengths changed."""
         normal = self._generator.normal
         changed = self._generator.random(len(fit.lengths)) < 0.5
         lengths = fit.lengths * np.exp(normal(0, _STEP_LENGTH, len(changed)) * changed)
         return np.clip(lengths, *_LENGTHS), float(np.clip(fit.noise * np.exp(normal(0, _STEP_NOISE)), *_NOISES))
 
-    def _attempt(self, values: np.ndarray, lengths: np.ndarray, noise: float) -> _Fit | None:
+    def _attempt(self, values: Reals, lengths: Reals, noise: float) -> _Fit | None:
         covariance = _matern(self._points, self._points, lengths)
         covariance.flat[:: len(values) + 1] += noise
         factor, failed = dpotrf(covariance.T, lower=1, overwrite_a=1)  # transposed: symmetric, and in LAPACK's order
@@ -119,13 +124,13 @@ class GaussianProcess:
         return _Fit(lengths, noise, factor, weights, variance, float(likelihood))
 
 
-def _matern(left: np.ndarray, right: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def _matern(left: Reals, right: Reals, lengths: Reals) -> Reals:
     """exp(-d) (1 + d + d^2 / 3), d being the distance in lengths times the root of 5. In place: memory is what takes time."""
     left, right = left * (_ROOT_5 / lengths), right * (_ROOT_5 / lengths)
     # |a - b|^2 = (a, |a|^2, 1) (-2 b, 1, |b|^2): one product instead of three passes
     left = np.column_stack([left, np.einsum("ij,ij->i", left, left), np.ones_like(left[:, 0])])
     right = np.column_stack([-2 * right, np.ones_like(right[:, 0]), np.einsum("ij,ij->i", right, right)])
-    squares = left @ right.T
+    squares: Reals = left @ right.T
     np.maximum(squares, 0, out=squares)
     distance = np.sqrt(squares)
     squares /= 3

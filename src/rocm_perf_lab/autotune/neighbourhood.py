@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rocm_perf_lab.autotune.space import Configuration, Space
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers, Mask
 
 _MOST = 30_000
 
@@ -24,8 +28,8 @@ class Pool:
         self._varying = [place for place, size in enumerate(space.sizes) if size > 1]
         self.at: dict[Configuration, int] = {}
         self._expanded: set[Configuration] = set()
-        self.rows = np.empty((0, len(space.sizes)), np.int16)
-        self._unasked = np.empty(0, bool)
+        self.rows: Integers = np.empty((0, len(space.sizes)), np.int16)
+        self._unasked: Mask = np.empty(0, bool)
         self._extend(rows)
 
     def add(self, configurations: Iterable[Configuration]) -> None:
@@ -43,22 +47,22 @@ class Pool:
         """None of these is a candidate any more."""
         self._unasked[[self.at[row] for row in asked]] = False
 
-    def unasked(self, positions: np.ndarray | None = None) -> np.ndarray:
+    def unasked(self, positions: Integers | None = None) -> Integers:
         """Positions of candidates: all, ascending, or those among the given."""
         return self._unasked.nonzero()[0] if positions is None else positions[self._unasked[positions]]
 
-    def near(self, position: int) -> tuple[np.ndarray, np.ndarray]:
+    def near(self, position: int) -> tuple[Integers, Integers]:
         """(those that differ in one parameter, those that differ in two), as positions."""
         if position not in self._near:
             different = (self._compared != self._compared[position]).sum(axis=1)
             self._near[position] = ((different == 1).nonzero()[0], (different == 2).nonzero()[0])
         return self._near[position]
 
-    def _extend(self, rows: np.ndarray) -> None:
+    def _extend(self, rows: Integers) -> None:
         first = len(self.rows)
         self.rows = np.concatenate([self.rows, rows])
         self.at.update((row, first + number) for number, row in enumerate(map(tuple, rows.tolist())))
         self._unasked = np.append(self._unasked, np.ones(len(rows), bool))
         self._compared = self.rows[:, self._varying]
         self.points = (self._compared / (np.array(self._space.sizes)[self._varying] - 1.0)).astype(np.float32)
-        self._near: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._near: dict[int, tuple[Integers, Integers]] = {}

@@ -10,7 +10,7 @@ from rocm_perf_lab.autotune.findings import best_so_far
 from rocm_perf_lab.autotune.outcome import OK
 from rocm_perf_lab.autotune.results import Result, document
 from rocm_perf_lab.autotune.table import table
-from rocm_perf_lab.autotune.tune import best_of
+from rocm_perf_lab.autotune.tune import Evaluated, best_of
 
 _WIDTH, _HEIGHT, _LEFT, _BELOW = 860, 340, 70, 40
 _ROW = 22
@@ -77,7 +77,7 @@ def _times(result: Result) -> str:
     return _svg(_WIDTH, _HEIGHT, parts)
 
 
-def _said(one) -> str:
+def _said(one: Evaluated) -> str:
     return f"{one.outcome.ms:.4g} ms" if one.outcome.ms is not None else one.outcome.reason or one.outcome.status
 
 

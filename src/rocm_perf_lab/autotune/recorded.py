@@ -12,11 +12,13 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeGuard
 
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.errors import MissingInputError, TraceError
 
 _LONGEST = 1e100  # What is larger is no time, and its mean would be infinite.
+_Row = tuple[dict[str, Any], float | None]  # values by name, and the time
 MODELLED, MEASURED = "modelled", "measured"  # what metadata.timing of our own T4 files says
 
 
@@ -52,20 +54,20 @@ def read_recording(path: Path) -> Recording:
     return _recording(path.name, rows, isinstance(metadata, dict) and metadata.get("timing") == MODELLED)
 
 
-def _t1(document: dict) -> Iterator[tuple[dict, float | None]]:
+def _t1(document: dict[str, Any]) -> Iterator[_Row]:
     names, objective = document["tune_params_keys"], document.get("objective", "time")
     for entry in document["cache"].values():
         yield {name: entry[name] for name in names}, _time(entry[objective])
 
 
-def _t4(document: dict) -> Iterator[tuple[dict, float | None]]:
+def _t4(document: dict[str, Any]) -> Iterator[_Row]:
     for result in document["results"]:
         measured = {measurement["name"]: measurement["value"] for measurement in result["measurements"]}
         valid = result["invalidity"] == "correct"
         yield result["configuration"], _time(measured.get(result["objectives"][0])) if valid else None
 
 
-def _expect_configurations(rows: list[tuple[dict, float | None]]) -> None:
+def _expect_configurations(rows: list[_Row]) -> None:
     """Each has the same parameters, and values that can be compared. Raises TypeError."""
     for row, _ in rows:
         if not isinstance(row, dict) or not row or row.keys() != rows[0][0].keys():
@@ -74,7 +76,7 @@ def _expect_configurations(rows: list[tuple[dict, float | None]]) -> None:
             raise TypeError(f"{row} has a value that is neither a number nor text")
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[bool | int | float]:
     return isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
 
 
@@ -82,7 +84,7 @@ def _time(value: object) -> float | None:
     return float(value) if _is_number(value) and not isinstance(value, bool) and 0 < value < _LONGEST else None
 
 
-def _recording(name: str, rows: list[tuple[dict, float | None]], is_modelled: bool) -> Recording:
+def _recording(name: str, rows: list[_Row], is_modelled: bool) -> Recording:
     names = list(rows[0][0])
     values = {one: sorted({row[one] for row, _ in rows}, key=lambda value: (isinstance(value, str), value)) for one in names}
     at = {one: {value: number for number, value in enumerate(choices)} for one, choices in values.items()}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
 
-from rocm_perf_lab.autotune.findings import confidence_of, importance_of
+from rocm_perf_lab.autotune.findings import Confidence, confidence_of, importance_of
 from rocm_perf_lab.autotune.outcome import OK
 from rocm_perf_lab.autotune.tune import Evaluated, best_of
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.autotune.strategies import Model
+    from rocm_perf_lab.autotune.winner import Profile
 
 
 @dataclass(frozen=True)
@@ -23,31 +29,69 @@ class Result:
     device: str
     total: int | None
     evaluated: list[Evaluated]
-    model: dict[str, object]
-    fixed: dict[str, object]
-    defaults: dict[str, object] | None = None
+    model: Model
+    fixed: Mapping[str, object]
+    defaults: Mapping[str, object] | None = None
     unlaunchable: int | None = None
-    profile: dict[str, object] | None = None
+    profile: Profile | None = None
 
 
-def document(result: Result) -> dict[str, object]:
+class Row(TypedDict):
+    """One configuration and what came of it."""
+
+    configuration: dict[str, object]
+    status: str
+    reason: str | None
+    ms: float | None
+    cv: float | None
+    runs: list[float]
+    measure: str | None
+    modelled: bool
+    unstable: bool
+    resources: dict[str, int] | None
+    reused: bool
+
+
+class Document(TypedDict):
+    """What `rocm-perf autotune --json` prints."""
+
+    strategy: str
+    seed: int
+    budget: int
+    device: str
+    evaluated: int
+    reused: int
+    failed: int
+    unstable: int
+    total: int | None
+    unlaunchable: int | None
+    best: Row | None
+    confidence: Confidence | None
+    profile: Profile | None
+    speedup_over_default: float | None
+    model: Model | None
+    importance: dict[str, float] | None
+    fixed: Mapping[str, object]
+    evaluations: list[Row]
+    reasons: dict[str, str]
+
+
+def document(result: Result) -> Document:
     """Times in ms. Whatever is missing is null and named in `reasons`."""
     best = best_of(result.evaluated)
     reasons = {}
     if result.total is None:
         reasons["total"] = "too many configurations to count"
     default = next((one for one in result.evaluated if one.values == result.defaults), None)
-    speedup = None
-    if default is None or best is None or default.outcome.ms is None:
+    speedup = _speedup(default, best)
+    if speedup is None:
         reasons["speedup_over_default"] = "the configuration of all defaults was not measured"
-    else:
-        speedup = default.outcome.ms / best.outcome.ms
-    importance, why_not = importance_of(result.evaluated)
-    if importance is None:
-        reasons["importance"] = why_not
-    confidence, why_not = confidence_of(result.evaluated)
-    if confidence is None:
-        reasons["confidence"] = why_not
+    importance = importance_of(result.evaluated)
+    if importance[0] is None:
+        reasons["importance"] = importance[1]
+    confidence = confidence_of(result.evaluated)
+    if confidence[0] is None:
+        reasons["confidence"] = confidence[1]
     if result.profile is None:
         reasons["profile"] = "not asked for: see --profile"
     if result.unlaunchable is None:
@@ -66,18 +110,24 @@ def document(result: Result) -> dict[str, object]:
         "total": result.total,
         "unlaunchable": result.unlaunchable,
         "best": _row(best) if best else None,
-        "confidence": confidence,
+        "confidence": confidence[0],
         "profile": result.profile,
         "speedup_over_default": speedup,
         "model": result.model or None,
-        "importance": importance,
+        "importance": importance[0],
         "fixed": result.fixed,
         "evaluations": [_row(one) for one in result.evaluated],
         "reasons": reasons,
     }
 
 
-def _row(one: Evaluated) -> dict[str, object]:
+def _speedup(default: Evaluated | None, best: Evaluated | None) -> float | None:
+    if default is None or best is None or default.outcome.ms is None or best.outcome.ms is None:
+        return None
+    return default.outcome.ms / best.outcome.ms
+
+
+def _row(one: Evaluated) -> Row:
     outcome = one.outcome
     return {
         "configuration": one.values,

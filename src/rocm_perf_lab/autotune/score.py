@@ -8,8 +8,12 @@ comparing optimization algorithms for auto-tuning", Future Generation Computer S
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Floats
 
 
 class Scale:
@@ -27,7 +31,7 @@ class Scale:
         self.expected = self._random_until(goal)
         self.budget = len(self.expected)
 
-    def _random_until(self, goal: float) -> np.ndarray:
+    def _random_until(self, goal: float) -> Floats:
         """S_rand(1), S_rand(2), ... down to the first that reaches the goal."""
         total = len(self._ascending)
         later = np.arange(total - 1, -1, -1.0)  # how many are slower than each

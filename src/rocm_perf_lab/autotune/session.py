@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +46,12 @@ class Request:
 
 def autotune(request: Request, note: Note) -> Result:
     """Raises SpaceError, NothingRanError and what selecting a device raises."""
-    result = _simulated(request, note) if request.simulate else _measured(request, note)
+    if request.simulate is not None:
+        result = _simulated(request, request.simulate, note)
+    elif request.plan is not None:
+        result = _measured(request, request.plan, note)
+    else:
+        raise ValueError("a search needs a plan or a recording")
     if not result.evaluated:
         raise NothingRanError(f"no configuration was evaluated within --budget {request.budget}", "raise it")
     if best_of(result.evaluated) is None:
@@ -55,8 +60,8 @@ def autotune(request: Request, note: Note) -> Result:
     return result
 
 
-def _simulated(request: Request, note: Note) -> Result:
-    recording = read_recording(request.simulate)
+def _simulated(request: Request, file: Path, note: Note) -> Result:
+    recording = read_recording(file)
 
     def look_up(values: dict[str, object], _worker: int) -> Outcome:
         time = recording.times[recording.space.position(values)]
@@ -68,12 +73,14 @@ def _simulated(request: Request, note: Note) -> Result:
     return _search(request, recording.space, here, None, note)
 
 
-def _measured(request: Request, note: Note) -> Result:
-    plan = request.plan
+def _measured(request: Request, plan: Plan, note: Note) -> Result:
     space_file, program = plan.program()
-    if not request.scheduler:
+    if request.scheduler:
+        found = _on_cluster(request.scheduler, plan, request.workers, note)
+    else:
         program.expect_programs()
-    with _on_cluster(request, note) if request.scheduler else _here(request, program, note) as (evaluator, place):
+        found = _here(plan, program, request.workers or 1, note)
+    with found as (evaluator, place):
         commands = program.texts() | {"fixed": space_file.fixed, "runs": place.runs, "measure": plan.measure}
         with _cache(request, experiment_key(commands, place.description, program.named_files())) as cache:
             space, occupancy = known_before(space_file, place.target)
@@ -81,8 +88,8 @@ def _measured(request: Request, note: Note) -> Result:
     best = best_of(result.evaluated)
     if request.profile is None or best is None:
         return result
-    found = best_profile(program, best.values, plan.device, place.target, plan.timeout, request.profile, note)
-    return dataclasses.replace(result, profile=found)
+    profile = best_profile(program, best.values, plan.device, place.target, plan.timeout, request.profile, note)
+    return dataclasses.replace(result, profile=profile)
 
 
 @dataclass(frozen=True)
@@ -98,9 +105,8 @@ class _Evaluator:
 
 
 @contextlib.contextmanager
-def _here(request: Request, program: Program, note: Note) -> Iterator[tuple[_Evaluator, Place]]:
-    workers = request.workers or 1
-    with bench_of(request.plan, program, note) as bench:
+def _here(plan: Plan, program: Program, workers: int, note: Note) -> Iterator[tuple[_Evaluator, Place]]:
+    with bench_of(plan, program, note) as bench:
 
         def evaluate(values: dict[str, object], worker: int) -> Outcome:
             is_one_of_several = workers > 1 and not bench.place.is_modelled
@@ -111,9 +117,10 @@ def _here(request: Request, program: Program, note: Note) -> Iterator[tuple[_Eva
 
 
 @contextlib.contextmanager
-def _on_cluster(request: Request, note: Note) -> Iterator[tuple[_Evaluator, Place]]:
-    with cluster_of(request.scheduler, request.plan, note) as cluster:
-        workers = request.workers or cluster.gpus() or 1
+def _on_cluster(scheduler: str, plan: Plan, workers: int | None, note: Note) -> Iterator[tuple[_Evaluator, Place]]:
+    """workers: None for as many as the cluster has GPUs."""
+    with cluster_of(scheduler, plan, note) as cluster:
+        workers = workers or cluster.gpus() or 1
         description = cluster.place.description
         yield _Evaluator(cluster.evaluate, description, workers, True, cluster.keep, cluster.stop), cluster.place
 
@@ -126,10 +133,10 @@ def _cache(request: Request, experiment: str) -> Iterator[Cache | None]:
 
 def _search(
     request: Request, space: Space, evaluator: _Evaluator, cache: Cache | None, note: Note,
-    space_file: SpaceFile | None = None, occupancy: Callable | None = None,
+    space_file: SpaceFile | None = None, occupancy: Callable[[Mapping[str, object]], float] | None = None,
 ) -> Result:  # fmt: skip
     evaluations, seconds = parse_budget(request.budget) if request.budget else (None, None)
-    total = len(space.listed) if space.product <= _COUNTED else None
+    total = _count(space)
     most = min(evaluations or MOST_LISTED, space.product if total is None else total)
     options = Options(most, request.seed_fraction, request.prune_factor, occupancy)
     strategy = create(request.strategy, space, request.seed, options)
@@ -144,10 +151,9 @@ def _search(
         if cache is not None:
             note("what was measured so far is kept: the same command goes on from there")
         raise
-    fixed, defaults = (space_file.fixed, space_file.defaults) if space_file else ({}, None)
     return Result(
-        request.strategy, request.seed, most, evaluator.device, total, evaluated, strategy.model(), fixed, defaults,
-        _unlaunchable(space_file, total),
+        request.strategy, request.seed, most, evaluator.device, total, evaluated, strategy.model(),
+        space_file.fixed if space_file else {}, space_file.defaults if space_file else None, _unlaunchable(space_file, total),
     )  # fmt: skip
 
 
@@ -172,6 +178,11 @@ class _Listener:
 
 def _unlaunchable(space_file: SpaceFile | None, total: int | None) -> int | None:
     """How many fulfil the constraints but cannot be launched; None where they were not counted."""
-    if space_file is None or total is None or space_file.space.product > _COUNTED:
-        return None
-    return len(space_file.space.listed) - total
+    fulfilling = None if space_file is None else _count(space_file.space)
+    return None if fulfilling is None or total is None else fulfilling - total
+
+
+def _count(space: Space) -> int | None:
+    """How many configurations are valid; None where they may be too many to count."""
+    listed = space.listed if space.product <= _COUNTED else None
+    return None if listed is None else len(listed)

@@ -6,8 +6,12 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
 
 Configuration = tuple[int, ...]
 MOST_LISTED = 10_000_000
@@ -87,7 +91,7 @@ class Space:
         return next(iter(self), None) is None
 
     @cached_property
-    def listed(self) -> np.ndarray | None:
+    def listed(self) -> Integers | None:
         """All valid configurations, (count, parameters) of int16; None if there are more than MOST_LISTED."""
         rows, blocks = [], []
         for number, configuration in enumerate(self, start=1):
@@ -118,7 +122,7 @@ class Space:
             found |= {rest[at]: None for at in chosen}
         return list(found)
 
-    def pool(self, generator: np.random.Generator, most: int) -> tuple[np.ndarray, bool]:
+    def pool(self, generator: np.random.Generator, most: int) -> tuple[Integers, bool]:
         """(configurations, whether these are all): all valid ones, or `most` drawn from them if there are more."""
         if self.product <= MOST_LISTED // 10 and self.listed is not None and len(self.listed) <= most:
             return self.listed, True

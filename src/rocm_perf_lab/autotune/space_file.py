@@ -17,7 +17,7 @@ from rocm_perf_lab.errors import MissingInputError, SpaceError
 
 Value = bool | int | float | str
 Destination = Literal["argument", "environment", "define"]
-_TYPES = {"int": int, "float": (int, float), "bool": bool, "str": str}
+_TYPES: dict[str, type | tuple[type, ...]] = {"int": int, "float": (int, float), "bool": bool, "str": str}
 _MEND = "docs/reference/autotune.md describes space files"
 
 
@@ -110,19 +110,18 @@ def read_space(path: Path) -> SpaceFile:
     space = Space({name: parameter.values for name, parameter in parameters.items()}, rules, document.fixed)
     if space.is_empty():
         raise SpaceError(f"{path}: no configuration fulfils all constraints", "loosen one of them")
-    defaults = {name: parameter.default for name, parameter in parameters.items()}
-    complete = None not in defaults.values()
+    defaults = {name: parameter.default for name, parameter in parameters.items() if parameter.default is not None}
     destinations = {name: parameter.to for name, parameter in parameters.items()}
     launch = _launch(document, dict.fromkeys(known))
-    return SpaceFile(space, document.fixed, destinations, defaults if complete else None, launch)
+    return SpaceFile(space, document.fixed, destinations, defaults if len(defaults) == len(parameters) else None, launch)
 
 
 def _launch(document: SpaceDocument, known: dict[str, None]) -> Launch | None:
-    if document.launch is None:
+    given = document.launch
+    if given is None:
         return None
-    return Launch(
-        **{name: None if text is None else Expression(text, known) for name, text in document.launch.model_dump().items()}
-    )
+    lds, vgprs = (None if text is None else Expression(text, known) for text in (given.lds_bytes, given.vgprs))
+    return Launch(Expression(given.workgroup_size, known), lds, vgprs)
 
 
 def _parameters(path: Path, document: SpaceDocument) -> dict[str, Parameter]:

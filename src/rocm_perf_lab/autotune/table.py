@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from rocm_perf_lab.autotune.outcome import OK
 from rocm_perf_lab.autotune.results import Result, document
-from rocm_perf_lab.autotune.tune import Evaluated, best_of
+from rocm_perf_lab.autotune.tune import Evaluated, best_of, those_that_ran
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.autotune.findings import Confidence
 
 _SHOWN_ROWS = 10
 
@@ -34,12 +38,12 @@ def table(result: Result) -> list[str]:
     if found["importance"]:
         ranked = sorted(found["importance"].items(), key=lambda item: -item[1])
         lines.append("importance: " + ", ".join(f"{name} {share:.0%}" for name, share in ranked))
-    good = sorted((one for one in evaluated if one.outcome.status == OK), key=lambda one: one.outcome.ms)
+    good = sorted(those_that_ran(evaluated), key=lambda ran: ran[0])
     lines += ["        ms  configuration"] if good else []
-    return lines + [f"{one.outcome.ms:10.4g}  {_words(one.values)}{_spread(one)}" for one in good[:_SHOWN_ROWS]]
+    return lines + [f"{ms:10.4g}  {_words(one.values)}{_spread(one)}" for ms, one in good[:_SHOWN_ROWS]]
 
 
-def _lead(confidence: dict[str, object]) -> str:
+def _lead(confidence: Confidence) -> str:
     if confidence["ahead_of_next"] is None:
         return "no other ran"
     return "ahead of the next" if confidence["ahead_of_next"] else "not distinguishable from the next"

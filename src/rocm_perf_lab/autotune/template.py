@@ -48,7 +48,8 @@ def text_of(value: object) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
-def _filled(match: re.Match, values: Mapping[str, object]) -> str:
-    if match[0] in ("{{", "}}"):
-        return match[0][0]
-    return text_of(values[match[1]]) if match[1] else match[0]
+def _filled(match: re.Match[str], values: Mapping[str, object]) -> str:
+    whole: str = match[0]
+    if whole in ("{{", "}}"):
+        return whole[0]
+    return text_of(values[match[1]]) if match[1] else whole

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from queue import SimpleQueue
+from typing import Protocol
 
 from rocm_perf_lab.autotune.cache import Cache
-from rocm_perf_lab.autotune.outcome import LOST, OK, Outcome
+from rocm_perf_lab.autotune.outcome import LOST, Outcome
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategies import Strategy
 
@@ -23,10 +24,23 @@ class Evaluated:
     reused: bool
 
 
+def those_that_ran(evaluated: Iterable[Evaluated]) -> list[tuple[float, Evaluated]]:
+    """Each with its time in ms."""
+    return [(ms, one) for one in evaluated if (ms := one.outcome.ms) is not None]
+
+
 def best_of(evaluated: Iterable[Evaluated]) -> Evaluated | None:
     """The fastest that did not fail, the first of equals."""
-    good = [one for one in evaluated if one.outcome.status == OK]
-    return min(good, key=lambda one: one.outcome.ms, default=None)
+    fastest = min(those_that_ran(evaluated), key=lambda found: found[0], default=None)
+    return fastest[1] if fastest is not None else None
+
+
+class _Map(Protocol):
+    """As the built-in one for one argument."""
+
+    def __call__(
+        self, function: Callable[[Configuration], Evaluated | None], batch: list[Configuration], /
+    ) -> Iterable[Evaluated | None]: ...
 
 
 @dataclass
@@ -69,7 +83,7 @@ class Search:
             pool.shutdown(cancel_futures=True)
         return self._done
 
-    def _run_in_batches(self, mapped: Callable) -> None:
+    def _run_in_batches(self, mapped: _Map) -> None:
         while len(self._done) < self.budget and (batch := self.strategy.propose()[: self.budget - len(self._done)]):
             for configuration, one in zip(batch, mapped(self._one, batch), strict=True):
                 if one is None:
@@ -77,7 +91,7 @@ class Search:
                 self._tell(configuration, one)
 
     def _run_asynchronously(self, pool: ThreadPoolExecutor) -> None:
-        flying: dict[Future, Configuration] = {}
+        flying: dict[Future[Evaluated | None], Configuration] = {}
         waiting: list[Configuration] = []
         while True:
             while len(flying) < min(self.workers, self.budget - len(self._done)):

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypedDict
 
 from rocm_perf_lab.autotune.program import Program, for_target
 from rocm_perf_lab.collect.command import resolve
@@ -15,11 +16,22 @@ from rocm_perf_lab.collect.execute import execute
 from rocm_perf_lab.errors import NothingRanError, RocmPerfError
 
 
+class Profile(TypedDict):
+    """As profile.json and analysis.json have it; None for what is not known."""
+
+    run_directory: str
+    runtime_ms: float | None
+    cv: float | None
+    timing: str
+    kernel: str
+    bottleneck: str | None
+
+
 def best_profile(
     program: Program, values: dict[str, object], device: str, target: str | None, timeout: float | None, destination: Path,
     note: Callable[[str], None],
-) -> dict[str, object]:  # fmt: skip
-    """{run_directory, runtime_ms, cv, timing, kernel, bottleneck}; the run directory is complete or absent.
+) -> Profile:  # fmt: skip
+    """The run directory is complete or absent.
 
     Raises what profiling raises, and NothingRanError if the build fails now.
     """

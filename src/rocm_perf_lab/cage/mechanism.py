@@ -51,10 +51,10 @@ def candidates_of(kind: str) -> list[Mechanism]:
 
 
 def _candidates() -> Iterator[Mechanism]:
-    program = shutil.which("bwrap")
-    for overlays in (True, False) if program else ():
-        for options in (("--unshare-user", *_OPTIONS), _OPTIONS):
-            yield Mechanism("bubblewrap", overlays, os.path.abspath(program), options)
+    if program := shutil.which("bwrap"):
+        for overlays in (True, False):
+            for options in (("--unshare-user", *_OPTIONS), _OPTIONS):
+                yield Mechanism("bubblewrap", overlays, os.path.abspath(program), options)
     for overlays in (True, False):
         yield Mechanism("namespaces", overlays)
 

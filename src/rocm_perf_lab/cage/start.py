@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 from rocm_perf_lab import native
 from rocm_perf_lab.collect.child import DeferredInterrupts, wait
@@ -130,7 +131,7 @@ def _expect_cage(report: bytes, status: int, stderr: bytes, view: View) -> None:
         raise NoCageError(f"the cage could not be made: {last}", REMEDY)
 
 
-def _end(process: subprocess.Popen, trusted: bool) -> None:
+def _end(process: subprocess.Popen[bytes], trusted: bool) -> None:
     """End what is left; the launcher ends the cage before itself."""
     if process.poll() is None and not trusted:
         process.terminate()
@@ -141,7 +142,7 @@ def _end(process: subprocess.Popen, trusted: bool) -> None:
     process.wait()
 
 
-def _tail(file) -> bytes:
+def _tail(file: IO[bytes]) -> bytes:
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _KEPT_OUTPUT))
     return file.read()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import os
 import signal
 import sys
@@ -48,9 +49,10 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        return importlib.import_module(f"rocm_perf_lab.cli.{COMMANDS[name]}").command
+        command: click.Command = importlib.import_module(f"rocm_perf_lab.cli.{COMMANDS[name]}").command
+        return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]):
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
@@ -88,7 +90,8 @@ def cli() -> None:
 def main() -> None:
     """Run the command line of this process and exit with a documented code."""
     _open_what_is_closed()
-    sys.stdout.reconfigure(errors="backslashreplace")  # names of files are any bytes; stderr takes them already
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of files are any bytes; stderr takes them already
     signal.signal(signal.SIGTERM, _exit_on_signal)
     signal.signal(signal.SIGHUP, _exit_on_signal)
     code = _run(sys.argv[1:])

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -13,6 +14,7 @@ from click.core import ParameterSource
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import KernelPattern, kernel_option
 from rocm_perf_lab.cli.number import Number
+from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.roofs import ceilings_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
@@ -21,35 +23,35 @@ _PLAIN_WIDTH = 120
 _NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
-class _Window(click.ParamType):
+class _Window(ParamType[tuple[int | None, int | None]]):
     """'10ms:1.5s' -> (10000000, 1500000000); either side can be left out; without a unit, milliseconds."""
 
     name = "window"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int | None, int | None]:
         if isinstance(value, tuple):
             return value
         begin, colon, end = value.partition(":")
         if not colon:
             self.fail(f"{value!r} is not START:END", param, ctx)
-        window = tuple(self._ns(text, param, ctx) if text else None for text in (begin, end))
-        if None not in window and window[0] >= window[1]:
+        start, stop = (self._ns(text, param, ctx) if text else None for text in (begin, end))
+        if start is not None and stop is not None and start >= stop:
             self.fail(f"{value!r} ends before it starts", param, ctx)
-        return window
+        return start, stop
 
-    def _ns(self, text: str, param, ctx) -> int:
+    def _ns(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
         found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?", text.strip())
         if not found:
             self.fail(f"{text!r} is not a time such as 250us, 10ms or 1.5s", param, ctx)
         return round(float(found[1]) * _NS[found[2] or "ms"])
 
 
-class _Speedup(click.ParamType):
+class _Speedup(ParamType[tuple[str, float]]):
     """'REGEX=2' -> ('REGEX', 2.0); the last '=' counts."""
 
     name = "speedup"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
         pattern, equals, factor = value.rpartition("=")
         if not equals or not re.fullmatch(r"\d+(\.\d+)?x?", factor) or float(factor.rstrip("x")) == 0:
             self.fail(f"{value!r} is not REGEX=FACTOR, such as softmax=2", param, ctx)

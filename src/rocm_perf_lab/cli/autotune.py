@@ -88,14 +88,16 @@ def command(
     expect_writable(filter(None, (write_config, write_t4, write_report)), filter(None, (space, simulate, cache)))
     if profile is not None:
         expect_replaceable(profile)
-    plan = simulate is None and Plan(space, cmd, build, check, device, measure, runs, timeout)
+    plan = None
+    if space is not None and cmd is not None:
+        plan = Plan(space, cmd, build, check, device, measure, runs, timeout)
     request = Request(
         strategy=strategy, seed=seed, budget=budget, seed_fraction=seed_fraction, prune_factor=prune_factor, workers=workers,
-        plan=plan or None, scheduler=scheduler, simulate=simulate, cache=None if no_cache else cache, profile=profile,
+        plan=plan, scheduler=scheduler, simulate=simulate, cache=None if no_cache else cache, profile=profile,
     )  # fmt: skip
     result = autotune(request, note)
-    if write_config:
-        write_text(write_config, _as_json(result.fixed | best_of(result.evaluated).values) + "\n")
+    if write_config and (best := best_of(result.evaluated)):
+        write_text(write_config, _as_json({**result.fixed, **best.values}) + "\n")
     if write_t4:
         write_text(write_t4, _as_json(t4(result)) + "\n")
     if write_report:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arch.counters import Counter
+    from rocm_perf_lab.errors import RocmPerfError
 
 _WHERE = ("device", "gfx942", "gfx90a", "gfx1030")
 
@@ -37,7 +43,7 @@ def command(names: tuple[str, ...], as_json: bool, block: str | None, arch: str 
     click.echo(f"{len(wanted)} counters, of which the software device has {sum(counter.on_device for counter in wanted)}")
 
 
-def _check(given, known: list[str], kind: str, error) -> None:
+def _check(given: Iterable[str], known: list[str], kind: str, error: type[RocmPerfError]) -> None:
     for name in given:
         if name not in known:
             stem = name.split("_")[0]
@@ -45,11 +51,11 @@ def _check(given, known: list[str], kind: str, error) -> None:
             raise error(f"unknown {kind} {name}", f"there are, among others: {', '.join(near)}")
 
 
-def _available(counter) -> list[str]:
+def _available(counter: Counter) -> list[str]:
     return (["device"] if counter.on_device else []) + list(counter.hardware)
 
 
-def _as_dict(counter, used_by: tuple[str, ...]) -> dict:
+def _as_dict(counter: Counter, used_by: tuple[str, ...]) -> dict[str, object]:
     return {
         "name": counter.name,
         "block": counter.block,
@@ -63,7 +69,7 @@ def _as_dict(counter, used_by: tuple[str, ...]) -> dict:
     }
 
 
-def _print(counter, used_by: tuple[str, ...]) -> None:
+def _print(counter: Counter, used_by: tuple[str, ...]) -> None:
     click.echo(f"{click.style(counter.name, bold=True)}  [{counter.unit}]  {', '.join(_available(counter)) or 'nowhere'}")
     click.echo(f"    {counter.meaning}")
     click.echo(f"    device: {counter.model}" if counter.on_device else f"    not on the device: {counter.why}")

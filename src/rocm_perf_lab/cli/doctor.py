@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.collect.diagnosis import Diagnosis
 
 _MARKS = {"ok": ("ok     ", "green"), "missing": ("missing", "red"), "optional": ("absent ", "yellow")}
 
@@ -24,7 +28,7 @@ def command(as_json: bool) -> int:
     return 0 if diagnosis.can_profile else UnavailableError.exit_code
 
 
-def _print(diagnosis) -> None:
+def _print(diagnosis: Diagnosis) -> None:
     width = max(len(finding.name) for finding in diagnosis.findings)
     told = set()
     for finding in diagnosis.findings:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
 
+from rocm_perf_lab.cli.parameter_type import ParamType
 
-class KernelPattern(click.ParamType):
+_Command = TypeVar("_Command", bound=Callable[..., Any] | click.Command)
+
+
+class KernelPattern(ParamType[str]):
     """A regular expression for the names of kernels, see rocm_perf_lab.kernel_pattern."""
 
     name = "regex"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         from rocm_perf_lab.errors import UsageError
         from rocm_perf_lab.kernel_pattern import checked
 
@@ -20,7 +27,7 @@ class KernelPattern(click.ParamType):
             self.fail(f"{error.what}; {error.mend}", param, ctx)
 
 
-def kernel_option(use: str, **more):
+def kernel_option(use: str, **more: Any) -> Callable[[_Command], _Command]:
     """use: what the kernels that match are for, without a full stop."""
     text = f"{use}. REGEX is a Python regular expression, found anywhere in the demangled or mangled name."
     return click.option("--kernel", "-k", type=KernelPattern(), metavar="REGEX", help=text + more.pop("default", ""), **more)

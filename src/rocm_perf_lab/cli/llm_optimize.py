@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +28,7 @@ from rocm_perf_lab.cli.consent import Consent, ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.number import Number
+from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import UnusableAnswersError, UsageError
@@ -38,19 +40,19 @@ if TYPE_CHECKING:
 _POSITIVE = Number(min=0, min_open=True)
 
 
-class _Prices(click.ParamType):
+class _Prices(ParamType[tuple[float, float]]):
     """3,15: US dollars of a million input and of a million output tokens."""
 
     name = "prices"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
         try:
-            prices = tuple(float(word) for word in value.split(","))
+            of_input, of_output = (float(word) for word in value.split(","))
         except ValueError:
-            prices = ()
-        if len(prices) != 2 or not all(0 <= price < 1e6 for price in prices):
+            of_input = of_output = math.nan
+        if not all(0 <= price < 1e6 for price in (of_input, of_output)):
             self.fail(f"{value!r} is not two prices such as 3,15", param, ctx)
-        return prices
+        return of_input, of_output
 
 
 @click.command(cls=ProgramCommand, sources=None)

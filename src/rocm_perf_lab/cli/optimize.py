@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,7 @@ from rocm_perf_lab.cli.change_options import (
 from rocm_perf_lab.cli.consent import ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
+from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import MissingInputError, UsageError
@@ -34,12 +35,12 @@ if TYPE_CHECKING:
 _LEAST_FACTOR, _MOST_FACTOR = 2, 8
 
 
-class _Factors(click.ParamType):
+class _Factors(ParamType[tuple[int, ...]]):
     """2,4,8: whole numbers from 2 to 8."""
 
     name = "factors"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
         if isinstance(value, tuple):
             return value
         try:
@@ -153,7 +154,7 @@ def _history(program: tuple[str, ...], source: Path | None, folder: Path | None,
             click.echo(f"    accepted: {description}")
 
 
-def _how_it_ended(entry: dict) -> str:
+def _how_it_ended(entry: dict[str, Any]) -> str:
     if not entry["ended"]:
         return f"interrupted after {entry['judged']} verdicts (continue with --resume)"
     if not entry["accepted"]:

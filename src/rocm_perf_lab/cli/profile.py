@@ -8,13 +8,14 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
 from rocm_perf_lab.cli.number import Number
+from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, device_option, device_options_option, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.roofs import ceilings_option
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
 _PLAIN_WIDTH = 120  # of a report that goes to a file or a pipe, of whose width nobody knows
 
 
-class _Integer(click.ParamType):
+class _Integer(ParamType[int]):
     """0 to 15, decimal or, as rocprofv3 writes it, hexadecimal."""
 
     name = "integer"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:
             number = int(value, 0)
         except ValueError:
@@ -155,7 +156,7 @@ def command(
 
 
 @contextlib.contextmanager
-def _program_output(apart: bool) -> Iterator[IO | None]:
+def _program_output(apart: bool) -> Iterator[IO[bytes] | None]:
     """Where the program's standard output goes: stderr if stdout must hold nothing but the result."""
     if not apart:
         yield None

@@ -90,9 +90,11 @@ def _page(title: str, *parts: str) -> str:
 
 
 def every_command() -> list[tuple[str, click.Command]]:
-    found = []
+    found: list[tuple[str, click.Command]] = []
     for name in COMMANDS:
         command = cli.get_command(click.Context(cli), name)
+        if command is None:
+            continue
         inner = command.commands.items() if isinstance(command, click.Group) else ()
         found += [(f"{name} {part}", one) for part, one in inner] or [(name, command)]
     return found
@@ -200,7 +202,7 @@ def _models(annotation: object) -> Iterator[type]:
 
 def _type(annotation: object) -> str:
     """As JSON has it: 'array of number', '"a" or "b"', 'string or null'; sections by their name."""
-    plain = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+    plain: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
     if annotation in plain:
         return plain[annotation]
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
@@ -212,7 +214,8 @@ def _type(annotation: object) -> str:
         return f"object of {_type(inner[1])}"
     if origin in (list, tuple):
         return f"array of {_type(inner[0])}"
-    return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+    name = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    return f"[{name}](#{name.lower()})"
 
 
 def _line(text: str) -> str:

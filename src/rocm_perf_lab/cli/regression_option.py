@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
+from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.errors import UsageError
 
+if TYPE_CHECKING:
+    from rocm_perf_lab.gate.regression import RegressionLimits
 
-class _Limits(click.ParamType):
+
+class _Limits(ParamType["RegressionLimits"]):
     name = "limits"
 
-    def convert(self, value, param, ctx):
-        from rocm_perf_lab.gate.regression import DEFAULTS
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> RegressionLimits:
+        from rocm_perf_lab.gate.regression import DEFAULTS, RegressionLimits
 
-        if not isinstance(value, str):
+        if isinstance(value, RegressionLimits):
             return value
         try:
             return DEFAULTS.changed(value)

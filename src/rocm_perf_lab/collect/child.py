@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import signal
@@ -14,6 +15,7 @@ from types import FrameType, TracebackType
 
 _LOOK_SECONDS = 0.5
 _of_thread = threading.local()
+_Handler = Callable[[int, FrameType | None], object] | int | None  # as signal.signal() takes and returns it
 
 
 class DeferredInterrupts:
@@ -24,7 +26,7 @@ class DeferredInterrupts:
 
     def __init__(self) -> None:
         self._received: list[int] = []
-        self._previous: dict[int, object] = {}
+        self._previous: dict[int, _Handler] = {}
 
     def __enter__(self) -> DeferredInterrupts:
         if threading.current_thread() is threading.main_thread():
@@ -69,7 +71,7 @@ def expect_more() -> None:
         raise KeyboardInterrupt
 
 
-def wait(process: subprocess.Popen, timeout: float | None = None, look: Callable[[], None] | None = None) -> int:
+def wait(process: subprocess.Popen[bytes], timeout: float | None = None, look: Callable[[], None] | None = None) -> int:
     """The exit status. Raises subprocess.TimeoutExpired, and KeyboardInterrupt as stoppable() says.
 
     look: called twice a second while the process runs; what it raises ends the wait.
@@ -77,7 +79,7 @@ def wait(process: subprocess.Popen, timeout: float | None = None, look: Callable
     Popen.wait() sleeps on when a signal arrives just before it does: Python runs the handler after the system call. This
     looks up twice a second, and still sees the end at once.
     """
-    deadline = None if timeout is None else time.monotonic() + timeout
+    deadline = math.inf if timeout is None else time.monotonic() + timeout
     descriptor = os.pidfd_open(process.pid)
     try:
         poll = select.poll()
@@ -86,10 +88,10 @@ def wait(process: subprocess.Popen, timeout: float | None = None, look: Callable
             expect_more()
             if look is not None:
                 look()
-            left = _LOOK_SECONDS if deadline is None else min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic()))
+            left = min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic()))
             if poll.poll(left * 1000):
                 return process.wait()
-            if deadline is not None and time.monotonic() >= deadline:
+            if timeout is not None and time.monotonic() >= deadline:
                 raise subprocess.TimeoutExpired(process.args, timeout)
     finally:
         os.close(descriptor)

@@ -36,6 +36,7 @@ _ALSO_BESIDE_REGISTERED_TOOLS = "HSA_TOOLS_ROCPROFILER_V1_TOOLS"
 
 # The device appends what its race check finds, a line each, to the file that this names.
 RACES_VARIABLE = "ROCM_PERF_DEVICE_RACES"
+WRITTEN_VARIABLE = "ROCM_PERF_DEVICE_WRITTEN"
 
 # And its write check what a kernel wrote that is not its program's.
 WRITES_VARIABLE = "ROCM_PERF_DEVICE_WRITES"

@@ -143,11 +143,12 @@ def _loader(program: Path) -> str | None:
     """The program's interpreter; None of what is no dynamically linked ELF file."""
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
+    from elftools.elf.segments import InterpSegment
 
     try:
         with program.open("rb") as file:
             segment = next(ELFFile(file).iter_segments("PT_INTERP"), None)
-            return segment.get_interp_name() if segment is not None else None
+            return segment.get_interp_name() if isinstance(segment, InterpSegment) else None
     except (ELFError, OSError, ValueError):
         return None
 

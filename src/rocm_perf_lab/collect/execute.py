@@ -18,15 +18,17 @@ from rocm_perf_lab.errors import MissingInputError, ProgramFailedError, ProgramK
 
 _GRACE_SECONDS = 2.0
 
+Stream = IO[bytes] | IO[str] | int  # that a program reads or writes: a file, a descriptor, DEVNULL and the like
+
 
 def execute(
     command: Command,
     environment: Mapping[str, str],
     *,
-    stdout: IO | int | None,
-    stderr: IO | int | None = None,
+    stdout: Stream | None,
+    stderr: Stream | None = None,
     timeout: float | None = None,
-    stdin: IO | int | None = None,
+    stdin: Stream | None = None,
     look: Callable[[int], None] | None = None,
 ) -> None:
     """Run to the end, in a session of its own, so that an interrupt can stop the whole process group.
@@ -38,7 +40,7 @@ def execute(
     look: called twice a second with the process id while it runs; what it raises ends the run.
     """
     with _input(stdin) as stream, DeferredInterrupts() as interrupts:
-        process = _spawn(command, environment, stdin=stream, stdout=stdout, stderr=stderr, start_new_session=True)
+        process = _spawn(command, environment, stdin=stream, stdout=stdout, stderr=stderr, own_session=True)
         try:
             interrupts.deliver()
             status = wait(process, timeout, look and partial(look, process.pid))
@@ -53,7 +55,7 @@ def execute(
 
 
 def execute_attached(
-    command: Command, environment: Mapping[str, str], stdout: IO | int | None = None, *, interruptible: bool = False
+    command: Command, environment: Mapping[str, str], stdout: Stream | None = None, *, interruptible: bool = False
 ) -> int:
     """Run with this terminal and standard input, in this process group, and return the exit status as a shell would.
 
@@ -63,7 +65,7 @@ def execute_attached(
     program has ended, however it did, they act on this process, too, as KeyboardInterrupt or SystemExit.
     """
     received: list[int] = []
-    process: subprocess.Popen | None = None
+    process: subprocess.Popen[bytes] | None = None
 
     def pass_on(number: int, _frame: object) -> None:
         received.append(number)
@@ -94,9 +96,25 @@ def _is_in_the_foreground() -> bool:
     return False
 
 
-def _spawn(command: Command, environment: Mapping[str, str], **options) -> subprocess.Popen:
+def _spawn(
+    command: Command,
+    environment: Mapping[str, str],
+    *,
+    stdout: Stream | None,
+    stderr: Stream | None = None,
+    stdin: Stream | None = None,
+    own_session: bool = False,
+) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(command.argv, executable=command.executable, env=dict(environment), **options)
+        return subprocess.Popen(
+            command.argv,
+            executable=command.executable,
+            env=dict(environment),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=own_session,
+        )
     except OSError as error:
         raise MissingInputError(
             f"{command.program} cannot be executed ({error.strerror})",
@@ -105,7 +123,7 @@ def _spawn(command: Command, environment: Mapping[str, str], **options) -> subpr
 
 
 @contextlib.contextmanager
-def _input(given: IO | int | None) -> Iterator[IO | int]:
+def _input(given: Stream | None) -> Iterator[Stream]:
     if given is not None:
         yield given
         return
@@ -128,7 +146,7 @@ def _is_regular(descriptor: int) -> bool:
         return False
 
 
-def _stop_group(process: subprocess.Popen) -> None:
+def _stop_group(process: subprocess.Popen[bytes]) -> None:
     """End what is left of the process group: politely first if the program itself still runs."""
     if process.poll() is None:
         _signal_group(process.pid, signal.SIGINT)

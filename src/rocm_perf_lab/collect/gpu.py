@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def target_name(version: int) -> str:
     return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
 
 
-def _targets(nodes: Path):
+def _targets(nodes: Path) -> Iterator[str]:
     if not nodes.is_dir():
         return
     for node in sorted(nodes.iterdir(), key=lambda path: int(path.name)):

@@ -132,13 +132,14 @@ def _of_pipe(_device: int, _number: int) -> PipedInput:
 
 
 def _unread(pipe: int) -> int:
-    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+    unread: int = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+    return unread
 
 
 def _tee(source: int, target: int) -> int:
     """Bytes that were copied; 0 at the end of the source."""
     libc = ctypes.CDLL(None, use_errno=True)
-    copied = libc.tee(source, target, ctypes.c_size_t(_AT_ONCE), _NONBLOCK)
+    copied: int = libc.tee(source, target, ctypes.c_size_t(_AT_ONCE), _NONBLOCK)
     if copied < 0:
         raise OSError(ctypes.get_errno(), "tee")
     return copied

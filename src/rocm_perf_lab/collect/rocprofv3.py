@@ -17,7 +17,7 @@ from typing import IO
 from rocm_perf_lab.collect import rocprofv3_options, rocprofv3_output
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import Device
-from rocm_perf_lab.collect.execute import execute
+from rocm_perf_lab.collect.execute import Stream, execute
 from rocm_perf_lab.collect.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
 from rocm_perf_lab.collect.rocprofv3_log import Complaint, complaint, doubt, last_words, missing_counters
 from rocm_perf_lab.collect.rocprofv3_watch import Watch, to_descriptor
@@ -62,8 +62,8 @@ class Rocprofv3:
         command: Command,
         environment: Mapping[str, str],
         database: Path,
-        output: IO | int | None,
-        errors: IO | None = None,
+        output: Stream | None,
+        errors: IO[bytes] | None = None,
     ) -> None:
         """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 
@@ -105,8 +105,8 @@ class Rocprofv3:
                 pending[:0] = [names[: len(names) // 2], names[len(names) // 2 :]]
                 continue
             results.append(result)
-            if hopeless:
-                results += [Pass.failed_counters(rest, _NOT_TRIED + result.reason) for rest in pending]
+            if trouble and hopeless:
+                results += [Pass.failed_counters(rest, _NOT_TRIED + trouble.reason) for rest in pending]
                 break
         for text in dict.fromkeys([*_notes(results), *(found.doubt for found in results if found.doubt)]):
             self.note(text)
@@ -164,13 +164,31 @@ class Rocprofv3:
         self.note(f"no thread trace: {reason}")
         return Pass(THREAD_TRACE, None, reason, kernel=target.name)
 
-    def _run_quietly(self, options, command: Command, environment, folder: Path, form: str, log: Path, limit: float) -> None:
+    def _run_quietly(
+        self,
+        options: Sequence[str],
+        command: Command,
+        environment: Mapping[str, str],
+        folder: Path,
+        form: str,
+        log: Path,
+        limit: float,
+    ) -> None:
         log.unlink(missing_ok=True)
         with log.open("ab") as stream:  # which the other stream is appended to, too
             self._run(options, command, environment, folder, form, stream, log, limit)
 
     def _run(
-        self, options, command: Command, environment, folder: Path, form: str, stdout, log: Path, limit, show=None
+        self,
+        options: Sequence[str],
+        command: Command,
+        environment: Mapping[str, str],
+        folder: Path,
+        form: str,
+        stdout: Stream | None,
+        log: Path,
+        limit: float | None,
+        show: Callable[[bytes], None] | None = None,
     ) -> None:
         """One run, with what it writes to stderr in `log`; `show` gets what is the program's own of that."""
         plain = self._plain(folder)

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect import device_code, rocm, run_directory, run_name
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.counter_passes import counter_passes
+from rocm_perf_lab.collect.execute import Stream
 from rocm_perf_lab.collect.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
 from rocm_perf_lab.collect.rocprofv3 import Rocprofv3
 from rocm_perf_lab.collect.tracer import BuiltinTracer
@@ -87,7 +88,7 @@ class Traces:
         return next((found.reason for found in self.passes if found.kind == THREAD_TRACE and found.reason), "none was made")
 
 
-def profile(request: Request, program_output: IO | int | None, note: Note) -> tuple[Documents, Path]:
+def profile(request: Request, program_output: Stream | None, note: Note) -> tuple[Documents, Path]:
     """Profile a program; return what was found and the run directory.
 
     program_output: where the standard output of the first run goes (that of the others is dropped).
@@ -128,7 +129,13 @@ def _default_runs(device: devices.Device) -> int:
 
 
 def _collect(
-    collector: Rocprofv3 | BuiltinTracer, command: Command, folder: Path, request: Request, runs: int, output, note: Note
+    collector: Rocprofv3 | BuiltinTracer,
+    command: Command,
+    folder: Path,
+    request: Request,
+    runs: int,
+    output: Stream | None,
+    note: Note,
 ) -> Traces:
     environment = dict(os.environ)
     databases = [folder / "base_results.db"]

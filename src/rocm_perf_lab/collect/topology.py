@@ -36,7 +36,9 @@ def write_topology(folder: Path, product: Mapping[str, Any]) -> Path:
     return folder
 
 
-def _node(node: int, properties: dict, memory: dict, caches: list[dict], peer: int) -> dict[str, str]:
+def _node(
+    node: int, properties: dict[str, int], memory: dict[str, int], caches: list[dict[str, int]], peer: int
+) -> dict[str, str]:
     prefix = f"nodes/{node}"
     is_gpu = properties["simd_count"] > 0
     counts = dict(mem_banks_count=1, caches_count=len(caches), io_links_count=1, p2p_links_count=0)
@@ -65,7 +67,8 @@ def _gpu_properties(product: Mapping[str, Any]) -> dict[str, int]:
         cpu_cores_count=0, cpu_core_id_base=0, location_id=_PCI_LOCATION, domain=0, drm_render_minor=128, hive_id=0,
         local_mem_size=0, fw_version=177, sdma_fw_version=24, debug_prop=1495, unique_id=1, max_engine_clk_ccompute=3000,
     )  # fmt: skip
-    return machine | product["topology"]
+    topology: dict[str, int] = product["topology"]
+    return machine | topology
 
 
 def _system_memory() -> dict[str, int]:

@@ -8,14 +8,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from rocm_perf_lab import native
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect import kernel_failures, rocprofv3_options, rocprofv3_output
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import Device, loadable
-from rocm_perf_lab.collect.execute import execute
+from rocm_perf_lab.collect.execute import Stream, execute
 from rocm_perf_lab.collect.passes import THREAD_TRACE, Pass, ThreadTraceTarget
 from rocm_perf_lab.errors import CollectionError, NoKernelsError, RocmPerfError
 
@@ -45,8 +44,8 @@ class BuiltinTracer:
         command: Command,
         environment: Mapping[str, str],
         database: Path,
-        output: IO | int | None,
-        errors: IO | None = None,
+        output: Stream | None,
+        errors: Stream | None = None,
     ) -> None:
         """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 

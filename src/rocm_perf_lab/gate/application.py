@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Limits, View
@@ -32,6 +33,9 @@ from rocm_perf_lab.errors import (
 )
 
 from .verdict import APPLICATION, StepVerdict, passed, rejected
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.report.documents import Documents
 
 STEP = APPLICATION
 _ENDS_BADLY = (
@@ -181,7 +185,7 @@ class Application:
             return f"it prints something else: {_first_difference(self.baseline.stdout, stdout)}"
         return None
 
-    def _regression(self, evidence: dict) -> str | None:
+    def _regression(self, evidence: Mapping[str, Any]) -> str | None:
         options, (before, after) = self._options, evidence["runtime_ms"]
         if after > before * (1 + options.runtime):
             return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, beyond {options.runtime:.0%}"
@@ -194,7 +198,7 @@ class Application:
             return f"it moves {second:.0f} bytes to and from DRAM, the baseline {first:.0f}, and is no faster"
         return None
 
-    def _evidence(self, after: ProgramRun, runtime_ms: float) -> dict:
+    def _evidence(self, after: ProgramRun, runtime_ms: float) -> dict[str, Any]:
         before = self.baseline
         moved = {symbol: _moved(before.counters.get(symbol, {}), sums) for symbol, sums in after.counters.items()}
         return {
@@ -274,7 +278,7 @@ class Application:
         return Command(tuple(caged), Path(caged[0]), self._place.name)
 
 
-def _dram_bytes(documents) -> float | None:
+def _dram_bytes(documents: Documents) -> float | None:
     total = documents.roofline.total
     return next((level.bytes for level in total.levels if level.level == "HBM"), None) if total else None
 

@@ -9,6 +9,7 @@ import itertools
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from rocm_perf_lab.hip_source.layout import Layout, Leaf, Types
 from rocm_perf_lab.isolate import Capture
 
 from .numbers import dtype_of
+
+if TYPE_CHECKING:
+    from .numbers import Bytes, Numbers
 
 _MOST_DEEP = 3  # pointers behind each other
 _MOST_POINTERS = 64  # followed out of one buffer
@@ -46,12 +50,13 @@ class Buffer:
         """In bytes."""
         return self.count * self.layout.size
 
-    def view(self, content: np.ndarray, leaf: Leaf) -> np.ndarray:
+    def view(self, content: Bytes, leaf: Leaf) -> Numbers:
         """The leaf's numbers in the buffer's bytes (uint8), shape (count, *dims); writing there changes the bytes."""
         dtype = _POINTER if leaf.scalar is None else dtype_of(leaf.scalar)
         shape = (self.count, *(count for count, _ in leaf.dims))
         strides = (self.layout.size, *(stride for _, stride in leaf.dims))
-        return np.ndarray(shape, dtype, content, leaf.offset, strides)
+        numbers: Numbers = np.ndarray(shape, dtype, content, leaf.offset, strides)
+        return numbers
 
     def element(self, leaf: Leaf, index: tuple[int, ...]) -> str:
         """The name of one number: `out[17].x`. index: in what view() gives."""
@@ -115,7 +120,8 @@ def arguments_of(capture: Capture, kernel: Kernel, types: Types, metadata: Kerne
     kernarg = int(capture.dispatch["packet"]["kernarg_address"], 16)
     content = (capture.path / "kernarg.bin").read_bytes()
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
-    found, pointers = Arguments(), deque()
+    found = Arguments()
+    pointers: deque[_Pointer] = deque()
     for parameter, layout, argument in zip(kernel.parameters, types.parameters, explicit, strict=False):
         raw = np.frombuffer(content[argument.offset : argument.offset + argument.size], np.uint8)
         found.unknown += [Unknown(parameter.name + path, layout.spelling, why) for path, why in layout.unknown]
@@ -149,7 +155,7 @@ def _indices(leaf: Leaf) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(count) for count, _ in leaf.dims))
 
 
-def _unchanged(one: Buffer, raw: np.ndarray) -> Iterator[Unknown]:
+def _unchanged(one: Buffer, raw: Bytes) -> Iterator[Unknown]:
     """What is passed by value and stays as it was: enums without a further value, and null pointers."""
     for leaf in one.layout.leaves:
         if leaf.enumerators is not None and len(leaf.enumerators) < 2:
@@ -158,23 +164,27 @@ def _unchanged(one: Buffer, raw: np.ndarray) -> Iterator[Unknown]:
             yield Unknown(one.name + leaf.path, f"{leaf.pointee}*", "it was null")
 
 
-def _pointers_by_value(one: Buffer, raw: np.ndarray) -> Iterator[_Pointer]:
+def _pointers_by_value(one: Buffer, raw: Bytes) -> Iterator[_Pointer]:
     for leaf in one.layout.leaves:
-        for index in _indices(leaf) if leaf.scalar is None else ():
-            address = int(one.view(raw, leaf)[(0, *index)])
+        if leaf.pointee is None:
+            continue
+        for index in _indices(leaf):
+            place = (0, *index)
+            address = int(one.view(raw, leaf)[place])
             yield _Pointer(one.name + filled(leaf.path, index), one.parameter, address, leaf.pointee, 0)
 
 
-def _numbers(one: Buffer, raw: np.ndarray) -> Iterator[Number]:
+def _numbers(one: Buffer, raw: Bytes) -> Iterator[Number]:
     for leaf in one.layout.leaves:
         if leaf.scalar is None:
             continue
         values = (0, 1) if leaf.scalar == "bool" else leaf.enumerators
         for index in itertools.islice(_indices(leaf), _MOST_NUMBERS + 1):
-            value = one.view(raw, leaf)[(0, *index)]
-            place = leaf.offset + sum(i * stride for i, (_, stride) in zip(index, leaf.dims, strict=True))
+            place = (0, *index)
+            value = one.view(raw, leaf)[place]
+            offset = leaf.offset + sum(i * stride for i, (_, stride) in zip(index, leaf.dims, strict=True))
             number = int(value) if value.dtype.kind in "iub" else float(value)
-            yield Number(one.name + filled(leaf.path, index), one.address + place, leaf.scalar, number, values)
+            yield Number(one.name + filled(leaf.path, index), one.address + offset, leaf.scalar, number, values)
 
 
 def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Arguments) -> None:
@@ -233,7 +243,7 @@ def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: Arguments)
     content = np.frombuffer(capture.memory(buffer.address, buffer.size), np.uint8)
     pointers: dict[int, _Pointer] = {}
     for leaf in buffer.layout.leaves:
-        if leaf.scalar is None:
+        if leaf.pointee is not None:
             values = buffer.view(content, leaf)
             for index in map(tuple, np.argwhere(values)):
                 address = int(values[index])

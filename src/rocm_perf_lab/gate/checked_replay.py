@@ -8,7 +8,7 @@ from rocm_perf_lab.isolate import Capture
 
 def is_modelled(capture: Capture) -> bool:
     """Whether the software device captured it, and so replays it."""
-    return capture.dispatch["origin"]["timing"] == "modelled"
+    return bool(capture.dispatch["origin"]["timing"] == "modelled")
 
 
 def write_check(capture: Capture) -> tuple[str, ...]:

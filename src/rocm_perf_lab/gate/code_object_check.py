@@ -70,13 +70,13 @@ def check_code_object(
         same = compare_device(baseline.device, candidate.device, instances(baseline.code, kernel, symbol))
     except SourceError as error:
         return rejected(STEP, error.what, **figures), None
-    if complaint or same.complaint:
-        return rejected(STEP, complaint or same.complaint, **figures), None
-    figures |= {"other_symbols_the_same": same.same, "added_functions": same.added, "removed_functions": same.removed}
+    if complaint := complaint or same.complaint:
+        return rejected(STEP, complaint, **figures), None
+    others = {"other_symbols_the_same": same.same, "added_functions": same.added, "removed_functions": same.removed}
     concern = concern_of(before, after, waves, limits)
     reason = "same arguments and LDS contract; all other machine code is the baseline's"
     outweigh = f"; its time has to outweigh that {concern}" if concern else ""
-    return passed(STEP, reason + outweigh, concern=concern, **figures), concern
+    return passed(STEP, reason + outweigh, concern=concern, **figures, **others), concern
 
 
 def changed_beside(baseline: Image, candidate: Image, kernel: Kernel, symbol: str) -> str | None:

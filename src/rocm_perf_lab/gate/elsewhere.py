@@ -24,9 +24,9 @@ def device_differs(baseline: HipSource, candidate: HipSource, builder: Builder, 
     judged = [builder.device(one) for one in (baseline, candidate)]
     for before, after in zip(baseline.elsewhere, candidate.elsewhere, strict=True):
         images = [builder.device(one) for one in (before, after)]
-        codes = [Image(parse(image), image) for image in images]
-        complaint = changed_beside(*codes, kernel, symbol)
-        for own, other in zip(judged, images, strict=True) if complaint is None and symbol in codes[0].code.kernels else ():
+        first, second = (Image(parse(image), image) for image in images)
+        complaint = changed_beside(first, second, kernel, symbol)
+        for own, other in zip(judged, images, strict=True) if complaint is None and symbol in first.code.kernels else ():
             if not same_machine_code(own, other, symbol):
                 complaint = f"it is compiled to other machine code there than in {baseline.main.name}, whose is judged"
         if complaint:
@@ -48,7 +48,7 @@ def same_machine_code(one: bytes, other: bytes, symbol: str) -> bool:
     return first == second
 
 
-def _machine_code(image: bytes, symbol: str) -> list[tuple]:
+def _machine_code(image: bytes, symbol: str) -> list[tuple[bytes | None, tuple[tuple[int, str], ...]]]:
     pieces = pieces_of(image)
     descriptor = pieces.get(f"{symbol}.kd")
     return [(p.content, p.references) for p in (*reached(pieces, symbol), descriptor) if p is not None]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.code_object import KernelMetadata
@@ -20,12 +22,13 @@ from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import Case, CaseOutcome, ReplayResult, replay, replay_cases
 
 from . import seeds
-from .buffers import Arguments, arguments_of
+from .buffers import Arguments, Unknown, arguments_of
 from .checked_replay import is_modelled, write_check
 from .in_program import difference_in_program
 from .measurement import OtherInputs
 from .outputs import Difference, Outputs, difference
 from .perturbation import FIRST, PREFERRED, Perturbation, Perturber
+from .stores import stores_elsewhere
 from .unproven import Tried, unproven_in
 from .verdict import StepVerdict, passed, rejected, skipped
 
@@ -126,7 +129,7 @@ class Equivalence:
     def check(self, candidate: Path) -> StepVerdict:
         """candidate: its code object. Raises PlacementError where memory cannot be had at the captured addresses."""
         options = self._options
-        evidence: dict = {"level": options.level, "seed": options.seed, "ulps": options.ulps, "captures": []}
+        evidence: dict[str, Any] = {"level": options.level, "seed": options.seed, "ulps": options.ulps, "captures": []}
         if options.level == "program":
             return skipped(STEP, "not replayed, as asked for: the program's output decides", **evidence)
         evidence["race_seeds"] = list(options.orders)
@@ -147,7 +150,7 @@ class Equivalence:
         evidence["unproven"] = list(unproven.values())
         return passed(STEP, self._in_words(evidence), **evidence)
 
-    def _in_words(self, evidence: dict) -> str:
+    def _in_words(self, evidence: Mapping[str, Any]) -> str:
         options, captures = self._options, evidence["captures"]
         compared = sum(outcome == "equal" for entry in captures for outcome in entry["cases"].values())
         how = f"floating-point numbers within {options.ulps} ULP" if options.ulps else "bit for bit"
@@ -161,9 +164,8 @@ class Equivalence:
 
     def other_inputs(self) -> OtherInputs | None:
         """Of the first capture: numbers of its kinds in another order, on which the baseline works; None without any."""
-        usable = {one.name: one for one in self._reference(0).tried if one.perturbation and not one.outcome.failure}
-        found = next((usable[name] for name in PREFERRED if name in usable), None)
-        return OtherInputs(found.name, found.perturbation.overlays) if found is not None and found.perturbation.fields else None
+        found = next(_most_like_captured(self._reference(0)), None)
+        return OtherInputs(found.name, found.overlays) if found is not None and found.fields else None
 
     def in_program(self, index: int, made: Capture, again: Callable[[], Capture]) -> tuple[Difference | None, list[str]]:
         """See difference_in_program(). made: the same dispatch as capture `index`, of the candidate's program; again: of the
@@ -198,7 +200,7 @@ class Equivalence:
             reference.complaint = "the baseline itself does not give the same bytes twice: allow a tolerance in ULP"
             return reference
         reference.tried = self._tried(reference, self._cases(reference.perturber))
-        for failed in [one for one in reference.tried if one.outcome.failure and one.perturbation]:
+        for failed in [one for one in reference.tried if one.outcome.failure]:
             reference.tried += self._parts_of(reference, failed)
         return reference
 
@@ -225,7 +227,7 @@ class Equivalence:
 
     def _parts_of(self, reference: _Reference, whole: Tried) -> list[Tried]:
         """What takes the place of a case that had to be dropped: the same of one parameter at a time."""
-        parts = reference.perturber.parts(whole.perturbation)
+        parts = reference.perturber.parts(whole.perturbation) if whole.perturbation else []
         return self._tried(reference, [(one.name, _case(one, number), one) for number, one in enumerate(parts)])
 
     def _judge(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> Difference | None:
@@ -321,7 +323,7 @@ class Equivalence:
                 reference.parts[whole.name] = self._parts_of(reference, whole)
         return reference.parts[whole.name]
 
-    def _unproven(self, reference: _Reference, found: dict[str, str]) -> Iterable:
+    def _unproven(self, reference: _Reference, found: dict[str, str]) -> Iterator[Unknown]:
         tried = [*reference.tried, *(part for parts in reference.parts.values() for part in parts)]
         return unproven_in(reference.capture, reference.arguments, reference.perturber.fields, tried, found)
 
@@ -338,20 +340,18 @@ class Equivalence:
                 return complaint
         return None
 
-    def _otherwise(self, reference: _Reference) -> Iterable[_OtherRun]:
+    def _otherwise(self, reference: _Reference) -> Iterator[_OtherRun]:
         """What a kernel sees of its order, or on captured inputs alone, must not decide whether it is seen to race."""
         yield _OtherRun(_OTHER_VALUES, (f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}",))
         yield _OtherRun(_USUAL_ORDER, (f"race-check={seeds.USUAL_ORDER}",))
         for name, options in self._in_orders().items():
             yield _OtherRun(name, tuple(options))
-        usable = {one.name: one for one in reference.tried if one.perturbation and not one.outcome.failure}
-        inputs = [usable[name] for name in PREFERRED if name in usable][:_RACED]
+        inputs = itertools.islice(_most_like_captured(reference), _RACED)
         for order, one in zip(self._options.orders, inputs, strict=False):
-            yield _OtherRun(f"order {order}, {one.name}", (f"race-check={order}",), one.perturbation.overlays)
+            yield _OtherRun(f"order {order}, {one.name}", (f"race-check={order}",), one.overlays)
 
     def _run_as(self, reference: _Reference, code: Path | None, other: _OtherRun) -> ReplayResult:
-        more = {"overlays": other.overlays} if other.overlays else {"compare": True}
-        return self._run(reference.capture, code, device_options=other.options, **more)
+        return self._run(reference.capture, code, other.options, other.overlays, compare=not other.overlays)
 
     def _judge_otherwise(
         self, reference: _Reference, candidate: Path, other: _OtherRun, found: dict[str, str]
@@ -367,6 +367,9 @@ class Equivalence:
         if len(result.races) > len(baseline.races):
             found[name] = "race"
             return Difference(f"it races: {result.races[0]}")
+        if elsewhere := stores_elsewhere(baseline.written, result.written, reference.arguments.buffers):
+            found[name] = "stores elsewhere"
+            return elsewhere
         if other.overlays or baseline.races or result.equal or self._options.ulps:
             return None
         if name == _OTHER_VALUES and not baseline.equal:
@@ -400,18 +403,33 @@ class Equivalence:
             seconds=seconds,
         )
 
-    def _run(self, capture: Capture, code: Path | None, device_options: Sequence[str] = (), **more) -> ReplayResult:
+    def _run(
+        self,
+        capture: Capture,
+        code: Path | None,
+        device_options: Sequence[str] = (),
+        overlays: Sequence[tuple[int, bytes]] = (),
+        compare: bool = False,
+    ) -> ReplayResult:
         options = self._options
         return replay(
             capture,
             hsaco=code,
             iterations=1,
+            overlays=overlays,
+            compare=compare,
             timeout=options.timeout,
             device=options.device,
             device_options=[*device_options, *write_check(capture)],
             view=options.view,
-            **more,
         )
+
+
+def _most_like_captured(reference: _Reference) -> Iterator[Perturbation]:
+    """Other inputs on which the baseline works, those first that are most like what was seen."""
+    tried = (one for one in reference.tried if not one.outcome.failure)
+    usable = {one.name: one.perturbation for one in tried if one.perturbation}
+    return (usable[name] for name in PREFERRED if name in usable)
 
 
 def _case(other: Perturbation, number: int) -> Case:
@@ -419,14 +437,14 @@ def _case(other: Perturbation, number: int) -> Case:
     return Case(other.overlays, (None, *POISONS)[number % (1 + len(POISONS))])
 
 
-def _about(arguments: str | None, capture: Capture) -> dict:
+def _about(arguments: str | None, capture: Capture) -> dict[str, Any]:
     """Which launch it was. arguments: of the program. grid: in workitems."""
     origin, packet = capture.dispatch["origin"], capture.dispatch["packet"]
     launch = {"dispatch": origin["dispatch_index"], "grid": packet["grid"], "workgroup": packet["workgroup"]}
     return {"arguments": arguments} | launch
 
 
-def _judged_sizes(captures: Sequence[dict]) -> str:
+def _judged_sizes(captures: Sequence[Mapping[str, Any]]) -> str:
     launches = dict.fromkeys(
         f"{_size(one['grid'])} threads in groups of {_size(one['workgroup'])}{_with(one['arguments'])}" for one in captures
     )

@@ -7,6 +7,7 @@ replay is looked at once more where it will be used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from rocm_perf_lab.isolate import Capture
 
 from .buffers import Arguments, Buffer
 from .outputs import Difference, difference_in
+
+if TYPE_CHECKING:
+    from .numbers import Bytes
 
 InProgram = tuple[Capture, Arguments]
 """A dispatch where it is in a program."""
@@ -55,9 +59,9 @@ def _difference(
     return difference_in(one, _numbers(before, one, at_end), _numbers(after, other, at_end), ulps)
 
 
-def _numbers(capture: Capture, buffer: Buffer, after: bool) -> np.ndarray:
+def _numbers(capture: Capture, buffer: Buffer, after: bool) -> Bytes:
     """The buffer's bytes without its pointers, which are other ones in each process."""
-    content = np.frombuffer(capture.memory(buffer.address, buffer.size, after=after), np.uint8).copy()
+    content: Bytes = np.frombuffer(capture.memory(buffer.address, buffer.size, after=after), np.uint8).copy()
     for leaf in buffer.layout.leaves:
         if leaf.scalar is None:
             buffer.view(content, leaf)[...] = 0

@@ -27,9 +27,10 @@ from .measurement import Known, MeasurementOptions, check_measurement
 from .promises import NONE, Promises, broken_in_capture
 from .reader import Reader
 from .source_check import Taken, check_source, with_promises
-from .verdict import StepVerdict, Verdict, passed, rejected, skipped
+from .verdict import Outcome, StepVerdict, Verdict, passed, rejected, skipped
 
 BUILD = "build"
+_SAME_HOST = passed(application.STEP, "the host's object code is the baseline's")
 STEPS = (source_check.STEP, BUILD, code_object_check.STEP, equivalence.STEP, measurement.STEP, application.STEP)
 
 
@@ -119,7 +120,7 @@ class Judge:
         with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as folder:
             judged = _Judged(source, taken.promises, Path(folder, "candidate.hsaco"))
             for name, step in zip(STEPS[1:], self._steps(judged), strict=True):
-                refused = any(verdict.outcome.value == "rejected" for verdict in steps)
+                refused = any(verdict.outcome is Outcome.REJECTED for verdict in steps)
                 steps.append(skipped(name) if refused else step())
         return Verdict(tuple(steps), taken.spliced.adopted)
 
@@ -155,17 +156,19 @@ class Judge:
         packet = self._captures[0].dispatch["packet"]
         threads = packet["workgroup"][0] * packet["workgroup"][1] * packet["workgroup"][2]
         try:
-            images = [Image(parse(device), device) for device in (self._builder.device(self._baseline), judged.device)]
+            devices = self._builder.device(self._baseline), judged.device
+            before, after = (Image(parse(device), device) for device in devices)
             complaint = elsewhere.device_differs(self._baseline, judged.source, self._builder, self._kernel, self._symbol)
             if complaint:
                 return rejected(code_object_check.STEP, complaint)
         except SourceError as error:
             return rejected(code_object_check.STEP, error.what)
         dynamic = packet["group_segment_size"] - self._metadata.lds_bytes
-        kernels = [image.code.kernels.get(self._symbol) for image in images]
-        waves = [_resident_waves(self._captures[0].target, one or self._metadata, threads, dynamic) for one in kernels]
+        kernels = [image.code.kernels.get(self._symbol) or self._metadata for image in (before, after)]
+        waves = [_resident_waves(self._captures[0].target, one, threads, dynamic) for one in kernels]
         verdict, judged.concern = check_code_object(
-            *images,
+            before,
+            after,
             self._kernel,
             self._symbol,
             workgroup_threads=threads,
@@ -193,28 +196,29 @@ class Judge:
     def _application(self, candidate: HipSource) -> StepVerdict:
         """The host's code is compared here, as only what is about to be accepted is worth another pass of the compiler."""
         try:
-            complaint, verdict = side_by_side([lambda: self._host_differs(candidate), lambda: self._whole(candidate)])
+            host, program = side_by_side([lambda: self._host(candidate), lambda: self._whole(candidate)])
         except SourceError as error:
             return rejected(application.STEP, f"the program cannot be built with it: {error.what}")
-        return rejected(application.STEP, complaint) if complaint else verdict
+        return program if host is _SAME_HOST else host
 
-    def _host_differs(self, candidate: HipSource) -> str | None:
-        return elsewhere.host_differs(self._baseline, candidate, self._builder)
+    def _host(self, candidate: HipSource) -> StepVerdict:
+        complaint = elsewhere.host_differs(self._baseline, candidate, self._builder)
+        return rejected(application.STEP, complaint) if complaint else _SAME_HOST
 
     def _whole(self, candidate: HipSource) -> StepVerdict:
         if self._whole_program is None:
-            return skipped(application.STEP, "not asked for; the host's object code is the baseline's")
+            return skipped(application.STEP, f"not asked for; {_SAME_HOST.reason}")
         verdict = self._whole_program(candidate)
-        if verdict.outcome.value != "passed" or self._recapture is None or self._options.equivalence.level == "program":
+        if verdict.outcome is not Outcome.PASSED or self._options.equivalence.level == "program":
             return verdict
-        return self._as_captured(candidate, verdict)
+        return verdict if self._recapture is None else self._as_captured(candidate, verdict, self._recapture)
 
-    def _as_captured(self, candidate: HipSource, verdict: StepVerdict) -> StepVerdict:
+    def _as_captured(self, candidate: HipSource, verdict: StepVerdict, recapture: Recapture) -> StepVerdict:
         """One of the dispatches, drawn by the seed, where it is in the program."""
         index = self._options.equivalence.seed % len(self._captures)
         try:
-            made = self._recapture(candidate, index)
-            found, unlike = self._equivalence.in_program(index, made, lambda: self._recapture(self._baseline, index))
+            made = recapture(candidate, index)
+            found, unlike = self._equivalence.in_program(index, made, lambda: recapture(self._baseline, index))
         except RocmPerfError as error:
             reason = f"its dispatch in the program cannot be captured: {error.what}"
             return rejected(application.STEP, reason, **verdict.evidence)

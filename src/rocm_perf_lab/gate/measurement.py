@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -112,8 +112,8 @@ def check_measurement(
     return passed(STEP, change, least_ms=least, **evidence)
 
 
-Known = dict[tuple, list[ReplayResult]]
-"""By options of the device and name of the inputs, a result for each capture."""
+Known = dict[tuple[tuple[str, ...], str | None], list[ReplayResult]]
+"""By options of the device and name of the inputs (None for the captured ones), a result for each capture."""
 
 
 @dataclass
@@ -122,7 +122,7 @@ class _Times:
 
     baseline: list[float]
     candidate: list[float]
-    counted: list[dict | None]
+    counted: list[Mapping[str, float] | None]
 
 
 def _timed_cus(seed: int) -> tuple[tuple[str, ...], ...]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -14,6 +14,20 @@ from rocm_perf_lab.hip_source.layout import Leaf
 
 from .buffers import Buffer
 from .numbers import bits_of, in_words, is_float, ulps_between
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .numbers import Bytes, Numbers
+
+
+class ChangedRegion(TypedDict):
+    """What outputs.json says of one. base: its address, in hexadecimal. file: in the folder, with all its bytes."""
+
+    base: str
+    bytes: int
+    changed_bytes: int
+    file: str
 
 
 @dataclass(frozen=True)
@@ -23,15 +37,15 @@ class Outputs:
     folder: Path
 
     @property
-    def regions(self) -> dict[str, dict]:
-        """By base address: what outputs.json says of each changed region."""
+    def regions(self) -> dict[str, ChangedRegion]:
+        """By base address."""
         return {r["base"]: r for r in json.loads((self.folder / "outputs.json").read_bytes())["regions"]}
 
     @property
     def changed_bytes(self) -> int:
         return sum(region["changed_bytes"] for region in self.regions.values())
 
-    def content(self, region: dict) -> np.ndarray:
+    def content(self, region: ChangedRegion) -> Bytes:
         """Of all its bytes, as uint8."""
         return np.fromfile(self.folder / region["file"], np.uint8)
 
@@ -52,9 +66,9 @@ class _Leaves:
 
     buffer: Buffer
     leaf: Leaf
-    places: np.ndarray
-    baseline: np.ndarray
-    candidate: np.ndarray
+    places: NDArray[np.intp]
+    baseline: Numbers
+    candidate: Numbers
 
     @property
     def first(self) -> tuple[int, ...]:
@@ -74,7 +88,7 @@ class _Leaves:
             return None
         x, y = (values.reshape(-1)[self.places] for values in (self.baseline, self.candidate))
         numbers = ~(np.isnan(x) | np.isnan(y))
-        return int(ulps_between(x[numbers], y[numbers]).max()) if numbers.any() else None
+        return int(np.max(ulps_between(x[numbers], y[numbers]))) if numbers.any() else None
 
 
 def difference(expected: Outputs, found: Outputs, buffers: Sequence[Buffer], ulps: int = 0) -> Difference | None:
@@ -98,42 +112,42 @@ def difference(expected: Outputs, found: Outputs, buffers: Sequence[Buffer], ulp
     return _told(leaves) if leaves else None
 
 
-def difference_in(buffer: Buffer, before: np.ndarray, after: np.ndarray, ulps: int = 0) -> Difference | None:
+def difference_in(buffer: Buffer, before: Bytes, after: Bytes, ulps: int = 0) -> Difference | None:
     """The same of one buffer's bytes, shape (buffer.size,)."""
     found = _in_region(buffer.address, before, after, [buffer], ulps)
     return found if isinstance(found, Difference) else _told(found) if found else None
 
 
-def _where(base: int, regions: dict[str, dict], buffers: Sequence[Buffer]) -> str:
+def _where(base: int, regions: dict[str, ChangedRegion], buffers: Sequence[Buffer]) -> str:
     """The region at `base`, by the names of what is known to lie in it."""
     size = regions[f"{base:#x}"].get("bytes", 1) if f"{base:#x}" in regions else 1
     names = dict.fromkeys(buffer.name for buffer in buffers if base <= buffer.address < base + size)
     return f"the region at {base:#x}" + (f" (of {', '.join(names)})" if names else "")
 
 
-def _in_region(base: int, a: np.ndarray, b: np.ndarray, buffers: Sequence[Buffer], ulps: int) -> list[_Leaves] | Difference:
+def _in_region(base: int, a: Bytes, b: Bytes, buffers: Sequence[Buffer], ulps: int) -> list[_Leaves] | Difference:
     """a, b: the bytes of a region, shape (bytes,). What is no number of a known kind must be the same byte for byte."""
     differing = np.flatnonzero(a != b)
     if not differing.size:
         return []
     explained = np.zeros(a.size, bool)
-    leaves = []
+    leaves: list[_Leaves] = []
     for buffer in buffers:
         start = buffer.address - base
         if 0 <= start and start + buffer.size <= a.size and _any_in(differing, start, start + buffer.size):
-            parts = (data[start : start + buffer.size] for data in (a, b, explained.view(np.uint8)))
-            leaves += _in_buffer(buffer, *parts, ulps)
+            inside = slice(start, start + buffer.size)
+            leaves += _in_buffer(buffer, a[inside], b[inside], explained.view(np.uint8)[inside], ulps)
     if (left := differing[~explained[differing]]).size and not leaves:
         return _bytes(base + int(left[0]), int(left.size), buffers)
     return leaves
 
 
-def _any_in(places: np.ndarray, start: int, end: int) -> bool:
+def _any_in(places: NDArray[np.intp], start: int, end: int) -> bool:
     first, last = np.searchsorted(places, (start, end))
     return bool(first < last)
 
 
-def _in_buffer(buffer: Buffer, a: np.ndarray, b: np.ndarray, explained: np.ndarray, ulps: int) -> Iterator[_Leaves]:
+def _in_buffer(buffer: Buffer, a: Bytes, b: Bytes, explained: Bytes, ulps: int) -> Iterator[_Leaves]:
     """explained: is set for the bytes of all its numbers."""
     for leaf in buffer.layout.leaves:
         if leaf.scalar is None:
@@ -152,7 +166,7 @@ def _all_bytes(size: int) -> int:
     return int.from_bytes(b"\x01" * size, "little")
 
 
-def _within(x: np.ndarray, y: np.ndarray, ulps: int) -> np.ndarray:
+def _within(x: Numbers, y: Numbers, ulps: int) -> NDArray[np.bool_]:
     return (ulps_between(x, y) <= ulps) & ~np.isnan(x) & ~np.isnan(y)
 
 

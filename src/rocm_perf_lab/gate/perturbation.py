@@ -12,17 +12,21 @@ import itertools
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 
 from rocm_perf_lab.hip_source.layout import Leaf
 from rocm_perf_lab.isolate import Capture
 
 from .buffers import Arguments, Buffer, Number
-from .numbers import bits_of, dtype_of, is_float
+from .numbers import bits_of, dtype_of, is_float, limits_of
 
-Values = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+if TYPE_CHECKING:
+    from .numbers import Bytes, Numbers
+
+    Values = Callable[[Numbers, np.random.Generator], Numbers]
+
 _MOST_TRADED, _LARGEST_SIZE = 4, 1 << 20
 _MOST_ENUMERATORS = 6  # that are tried of one enum
 _MOST_PARTS = 32  # that a dropped case is taken apart into
@@ -59,32 +63,32 @@ class Perturbation:
     beyond: bool = False
 
 
-def _shuffled(values, random):
+def _shuffled(values: Numbers, random: np.random.Generator) -> Numbers:
     return values[random.permutation(values.size)]
 
 
-def _in_range(values, random):
+def _in_range(values: Numbers, random: np.random.Generator) -> Numbers:
     finite = values[np.isfinite(values)].astype(np.float64)
-    low, high = (finite.min(), finite.max()) if finite.size else (-1.0, 1.0)
+    low, high = (float(np.min(finite)), float(np.max(finite))) if finite.size else (-1.0, 1.0)
     if low == high:
         low, high = min(low, -1.0), max(high, 1.0)
     return random.uniform(low, high, values.size)
 
 
-def _some(share: float, special: Callable[[np.finfo], list[float]]) -> Values:
+def _some(share: float, special: Callable[[np.finfo[Any]], list[float]]) -> Values:
     """The captured values' range with some special ones strewn in."""
 
-    def make(values, random):
+    def make(values: Numbers, random: np.random.Generator) -> Numbers:
         result = _in_range(values, random).astype(values.dtype)
         places = random.random(values.size) < share
-        chosen = np.array(special(ml_dtypes.finfo(values.dtype)), np.float64).astype(values.dtype)
+        chosen = np.array(special(limits_of(values.dtype)), np.float64).astype(values.dtype)
         result[places] = chosen[random.integers(chosen.size, size=int(places.sum()))]
         return result
 
     return make
 
 
-def _integers_in_range(values, random):
+def _integers_in_range(values: Numbers, random: np.random.Generator) -> Numbers:
     """Where only one number was seen: from zero to it, and of zeros, zeros and ones."""
     low, high = int(values.min()), int(values.max())
     if low == high:
@@ -92,22 +96,22 @@ def _integers_in_range(values, random):
     return random.integers(low, high, values.size, values.dtype, endpoint=True)
 
 
-def _bools(values, random):
+def _bools(values: Numbers, random: np.random.Generator) -> Numbers:
     return random.integers(0, 1, values.size, values.dtype, endpoint=True)
 
 
-def _of_those_seen(values, random):
+def _of_those_seen(values: Numbers, random: np.random.Generator) -> Numbers:
     seen = np.unique(values)
     return seen[random.integers(seen.size, size=values.size)]
 
 
-def _zeros(values, random):
+def _zeros(values: Numbers, random: np.random.Generator) -> Numbers:
     return random.choice([0.0, -0.0], values.size)
 
 
-def _of_every_magnitude(values, random):
+def _of_every_magnitude(values: Numbers, random: np.random.Generator) -> Numbers:
     """Products of these underflow and overflow, where numbers of the observed range may not."""
-    info = ml_dtypes.finfo(values.dtype)
+    info = limits_of(values.dtype)
     exponents = random.uniform(float(np.log2(float(info.smallest_normal))), float(np.log2(float(info.max))), values.size)
     return np.exp2(exponents) * random.choice([-1.0, 1.0], values.size)
 
@@ -188,12 +192,12 @@ class Perturber:
         groups: dict[str, list[Field]] = {}
         for field in whole.fields:
             groups.setdefault(field.group, []).append(field)
-        if not 1 < len(groups) <= _MOST_PARTS:
+        if whole.kind is None or not 1 < len(groups) <= _MOST_PARTS:
             return []
         return [self._changed(f"{whole.kind} of {name}", whole.kind, fields) for name, fields in groups.items()]
 
     def _changed(self, name: str, kind: str, fields: Sequence[Field]) -> Perturbation:
-        contents: dict[Buffer, np.ndarray] = {}
+        contents: dict[Buffer, Bytes] = {}
         changed = []
         for field in fields:
             buffer = field.buffer
@@ -204,7 +208,7 @@ class Perturber:
         overlays = tuple((buffer.address, content.tobytes()) for buffer, content in contents.items())
         return Perturbation(name, overlays, kind, tuple(changed))
 
-    def _change(self, kind: str, field: Field, content: np.ndarray) -> bool:
+    def _change(self, kind: str, field: Field, content: Bytes) -> bool:
         """Whether the content is another one then."""
         view = field.buffer.view(content, field.leaf)
         values = view.flatten()
@@ -224,20 +228,21 @@ def _by_value(number: Number, value: int | float) -> tuple[int, bytes]:
     return number.address, np.array([value]).astype(dtype_of(number.scalar)).tobytes()
 
 
-def _few_of(values: list[int], random: np.random.Generator) -> list[int | float]:
+def _few_of(values: list[int], random: np.random.Generator) -> list[int]:
     chosen = random.permutation(len(values))[:_MOST_ENUMERATORS]
     return [values[which] for which in sorted(chosen)]
 
 
-def _other_values(number: Number, random: np.random.Generator) -> list[int | float]:
+def _other_values(number: Number, random: np.random.Generator) -> Sequence[int | float]:
     if number.values is not None:
         return _few_of([value for value in number.values if value != number.value], random)
     if is_float(number.scalar):
         scale = float(random.uniform(0.5, 2.0))
-        size, info = (abs(number.value) + 1) * scale, ml_dtypes.finfo(dtype_of(number.scalar))
+        size, info = (abs(number.value) + 1) * scale, limits_of(dtype_of(number.scalar))
         special = [0.0, float("nan"), float("inf"), float(info.smallest_subnormal), float(info.smallest_normal) * 100 * scale]
         return [number.value * scale + 0.25, -size, size * 100, *special]
-    if number.value <= 0:  # an offset, a flag, or no size
-        return sorted({-number.value, 1, int(random.integers(2, 9))} - {number.value})
-    smaller = {1, number.value - 1, int(random.integers(1, number.value + 1)), int(random.integers(1, number.value + 1))}
-    return sorted(value for value in smaller if 0 < value < number.value)
+    captured = int(number.value)
+    if captured <= 0:  # an offset, a flag, or no size
+        return sorted({-captured, 1, int(random.integers(2, 9))} - {captured})
+    smaller = {1, captured - 1, int(random.integers(1, captured + 1)), int(random.integers(1, captured + 1))}
+    return sorted(value for value in smaller if 0 < value < captured)

@@ -17,6 +17,7 @@ from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.collect.child import expect_more
 from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.piped import piped
 
 from .change import Change
 from .promises import Promises
@@ -55,30 +56,30 @@ class Reader:
         """
         wall = self._seconds * _BUSY
         with self._asking:
-            self._expect_ready()
+            process = self._ready_process()
             request = {"text": candidate.decode("latin-1"), "kernel": kernel, "seconds": self._seconds, "wall_seconds": wall}
-            self._tell(request)
-            answer = self._answer(wall + 5)
+            _tell(process, request)
+            answer = self._answer(process, wall + 5)
         if answer is None:
             return f"it cannot be read within {wall} s and the cage's memory"
-        return answer["refused"] if "refused" in answer else _change(answer["change"])
+        return str(answer["refused"]) if "refused" in answer else _change(answer["change"])
 
-    def _launch(self) -> None:
+    def _launch(self) -> subprocess.Popen[bytes]:
         """Start reading the baseline; the answer is awaited when the first candidate is there."""
         command = [sys.executable, "-P", "-m", f"{__package__}.reader_process"]
         caged = cage.within(command, self._baseline.folder, self._view, _LIMITS)
-        self._process = subprocess.Popen(caged, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        self._ready = False
+        process = subprocess.Popen(caged, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        self._process, self._ready = process, False
         source = self._baseline
         first = {"path": str(source.path), "main": str(source.main), "command": source.command, "folder": str(source.folder)}
-        self._tell(first | {"text": source.text.decode("latin-1")})
+        _tell(process, first | {"text": source.text.decode("latin-1")})
+        return process
 
-    def _expect_ready(self) -> None:
-        if self._process is None:
-            self._launch()
+    def _ready_process(self) -> subprocess.Popen[bytes]:
+        process = self._process or self._launch()
         if self._ready:
-            return
-        answer = self._answer(_SECONDS_TO_START)
+            return process
+        answer = self._answer(process, _SECONDS_TO_START)
         if answer is None:
             raise UnavailableError(
                 "the process that reads candidates did not start", "its error is above; see `rocm-perf doctor`"
@@ -87,36 +88,21 @@ class Reader:
             self._end()
             raise SourceError(answer["error"], "make it compile first, or give its flags with --build")
         self._ready = True
+        return process
 
-    def _tell(self, request: dict[str, Any]) -> None:
-        with contextlib.suppress(BrokenPipeError):  # then there is no answer
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
-
-    def _answer(self, seconds: float) -> dict[str, Any] | None:
+    def _answer(self, process: subprocess.Popen[bytes], seconds: float) -> dict[str, Any] | None:
         """None where there is none; the process is gone then."""
         try:
-            line = self._line(time.monotonic() + seconds)
+            line = _line(piped(process.stdout).fileno(), time.monotonic() + seconds)
             if line is not None:
-                return json.loads(line)
+                answer: dict[str, Any] = json.loads(line)
+                return answer
         except json.JSONDecodeError:
             pass
         except BaseException:
             self._end()
             raise
         self._end()
-        return None
-
-    def _line(self, deadline: float) -> bytes | None:
-        descriptor, line = self._process.stdout.fileno(), b""
-        while time.monotonic() < deadline:
-            expect_more()
-            if not select.select([descriptor], [], [], min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic())))[0]:
-                continue
-            part = os.read(descriptor, 1 << 16)
-            line += part
-            if not part or line.endswith(b"\n"):
-                return line if part else None
         return None
 
     def _end(self) -> None:
@@ -127,8 +113,28 @@ class Reader:
             os.killpg(process.pid, 9)
         for stream in (process.stdin, process.stdout):
             with contextlib.suppress(BrokenPipeError):
-                stream.close()
+                piped(stream).close()
         process.wait()
+
+
+def _tell(process: subprocess.Popen[bytes], request: dict[str, Any]) -> None:
+    requests = piped(process.stdin)
+    with contextlib.suppress(BrokenPipeError):  # then there is no answer
+        requests.write(json.dumps(request).encode() + b"\n")
+        requests.flush()
+
+
+def _line(descriptor: int, deadline: float) -> bytes | None:
+    line = b""
+    while time.monotonic() < deadline:
+        expect_more()
+        if not select.select([descriptor], [], [], min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic())))[0]:
+            continue
+        part = os.read(descriptor, 1 << 16)
+        line += part
+        if not part or line.endswith(b"\n"):
+            return line if part else None
+    return None
 
 
 def _change(value: dict[str, Any]) -> Change:

@@ -63,7 +63,8 @@ def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any
         line = answer.readline()
     _, status = os.waitpid(child, 0)
     if line.endswith(b"\n"):
-        return json.loads(line)
+        answered: dict[str, Any] = json.loads(line)
+        return answered
     return {"refused": _how_it_ended(status, request)}
 
 

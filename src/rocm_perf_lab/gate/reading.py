@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of
@@ -20,6 +20,9 @@ from .change import Change
 from .head import promises_of_head
 from .promises import NONE
 from .taken_text import forbidden
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
 
 # The language itself calls functions of these names: range-for, structured bindings.
 _CALLED_UNSEEN = ("begin", "end", "get")
@@ -33,13 +36,13 @@ class NotAllowed(Exception):
 class _Function:
     """A new function. start, end: its bytes."""
 
-    cursor: Any
+    cursor: Cursor
     start: int
     end: int
 
     @property
     def name(self) -> str:
-        return self.cursor.spelling
+        return str(self.cursor.spelling)
 
 
 def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -> Change:
@@ -114,7 +117,7 @@ def _new_functions(before: TranslationUnit, after: TranslationUnit, target: Kern
         yield _Function(function, *_whole(after, function, before.text))
 
 
-def _unfit(unit: TranslationUnit, function: Any, target: Kernel) -> str | None:
+def _unfit(unit: TranslationUnit, function: Cursor, target: Kernel) -> str | None:
     kinds = unit.bindings.CursorKind
     attributes = {child.kind for child in function.get_children()}
     name = function.spelling
@@ -134,7 +137,7 @@ def _unfit(unit: TranslationUnit, function: Any, target: Kernel) -> str | None:
     return None
 
 
-def _whole(unit: TranslationUnit, function: Any, baseline: bytes) -> tuple[int, int]:
+def _whole(unit: TranslationUnit, function: Cursor, baseline: bytes) -> tuple[int, int]:
     """From the new comments right above it to its end, which for a declaration is its semicolon."""
     start, end = place_of(function)
     if body_of(function) is None and (found := unit.text.find(b";", end)) >= 0 and not unit.text[end:found].strip():
@@ -168,7 +171,7 @@ def _line(text: bytes, number: int) -> str:
     return text.split(b"\n")[number - 1].decode(errors="replace").strip()[:120]
 
 
-def _expect_plain_declarations(unit: TranslationUnit, function: Any) -> None:
+def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
     """None in it outlives a launch (in LDS, or constant without mutable members, it holds nothing) or names a symbol."""
     kinds = unit.bindings.CursorKind
     stack = [function]
@@ -184,7 +187,7 @@ def _expect_plain_declarations(unit: TranslationUnit, function: Any) -> None:
         stack.extend(children)
 
 
-def _constant(type_: Any) -> bool:
+def _constant(type_: ClangType) -> bool:
     canonical = type_.get_canonical()
     element = canonical
     while element.kind.name.endswith("ARRAY"):
@@ -192,7 +195,7 @@ def _constant(type_: Any) -> bool:
     return (canonical.is_const_qualified() or element.is_const_qualified()) and not _has_mutable(element)
 
 
-def _has_mutable(type_: Any) -> bool:
+def _has_mutable(type_: ClangType) -> bool:
     fields = list(type_.get_fields()) if type_.kind.name == "RECORD" else []
     return any(field.is_mutable_field() or _has_mutable(field.type.get_canonical()) for field in fields)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from rocm_perf_lab.replay import Case, CaseOutcome
 from .buffers import Arguments, Unknown
 from .outputs import Outputs
 from .perturbation import Field, Perturbation
+
+if TYPE_CHECKING:
+    from .numbers import Bytes
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[
     return all(result is not None and np.array_equal(result, results[0]) for result in results)
 
 
-def _content(outcome: CaseOutcome, address: int, size: int) -> np.ndarray | None:
+def _content(outcome: CaseOutcome, address: int, size: int) -> Bytes | None:
     """What a case left there; None where it left that region as it was."""
     outputs = Outputs(outcome.dump)
     for base, region in outputs.regions.items():

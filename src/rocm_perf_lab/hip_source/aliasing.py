@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import constructs
 from .cursors import body_of, parameters_of, walk
@@ -13,6 +13,7 @@ from .once import once_per_unit
 from .variables import changed_in
 
 if TYPE_CHECKING:
+    from .libclang import ClangType, Cursor, CursorKinds
     from .source import TranslationUnit
 
 _UNSEEN = (Construct.INLINE_ASM, Construct.UNKNOWN_CALL, Construct.INDIRECT_CALL, Construct.VOLATILE, Construct.JUMP)
@@ -48,7 +49,7 @@ def reassigned(unit: TranslationUnit, kernel: Kernel) -> set[str]:
     return {one.spelling for one in parameters_of(function) if one.get_usr() in changed}
 
 
-def _holds_address(type_: Any) -> bool:
+def _holds_address(type_: ClangType) -> bool:
     type_ = type_.get_canonical()
     if type_.kind.name in _HOLDERS:
         return True
@@ -61,7 +62,7 @@ def _holds_address(type_: Any) -> bool:
     return any(_holds_address(held) for held in (*(field.type for field in type_.get_fields()), *bases))
 
 
-def _reached(unit: TranslationUnit, function: Any) -> Iterator[Any]:
+def _reached(unit: TranslationUnit, function: Cursor) -> Iterator[Cursor]:
     """All that stands in a function and in those that it calls."""
     left, visited = [function], set()
     while left:
@@ -74,12 +75,12 @@ def _reached(unit: TranslationUnit, function: Any) -> Iterator[Any]:
                     left.append(callee)
 
 
-def _template(unit: TranslationUnit, callee: Any) -> Any:
+def _template(unit: TranslationUnit, callee: Cursor) -> Cursor:
     template = unit.bindings.conf.lib.clang_getSpecializedCursorTemplate(callee)
     return None if template.is_null() else template.get_definition()
 
 
-def _is_global(variable: Any, kinds: Any) -> bool:
+def _is_global(variable: Cursor, kinds: CursorKinds) -> bool:
     """A variable that outlives the launch and may change; HIP's own (threadIdx) and the LDS are none."""
     if variable is None or variable.kind != kinds.VAR_DECL or variable.type.is_const_qualified():
         return False
@@ -89,7 +90,7 @@ def _is_global(variable: Any, kinds: Any) -> bool:
     return scope.kind.name in ("TRANSLATION_UNIT", "NAMESPACE") or variable.storage_class.name == "STATIC"
 
 
-def _from_integer(cast: Any) -> bool:
+def _from_integer(cast: Cursor) -> bool:
     if cast.type.get_canonical().kind.name != "POINTER":
         return False
     operand = next((c for c in cast.get_children() if c.kind.is_expression()), None)

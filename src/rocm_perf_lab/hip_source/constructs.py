@@ -7,27 +7,33 @@ a wrapper hides nothing. A callee without a body is allowed only when it is know
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from . import libclang
 from .cursors import walk
 from .model import Construct, Found
 
-_BARRIERS = ("__syncthreads", "__syncwarp", "__builtin_amdgcn_s_barrier", "__builtin_amdgcn_fence", "__builtin_amdgcn_s_wait")
-_BARRIERS += ("__threadfence", "__builtin_amdgcn_sched", "__builtin_amdgcn_wave_barrier", "__builtin_amdgcn_ds_gws")
-_WAVE = ("__shfl", "__ballot", "__any", "__all", "__activemask", "__match_", "__lane_id", "__reduce_")
-_WAVE_BUILTINS = ("ds_bpermute", "ds_permute", "ds_swizzle", "mov_dpp", "update_dpp", "readlane", "readfirstlane", "writelane")
-_WAVE_BUILTINS += ("permlane", "mbcnt", "ballot", "read_exec", "mfma", "smfmac", "wqm", "set_inactive", "inverse_ballot")
-_WAVE_BUILTINS += ("s_getreg", "s_setreg", "icmp", "uicmp", "fcmp")
-_WAVE += tuple(f"__builtin_amdgcn_{name}" for name in _WAVE_BUILTINS)
+if TYPE_CHECKING:
+    from .libclang import Bindings, Cursor
+
+_BARRIERS = (
+    "__syncthreads", "__syncwarp", "__builtin_amdgcn_s_barrier", "__builtin_amdgcn_fence", "__builtin_amdgcn_s_wait",
+    "__threadfence", "__builtin_amdgcn_sched", "__builtin_amdgcn_wave_barrier", "__builtin_amdgcn_ds_gws",
+)  # fmt: skip
+_WAVE_BUILTINS = (
+    "ds_bpermute", "ds_permute", "ds_swizzle", "mov_dpp", "update_dpp", "readlane", "readfirstlane", "writelane",
+    "permlane", "mbcnt", "ballot", "read_exec", "mfma", "smfmac", "wqm", "set_inactive", "inverse_ballot",
+    "s_getreg", "s_setreg", "icmp", "uicmp", "fcmp",
+)  # fmt: skip
+_WAVE = (
+    "__shfl", "__ballot", "__any", "__all", "__activemask", "__match_", "__lane_id", "__reduce_",
+    *(f"__builtin_amdgcn_{name}" for name in _WAVE_BUILTINS),
+)  # fmt: skip
 _ATOMICS = ("atomic", "__atomic", "__hip_atomic", "__opencl_atomic", "unsafeAtomic", "safeAtomic", "__scoped_atomic")
-_SIDE_EFFECTS = ("printf", "__ockl_", "abort", "__assert", "malloc", "free", "__builtin_trap", "__builtin_amdgcn_s_sleep")
-_SIDE_EFFECTS += (
-    "clock",
-    "wall_clock",
-    "__builtin_readcyclecounter",
-    "__builtin_amdgcn_s_memtime",
-    "__builtin_amdgcn_s_memrealtime",
-)
+_SIDE_EFFECTS = (
+    "printf", "__ockl_", "abort", "__assert", "malloc", "free", "__builtin_trap", "__builtin_amdgcn_s_sleep",
+    "clock", "wall_clock", "__builtin_readcyclecounter", "__builtin_amdgcn_s_memtime", "__builtin_amdgcn_s_memrealtime",
+)  # fmt: skip
 _ARITHMETIC = ("__ocml_", "__builtin_", "__ockl_mul", "__ockl_clz", "__ockl_popcount", "operator")
 
 _HARMLESS = ("__builtin_shufflevector", "__builtin_convertvector", "__builtin_choose_expr")  # calls to look at, no calls
@@ -50,7 +56,7 @@ def classify(name: str) -> Construct | None:
     return None
 
 
-def find(cursor, bindings) -> tuple[Found, ...]:
+def find(cursor: Cursor, bindings: Bindings) -> tuple[Found, ...]:
     """Every forbidding construct under `cursor`, in source order, each once for a line and name."""
     found = _Search(bindings).inside(cursor, line=None, via=())
     return tuple(dict.fromkeys(found))
@@ -59,13 +65,13 @@ def find(cursor, bindings) -> tuple[Found, ...]:
 class _Search:
     """One walk; remembers the functions it has been in, so that recursion ends."""
 
-    def __init__(self, bindings):
+    def __init__(self, bindings: Bindings):
         self._bindings = bindings
         self._kinds = kinds = bindings.CursorKind
         self._variables = (kinds.VAR_DECL, kinds.PARM_DECL, kinds.FIELD_DECL)
         self._visited: set[str] = set()
 
-    def inside(self, cursor, line: int | None, via: tuple[str, ...]) -> Iterator[Found]:
+    def inside(self, cursor: Cursor, line: int | None, via: tuple[str, ...]) -> Iterator[Found]:
         """line: where the outermost call stands, for constructs inside callees; None while in the region itself."""
         left = [(cursor, line, via)]
         while left:
@@ -76,7 +82,7 @@ class _Search:
             if cursor.kind == self._kinds.CALL_EXPR and (body := self._new_body(cursor.referenced)) is not None:
                 left.append((body, here, (*via, cursor.referenced.spelling)))
 
-    def _at(self, cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
+    def _at(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
         """What it is itself, whatever stands below it."""
         kinds = self._kinds
         kind = cursor.kind
@@ -93,7 +99,7 @@ class _Search:
         if kind.is_expression():
             yield from self._expression(cursor, here, via)
 
-    def _expression(self, cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
+    def _expression(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
         if name := libclang.unnamed_call(self._bindings, cursor):
             if name not in _HARMLESS:
                 yield Found(classify(name) or Construct.UNKNOWN_CALL, name, here, via)
@@ -102,12 +108,12 @@ class _Search:
         if cursor.kind == self._kinds.DECL_REF_EXPR and self._is_dynamic_lds(cursor.referenced):
             yield Found(Construct.DYNAMIC_LDS, cursor.spelling, here, via)
 
-    def _is_dynamic_lds(self, declaration) -> bool:
+    def _is_dynamic_lds(self, declaration: Cursor | None) -> bool:
         if declaration is None or declaration.kind != self._kinds.VAR_DECL or declaration.storage_class.name != "EXTERN":
             return False
         return any(child.kind == self._kinds.CUDASHARED_ATTR for child in declaration.get_children())
 
-    def _call(self, cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
+    def _call(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
         callee = cursor.referenced
         if callee is None:
             if not any(child.kind == self._kinds.OVERLOADED_DECL_REF for child in walk(cursor)):
@@ -123,10 +129,10 @@ class _Search:
             if not implicit and not callee.spelling.startswith(_ARITHMETIC):
                 yield Found(Construct.UNKNOWN_CALL, callee.spelling, here, via)
 
-    def _body(self, callee):
+    def _body(self, callee: Cursor) -> Cursor | None:
         return callee.get_definition() or self._template(callee)
 
-    def _new_body(self, callee):
+    def _new_body(self, callee: Cursor | None) -> Cursor | None:
         """Of a function that is called, where its name does not tell what it is and the walk was not in it yet; else None."""
         if callee is None or callee.kind in self._variables or classify(callee.spelling):
             return None
@@ -136,7 +142,7 @@ class _Search:
         self._visited.add(name)
         return body
 
-    def _template(self, callee):
+    def _template(self, callee: Cursor) -> Cursor | None:
         """The body of the template that a function was instantiated from, if any: that is what runs."""
         template = self._bindings.conf.lib.clang_getSpecializedCursorTemplate(callee)
         return None if template.is_null() else template.get_definition()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import libclang
 from .cursors import LEAVES, place_of, span_of, unwrapped, walk
@@ -14,6 +14,7 @@ from .reads import Read, reads_in
 from .variables import changed_in, escaping_in
 
 if TYPE_CHECKING:
+    from .libclang import ClangType, Cursor
     from .source import TranslationUnit
 
 _WIDE_INTEGERS = ("LONG", "ULONG", "LONGLONG", "ULONGLONG")
@@ -41,10 +42,10 @@ class ContiguousLoads:
 class _Group:
     """Loads that differ in a constant alone, while nothing changed what their address is made of."""
 
-    before: Any
+    before: Cursor
     parameter: str
-    type: Any
-    variables: tuple[Any, ...]
+    type: ClangType
+    variables: tuple[Cursor, ...]
     texts: dict[int, str] = field(default_factory=dict)
     places: dict[int, list[Span]] = field(default_factory=dict)
 
@@ -63,28 +64,30 @@ def contiguous_loads(unit: TranslationUnit, kernel: Kernel) -> Iterator[list[Con
 class _Block:
     """escaping: variables that more than their names may stand for."""
 
-    def __init__(self, unit: TranslationUnit, function: Any, escaping: frozenset[str]):
+    def __init__(self, unit: TranslationUnit, function: Cursor, escaping: frozenset[str]):
         self._unit, self._function, self._escaping = unit, function, escaping
-        self._open: dict[tuple, _Group] = {}
+        self._open: dict[tuple[str, str, str, str], _Group] = {}
         self._closed: list[_Group] = []
 
-    def groups(self, block: Any) -> list[_Group]:
+    def groups(self, block: Cursor) -> list[_Group]:
         for statement in block.get_children():
             ends = any(c.kind.name in (*LEAVES, *_ENDS) for c in walk(statement))
             changed = changed_in(statement, self._unit.bindings)
-            self._close(lambda group, changed=changed: any(v.get_usr() in changed for v in group.variables))
+            self._close(changed)
             if not ends and not self._unit.is_cut_by_macro(statement):
                 self._take(statement, changed | self._escaping)
             if ends:
-                self._close(lambda group: True)
-        self._close(lambda group: True)
+                self._close()
+        self._close()
         return self._closed
 
-    def _close(self, which) -> None:
-        for key in [key for key, group in self._open.items() if which(group)]:
-            self._closed.append(self._open.pop(key))
+    def _close(self, changed: frozenset[str] | None = None) -> None:
+        """The groups that name a variable of these; None: all."""
+        for key, group in list(self._open.items()):
+            if changed is None or any(variable.get_usr() in changed for variable in group.variables):
+                self._closed.append(self._open.pop(key))
 
-    def _take(self, statement: Any, moving: frozenset[str]) -> None:
+    def _take(self, statement: Cursor, moving: frozenset[str]) -> None:
         """moving: variables that the statement, or somebody by another name, may change."""
         start, end = place_of(statement)
         for read in reads_in(self._unit, self._function, statement):

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .model import Span
 
 if TYPE_CHECKING:
+    from .libclang import Cursor
     from .source import TranslationUnit
 
 LEAVES = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
 """Kinds of statements after which the block they stand in may not be run to its end."""
 
 
-def place_of(cursor: Any) -> tuple[int, int]:
+def place_of(cursor: Cursor) -> tuple[int, int]:
     """Bytes [start, end) of its file."""
     return cursor.extent.start.offset, cursor.extent.end.offset
 
 
-def span_of(cursor: Any) -> Span:
+def span_of(cursor: Cursor) -> Span:
     return Span(*place_of(cursor), cursor.extent.start.line)
 
 
-def walk(cursor: Any) -> Iterator[Any]:
+def walk(cursor: Cursor) -> Iterator[Cursor]:
     """The cursor and all below it, in source order. Generated code nests deeper than Python's own calls may."""
     for inside, _ in walk_below(cursor):
         yield inside
 
 
-def walk_below(cursor: Any) -> Iterator[tuple[Any, list[Any]]]:
+def walk_below(cursor: Cursor) -> Iterator[tuple[Cursor, list[Cursor]]]:
     """The same, each with what it stands in, from the outermost down to its parent: a list that changes with the next step."""
-    above: list[Any] = []
+    above: list[Cursor] = []
     left = [(cursor, 0)]
     while left:
         inside, depth = left.pop()
@@ -41,27 +42,28 @@ def walk_below(cursor: Any) -> Iterator[tuple[Any, list[Any]]]:
         left.extend((child, depth + 1) for child in reversed(list(inside.get_children())))
 
 
-def within(cursor: Any, span: Span, kind: str) -> Any:
+def within(cursor: Cursor, span: Span, kind: str) -> Cursor:
     """The cursor under `cursor` that covers exactly `span` and is of that kind (FOR_STMT)."""
     place = (span.start, span.end)
     return next(c for c in walk(cursor) if c.kind.name == kind and place_of(c) == place)
 
 
-def parameters_of(function: Any) -> list[Any]:
+def parameters_of(function: Cursor) -> list[Cursor]:
     return [c for c in function.get_children() if c.kind.name == "PARM_DECL"]
 
 
-def body_of(function: Any) -> Any | None:
+def body_of(function: Cursor) -> Cursor | None:
     """None of a declaration that is no definition."""
     return next((c for c in function.get_children() if c.kind.name == "COMPOUND_STMT"), None)
 
 
-def is_member(function: Any) -> bool:
+def is_member(function: Cursor) -> bool:
     """Of a class, as against a function at namespace scope."""
-    return function.semantic_parent.kind.name.startswith(("CLASS", "STRUCT", "UNION"))
+    kind: str = function.semantic_parent.kind.name
+    return kind.startswith(("CLASS", "STRUCT", "UNION"))
 
 
-def unwrapped(expression: Any) -> Any:
+def unwrapped(expression: Cursor) -> Cursor:
     """What stands inside parentheses and implicit conversions, which libclang does not name."""
     while expression.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
         inner = next(expression.get_children(), None)
@@ -71,7 +73,7 @@ def unwrapped(expression: Any) -> Any:
     return expression
 
 
-def flat(unit: TranslationUnit) -> Iterator[Any]:
+def flat(unit: TranslationUnit) -> Iterator[Cursor]:
     """Declarations with namespaces opened, so that a kernel in a namespace stands for itself."""
     kinds = unit.bindings.CursorKind
     skipped = {kinds.MACRO_INSTANTIATION}

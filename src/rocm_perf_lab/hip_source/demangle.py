@@ -16,7 +16,7 @@ def demangled(symbol: str) -> str:
     if not text:
         return symbol
     try:
-        return ctypes.cast(text, ctypes.c_char_p).value.decode()
+        return ctypes.string_at(text).decode()
     finally:
         libc.free.argtypes = [ctypes.c_void_p]
         libc.free(text)
@@ -39,7 +39,9 @@ def qualified_name(demangled_name: str) -> str:
 
 def parameter_types(demangled: str) -> list[str]:
     """Of a demangled function: "void k<float>(float const*, int)" gives ["float const*", "int"]."""
-    depth, start, types = 0, None, []
+    depth = 0
+    start: int | None = None
+    types: list[str] = []
     for place, letter in enumerate(demangled):
         if letter == "(" and depth == 0:
             start, types = place + 1, []

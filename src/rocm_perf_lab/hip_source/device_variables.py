@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .cursors import walk
 from .libclang import overloads
 
+if TYPE_CHECKING:
+    from .libclang import Cursor
+
 _OF_THE_DEVICE = ("CUDADEVICE_ATTR", "CUDACONSTANT_ATTR")
 
 
-def device_variables(function: Any) -> list[Any]:
+def device_variables(function: Cursor) -> list[Cursor]:
     """Cursors of those that may hold other values: what is const is part of the code. function: a kernel's cursor."""
-    found: dict[str, Any] = {}
+    found: dict[str, Cursor] = {}
     left, seen = [function], {function.get_usr()}
     while left:
         for named in _named(left.pop()):
@@ -25,7 +28,7 @@ def device_variables(function: Any) -> list[Any]:
     return list(found.values())
 
 
-def _named(function: Any) -> Iterator[Any]:
+def _named(function: Cursor) -> Iterator[Cursor]:
     """What it refers to; of overloads that a template leaves open, each."""
     for cursor in walk(function):
         if cursor.kind.name in ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "CALL_EXPR") and cursor.referenced is not None:
@@ -34,11 +37,11 @@ def _named(function: Any) -> Iterator[Any]:
             yield from overloads(cursor)
 
 
-def _is_function(cursor: Any) -> bool:
+def _is_function(cursor: Cursor) -> bool:
     return cursor.kind.name in ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION")
 
 
-def _can_change(variable: Any) -> bool:
+def _can_change(variable: Cursor) -> bool:
     on_device = any(child.kind.name in _OF_THE_DEVICE for child in variable.get_children())
     element = variable.type.get_canonical()
     while element.kind.name == "CONSTANTARRAY":

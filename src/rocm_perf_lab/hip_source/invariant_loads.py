@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .cursors import LEAVES, place_of, span_of, walk, within
 from .kernels import function_of
@@ -13,6 +13,7 @@ from .reads import Read, is_pure, reads_in
 from .variables import changed_in, escaping_in
 
 if TYPE_CHECKING:
+    from .libclang import Cursor
     from .source import TranslationUnit
 
 
@@ -73,7 +74,7 @@ def _kind(loop: Loop) -> str:
     return next(name for name, kind in KINDS.items() if kind == loop.kind)
 
 
-def _stays(loop: Any, moving: frozenset[str], read: Read) -> bool:
+def _stays(loop: Cursor, moving: frozenset[str], read: Read) -> bool:
     """Whether nothing that the address is made of is declared in the loop, or among what may change in it."""
     start, end = place_of(loop)
     return not any(start <= variable.extent.start.offset < end or variable.get_usr() in moving for variable in read.variables)

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .cursors import body_of, is_member, parameters_of, span_of
 from .loops import loops_in
 from .model import Kernel, Parameter
 
 if TYPE_CHECKING:
+    from .libclang import Cursor, CursorKinds
     from .source import TranslationUnit
 
 _PLACE_IN_USR = re.compile(r"@\d+(?=@)")
@@ -38,7 +39,7 @@ def files_with_kernels(unit: TranslationUnit, name: str | None = None) -> Iterat
             yield Path(function.extent.start.file.name).resolve()
 
 
-def function_of(unit: TranslationUnit, kernel: Kernel) -> Any:
+def function_of(unit: TranslationUnit, kernel: Kernel) -> Cursor:
     """The cursor of a kernel's definition. kernel: read from the same text."""
     return next(
         f for f in unit.functions() if f.extent.start.offset == kernel.span.start and f.extent.start.file.name == unit.own
@@ -53,7 +54,7 @@ def name_of(unit: TranslationUnit, kernel: Kernel) -> int | None:
     return place.offset if inside and not unit.cut_by_macro(unit.own, place.offset, end) else None
 
 
-def _kernel(unit: TranslationUnit, function: Any, body: Any) -> Kernel:
+def _kernel(unit: TranslationUnit, function: Cursor, body: Cursor) -> Kernel:
     kinds = unit.bindings.CursorKind
     is_template = function.kind == kinds.FUNCTION_TEMPLATE
     children = list(function.get_children())
@@ -85,7 +86,7 @@ class _Linkage:
     braces: bool
 
 
-def _linkage(unit: TranslationUnit, function: Any) -> _Linkage | None:
+def _linkage(unit: TranslationUnit, function: Cursor) -> _Linkage | None:
     scope = function.lexical_parent
     while scope is not None and scope.kind.name not in ("LINKAGE_SPEC", "UNEXPOSED_DECL", "TRANSLATION_UNIT"):
         scope = scope.lexical_parent
@@ -95,12 +96,12 @@ def _linkage(unit: TranslationUnit, function: Any) -> _Linkage | None:
     return _Linkage(start, b"{" in unit.text[start : function.extent.start.offset])
 
 
-def identity_of(function: Any) -> str:
+def identity_of(function: Cursor) -> str:
     """Its USR, without the offset in the file by which Clang tells what has no name from others."""
     return _PLACE_IN_USR.sub("", function.get_usr())
 
 
-def _qualified_name(function: Any, kinds: Any) -> str:
+def _qualified_name(function: Cursor, kinds: CursorKinds) -> str:
     names = [function.spelling]
     scope = function.semantic_parent
     while scope is not None and scope.kind != kinds.TRANSLATION_UNIT:
@@ -110,7 +111,7 @@ def _qualified_name(function: Any, kinds: Any) -> str:
     return "::".join(reversed(names))
 
 
-def _parameter(cursor: Any) -> Parameter:
+def _parameter(cursor: Cursor) -> Parameter:
     canonical = cursor.type.get_canonical()
     is_array = canonical.kind.name.endswith("ARRAY")  # `float p[]` is a pointer, too
     pointee = canonical.element_type if is_array else canonical.get_pointee()

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from . import libclang
 from .cursors import walk
 
 if TYPE_CHECKING:
+    from .libclang import Cursor
     from .source import TranslationUnit
 
 
 class LaneValues:
     """Of one function. A value differs if it is made of threadIdx, of a call's result, or of a variable that may differ."""
 
-    def __init__(self, unit: TranslationUnit, function: Any):
+    def __init__(self, unit: TranslationUnit, function: Cursor):
         self._unit, self._kinds = unit, unit.bindings.CursorKind
         self._differing: set[str] = set()
         given = list(self._given(function))
         while more := {name for name, value in given if name not in self._differing and self.differs(value)}:
             self._differing |= more
 
-    def differs(self, expression: Any) -> bool:
+    def differs(self, expression: Cursor) -> bool:
         return any(self._is_source(cursor) for cursor in walk(expression))
 
-    def _is_source(self, cursor: Any) -> bool:
+    def _is_source(self, cursor: Cursor) -> bool:
         if cursor.kind == self._kinds.CALL_EXPR:
             return True
         if cursor.kind != self._kinds.DECL_REF_EXPR:
@@ -33,7 +35,7 @@ class LaneValues:
             cursor.referenced is not None and cursor.referenced.get_usr() in self._differing
         )
 
-    def _given(self, function: Any):
+    def _given(self, function: Cursor) -> Iterator[tuple[str, Cursor]]:
         """(variable, an expression that it is given) throughout the function."""
         kinds = self._kinds
         for cursor in walk(function):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import libclang
 from .cursors import walk
@@ -12,6 +12,7 @@ from .model import Kernel
 from .once import once_per_unit
 
 if TYPE_CHECKING:
+    from .libclang import Cursor
     from .source import HipSource, TranslationUnit
 
 _CONFIGURATION = "__hipPushCallConfiguration"
@@ -60,7 +61,7 @@ class _Search:
         self.launches: list[Launch] = []
         self.other_uses: list[int] = []
 
-    def visit(self, cursor: Any) -> None:
+    def visit(self, cursor: Cursor) -> None:
         left = [cursor]
         while left:
             cursor = left.pop()
@@ -69,23 +70,27 @@ class _Search:
                 if self._named(children[0]):
                     self._launch(cursor, children[1], children[2:])
                     children = children[1:]
-            elif self._names(cursor):
+            elif self._names(cursor) or self._is_label(cursor):
                 self.other_uses.append(cursor.location.line)
             left += reversed(children)
 
-    def _named(self, callee: Any) -> bool:
+    def _named(self, callee: Cursor) -> bool:
         return any(self._names(cursor) for cursor in walk(callee))
 
-    def _names(self, cursor: Any) -> bool:
+    def _names(self, cursor: Cursor) -> bool:
         """By its name alone: another function of that name makes no launch less safe."""
         return cursor.kind in (self._kinds.DECL_REF_EXPR, self._kinds.OVERLOADED_DECL_REF) and cursor.spelling == self._name
 
-    def _launch(self, call: Any, configuration: Any, arguments: list[Any]) -> None:
+    def _is_label(self, cursor: Cursor) -> bool:
+        """A symbol that is given by hand can be the kernel's handle: `extern char handle asm("_Z4rowsPf")`."""
+        return cursor.kind == self._kinds.ASM_LABEL_ATTR and self._name in cursor.spelling
+
+    def _launch(self, call: Cursor, configuration: Cursor, arguments: list[Cursor]) -> None:
         operands = list(configuration.get_children())[1:]
         block = self._dimensions(operands[1]) if len(operands) > 1 else None
         self.launches.append(Launch(call.location.line, block, tuple(self._origins(one) for one in arguments)))
 
-    def _dimensions(self, operand: Any) -> tuple[int, int, int] | None:
+    def _dimensions(self, operand: Cursor) -> tuple[int, int, int] | None:
         """Of a dim3 that is written in place, or of a local variable that nothing changes."""
         kinds = self._kinds
         for cursor in walk(operand):
@@ -102,13 +107,17 @@ class _Search:
                 return self._dimensions(made) if made is not None else None
         return None
 
-    def _constants(self, values: list[Any]) -> tuple[int, int, int] | None:
+    def _constants(self, values: list[Cursor]) -> tuple[int, int, int] | None:
         # A default argument has neither operands nor text.
         given = [value for value in values if value.kind != self._kinds.UNEXPOSED_EXPR or next(value.get_children(), None)]
         sizes = [libclang.integer_value(self._unit.bindings, value) for value in given]
-        return None if None in sizes or not sizes else (*sizes, 1, 1)[:3]
+        known = [size for size in sizes if size is not None]
+        if not known or len(known) < len(sizes):
+            return None
+        x, y, z = (*known, 1, 1)[:3]
+        return x, y, z
 
-    def _stays(self, variable: Any) -> bool:
+    def _stays(self, variable: Cursor) -> bool:
         """Whether the variable is only ever read as a whole: in a conversion, which every copy is."""
         if variable.type.is_const_qualified():
             return True
@@ -121,7 +130,7 @@ class _Search:
             if cursor.kind != kinds.UNEXPOSED_EXPR
         )
 
-    def _origins(self, argument: Any) -> frozenset[str]:
+    def _origins(self, argument: Cursor) -> frozenset[str]:
         """A member stands for itself: two members of one object are two addresses."""
         found: set[str] = set()
         kinds, left = self._kinds, [argument]

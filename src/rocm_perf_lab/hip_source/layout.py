@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .libclang import ClangType, Cursor
+
+_Dims = tuple[tuple[int, int], ...]  # (count, stride in bytes) of each index, outermost first
+_Unknown = tuple[str, str]  # path, reason
 
 _MOST_LEAVES = 256  # of one type; more are told as not known
 
@@ -52,7 +58,7 @@ class Leaf:
     """Numbers of one kind, or pointers, in a type.
 
     path: how the source gets there, with [] for an index (`.rows[].x`). offset: of the first, in bytes.
-    scalar: what they are (a key of BYTES); None for pointers. dims: (count, stride in bytes) of each index, outermost first.
+    scalar: what they are (a key of BYTES); None for pointers. dims: one for each [].
     enumerators: the values that an enum names, since others may mean nothing; None of what is no enum. pointee: what pointers
     point to, as spelled.
     """
@@ -60,7 +66,7 @@ class Leaf:
     path: str
     offset: int
     scalar: str | None
-    dims: tuple[tuple[int, int], ...] = ()
+    dims: _Dims = ()
     enumerators: tuple[int, ...] | None = None
     pointee: str | None = None
 
@@ -75,12 +81,12 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Layout:
-    """A type. size: in bytes. unknown: what of it is no number or pointer that is understood, and why: (path, reason)."""
+    """A type. size: in bytes. unknown: what of it is no number or pointer that is understood, and why."""
 
     spelling: str
     size: int
     leaves: tuple[Leaf, ...] = ()
-    unknown: tuple[tuple[str, str], ...] = ()
+    unknown: tuple[_Unknown, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,11 +99,11 @@ class Types:
     variables: Mapping[str, tuple[str, Layout]] = field(default_factory=dict)
 
 
-def types_of(parameters: list[Any | None], spellings: list[str]) -> Types:
+def types_of(parameters: list[ClangType | None], spellings: list[str]) -> Types:
     """The layouts of Clang types, and of all that can be got to by their pointers. None: one that Clang cannot resolve."""
     layouts: list[Layout] = []
     behind: dict[str, Layout] = {}
-    wanted: list[Any] = []
+    wanted: list[ClangType] = []
     for type_, spelling in zip(parameters, spellings, strict=True):
         if type_ is None:
             layouts.append(Layout(spelling, 0, unknown=(("", "its type cannot be named outside of the kernel"),)))
@@ -110,19 +116,19 @@ def types_of(parameters: list[Any | None], spellings: list[str]) -> Types:
     return Types(tuple(layouts), behind)
 
 
-def spelled(type_: Any) -> str:
+def spelled(type_: ClangType) -> str:
     """The canonical spelling, without const and volatile of its own."""
-    words = type_.get_canonical().spelling
+    words: str = type_.get_canonical().spelling
     while words.startswith(("const ", "volatile ")):
         words = words.partition(" ")[2]
     return words
 
 
-def layout_of(type_: Any, wanted: list[Any]) -> Layout:
+def layout_of(type_: ClangType, wanted: list[ClangType]) -> Layout:
     """wanted: what its pointers point to is added there."""
     type_ = type_.get_canonical()
     leaves: list[Leaf] = []
-    unknown: list[tuple[str, str]] = []
+    unknown: list[_Unknown] = []
     for part in _parts(type_, "", 0, (), wanted):
         if isinstance(part, Leaf) and len(leaves) < _MOST_LEAVES:
             leaves.append(part)
@@ -134,10 +140,8 @@ def layout_of(type_: Any, wanted: list[Any]) -> Layout:
     return Layout(spelled(type_), max(0, type_.get_size()), tuple(leaves), tuple(unknown))
 
 
-def _parts(
-    type_: Any, path: str, offset: int, dims: tuple[tuple[int, int], ...], wanted: list[Any]
-) -> Iterator[Leaf | tuple[str, str]]:
-    """A type's leaves, and (path, reason) for what is none. Records nest no deeper than the source writes them."""
+def _parts(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list[ClangType]) -> Iterator[Leaf | _Unknown]:
+    """A type's leaves, and what is none. Records nest no deeper than the source writes them."""
     type_ = type_.get_canonical()
     kind, size = _kind(type_), type_.get_size()
     if scalar := _scalar(kind, size):
@@ -160,7 +164,9 @@ def _parts(
         yield path, f"{type_.spelling} is no type whose values are known"
 
 
-def _elements(type_: Any, kind: str, path: str, offset: int, dims: tuple, wanted: list[Any]) -> Iterator:
+def _elements(
+    type_: ClangType, kind: str, path: str, offset: int, dims: _Dims, wanted: list[ClangType]
+) -> Iterator[Leaf | _Unknown]:
     element = type_.element_type
     count = 2 if kind == "COMPLEX" else type_.element_count
     if kind.endswith("VECTOR") and _kind(element.get_canonical()) == "BOOL":
@@ -170,7 +176,7 @@ def _elements(type_: Any, kind: str, path: str, offset: int, dims: tuple, wanted
         yield from _parts(element, f"{path}[]", offset, (*dims, (count, element.get_size())), wanted)
 
 
-def _members(type_: Any, path: str, offset: int, dims: tuple, wanted: list[Any]) -> Iterator:
+def _members(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list[ClangType]) -> Iterator[Leaf | _Unknown]:
     declaration = type_.get_declaration()
     if number := _number(declaration, type_.get_size()):
         scalar, count = number
@@ -178,7 +184,7 @@ def _members(type_: Any, path: str, offset: int, dims: tuple, wanted: list[Any])
         yield Leaf(path + "[]" * len(more), offset, scalar, (*dims, *more))
         return
     if declaration.kind.name == "UNION_DECL":
-        yield from _member_of_union(type_, path, offset, dims, wanted)
+        yield from _member_of_union(type_, path, offset, dims)
         return
     for base in type_.get_bases():
         if base.is_virtual_base():
@@ -193,29 +199,32 @@ def _members(type_: Any, path: str, offset: int, dims: tuple, wanted: list[Any])
             yield from _parts(member.type, name, offset + member.get_field_offsetof() // 8, dims, wanted)
 
 
-def _member_of_union(type_: Any, path: str, offset: int, dims: tuple, wanted: list[Any]) -> Iterator:
+def _member_of_union(type_: ClangType, path: str, offset: int, dims: _Dims) -> Iterator[Leaf | _Unknown]:
     """The member that is numbers of one kind all through, floating-point ones first; none may have pointers."""
-    whole: list[Leaf] = []
+    whole: list[tuple[str, list[Leaf]]] = []
     for member in type_.get_fields():
         parts = list(_parts(member.type, _member("", member), 0, (), []))
-        numbers = {part.scalar for part in parts if isinstance(part, Leaf)}
-        full = all(isinstance(part, Leaf) for part in parts) and len(numbers) == 1 and None not in numbers
-        if full and sum(part.count * BYTES[part.scalar] for part in parts) == type_.get_size():
-            whole.append(parts)
+        leaves = [part for part in parts if isinstance(part, Leaf)]
+        scalar = leaves[0].scalar if leaves else None
+        if scalar is None or len(leaves) < len(parts) or any(leaf.scalar != scalar for leaf in leaves):
+            continue
+        if sum(leaf.count for leaf in leaves) * BYTES[scalar] == type_.get_size():
+            whole.append((scalar, leaves))
     if not whole:
         yield path, "it is a union without a member that is one number all through"
         return
-    for leaf in min(whole, key=lambda parts: "float" not in parts[0].scalar):
+    _, leaves = min(whole, key=lambda member: "float" not in member[0])
+    for leaf in leaves:
         yield replace(leaf, path=path + leaf.path, offset=offset + leaf.offset, dims=(*dims, *leaf.dims))
 
 
-def _member(path: str, member: Any) -> str:
+def _member(path: str, member: Cursor) -> str:
     """Members of what has no name are named as if they were the outer record's."""
     unnamed = member.is_anonymous() or not member.spelling
     return path if unnamed else f"{path}.{member.spelling}"
 
 
-def _number(declaration: Any, size: int) -> tuple[str, int] | None:
+def _number(declaration: Cursor, size: int) -> tuple[str, int] | None:
     """What a record of HIP's headers stands for."""
     number = _NUMBERS.get(declaration.spelling)
     return number if number and BYTES[number[0]] * number[1] == size else None
@@ -229,7 +238,7 @@ def _scalar(kind: str, size: int) -> str | None:
     return f"uint{8 * size}" if kind in _UNSIGNED else None
 
 
-def _kind(type_: Any) -> str:
+def _kind(type_: ClangType) -> str:
     """The name of a type's kind; the type's own where libclang, or its Python bindings, have no kind for it (__bf16)."""
     try:
         kind = type_.kind.name

@@ -6,16 +6,24 @@ import functools
 import itertools
 import subprocess
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 from ..errors import UnavailableError
+
+# What comes out of Clang's Python bindings, which have no types of their own.
+Bindings = Any  # the module clang.cindex
+Cursor = Any
+CursorKinds = Any  # the class CursorKind
+ClangType = Any
+ClangUnit = Any  # a translation unit
+Token = Any
 
 # Cursor_Evaluate and spelling locations are in libclang's C interface but not in its Python bindings.
 INTEGER = 1  # CXEval_Int
 
 
 @functools.cache
-def cindex(compiler: str) -> ModuleType:
+def cindex(compiler: str) -> Bindings:
     """clang.cindex bound to the libclang beside `compiler` (hipcc or clang++). Errors: UnavailableError."""
     try:
         import clang.cindex as bindings
@@ -51,7 +59,7 @@ def _printed(compiler: str, *arguments: str) -> str:
     return text
 
 
-def _declare_missing(bindings: ModuleType) -> None:
+def _declare_missing(bindings: Bindings) -> None:
     from ctypes import c_int, c_longlong, c_void_p
 
     lib = bindings.conf.lib
@@ -69,7 +77,7 @@ def _declare_missing(bindings: ModuleType) -> None:
         function.restype = result
 
 
-def integer_value(bindings: ModuleType, cursor) -> int | None:
+def integer_value(bindings: Bindings, cursor: Cursor) -> int | None:
     """The value of a constant integer expression; None where Clang cannot tell it."""
     if not cursor.kind.is_expression():
         return None  # evaluating anything else is undefined
@@ -83,17 +91,17 @@ def integer_value(bindings: ModuleType, cursor) -> int | None:
         lib.clang_EvalResult_dispose(result)
 
 
-def operator(bindings: ModuleType, cursor) -> str:
+def operator(bindings: Bindings, cursor: Cursor) -> str:
     """The operator of a unary, binary or compound expression as the language spells it; "" for other cursors."""
     lib, kinds = bindings.conf.lib, bindings.CursorKind
     if cursor.kind == kinds.UNARY_OPERATOR:
-        return lib.clang_getUnaryOperatorKindSpelling(lib.clang_getCursorUnaryOperatorKind(cursor))
+        return str(lib.clang_getUnaryOperatorKindSpelling(lib.clang_getCursorUnaryOperatorKind(cursor)))
     if cursor.kind not in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):
         return ""
-    return lib.clang_getBinaryOperatorKindSpelling(cursor.binary_operator.value)
+    return str(lib.clang_getBinaryOperatorKindSpelling(cursor.binary_operator.value))
 
 
-def unnamed_call(bindings: ModuleType, cursor) -> str | None:
+def unnamed_call(bindings: Bindings, cursor: Cursor) -> str | None:
     """The name before the parentheses of what looks like a call and is none to libclang, None for anything else.
 
     Atomic builtins are such expressions: they have operands but neither callee nor spelling.
@@ -104,7 +112,7 @@ def unnamed_call(bindings: ModuleType, cursor) -> str | None:
     return tokens[0] if len(tokens) == 2 and tokens[1] == "(" and tokens[0].isidentifier() else None
 
 
-def overloads(cursor) -> list:
+def overloads(cursor: Cursor) -> list[Cursor]:
     """The declarations that an OVERLOADED_DECL_REF leaves open, as in what a template computes with its own types."""
     from clang.cindex import conf
 
@@ -114,12 +122,13 @@ def overloads(cursor) -> list:
     return found
 
 
-def children_outside_system_headers(bindings: ModuleType, cursor) -> list:
+def children_outside_system_headers(bindings: Bindings, cursor: Cursor) -> list[Cursor]:
     """As cursor.get_children(), which takes long for the tens of thousands that HIP's headers declare."""
-    lib, found, unit = bindings.conf.lib, [], cursor._tu
+    lib, unit = bindings.conf.lib, cursor._tu
+    found: list[Cursor] = []
     location_of, is_system = lib.clang_getCursorLocation, lib.clang_Location_isInSystemHeader
 
-    def visit(child, _parent, _data) -> int:
+    def visit(child: Cursor, _parent: Cursor, _data: object) -> int:
         if not is_system(location_of(child)):
             child._tu = unit  # a cursor is only valid as long as its unit
             found.append(child)

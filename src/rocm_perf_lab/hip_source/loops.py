@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import constructs, libclang
 from .cursors import place_of, span_of, walk
@@ -12,12 +12,13 @@ from .stride import stride_of
 from .variables import changes, is_variable, names
 
 if TYPE_CHECKING:
+    from .libclang import Cursor
     from .source import TranslationUnit
 
 KINDS = {"FOR_STMT": "for", "WHILE_STMT": "while", "DO_STMT": "do", "CXX_FOR_RANGE_STMT": "range-for"}
 
 
-def loops_in(unit: TranslationUnit, cursor: Any, depth: int = 0, hinted: bool = False) -> Iterator[Loop]:
+def loops_in(unit: TranslationUnit, cursor: Cursor, depth: int = 0, hinted: bool = False) -> Iterator[Loop]:
     """The outermost loops under `cursor`; those inside are their children."""
     left = [(child, hinted) for child in reversed(list(cursor.get_children()))]
     while left:
@@ -30,7 +31,7 @@ def loops_in(unit: TranslationUnit, cursor: Any, depth: int = 0, hinted: bool = 
             left += [(inner, kind == "UNEXPOSED_STMT") for inner in reversed(list(child.get_children()))]
 
 
-def _loop(unit: TranslationUnit, cursor: Any, depth: int, hinted: bool) -> Loop:
+def _loop(unit: TranslationUnit, cursor: Cursor, depth: int, hinted: bool) -> Loop:
     kind = KINDS[cursor.kind.name]
     children = list(cursor.get_children())
     body = children[0] if kind == "do" else children[-1]
@@ -52,13 +53,13 @@ def _loop(unit: TranslationUnit, cursor: Any, depth: int, hinted: bool) -> Loop:
     )
 
 
-def _inside(unit: TranslationUnit, body: Any, depth: int) -> tuple[Loop, ...]:
+def _inside(unit: TranslationUnit, body: Cursor, depth: int) -> tuple[Loop, ...]:
     if body.kind.name in KINDS:  # for (...) for (...)
         return (_loop(unit, body, depth, hinted=False),)
     return tuple(loops_in(unit, body, depth, hinted=body.kind.name == "UNEXPOSED_STMT"))
 
 
-def _loads(unit: TranslationUnit, body: Any) -> Iterator[str]:
+def _loads(unit: TranslationUnit, body: Cursor) -> Iterator[str]:
     """Subscripts and dereferences that are read, each text once."""
     kinds = unit.bindings.CursorKind
     seen: set[str] = set()
@@ -72,7 +73,7 @@ def _loads(unit: TranslationUnit, body: Any) -> Iterator[str]:
                 yield source
 
 
-def _written(unit: TranslationUnit, body: Any) -> Iterator[Any]:
+def _written(unit: TranslationUnit, body: Cursor) -> Iterator[Cursor]:
     """The left sides of plain assignments."""
     for cursor in walk(body):
         if cursor.kind == unit.bindings.CursorKind.BINARY_OPERATOR and libclang.operator(unit.bindings, cursor) == "=":
@@ -86,7 +87,7 @@ class _Counted:
         self.variable, self.step, self.trip_count = variable, step, trip_count
 
     @classmethod
-    def read(cls, unit: TranslationUnit, loop: Any) -> _Counted | None:
+    def read(cls, unit: TranslationUnit, loop: Cursor) -> _Counted | None:
         kinds = unit.bindings.CursorKind
         parts = list(loop.get_children())
         if len(parts) != 4:
@@ -104,7 +105,7 @@ class _Counted:
         return cls(variable.spelling, step, _trip_count(unit, variable, condition, step))
 
 
-def _step(unit: TranslationUnit, increment: Any, variable: Any) -> int | None:
+def _step(unit: TranslationUnit, increment: Cursor, variable: Cursor) -> int | None:
     kinds = unit.bindings.CursorKind
     if increment.kind == kinds.UNARY_OPERATOR:
         return {"++": 1, "--": -1}.get(libclang.operator(unit.bindings, increment))
@@ -116,7 +117,7 @@ def _step(unit: TranslationUnit, increment: Any, variable: Any) -> int | None:
     return sign * value if sign and value is not None and is_variable(operands[0], variable) else None
 
 
-def _trip_count(unit: TranslationUnit, variable: Any, condition: Any, step: int | None) -> int | None:
+def _trip_count(unit: TranslationUnit, variable: Cursor, condition: Cursor, step: int | None) -> int | None:
     values = [c for c in variable.get_children() if c.kind.is_expression()]
     if not step or not values:
         return None

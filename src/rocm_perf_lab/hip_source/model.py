@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -87,7 +88,7 @@ class Loop:
     def innermost(self) -> bool:
         return not self.children
 
-    def walk(self):
+    def walk(self) -> Iterator[Loop]:
         """This loop and all inside, outermost first."""
         left = [self]
         while left:
@@ -142,7 +143,7 @@ class Kernel:
         """As a trace shows it; None for templates."""
         return demangled(self.symbol) if self.symbol is not None else None
 
-    def all_loops(self):
+    def all_loops(self) -> Iterator[Loop]:
         """Every loop, outermost first, in source order."""
         for loop in self.loops:
             yield from loop.walk()

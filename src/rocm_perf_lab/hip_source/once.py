@@ -5,17 +5,21 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from .model import Kernel
+    from .source import TranslationUnit
 
 Answer = TypeVar("Answer")
 
 
-def once_per_unit(question: Callable[[Any, Any], Answer]) -> Callable[[Any, Any], Answer]:
-    """question: of (unit, kernel), whose answer never changes."""
-    known: weakref.WeakKeyDictionary[Any, dict[Any, Answer]] = weakref.WeakKeyDictionary()
+def once_per_unit(question: Callable[[TranslationUnit, Kernel], Answer]) -> Callable[[TranslationUnit, Kernel], Answer]:
+    """question: whose answer never changes."""
+    known: weakref.WeakKeyDictionary[TranslationUnit, dict[Kernel, Answer]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(question)
-    def asked(unit: Any, kernel: Any) -> Answer:
+    def asked(unit: TranslationUnit, kernel: Kernel) -> Answer:
         answers = known.setdefault(unit, {})
         if kernel not in answers:
             answers[kernel] = question(unit, kernel)

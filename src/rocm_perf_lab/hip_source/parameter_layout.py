@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .cursors import parameters_of
 from .demangle import parameter_types
@@ -11,7 +11,10 @@ from .device_variables import device_variables
 from .kernels import function_of
 from .layout import Types, types_of
 from .model import Kernel
-from .source import HipSource
+from .source import HipSource, TranslationUnit
+
+if TYPE_CHECKING:
+    from .libclang import ClangType
 
 _ALIAS = "rocm_perf_parameter_"
 _SIZE = "rocm_perf_size_"
@@ -45,10 +48,10 @@ def _aliases(names: list[str]) -> str:
     return f"\n{_SPELLINGS}\n" + "".join(aliases + sizes)
 
 
-def _aliased(unit: Any, count: int) -> list[Any | None]:
+def _aliased(unit: TranslationUnit, count: int) -> list[ClangType | None]:
     """What Clang takes each alias for; None where it complains, since it goes on with some other type then."""
     wrong = {line for file, line in unit.error_lines if file == str(unit.main)}
-    found: list[Any | None] = [None] * count
+    found: list[ClangType | None] = [None] * count
     for cursor in unit.user_declarations:
         number = cursor.spelling.removeprefix(_ALIAS)
         if cursor.kind.name == "TYPE_ALIAS_DECL" and number != cursor.spelling and cursor.location.line not in wrong:

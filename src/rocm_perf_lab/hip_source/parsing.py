@@ -13,7 +13,10 @@ import functools
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .libclang import Bindings, ClangUnit, Cursor
 
 # Of libclang's C interface (clang-c/Index.h): CXTranslationUnit_Flags.
 DETAILED_RECORD = 0x01  # macros keep their places
@@ -21,8 +24,9 @@ _PRECOMPILED_PREAMBLE = 0x04
 _PREAMBLE_ON_FIRST_PARSE = 0x100
 _STORE_PREAMBLES_IN_MEMORY = 1 << 2  # of CXIndexOptions
 
-_seen: set[tuple] = set()
-_idle: dict[tuple, Any] = {}  # one for each file and flags
+_Key = tuple[str, ...]  # a file with the names of the texts, and the flags
+_seen: set[_Key] = set()
+_idle: dict[_Key, ClangUnit] = {}
 atexit.register(_idle.clear)
 
 
@@ -36,7 +40,7 @@ class _IndexOptions(ctypes.Structure):
     )
 
 
-def parse(bindings: Any, path: Path, flags: Sequence[str], texts: Mapping[str, str], user: object) -> Any:
+def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[str, str], user: object) -> ClangUnit:
     """Clang's translation unit of `path`, with these texts in place of the files'. user: what looks at it; the unit is
     Clang's again once that is gone.
 
@@ -61,7 +65,7 @@ def parse(bindings: Any, path: Path, flags: Sequence[str], texts: Mapping[str, s
 
 
 @functools.cache
-def _index(bindings: Any) -> Any | None:
+def _index(bindings: Bindings) -> Cursor | None:
     """An index that keeps preambles in memory; None where libclang (before 17) has none such."""
     try:
         create = bindings.conf.lib.clang_createIndexWithOptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import libclang
 from .cursors import body_of, parameters_of, walk, walk_below
@@ -12,10 +12,13 @@ from .loops import KINDS
 from .variables import changed_in
 
 if TYPE_CHECKING:
+    from .libclang import ClangType, Cursor
     from .source import TranslationUnit
 
-_SCALARS = ("BOOL", "CHAR_S", "SCHAR", "UCHAR", "SHORT", "USHORT", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG")
-_SCALARS += ("FLOAT", "DOUBLE", "HALF", "FLOAT16", "BFLOAT16", "VECTOR", "EXTVECTOR", "UNEXPOSED", "DEPENDENT")
+_SCALARS = (
+    "BOOL", "CHAR_S", "SCHAR", "UCHAR", "SHORT", "USHORT", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG",
+    "FLOAT", "DOUBLE", "HALF", "FLOAT16", "BFLOAT16", "VECTOR", "EXTVECTOR", "UNEXPOSED", "DEPENDENT",
+)  # fmt: skip
 _SOMETIMES = (*KINDS, "SWITCH_STMT", "LAMBDA_EXPR", "CXX_TRY_STMT")
 _HIP_INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
@@ -25,14 +28,14 @@ class Read:
     """`base[index]` or `*base` of a number. parameter: that base is made of. always: whether it is evaluated whenever the
     statement searched is. variables: declarations that base and index name."""
 
-    cursor: Any
-    parameter: Any
+    cursor: Cursor
+    parameter: Cursor
     type: str
     always: bool
-    variables: tuple[Any, ...]
+    variables: tuple[Cursor, ...]
 
 
-def reads_in(unit: TranslationUnit, function: Any, statement: Any) -> Iterator[Read]:
+def reads_in(unit: TranslationUnit, function: Cursor, statement: Cursor) -> Iterator[Read]:
     """Under `statement`, in source order; those whose address depends on calls, side effects or other reads are left out."""
     search = _Search(unit, function)
     always: list[bool] = []  # of what is above, from the statement down
@@ -43,7 +46,7 @@ def reads_in(unit: TranslationUnit, function: Any, statement: Any) -> Iterator[R
             yield found
 
 
-def _goes_on(unit: TranslationUnit, holder: Any, part: Any) -> bool:
+def _goes_on(unit: TranslationUnit, holder: Cursor, part: Cursor) -> bool:
     """Whether a part of it is evaluated whenever it is."""
     name = holder.kind.name
     if name in _SOMETIMES:
@@ -53,7 +56,7 @@ def _goes_on(unit: TranslationUnit, holder: Any, part: Any) -> bool:
     return not chooses or next(holder.get_children()) == part
 
 
-def is_pure(unit: TranslationUnit, expression: Any) -> bool:
+def is_pure(unit: TranslationUnit, expression: Cursor) -> bool:
     """Whether evaluating it has no effect, and reads no memory but variables."""
     kinds = unit.bindings.CursorKind
     for cursor in walk(expression):
@@ -73,13 +76,13 @@ def is_pure(unit: TranslationUnit, expression: Any) -> bool:
 
 
 class _Search:
-    def __init__(self, unit: TranslationUnit, function: Any):
+    def __init__(self, unit: TranslationUnit, function: Cursor):
         self._unit, self._kinds = unit, unit.bindings.CursorKind
         self._parameters, self._body = parameters_of(function), body_of(function)
-        self._roots: dict[str, Any] = {}
+        self._roots: dict[str, Cursor] = {}
         self._changed: frozenset[str] | None = None  # variables that the body may change
 
-    def read(self, cursor: Any, holder: Any, always: bool) -> Read | None:
+    def read(self, cursor: Cursor, holder: Cursor, always: bool) -> Read | None:
         """holder: what it is directly in, None for the statement itself."""
         kinds, bindings = self._kinds, self._unit.bindings
         is_dereference = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(bindings, cursor) == "*"
@@ -98,7 +101,7 @@ class _Search:
         variables = tuple(v for v in named if v is not None and v.spelling not in _HIP_INDICES)
         return Read(cursor, root, type_, always, variables)
 
-    def _is_place(self, holder: Any) -> bool:
+    def _is_place(self, holder: Cursor) -> bool:
         """Whether what holds the expression wants the place in memory rather than its value."""
         kinds = self._kinds
         if holder.kind == kinds.UNARY_OPERATOR and libclang.operator(self._unit.bindings, holder) in ("&", "++", "--"):
@@ -107,7 +110,7 @@ class _Search:
         is_reference = holder.kind == kinds.VAR_DECL and reference
         return is_reference or holder.kind in (kinds.CALL_EXPR, kinds.CXX_UNARY_EXPR)
 
-    def _root(self, pointer: Any) -> Any:
+    def _root(self, pointer: Cursor) -> Cursor:
         """The const pointer parameter that an address is made of, by way of local pointers that never change."""
         found = None
         for cursor in walk(pointer):
@@ -122,14 +125,14 @@ class _Search:
                 return None
         return found
 
-    def _root_of(self, variable: Any) -> Any:
+    def _root_of(self, variable: Cursor) -> Cursor:
         key = variable.get_usr()
         if key not in self._roots:
             self._roots[key] = None
             self._roots[key] = self._found_root(variable)
         return self._roots[key]
 
-    def _found_root(self, variable: Any) -> Any:
+    def _found_root(self, variable: Cursor) -> Cursor:
         if self._changed is None:
             self._changed = changed_in(self._body, self._unit.bindings)
         if variable.get_usr() in self._changed or not _pointee(variable.type).is_const_qualified():
@@ -142,10 +145,10 @@ class _Search:
         return self._root(made)
 
 
-def _is_pointer(type_: Any) -> bool:
+def _is_pointer(type_: ClangType) -> bool:
     return type_.get_canonical().kind.name in ("POINTER", "INCOMPLETEARRAY", "CONSTANTARRAY")
 
 
-def _pointee(type_: Any) -> Any:
+def _pointee(type_: ClangType) -> Cursor:
     canonical = type_.get_canonical()
     return canonical.get_pointee() if canonical.kind.name == "POINTER" else canonical.element_type

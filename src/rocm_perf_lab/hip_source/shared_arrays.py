@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import libclang
 from .cursors import span_of, walk, walk_below
@@ -13,6 +13,7 @@ from .lanes import LaneValues
 from .model import Kernel, Span
 
 if TYPE_CHECKING:
+    from .libclang import ClangType, Cursor
     from .source import TranslationUnit
 
 _ARRAYS = ("CONSTANTARRAY", "DEPENDENTSIZEDARRAY")
@@ -49,7 +50,7 @@ def shared_arrays(unit: TranslationUnit, kernel: Kernel) -> Iterator[SharedArray
             yield _array(unit, cursor, uses, rank, lanes)
 
 
-def _array(unit: TranslationUnit, cursor: Any, uses: list[_Use], rank: int, lanes: LaneValues) -> SharedArray:
+def _array(unit: TranslationUnit, cursor: Cursor, uses: list[_Use], rank: int, lanes: LaneValues) -> SharedArray:
     row = cursor.type.get_canonical()
     for _ in range(rank - 1):
         row = row.element_type
@@ -66,18 +67,18 @@ def _array(unit: TranslationUnit, cursor: Any, uses: list[_Use], rank: int, lane
     )
 
 
-def _rank(type_: Any) -> int:
+def _rank(type_: ClangType) -> int:
     rank, type_ = 0, type_.get_canonical()
     while type_.kind.name in _ARRAYS:
         rank, type_ = rank + 1, type_.element_type
     return rank
 
 
-def _size(type_: Any) -> int | None:
+def _size(type_: ClangType) -> int | None:
     return size if (size := type_.get_size()) > 0 else None
 
 
-def _last_extent(unit: TranslationUnit, cursor: Any) -> Span | None:
+def _last_extent(unit: TranslationUnit, cursor: Cursor) -> Span | None:
     """Between the last pair of brackets of a declarator that ends with them."""
     extent, path = cursor.extent, unit.own
     if extent.end.file is None or extent.end.file.name != path:
@@ -95,17 +96,17 @@ class _Use:
     """One mention. subscripts: the expressions that index it, outermost first. obstacle: what is done with the element."""
 
     line: int
-    subscripts: tuple[Any, ...]
+    subscripts: tuple[Cursor, ...]
     obstacle: str | None
 
 
-def _uses(unit: TranslationUnit, function: Any, array: Any) -> Iterator[_Use]:
+def _uses(unit: TranslationUnit, function: Cursor, array: Cursor) -> Iterator[_Use]:
     for cursor, above in walk_below(function):
         if cursor.kind == unit.bindings.CursorKind.DECL_REF_EXPR and cursor.referenced == array:
             yield _use(unit, cursor, above)
 
 
-def _use(unit: TranslationUnit, reference: Any, ancestors: list[Any]) -> _Use:
+def _use(unit: TranslationUnit, reference: Cursor, ancestors: list[Cursor]) -> _Use:
     """Climb from the array's name as long as it is subscripted, then look at what holds the element."""
     kinds = unit.bindings.CursorKind
     subscripts, below, climbing = [], reference, list(ancestors)
@@ -126,7 +127,7 @@ def _use(unit: TranslationUnit, reference: Any, ancestors: list[Any]) -> _Use:
     return _Use(reference.location.line, tuple(subscripts), _obstacle(unit, climbing[-1] if climbing else None))
 
 
-def _obstacle(unit: TranslationUnit, holder: Any) -> str | None:
+def _obstacle(unit: TranslationUnit, holder: Cursor) -> str | None:
     kinds = unit.bindings.CursorKind
     if holder is None:
         return None

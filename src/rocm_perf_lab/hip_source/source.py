@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import SourceError
 from . import libclang, parsing
@@ -15,6 +15,9 @@ from .cursors import place_of
 from .flags import parse_flags, target_of
 from .kernels import kernels_in
 from .model import Kernel
+
+if TYPE_CHECKING:
+    from .libclang import Bindings, Cursor, Token
 
 _NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # where Python keeps such bytes
 DEFAULT_TARGET = "gfx942"  # only decides which `#if __gfx..__` branches are read where the command names no GPU
@@ -31,7 +34,7 @@ class TranslationUnit:
     own: how Clang calls the file that the source's text is of, which is the unit's main file or a header. text: of it.
     """
 
-    def __init__(self, bindings: Any, path: Path, flags: Sequence[str], text: bytes, main: Path, behind: bytes = b""):
+    def __init__(self, bindings: Bindings, path: Path, flags: Sequence[str], text: bytes, main: Path, behind: bytes = b""):
         """behind: what follows the main file. Errors: those of parsing.parse(), OSError."""
         self.bindings = bindings
         texts = {path: text}
@@ -45,7 +48,7 @@ class TranslationUnit:
         self.text = texts[path]
         self._texts = {str(Path(self.own)): self.text}
 
-    def text_of(self, cursor: Any) -> str:
+    def text_of(self, cursor: Cursor) -> str:
         """The source that a cursor covers, white space made single; of what a macro expands to, the macro's use."""
         start, end = cursor.extent.start, cursor.extent.end
         if start.file is None:
@@ -59,7 +62,7 @@ class TranslationUnit:
         return self._texts[str(file)]
 
     @functools.cached_property
-    def user_declarations(self) -> list[Any]:
+    def user_declarations(self) -> list[Cursor]:
         """Top-level cursors outside system headers, in source order, preprocessing entities included."""
         return [c for c in libclang.children_outside_system_headers(self.bindings, self.cursor) if c.location.file]
 
@@ -81,11 +84,11 @@ class TranslationUnit:
         """Every file that it includes, directly or not."""
         return tuple(dict.fromkeys(Path(one.include.name) for one in self._unit.get_includes()))
 
-    def raw_tokens(self, start: int, end: int) -> Iterator[Any]:
+    def raw_tokens(self, start: int, end: int) -> Iterator[Token]:
         """Clang's tokens of bytes [start, end) of its own file, comments included, before any preprocessing."""
         file = self.bindings.File.from_name(self._unit, self.own)
         ends = (self.bindings.SourceLocation.from_offset(self._unit, file, place) for place in (start, end))
-        return self._unit.get_tokens(extent=self.bindings.SourceRange.from_locations(*ends))
+        yield from self._unit.get_tokens(extent=self.bindings.SourceRange.from_locations(*ends))
 
     @property
     def error_lines(self) -> Iterator[tuple[str, int]]:
@@ -113,7 +116,7 @@ class TranslationUnit:
         spans = self._expansions.get(file, [])
         return any(self._inside(spans, place) for place in (start, end - 1))
 
-    def is_cut_by_macro(self, cursor: Any) -> bool:
+    def is_cut_by_macro(self, cursor: Cursor) -> bool:
         """The same of a cursor; one that stands nowhere cannot be edited either."""
         file = cursor.extent.start.file
         return file is None or self.cut_by_macro(file.name, *place_of(cursor))
@@ -124,7 +127,7 @@ class TranslationUnit:
         # Expansions nest (an argument may be a macro), so a few before the last may hold the place.
         return any(start <= place < end for start, end in spans[max(0, index - 8) : index + 1])
 
-    def functions(self) -> Iterator[Any]:
+    def functions(self) -> Iterator[Cursor]:
         """Every function and function template written in the user's files, those in namespaces and classes too."""
         kinds = self.bindings.CursorKind
         wanted = {kinds.FUNCTION_DECL, kinds.FUNCTION_TEMPLATE, kinds.CXX_METHOD}
@@ -232,8 +235,8 @@ class HipSource:
 
         The first of these by which there is exactly one decides. Errors: SourceError.
         """
-        ways = (lambda k: k.identity, lambda k: k.symbol, lambda k: k.demangled, lambda k: k.name, lambda k: k.last_name)
-        groups = [[k for k in self.kernels if way(k) == name] for way in ways]
+        names = [(k.identity, k.symbol, k.demangled, k.name, k.last_name) for k in self.kernels]
+        groups = [[k for k, own in zip(self.kernels, names, strict=True) if own[way] == name] for way in range(5)]
         found = next((group[0] for group in groups if len(group) == 1), None)
         if found is None:
             there = ", ".join(k.demangled or k.name for k in self.kernels) or "none"
@@ -277,6 +280,8 @@ def read(
     """
     if text is None:
         try:
+            if path.is_fifo() and path.resolve().exists():  # opening it would wait for a writer, maybe for ever
+                raise SourceError(f"{path} is a named pipe", "name a source file")
             text = path.read_bytes()
         except OSError as error:
             raise SourceError(f"{path}: {error.strerror}", "name an existing source file") from error

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import libclang
 from .cursors import body_of, parameters_of, span_of, walk, walk_below
@@ -12,10 +13,13 @@ from .loops import KINDS
 from .model import Kernel, Span
 
 if TYPE_CHECKING:
+    from .libclang import Cursor
     from .source import TranslationUnit
 
-_ELEMENTS = ("CHAR_S", "SCHAR", "UCHAR", "SHORT", "USHORT", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG")
-_ELEMENTS += ("FLOAT", "DOUBLE", "HALF", "FLOAT16", "VECTOR", "EXTVECTOR")
+_ELEMENTS = (
+    "CHAR_S", "SCHAR", "UCHAR", "SHORT", "USHORT", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG",
+    "FLOAT", "DOUBLE", "HALF", "FLOAT16", "VECTOR", "EXTVECTOR",
+)  # fmt: skip
 _STATEMENTS = ("COMPOUND_STMT", "IF_STMT", *KINDS)
 
 
@@ -47,7 +51,7 @@ def stores_of(unit: TranslationUnit, kernel: Kernel) -> list[Stores]:
 
 
 class _Search:
-    def __init__(self, unit: TranslationUnit, function: Any):
+    def __init__(self, unit: TranslationUnit, function: Cursor):
         self._unit, self._kinds = unit, unit.bindings.CursorKind
         self.found: dict[str, Stores] = {}
         for parameter in parameters_of(function):
@@ -55,13 +59,13 @@ class _Search:
             if canonical.kind.name == "POINTER" and not canonical.get_pointee().is_const_qualified():
                 self.found[parameter.get_usr()] = Stores(parameter.spelling, parameter.location.line)
 
-    def visit(self, body: Any) -> None:
+    def visit(self, body: Cursor) -> None:
         for cursor, above in walk_below(body):
             if cursor.kind == self._kinds.DECL_REF_EXPR and cursor.referenced is not None:
                 if (stores := self.found.get(cursor.referenced.get_usr())) is not None:
                     self._use(stores, cursor, above)
 
-    def _use(self, stores: Stores, reference: Any, ancestors: list[Any]) -> None:
+    def _use(self, stores: Stores, reference: Cursor, ancestors: list[Cursor]) -> None:
         below, climbing = reference, list(ancestors)
         while climbing and climbing[-1].kind in (self._kinds.UNEXPOSED_EXPR, self._kinds.PAREN_EXPR):
             below = climbing.pop()
@@ -85,11 +89,11 @@ class _Search:
             value = list(assignment.get_children())[1]
             stores.stores.append(Store(span_of(assignment), self._unit.text_of(subscript), self._unit.text_of(value)))
 
-    def _is_assignment(self, cursor: Any, place: Any) -> bool:
+    def _is_assignment(self, cursor: Cursor, place: Cursor) -> bool:
         is_plain = cursor.kind == self._kinds.BINARY_OPERATOR and libclang.operator(self._unit.bindings, cursor) == "="
         return is_plain and next(cursor.get_children()) == place
 
-    def _stays(self, place: Any, ancestors: list[Any]) -> bool:
+    def _stays(self, place: Cursor, ancestors: list[Cursor]) -> bool:
         """Whether the innermost loop around it names nothing in the place that it declares or assigns."""
         loop = next((a for a in reversed(ancestors) if a.kind.name in KINDS), None)
         if loop is None:
@@ -97,7 +101,7 @@ class _Search:
         named = {c.referenced.get_usr() for c in walk(place) if c.kind == self._kinds.DECL_REF_EXPR and c.referenced}
         return not named & set(self._given(loop))
 
-    def _given(self, loop: Any):
+    def _given(self, loop: Cursor) -> Iterator[str]:
         kinds = self._kinds
         for cursor in walk(loop):
             if cursor.kind == kinds.VAR_DECL:

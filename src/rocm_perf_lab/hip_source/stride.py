@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import libclang
 from .cursors import LEAVES, span_of, walk
@@ -10,13 +10,14 @@ from .model import Stride
 from .variables import changes, escapes, is_variable
 
 if TYPE_CHECKING:
+    from .libclang import Cursor
     from .source import TranslationUnit
 
 _INTEGERS = ("int", "unsigned int")
 _OPERATORS = ("+", "-", "*", "/", "%", "<<", ">>")
 
 
-def stride_of(unit: TranslationUnit, loop: Any) -> Stride | None:
+def stride_of(unit: TranslationUnit, loop: Cursor) -> Stride | None:
     """Of a counted `for` statement with all its parts."""
     kinds = unit.bindings.CursorKind
     start, condition, increment, body = loop.get_children()
@@ -36,11 +37,12 @@ def stride_of(unit: TranslationUnit, loop: Any) -> Stride | None:
     return Stride(unit.text_of(bound), unit.text_of(step), span_of(increment))
 
 
-def _type(cursor: Any) -> str:
-    return cursor.type.get_canonical().spelling.removeprefix("const ")
+def _type(cursor: Cursor) -> str:
+    spelling: str = cursor.type.get_canonical().spelling
+    return spelling.removeprefix("const ")
 
 
-def _stays(unit: TranslationUnit, expression: Any, body: Any, variable: Any) -> bool:
+def _stays(unit: TranslationUnit, expression: Cursor, body: Cursor, variable: Cursor) -> bool:
     """Whether it has the same value however often it is read while the loop runs."""
     left = [expression]
     while left:
@@ -51,7 +53,7 @@ def _stays(unit: TranslationUnit, expression: Any, body: Any, variable: Any) -> 
     return True
 
 
-def _stays_if(unit: TranslationUnit, expression: Any, body: Any, variable: Any) -> list[Any] | None:
+def _stays_if(unit: TranslationUnit, expression: Cursor, body: Cursor, variable: Cursor) -> list[Cursor] | None:
     """It has the same value if these have; None where it may have another one anyway."""
     kinds = unit.bindings.CursorKind
     if expression.kind == kinds.INTEGER_LITERAL:
@@ -69,7 +71,7 @@ def _stays_if(unit: TranslationUnit, expression: Any, body: Any, variable: Any) 
     return None
 
 
-def _is_steady(unit: TranslationUnit, named: Any, body: Any, variable: Any) -> bool:
+def _is_steady(unit: TranslationUnit, named: Cursor, body: Cursor, variable: Cursor) -> bool:
     """Of what a name stands for."""
     kinds = unit.bindings.CursorKind
     if named == variable or named.kind not in (kinds.VAR_DECL, kinds.PARM_DECL):

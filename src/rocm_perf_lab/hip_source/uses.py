@@ -6,13 +6,16 @@ import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import SourceError
 from .cursors import flat, walk
 from .edits import line_start
 from .model import Kernel
 from .source import TranslationUnit
+
+if TYPE_CHECKING:
+    from .libclang import Cursor
 
 
 @dataclass(frozen=True, order=True)
@@ -85,7 +88,7 @@ class _Index:
                 yield from self._names.get(inner.spelling, ())
         yield from self._macros_in(cursor)
 
-    def _referents(self, cursor: Any) -> Iterator[Any]:
+    def _referents(self, cursor: Cursor) -> Iterator[Cursor]:
         """What it names: the declaration, its definition, and the template it was made from."""
         named = cursor.referenced
         if named is None or named == cursor:
@@ -97,7 +100,7 @@ class _Index:
         if not template.is_null():
             yield template
 
-    def _macros_in(self, cursor: Any) -> Iterator[int]:
+    def _macros_in(self, cursor: Cursor) -> Iterator[int]:
         extent = cursor.extent
         for expansion in self._expansions:
             place = expansion.extent.start

@@ -3,57 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from . import libclang
 from .cursors import unwrapped, walk
 
+if TYPE_CHECKING:
+    from .libclang import Bindings, Cursor
+
 _REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
 
 
-def is_variable(expression: Any, variable: Any) -> bool:
+def is_variable(expression: Cursor, variable: Cursor) -> bool:
     """Whether the expression is the variable itself, but for parentheses and implicit conversions."""
     expression = unwrapped(expression)
-    return expression.kind.name == "DECL_REF_EXPR" and expression.referenced == variable
+    return bool(expression.kind.name == "DECL_REF_EXPR" and expression.referenced == variable)
 
 
-def names(expression: Any, variable: Any) -> bool:
+def names(expression: Cursor, variable: Cursor) -> bool:
     return any(named == variable for named in _named(expression))
 
 
-def changes(body: Any, variable: Any, bindings: Any) -> bool:
+def changes(body: Cursor, variable: Cursor, bindings: Bindings) -> bool:
     """Whether the body may change the variable: assigns it, steps it, or hands out its address or a reference."""
     return any(changed == variable for changed in _changed(body, bindings))
 
 
-def changed_in(body: Any, bindings: Any) -> frozenset[str]:
+def changed_in(body: Cursor, bindings: Bindings) -> frozenset[str]:
     """The same of all variables at once, by their USRs."""
     return frozenset(variable.get_usr() for variable in _changed(body, bindings))
 
 
-def escapes(function: Any, variable: Any, bindings: Any) -> bool:
+def escapes(function: Cursor, variable: Cursor, bindings: Bindings) -> bool:
     """Whether anything but its name may stand for the variable: a pointer, a reference, a lambda's capture."""
     return any(escaped == variable for cursor in walk(function) for escaped in _handed_out(cursor, bindings))
 
 
-def escaping_in(function: Any, bindings: Any) -> frozenset[str]:
+def escaping_in(function: Cursor, bindings: Bindings) -> frozenset[str]:
     """The same of all variables at once, by their USRs."""
     return frozenset(variable.get_usr() for cursor in walk(function) for variable in _handed_out(cursor, bindings))
 
 
-def _named(expression: Any) -> Iterator[Any]:
+def _named(expression: Cursor) -> Iterator[Cursor]:
     for cursor in walk(expression):
         if cursor.kind.name == "DECL_REF_EXPR" and cursor.referenced is not None:
             yield cursor.referenced
 
 
-def _changed(body: Any, bindings: Any) -> Iterator[Any]:
+def _changed(body: Cursor, bindings: Bindings) -> Iterator[Cursor]:
     for cursor in walk(body):
         yield from _assigned(cursor, bindings)
         yield from _handed_out(cursor, bindings)
 
 
-def _assigned(cursor: Any, bindings: Any) -> Iterator[Any]:
+def _assigned(cursor: Cursor, bindings: Bindings) -> Iterator[Cursor]:
     kinds = bindings.CursorKind
     if cursor.kind == kinds.COMPOUND_ASSIGNMENT_OPERATOR:
         assigns = True
@@ -65,7 +68,7 @@ def _assigned(cursor: Any, bindings: Any) -> Iterator[Any]:
         yield from _may_be(next(cursor.get_children()), bindings)
 
 
-def _handed_out(cursor: Any, bindings: Any) -> Iterator[Any]:
+def _handed_out(cursor: Cursor, bindings: Bindings) -> Iterator[Cursor]:
     kinds = bindings.CursorKind
     if cursor.kind == kinds.UNARY_OPERATOR:
         if libclang.operator(bindings, cursor) == "&":
@@ -81,7 +84,7 @@ def _handed_out(cursor: Any, bindings: Any) -> Iterator[Any]:
                 yield from _named(made)
 
 
-def _may_be(place: Any, bindings: Any) -> Iterator[Any]:
+def _may_be(place: Cursor, bindings: Bindings) -> Iterator[Cursor]:
     """The variables that a place in memory may be: `x`, `(x)`, `(int&)x`, `c ? x : y`, `(n, x)`. A value of one is none."""
     kinds, left = bindings.CursorKind, [place]
     while left:
@@ -95,10 +98,10 @@ def _may_be(place: Any, bindings: Any) -> Iterator[Any]:
             left += place.get_children()
 
 
-def _is_behind_pointer(expression: Any) -> bool:
+def _is_behind_pointer(expression: Cursor) -> bool:
     """Whether it is what a pointer points to: a reference to that is none to anything named there."""
     expression = unwrapped(expression)
     if expression.kind.name != "ARRAY_SUBSCRIPT_EXPR":
         return False
     base = unwrapped(next(expression.get_children()))
-    return base.kind.name == "DECL_REF_EXPR" and base.type.get_canonical().kind.name == "POINTER"
+    return bool(base.kind.name == "DECL_REF_EXPR" and base.type.get_canonical().kind.name == "POINTER")

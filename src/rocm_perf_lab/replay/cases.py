@@ -57,7 +57,7 @@ def replay_cases(
     """
     folder = folder.absolute()
     allowed = SETTING_UP_SECONDS + timeout * len(cases) if seconds is None else seconds
-    caged = view and Caged(view, (folder,), allowed)
+    caged = None if view is None else Caged(view, (folder,), allowed)
     began = time.monotonic()
     entries = [_entry(case, folder / str(number)) for number, case in enumerate(cases)]
     outcomes: list[CaseOutcome] = []
@@ -84,7 +84,7 @@ def replay_cases(
     return outcomes
 
 
-def _entry(case: Case, dump: Path) -> dict:
+def _entry(case: Case, dump: Path) -> dict[str, str | int | None]:
     dump.mkdir(parents=True)
     overlay = None
     if case.overlays:

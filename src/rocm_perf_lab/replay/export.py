@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 from rocm_perf_lab.errors import OutputError, RocmPerfError
 from rocm_perf_lab.isolate.capture import Capture, Region
@@ -55,7 +56,7 @@ def _text(text: str) -> str:
     return json.dumps(text.encode("ascii", "replace").decode())
 
 
-def _kind(region: Region, dispatch: dict) -> str:
+def _kind(region: Region, dispatch: dict[str, Any]) -> str:
     if region.kind in _HOST_KINDS:
         return "host"
     loaded = int(dispatch["code_object"]["load_base"], 16)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from rocm_perf_lab import native
 from rocm_perf_lab.cage import View
@@ -46,24 +47,28 @@ _PREFIX = "rocm-perf: error: "
 class ReplayResult:
     """What a replay found. document: the JSON of `rocm-perf replay full-vm --json`; times in milliseconds.
 
-    races: what the race check found, if it was on."""
+    races: what the race check found, if it was on. written: global memory that the kernel then wrote, [begin, end) of
+    addresses each, in ascending order."""
 
-    document: dict
+    document: dict[str, Any]
     races: tuple[str, ...] = ()
+    written: tuple[tuple[int, int], ...] = ()
 
     @property
     def gpu_ms(self) -> list[float]:
         """Each iteration's GPU time, modelled or measured as the document's timing says."""
-        return self.document["timing"]["iterations"]
+        times: list[float] = self.document["timing"]["iterations"]
+        return times
 
     @property
-    def counted(self) -> dict | None:
+    def counted(self) -> dict[str, Any] | None:
         """What the software device counted of the last iteration: instructions, requests_beyond_l2; None on a GPU."""
-        return self.document["timing"]["counted"]
+        counted: dict[str, Any] | None = self.document["timing"]["counted"]
+        return counted
 
     @property
     def median_ms(self) -> float:
-        return self.document["timing"]["median"]
+        return float(self.document["timing"]["median"])
 
     @property
     def equal(self) -> bool | None:
@@ -72,7 +77,7 @@ class ReplayResult:
         return None if comparison is None else comparison["equal"]
 
     @property
-    def differing_regions(self) -> list[dict]:
+    def differing_regions(self) -> list[dict[str, Any]]:
         """Those of the compared regions that are not as captured."""
         return [region for region in (self.document["comparison"] or {"regions": []})["regions"] if not region["equal"]]
 
@@ -114,18 +119,32 @@ def replay(
     options += [] if dump is None else ["--dump-output", str(dump.absolute())]
     options += [word for tolerance in tolerances for word in ("--tolerance", tolerance)]
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        races, overlay = Path(scratch, "races", "found"), Path(scratch, "overlay")
+        races, written, overlay = (Path(scratch, *name) for name in (("races", "found"), ("races", "written"), ("overlay",)))
         races.parent.mkdir()
         if overlays:
             overlay.write_bytes(packed(overlays))
             options += ["--overlay", str(overlay)]
-        variables = {devices.RACES_VARIABLE: str(races)}
-        caged = view and Caged(view, (races.parent, *_made(dump)), SETTING_UP_SECONDS + timeout * (iterations + warmup))
+        variables = {devices.RACES_VARIABLE: str(races), devices.WRITTEN_VARIABLE: str(written)}
+        seconds = SETTING_UP_SECONDS + timeout * (iterations + warmup)
+        caged = None if view is None else Caged(view, (races.parent, *_made(dump)), seconds)
         completed = run_json("full-vm", capture, options, device, device_options, variables, caged)
         if completed.returncode not in (0, _DIFFERENT):
             raise error_of(completed)
         found = tuple(races.read_text().splitlines()) if races.exists() else ()
-        return ReplayResult(json.loads(completed.stdout), found)
+        return ReplayResult(json.loads(completed.stdout), found, _ranges(written))
+
+
+def _ranges(file: Path) -> tuple[tuple[int, int], ...]:
+    """Of all iterations together; none where there is no file."""
+    if not file.exists():
+        return ()
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted(tuple(map(int, line.split())) for line in file.read_text().splitlines()):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((begin, end))
+    return tuple(merged)
 
 
 def _made(folder: Path | None) -> tuple[Path, ...]:
@@ -136,7 +155,7 @@ def _made(folder: Path | None) -> tuple[Path, ...]:
     return (folder,)
 
 
-def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> dict:
+def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> dict[str, Any]:
     """Whether every captured range can be had exactly: the JSON of `rocm-perf replay reserve-check --json`.
 
     Raises CaptureError, ReplayFailedError, UnavailableError.
@@ -144,7 +163,8 @@ def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> dic
     completed = run_json("reserve-check", capture, [], device)
     if completed.returncode not in _RESERVE_OUTCOMES or not completed.stdout:
         raise error_of(completed)
-    return json.loads(completed.stdout)
+    document: dict[str, Any] = json.loads(completed.stdout)
+    return document
 
 
 def unpack(capture: Capture, folder: Path) -> None:
@@ -181,13 +201,13 @@ def run_json(
     command = _command(action, path.absolute(), ["--json", *options])
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         selected = devices.select(device, Path(scratch), device_options)
-        words = command.argv
+        words: Sequence[str] = command.argv
         if caged is not None:
             words = caged.within(words, capture, Path(scratch), selected.is_hardware)
         # Names out of a code object can be any bytes.
         return subprocess.run(
             words,
-            env=selected.environment(os.environ) | more,
+            env=selected.environment(os.environ) | dict(more),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",

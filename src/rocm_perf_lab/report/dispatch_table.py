@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,9 @@ import pyarrow as pa
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import Dag
 from rocm_perf_lab.rocpd.tables import Trace
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers, Mask
 
 _ROWS_AT_ONCE = 1_000_000  # a row group: the table of a large trace never exists in memory as a whole
 
@@ -77,7 +81,7 @@ class DispatchTable:
         for begin, end in [*_pieces(0, split), *_pieces(split, len(self))]:
             yield self._batch(slice(begin, end), begin >= split, on_path)
 
-    def _batch(self, rows: slice, are_copies: bool, on_path: np.ndarray) -> pa.RecordBatch:
+    def _batch(self, rows: slice, are_copies: bool, on_path: Mask) -> pa.RecordBatch:
         dag, path, origin = self.dag, self.path, self.dag.origin
         count = rows.stop - rows.start
         symbol = dag.symbol[rows]
@@ -94,7 +98,7 @@ class DispatchTable:
         arrays = [_array(columns.get(field.name), field.type, count) for field in SCHEMA]
         return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
-    def _of_dispatches(self, rows: slice) -> dict[str, np.ndarray]:
+    def _of_dispatches(self, rows: slice) -> dict[str, Integers | pa.Array]:
         dispatches = self.trace.dispatches
         return {
             "id": dispatches.id[rows],
@@ -105,7 +109,7 @@ class DispatchTable:
             "grid": dispatches.grid[rows].prod(axis=1, dtype=np.int64),
         }
 
-    def _of_copies(self, rows: slice) -> dict[str, np.ndarray]:
+    def _of_copies(self, rows: slice) -> dict[str, Integers | pa.Array]:
         copies, first = self.trace.copies, self.dag.dispatches
         rows = slice(rows.start - first, rows.stop - first)
         return {
@@ -116,16 +120,16 @@ class DispatchTable:
         }
 
 
-def _ids(values: np.ndarray) -> pa.Array:
+def _ids(values: Integers) -> pa.Array:
     """NO_ID, or any other negative number, stands for none."""
     return pa.array(values, mask=values < 0)
 
 
-def _array(values: np.ndarray | pa.Array | None, type: pa.DataType, count: int) -> pa.Array:
+def _array(values: Integers | Mask | pa.Array | None, type: pa.DataType, count: int) -> pa.Array:
     if values is None:
         return pa.nulls(count, type)
-    values = values if isinstance(values, pa.Array) else pa.array(values)
-    return values if values.type == type else values.cast(type)
+    array: pa.Array = values if isinstance(values, pa.Array) else pa.array(values)
+    return array if array.type == type else array.cast(type)
 
 
 def _pieces(begin: int, end: int) -> list[tuple[int, int]]:

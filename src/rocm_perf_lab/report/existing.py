@@ -13,10 +13,11 @@ from rocm_perf_lab.collect import run_directory
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.report import words
 from rocm_perf_lab.report.documents import Reports
-from rocm_perf_lab.report.schema import DOCUMENTS, SummaryDocument
+from rocm_perf_lab.report.schema import SummaryDocument
 from rocm_perf_lab.report.summary import RankReports, summary
 from rocm_perf_lab.report.write import write_json
 from rocm_perf_lab.rocpd.origin import origins
+from rocm_perf_lab.rocpd.restrict import EmptyPartError
 
 Note = Callable[[str], None]
 
@@ -82,16 +83,17 @@ def _with_content(
     found: Sequence[Rank], folders: Sequence[str], results: Sequence[Result], notes: list[str], note: Note
 ) -> list[RankReports]:
     """Without the ranks that have nothing in the part that was asked for. If none has, that is the error."""
-    kept = []
+    kept: list[RankReports] = []
+    empty: EmptyPartError | None = None
     for place, (rank, folder, result) in enumerate(zip(found, folders, results, strict=True)):
-        if result.documents is None:
+        if result.empty is not None:
             notes.append(f"{_name(rank, place)} is left out: {result.empty.what}")
             note(notes[-1])
-        else:
-            documents = {name: DOCUMENTS[name].model_validate(value) for name, value in result.documents.items()}
-            kept.append(RankReports(rank, folder, Reports(**documents)))
-    if not kept:
-        raise results[0].empty
+            empty = empty or result.empty
+        elif result.documents is not None:
+            kept.append(RankReports(rank, folder, Reports.of_json(result.documents)))
+    if empty is not None and not kept:
+        raise empty
     return kept
 
 

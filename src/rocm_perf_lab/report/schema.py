@@ -6,11 +6,11 @@ as 0. All times are in the unit that the field's name ends in. Only `run` differ
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION: Final = "1.0"
 
 Fraction = float  # 0..1 unless a field says otherwise
 
@@ -24,7 +24,7 @@ class Section(BaseModel):
 
     @model_serializer(mode="wrap")
     def _reasons_last(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields = serialize(self)
+        fields: dict[str, Any] = serialize(self)
         reasons = fields.pop("reasons")
         return fields | ({"reasons": reasons} if reasons else {})
 
@@ -601,5 +601,5 @@ DOCUMENTS: dict[str, type[Document]] = {
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schemas of all documents: file stem -> schema."""
-    others = {"summary": SummaryDocument, "thread_trace": ThreadTraceDocument}
-    return {name: model.model_json_schema() for name, model in (DOCUMENTS | others).items()}
+    models: dict[str, type[Section]] = {**DOCUMENTS, "summary": SummaryDocument, "thread_trace": ThreadTraceDocument}
+    return {name: model.model_json_schema() for name, model in models.items()}

@@ -72,9 +72,10 @@ def _kernels(documents: Sequence[AnalysisDocument]) -> list[schema.KernelOverRan
 
 
 def _over_ranks(name: str, kernels: Sequence[schema.KernelAnalysis], ranks: int) -> schema.KernelOverRanks:
-    times = [kernel.time_ms for kernel in kernels]
-    timed = None not in times
+    times = [kernel.time_ms for kernel in kernels if kernel.time_ms is not None]
+    timed = len(times) == len(kernels)
     names = ("total_ms", "min_ms", "max_ms", "imbalance")
+    values: tuple[float | None, ...]
     values = (sum(times), min(times), max(times), max(times) * ranks / sum(times)) if timed else (None,) * 4
     return schema.KernelOverRanks(
         kernel=name,

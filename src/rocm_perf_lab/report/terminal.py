@@ -14,6 +14,7 @@ from rocm_perf_lab.report.names import Name, Names
 from rocm_perf_lab.report.schema import (
     DagDocument,
     Document,
+    EvidenceItem,
     KernelAnalysis,
     OccupancySection,
     ProfileDocument,
@@ -143,7 +144,7 @@ def _which_kernel(dag: DagDocument, names: Names, console: Console) -> None:
             names.cell(symbol.kernel),
             words.duration(symbol.critical_path_ns),
             words.percent(symbol.fraction),
-            words.duration(symbol.total_ms * 1e6),
+            words.milliseconds(symbol.total_ms),
             str(symbol.dispatches),
             words.duration(symbol.min_slack_ns),
             words.duration(symbol.overlap_potential_ns),
@@ -199,7 +200,7 @@ def _against_thresholds(evidence: Iterable[SignalSection]) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _numbers(evidence: Iterable) -> str:
+def _numbers(evidence: Iterable[EvidenceItem]) -> str:
     parts = ", ".join(words.evidence(item.name, item.value, item.unit) for item in evidence)
     return f" ({parts})" if parts else ""
 
@@ -213,22 +214,23 @@ def _occupancy(kernel: KernelAnalysis, console: Console) -> None:
     )
     if resources.scratch_bytes:
         uses += f", {words.size(resources.scratch_bytes)} scratch per thread"
-    if found.theoretical is None:
+    waves, simds = found.resident_waves_per_cu, found.simds_per_cu
+    if found.theoretical is None or waves is None or simds is None:
         _say(console, f"Occupancy: not known ({found.reasons['theoretical']}); it uses {uses}.")
         return
     _say(
         console,
-        f"Occupancy: {found.resident_waves_per_cu} of {found.max_waves_per_cu} waves fit on {words.unit(found.unit)} "
+        f"Occupancy: {waves} of {found.max_waves_per_cu} waves fit on {words.unit(found.unit)} "
         f"({words.percent(found.theoretical)}), limited by {' and '.join(found.limited_by)}; it uses {uses}.{_fill(found)}",
     )
     for lift in found.lifts:
         changes = [(change.resource, change.now, change.then) for change in lift.changes]
-        text = words.lift(changes, found.resident_waves_per_cu, lift.resident_waves_per_cu, found.simds_per_cu)
+        text = words.lift(changes, waves, lift.resident_waves_per_cu, simds)
         _say(console, f"- would raise it: {text}.")
 
 
 def _fill(found: OccupancySection) -> str:
-    if not found.device_waves:
+    if not found.device_waves or found.waves_in_grid is None:
         return ""
     ratio = found.waves_in_grid / found.device_waves
     return f" Its grid has {found.waves_in_grid:,} waves, {words.percent(ratio)} of what the device holds at once."
@@ -244,7 +246,7 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
     _say(
         console,
         f"Up to {words.times(found.kernel_speedup)} for the kernel{program}: at its ceiling ({found.binding}) its dispatches "
-        f"would take {words.duration(found.ceiling_ms * 1e6)} instead of {words.duration(kernel.time_ms * 1e6)}.",
+        f"would take {words.milliseconds(found.ceiling_ms)} instead of {words.milliseconds(kernel.time_ms)}.",
     )
     _say(console, f"Assumed: {found.assumption}.", style="dim")
 
@@ -253,14 +255,14 @@ def _priorities(documents: Reports, names: Names, console: Console) -> None:
     """Where to work, the most of the program's span first; nobody can work on the runtime's kernels."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     kernels = [kernel for kernel in documents.analysis.kernels if kernel.kernel not in runtime]
-    known = [kernel for kernel in kernels if kernel.headroom.priority]
+    known = [(priority, kernel) for kernel in kernels if (priority := kernel.headroom.priority)]
     if len(known) < 2:
         return
     table = Table("where to work", "possible gain", "headroom", "of path", "bottleneck")
-    for kernel in sorted(known, key=lambda kernel: -kernel.headroom.priority)[:_MOST_SYMBOLS]:
+    for priority, kernel in sorted(known, key=lambda item: -item[0])[:_MOST_SYMBOLS]:
         table.add_row(
             names.cell(kernel.kernel),
-            words.percent(kernel.headroom.priority),
+            words.percent(priority),
             words.percent(kernel.headroom.fraction),
             words.percent(kernel.critical_path_score),
             Name(kernel.bottleneck.name),

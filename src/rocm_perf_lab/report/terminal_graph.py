@@ -39,10 +39,10 @@ def render_what_if(dag: DagDocument, names: Names, console: Console) -> None:
     table.show(console)
     shift = dag.dominance_shift
     if shift is not None and shift.factor is not None:
-        then = names.prose(shift.then) if shift.then else "no kernel of the program"
+        successor = names.prose(shift.then) if shift.then else "no kernel of the program"
         say(
             console,
-            f"From {words.times(shift.factor)} faster on, {then} dominates instead of {names.prose(shift.kernel)}.",
+            f"From {words.times(shift.factor)} faster on, {successor} dominates instead of {names.prose(shift.kernel)}.",
         )
 
 

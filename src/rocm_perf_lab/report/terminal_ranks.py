@@ -7,7 +7,7 @@ from rich.console import Console
 from rocm_perf_lab.report import words
 from rocm_perf_lab.report.layout import heading, say
 from rocm_perf_lab.report.names import Name, Names
-from rocm_perf_lab.report.schema import SummaryDocument
+from rocm_perf_lab.report.schema import RankSummary, SummaryDocument
 from rocm_perf_lab.report.table import Table
 
 _MOST = 16
@@ -25,8 +25,8 @@ def render_ranks(summary: SummaryDocument, console: Console) -> None:
             str(rank.rank if rank.rank is not None else place),
             Name(rank.host),
             str(rank.pid),
-            words.duration(rank.span_ms * 1e6 if rank.span_ms is not None else None),
-            words.duration(rank.kernel_time_ms * 1e6 if rank.kernel_time_ms is not None else None),
+            words.milliseconds(rank.span_ms),
+            words.milliseconds(rank.kernel_time_ms),
             str(rank.dispatches),
             names.cell(rank.dominant_symbol) if rank.dominant_symbol else words.UNKNOWN,
             words.percent(rank.fraction),
@@ -36,9 +36,8 @@ def render_ranks(summary: SummaryDocument, console: Console) -> None:
     heading(console, "Kernels over all ranks")
     table = Table("kernel", "total", "least", "most", "most / mean", "dispatches", "ranks")
     for kernel in summary.kernels[:_MOST]:
-        times = [None if value is None else value * 1e6 for value in (kernel.total_ms, kernel.min_ms, kernel.max_ms)]
         imbalance = words.UNKNOWN if kernel.imbalance is None else f"{kernel.imbalance:.2f}"
-        shown = [words.duration(value) for value in times]
+        shown = [words.milliseconds(ms) for ms in (kernel.total_ms, kernel.min_ms, kernel.max_ms)]
         table.add_row(names.cell(kernel.kernel), *shown, imbalance, str(kernel.dispatches), str(kernel.ranks))
     table.show(console)
     _rest(len(summary.kernels), console)
@@ -47,7 +46,7 @@ def render_ranks(summary: SummaryDocument, console: Console) -> None:
     heading(console, "The slowest rank" if summary.slowest_rank is not None else "The first rank")
 
 
-def _slowest_first(summary: SummaryDocument):
+def _slowest_first(summary: SummaryDocument) -> list[tuple[int, RankSummary]]:
     return sorted(enumerate(summary.ranks), key=lambda item: (-(item[1].span_ms or 0.0), item[0]))
 
 

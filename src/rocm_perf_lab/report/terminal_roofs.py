@@ -8,7 +8,7 @@ from rocm_perf_lab.report import words
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import heading, say
 from rocm_perf_lab.report.names import Name, Names
-from rocm_perf_lab.report.schema import RooflineSection
+from rocm_perf_lab.report.schema import ArithmeticSection, LevelSection, RooflineSection
 from rocm_perf_lab.report.table import Table
 
 _MOST_KERNELS = 8
@@ -30,7 +30,8 @@ def render_roof(roof: RooflineSection, console: Console) -> None:
     if not levels:
         return
     parts = [part for part in roof.arithmetic if part.flop]
-    measured = any(row.fraction_of_measured is not None for row in (*levels, *parts))
+    rows: tuple[LevelSection | ArithmeticSection, ...] = (*levels, *parts)
+    measured = any(row.fraction_of_measured is not None for row in rows)
     table = Table("level", "bytes", "attained", "peak", "of peak", *(("measured", "of measured") if measured else ()))
     for level in levels:
         ceiling = (words.amount(level.measured_gbps, "GB/s"), words.percent(level.fraction_of_measured)) if measured else ()

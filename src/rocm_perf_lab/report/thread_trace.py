@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from rocm_perf_lab.analysis.thread_trace.findings import Cost, Findings, Instruction, SourceLine, WaitChain
 from rocm_perf_lab.report import schema, words
@@ -69,7 +70,7 @@ def _cost(cost: Cost) -> dict[str, int | float]:
     }
 
 
-def _place(one: Instruction) -> dict:
+def _place(one: Instruction) -> dict[str, Any]:
     if one.source:
         return {"isa": one.text, "source": one.source}
     return {"isa": one.text, "source": None, "reasons": {"source": NO_LINE}}
@@ -138,8 +139,8 @@ def describe(section: schema.ThreadTraceSection, say: Callable[[str], None]) -> 
     elif section.wait_chains and (first := section.wait_chains[0]).accesses:
         say(f"Waves wait longest at `{first.wait.isa}`, for `{first.accesses[0].isa}`; line numbers need -g.")
     if section.hot_lines:
-        first = section.hot_lines[0]
-        say(f"Most cycles: {first.source} ({words.percent(first.share)}).")
+        line = section.hot_lines[0]
+        say(f"Most cycles: {line.source} ({words.percent(line.share)}).")
     elif section.hot_instructions:
         top = section.hot_instructions[0]
         say(f"Most cycles: `{top.isa}` ({words.percent(top.share)}).")

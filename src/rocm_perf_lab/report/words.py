@@ -29,6 +29,11 @@ def duration(ns: float | None) -> str:
     return f"{ns:.0f} ns"
 
 
+def milliseconds(ms: float | None) -> str:
+    """The same of a time in ms."""
+    return duration(None if ms is None else ms * 1e6)
+
+
 def amount(value: float | None, unit: str) -> str:
     """A number with its unit: thousands grouped, three significant digits below that."""
     if value is None:

@@ -9,9 +9,12 @@ import json
 import math
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
 
 _CHECKED_BYTES = 64 << 20  # SQLite's own check reads the file once more: a second or less up to here
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
@@ -30,7 +33,7 @@ def intact(connection: sqlite3.Connection, path: Path) -> None:
             raise Nonsense(" ".join(str(state).split())[:100])
 
 
-def rows(what: str, id: np.ndarray, start: np.ndarray, end: np.ndarray) -> None:
+def rows(what: str, id: Integers, start: Integers, end: Integers) -> None:
     """Rows in ascending order of id: ids are unique, and every row has times, which a clock can have given, in ns."""
     if np.any(np.diff(id.astype(np.int64)) <= 0):
         raise Nonsense(f"two {what} have the same id")
@@ -44,21 +47,21 @@ def rows(what: str, id: np.ndarray, start: np.ndarray, end: np.ndarray) -> None:
         raise Nonsense(f"the {what} span more than a year")
 
 
-def sizes(what: str, *columns: np.ndarray) -> None:
+def sizes(what: str, *columns: Integers) -> None:
     """Each is a size that a dispatch can have: 0 to 2^31 - 1."""
     for column in columns:
         if column.size and not 0 <= int(column.min()) <= int(column.max()) <= _INT32_MAX:
             raise Nonsense(f"some {what} have a size that cannot be")
 
 
-def unique_events(event_id: np.ndarray) -> None:
+def unique_events(event_id: Integers) -> None:
     """Counters belong to events: two dispatches with one event would share them."""
     known = np.sort(event_id[event_id >= 0])
     if np.any(known[1:] == known[:-1]):
         raise Nonsense("two dispatches have the same event")
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """A text column's value; '' for none."""
     if value is None:
         return ""
@@ -67,7 +70,7 @@ def text(value: Any) -> str:
     return str(value)
 
 
-def integer(value: Any, name: str, least: int = 0, most: int = _INT32_MAX) -> int:
+def integer(value: object, name: str, least: int = 0, most: int = _INT32_MAX) -> int:
     """An integer column's value; 0 for none."""
     if value is None:
         return 0
@@ -76,11 +79,11 @@ def integer(value: Any, name: str, least: int = 0, most: int = _INT32_MAX) -> in
     return value
 
 
-def finite(value: Any) -> bool:
+def finite(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-def json_object(value: Any) -> dict[str, Any]:
+def json_object(value: object) -> dict[str, Any]:
     """A JSON column's object. Anything else in it is treated as absent: such columns are free-form extensions."""
     try:
         found = json.loads(value) if isinstance(value, str) else None

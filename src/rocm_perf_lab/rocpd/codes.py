@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
 
 _WIDEST_TABLE = 1 << 22  # entries; ids of queues, streams, kernels and agents are small as a rule, hence no sorting
 
 
-def codes(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def codes(ids: Integers) -> tuple[Integers, Integers]:
     """The different values in ascending order, and for every element the place of its value there, int32."""
     if not len(ids):
         return ids, np.empty(0, np.int32)

@@ -13,8 +13,14 @@ import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from rocm_perf_lab.arrays import Integers
 
 NO_ID = -1
 FEW = 50_000  # rows; loading ADBC takes as long as reading these through sqlite3
@@ -28,7 +34,7 @@ class NotAnInteger(sqlite3.DatabaseError):
     """A column that must hold integers holds something else: SQLite does not enforce types, and files rot."""
 
 
-def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], source: str, key: str) -> list[np.ndarray]:
+def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], source: str, key: str) -> list[Integers]:
     """The columns (SQL expressions) of `source` (what follows FROM), each (n,) int32 or int64, in ascending order of `key`.
 
     key: an integer column of `source` that is its table's primary key. NULL becomes NO_ID.
@@ -53,7 +59,7 @@ class _Growing:
         self.array = np.empty(count, np.int32)
         self._lock = threading.Lock()
 
-    def put(self, place: int, values: np.ndarray) -> None:
+    def put(self, place: int, values: Integers) -> None:
         if self.array.dtype == np.int32 and len(values) and (values.min() < _INT32.min or values.max() > _INT32.max):
             with self._lock:  # other threads write elsewhere in the array: none may while it is replaced
                 if self.array.dtype == np.int32:
@@ -79,7 +85,7 @@ def _check_complete(read: int, expected: int) -> None:
         raise sqlite3.DatabaseError(f"{read} rows where {expected} were counted")
 
 
-def _integers(values: Iterable, name: str) -> np.ndarray:
+def _integers(values: Iterable[Any], name: str) -> Integers:
     array = np.array(values)
     if array.dtype.kind == "O":
         array = np.array([NO_ID if value is None else value for value in values])
@@ -121,14 +127,15 @@ def _through_adbc(connection: sqlite3.Connection, query: str, key: str, bounds: 
     return True
 
 
-def _arrow_integers(values, name: str) -> np.ndarray:
+def _arrow_integers(values: pyarrow.Array, name: str) -> Integers:
     import pyarrow
 
     if values.null_count == len(values):
         return np.full(len(values), NO_ID, np.int32)
     if not pyarrow.types.is_integer(values.type):
         raise NotAnInteger(f"{name} holds something other than integers")
-    return (values.fill_null(NO_ID) if values.null_count else values).to_numpy()
+    integers: Integers = (values.fill_null(NO_ID) if values.null_count else values).to_numpy()
+    return integers
 
 
 def _uri(connection: sqlite3.Connection) -> str:

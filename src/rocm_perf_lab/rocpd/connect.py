@@ -120,7 +120,7 @@ def table(connection: Connection, name: str) -> str:
     # '_' is a wildcard of LIKE; GLOB takes it literally. A uuid suffix starts with 8 hexadecimal digits.
     suffixed = plain + "_" + "[0-9a-f]" * 8 + "_*"
     rows = connection.execute("SELECT name FROM sqlite_master WHERE name = ? OR name GLOB ?", (plain, suffixed))
-    found = sorted(row[0] for row in rows)
+    found: list[str] = sorted(row[0] for row in rows)
     if plain in found:
         return plain
     if len(found) != 1:
@@ -128,7 +128,7 @@ def table(connection: Connection, name: str) -> str:
     return found[0]
 
 
-def _unreadable(path: Path, error: sqlite3.Error) -> TraceError:
+def _unreadable(path: Path, error: sqlite3.DatabaseError | UnicodeDecodeError) -> TraceError:
     """A table without a column that every collector of this schema writes is another's, not a damaged one."""
     if str(error).startswith("no such column"):
         return TraceError(

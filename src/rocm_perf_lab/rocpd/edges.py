@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from rocm_perf_lab.compiled import loop
@@ -9,13 +11,16 @@ from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.overlaps import done_times
 from rocm_perf_lab.rocpd.tables import NO_ID, Copies, Dispatches, Edges
 
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers, Mask
+
 NULL_STREAM = 0  # as rocprofv3 numbers it
 
 _KIND = {name: index for index, name in enumerate(Edges.KINDS)}
 _QUEUE, _STREAM = _KIND["queue"], _KIND["stream"]
 
 
-def edge_table(source: np.ndarray, target: np.ndarray, kind: np.ndarray | int, exact: np.ndarray | bool) -> Edges:
+def edge_table(source: Integers, target: Integers, kind: Integers | int, exact: Mask | bool) -> Edges:
     """Edges of one origin in the columns' own types."""
     count = len(source)
     return Edges(
@@ -30,21 +35,21 @@ def joined(*parts: Edges) -> Edges:
     return Edges(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("source", "target", "kind", "exact")))
 
 
-def exact_edges(recorded: np.ndarray, dispatches: Dispatches, copies: Copies) -> Edges:
+def exact_edges(recorded: Integers, dispatches: Dispatches, copies: Copies) -> Edges:
     """Edges that the collector recorded. recorded: rows (event, event that it depends on, kind), (r, 3).
 
     References to events that are neither a dispatch nor a copy of this trace, and unknown kinds, are dropped.
     """
     events = np.r_[dispatches.event_id, copies.event_id].astype(np.int64)
-    target, source, kind = recorded.astype(np.int64).reshape(-1, 3).T
-    target, source = node_of(events, target), node_of(events, source)
+    of_target, of_source, kind = recorded.astype(np.int64).reshape(-1, 3).T
+    target, source = node_of(events, of_target), node_of(events, of_source)
     known = (target >= 0) & (source >= 0) & (target != source) & (kind >= 0) & (kind < len(Edges.KINDS))
     rows = np.c_[source, target, kind][known]
     rows = np.unique(rows, axis=0) if len(rows) else rows
     return edge_table(rows[:, 0], rows[:, 1], rows[:, 2], True)
 
 
-def node_of(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def node_of(ids: Integers, wanted: Integers) -> Integers:
     """The place of each wanted id in `ids` (of equal ones the last), or -1."""
     if not len(ids):
         return np.full(len(wanted), -1, np.int64)
@@ -83,7 +88,7 @@ def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
     return Edges(source[:count].copy(), target[:count].copy(), kind[:count].copy(), np.zeros(count, bool))
 
 
-def time_order(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+def time_order(start: Integers, end: Integers) -> Integers:
     """Nodes by start, then end, then number, (n,) int32."""
     order = np.argsort(start, kind="stable").astype(np.int32)
     tied = start[order[1:]] == start[order[:-1]]
@@ -92,18 +97,18 @@ def time_order(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     return order
 
 
-def inverse(order: np.ndarray) -> np.ndarray:
+def inverse(order: Integers) -> Integers:
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return rank
 
 
-def _with_none(ids: np.ndarray) -> np.ndarray:
+def _with_none(ids: Integers) -> Integers:
     """Small numbers from 0 on for the different ids; NO_ID stays."""
     return np.where(ids == NO_ID, NO_ID, codes(ids)[1]).astype(np.int32)
 
 
-def _streams(dispatches: Dispatches, copies: Copies) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _streams(dispatches: Dispatches, copies: Copies) -> tuple[Integers, Integers, Integers]:
     """The stream of every node as a code, and for each code its GPU, for each GPU the code of its null stream.
 
     The null stream of each GPU is one of its own, though the trace gives all of them the id 0. NO_ID for streams that say
@@ -127,7 +132,7 @@ def _streams(dispatches: Dispatches, copies: Copies) -> tuple[np.ndarray, np.nda
     return np.where(orders[code], code, NO_ID).astype(np.int32), gpu[first].astype(np.int32), null_of_gpu
 
 
-def lanes(dispatches: Dispatches, copies: Copies) -> tuple[np.ndarray, dict[int, int]]:
+def lanes(dispatches: Dispatches, copies: Copies) -> tuple[Integers, dict[int, int]]:
     """What runs in order: for each dispatch, then copy, the code of its stream, or of its queue where streams say nothing.
 
     Also of each GPU (agent id) the lane of its null stream, where that is one. Copies in no stream share a lane.
@@ -141,7 +146,20 @@ def lanes(dispatches: Dispatches, copies: Copies) -> tuple[np.ndarray, dict[int,
 
 
 @loop
-def _follow(start, end, queue, stream, gpu_of_stream, null_of_gpu, order, by_end, rank, source, target, kind):
+def _follow(
+    start: Integers,
+    end: Integers,
+    queue: Integers,
+    stream: Integers,
+    gpu_of_stream: Integers,
+    null_of_gpu: Integers,
+    order: Integers,
+    by_end: Integers,
+    rank: Integers,
+    source: Integers,
+    target: Integers,
+    kind: Integers,
+) -> int:
     """Counts the edges; writes those for which there is room. One pass in order of starts, nodes that have ended following."""
     count = 0
     ended = 0

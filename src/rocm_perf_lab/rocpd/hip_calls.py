@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from rocm_perf_lab.rocpd import check
 from rocm_perf_lab.rocpd.codes import codes
 from rocm_perf_lab.rocpd.columns import integer_columns
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, table
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
 
 # Handles are texts without an index over them: of longer traces, which stream a call waits for is left to order in time.
 _MOST_ARGUMENTS = 3_000_000
@@ -29,12 +33,12 @@ class HipCalls:
     streams, events: place of a call -> the handle that it was given, as text; only for calls with such an argument.
     """
 
-    thread: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    name_index: np.ndarray
+    thread: Integers
+    start: Integers
+    end: Integers
+    name_index: Integers
     names: tuple[str, ...]
-    launcher: np.ndarray
+    launcher: Integers
     streams: dict[int, str]
     events: dict[int, str]
 
@@ -42,7 +46,7 @@ class HipCalls:
         return len(self.start)
 
 
-def read_hip_calls(connection: Connection, event_id: np.ndarray) -> HipCalls | None:
+def read_hip_calls(connection: Connection, event_id: Integers) -> HipCalls | None:
     """event_id: of every dispatch, then every copy, (n,). None if the trace has no HIP calls, or not what launched what."""
     try:
         regions, events = table(connection, "region"), table(connection, "event")
@@ -86,7 +90,7 @@ def _columns(connection: Connection, name: str) -> set[str]:
     return {row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')}
 
 
-def _hip_names(connection: Connection) -> np.ndarray:
+def _hip_names(connection: Connection) -> Integers:
     """The ids of texts that name a call of HIP's runtime; '__hipPushCallConfiguration' and the like launch nothing."""
     rows = connection.execute(f"""SELECT id FROM "{table(connection, "string")}" WHERE string GLOB 'hip[A-Z]*'""")
     return np.array([id for (id,) in rows if isinstance(id, int)], np.int64)
@@ -97,7 +101,7 @@ def _text(connection: Connection, id: int) -> str:
     return check.text(row[0]) if row else f"call {id}"
 
 
-def _outermost(thread: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _outermost(thread: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers]:
     """Of calls by thread and start: the places of those within no other, and for each call which of those it is within."""
     span = int(end.max()) - int(start.min()) + 1
     number = np.cumsum(np.r_[0, thread[1:] != thread[:-1]])
@@ -107,14 +111,14 @@ def _outermost(thread: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[
     return np.flatnonzero(is_outer), np.cumsum(is_outer) - 1
 
 
-def _stack_ids(connection: Connection, events: str, wanted: np.ndarray) -> np.ndarray:
+def _stack_ids(connection: Connection, events: str, wanted: Integers) -> Integers:
     """The launching call's id for each of the events `wanted`; -1 for none."""
     id, stack = integer_columns(connection, ("id", "stack_id"), f'"{events}"', "id")
     place = _place(id, wanted)
     return np.where(place >= 0, stack[np.maximum(place, 0)] if len(stack) else -1, -1)
 
 
-def _place(ascending: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _place(ascending: Integers, wanted: Integers) -> Integers:
     """The place of each wanted id among ids in ascending order, or -1."""
     if not len(ascending):
         return np.full(len(wanted), -1, np.int64)
@@ -125,7 +129,7 @@ def _place(ascending: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.where(ascending[place] == wanted, place, -1)
 
 
-def _arguments(connection: Connection, event_of_call: np.ndarray) -> dict[str, dict[int, str]]:
+def _arguments(connection: Connection, event_of_call: Integers) -> dict[str, dict[int, str]]:
     """'stream' and 'event' -> place of the call -> handle. Empty where calls have no recorded arguments, or too many."""
     try:
         arguments = table(connection, "arg")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from rocm_perf_lab.rocpd.edges import edge_table, joined, lanes
 from rocm_perf_lab.rocpd.hip_calls import HipCalls
 from rocm_perf_lab.rocpd.overlaps import is_slight
 from rocm_perf_lab.rocpd.tables import Calls, Copies, Dispatches, Edges
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers, Mask, Texts
 
 _OF_DEVICE = {"hipDeviceSynchronize", "hipCtxSynchronize", "hipDeviceReset", "hipFree", "hipHostFree", "hipFreeHost"}
 _OF_STREAM = {"hipStreamSynchronize", "hipStreamSynchronize_spt"}
@@ -70,15 +74,15 @@ class _Work:
     order[first[l]:first[l + 1]]; submitted: in that order.
     """
 
-    start: np.ndarray
-    end: np.ndarray
-    launcher: np.ndarray
-    submit: np.ndarray
-    lane: np.ndarray
-    gpu: np.ndarray
-    order: np.ndarray
-    first: np.ndarray
-    submitted: np.ndarray
+    start: Integers
+    end: Integers
+    launcher: Integers
+    submit: Integers
+    lane: Integers
+    gpu: Integers
+    order: Integers
+    first: Integers
+    submitted: Integers
     null_lane: dict[int, int]
 
     @classmethod
@@ -93,7 +97,7 @@ class _Work:
         first = np.r_[0, np.cumsum(np.bincount(lane))]
         return cls(start, end, calls.launcher, submit, lane, gpu, order, first, submit[order], null_lane)
 
-    def last_before(self, lane: int, time: np.ndarray) -> np.ndarray:
+    def last_before(self, lane: int, time: Integers) -> Integers:
         """Of one lane the node that was submitted last before each time, or -1."""
         begin, end = int(self.first[lane]), int(self.first[lane + 1])
         place = np.searchsorted(self.submitted[begin:end], time) + begin - 1
@@ -114,7 +118,7 @@ class _Work:
 class _Streams:
     """Which lane a stream handle means, what an event was recorded after, and which GPU a thread works with."""
 
-    def __init__(self, calls: HipCalls, work: _Work, named: np.ndarray):
+    def __init__(self, calls: HipCalls, work: _Work, named: Texts):
         self._calls, self._work = calls, work
         self.gpu = _gpu_of_calls(calls, work)
         self._lanes: dict[str, set[int]] = defaultdict(set)
@@ -145,7 +149,7 @@ class _Streams:
         return records[place][1] if place >= 0 else _UNKNOWN
 
 
-def _gpu_of_calls(calls: HipCalls, work: _Work) -> np.ndarray:
+def _gpu_of_calls(calls: HipCalls, work: _Work) -> Integers:
     """The GPU that the calling thread last launched something on, (c,); -1 before it has."""
     gpu = np.full(len(calls), _UNKNOWN, np.int64)
     launched = work.launcher >= 0
@@ -162,12 +166,12 @@ def _gpu_of_calls(calls: HipCalls, work: _Work) -> np.ndarray:
 class _Waits:
     """call[i] waits for node[i]."""
 
-    node: np.ndarray
-    call: np.ndarray
-    exact: np.ndarray
+    node: Integers
+    call: Integers
+    exact: Mask
 
 
-def _own_waits(calls: HipCalls, work: _Work, named: np.ndarray) -> list[_Waits]:
+def _own_waits(calls: HipCalls, work: _Work, named: Texts) -> list[_Waits]:
     """Copies that block until what they started is done. hipMemset blocks or does not, as time tells."""
     blocks = np.array([not ("Async" in name or "Launch" in name) for name in calls.names], bool)
     node = np.flatnonzero(work.launcher >= 0)
@@ -178,7 +182,7 @@ def _own_waits(calls: HipCalls, work: _Work, named: np.ndarray) -> list[_Waits]:
     return [_Waits(node, call, sure[calls.name_index[call]])]
 
 
-def _synchronisations(calls: HipCalls, work: _Work, streams: _Streams, named: np.ndarray) -> list[_Waits]:
+def _synchronisations(calls: HipCalls, work: _Work, streams: _Streams, named: Texts) -> list[_Waits]:
     """For each call that synchronises, of each lane that it waits for the work submitted last before it."""
     call = np.flatnonzero(np.isin(named, list(_OF_DEVICE | _OF_STREAM | _OF_EVENT)))
     lane, as_of = np.full(len(call), _UNKNOWN, np.int64), calls.start[call].copy()
@@ -210,12 +214,12 @@ class _Rows:
     """calls: the rows of the table. first, last: of each HIP call its row, or first and last of its two; -1 for none."""
 
     calls: Calls
-    first: np.ndarray
-    last: np.ndarray
-    call: np.ndarray
+    first: Integers
+    last: Integers
+    call: Integers
 
     @classmethod
-    def of(cls, calls: HipCalls, is_relevant: np.ndarray, ready: np.ndarray, work: _Work) -> _Rows:
+    def of(cls, calls: HipCalls, is_relevant: Mask, ready: Integers, work: _Work) -> _Rows:
         """ready: when what a call waits for was done, or its start."""
         waits = ready > calls.start
         count = np.where(is_relevant, 1 + waits, 0)
@@ -243,7 +247,7 @@ def _launches(calls: HipCalls, work: _Work, rows: _Rows, first_node: int) -> Edg
     return edge_table(first_node + rows.first[work.launcher[node]], node, _LAUNCH, True)
 
 
-def _events(calls: HipCalls, work: _Work, streams: _Streams, named: np.ndarray) -> Edges:
+def _events(calls: HipCalls, work: _Work, streams: _Streams, named: Texts) -> Edges:
     """What a stream was told to wait for: the next work in it follows the last work before the event was recorded."""
     pairs = []
     for call in np.flatnonzero(np.isin(named, list(_STREAM_WAIT))).tolist() if calls.events else ():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -104,7 +103,7 @@ def _gpus(connection: Connection) -> frozenset[str]:
     return frozenset(str(numbers) for numbers in parts if any(numbers))
 
 
-def _environment(connection: sqlite3.Connection) -> str:
+def _environment(connection: Connection) -> str:
     columns = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "info_process")}")')}
     return "p.environment" if "environment" in columns else "NULL"
 

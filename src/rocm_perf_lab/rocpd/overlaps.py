@@ -5,14 +5,19 @@ On an MI300X kernels of one stream were recorded to overlap by up to 253 ns, tho
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from rocm_perf_lab.rocpd.columns import NO_ID
 
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers, Mask
+
 QUEUE_JITTER = 1_000  # ns; a queue alone does not promise order, so a longer overlap is taken for what it says
 
 
-def is_slight(start: np.ndarray, end: np.ndarray, first: np.ndarray, then: np.ndarray, most: int | None = None) -> np.ndarray:
+def is_slight(start: Integers, end: Integers, first: Integers, then: Integers, most: int | None = None) -> Mask:
     """Whether nodes `then` can have waited for nodes `first`, which started before them, whatever their times say.
 
     They can if the two overlap by no more than half of the shorter one (and `most` ns): what ran at once for longer than
@@ -21,18 +26,19 @@ def is_slight(start: np.ndarray, end: np.ndarray, first: np.ndarray, then: np.nd
     overlap = end[first] - start[then]
     shorter = np.minimum(end[first] - start[first], end[then] - start[then])
     slight = 2 * overlap <= shorter
-    return (overlap <= 0) | (slight if most is None else slight & (overlap <= most))
+    possible: Mask = (overlap <= 0) | (slight if most is None else slight & (overlap <= most))
+    return possible
 
 
 def done_times(
-    start: np.ndarray,
-    end: np.ndarray,
-    queue: np.ndarray,
-    stream: np.ndarray,
-    gpu_of_stream: np.ndarray,
-    null_of_gpu: np.ndarray,
-    order: np.ndarray,
-) -> np.ndarray:
+    start: Integers,
+    end: Integers,
+    queue: Integers,
+    stream: Integers,
+    gpu_of_stream: Integers,
+    null_of_gpu: Integers,
+    order: Integers,
+) -> Integers:
     """When each node was done for what follows it in order: its end, or the start of that which it overlaps slightly, ns.
 
     queue, stream: codes or NO_ID, as edges.inferred_edges makes them; order: nodes by time.
@@ -47,7 +53,7 @@ def done_times(
     return done
 
 
-def _neighbours(order: np.ndarray, lane: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _neighbours(order: Integers, lane: Integers) -> tuple[Integers, Integers]:
     """Each node that has a next one in its lane, and that one."""
     by_lane = order[np.argsort(lane[order], kind="stable")]
     together = (lane[by_lane[1:]] == lane[by_lane[:-1]]) & (lane[by_lane[1:]] != NO_ID)
@@ -55,8 +61,8 @@ def _neighbours(order: np.ndarray, lane: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _beside_null_streams(
-    order: np.ndarray, stream: np.ndarray, gpu_of_stream: np.ndarray, null_of_gpu: np.ndarray
-) -> list[tuple[np.ndarray, np.ndarray]]:
+    order: Integers, stream: Integers, gpu_of_stream: Integers, null_of_gpu: Integers
+) -> list[tuple[Integers, Integers]]:
     """Of each GPU with a null stream: nodes of it and the next of another stream; nodes of others and the next of it."""
     pairs = []
     for gpu, null in enumerate(null_of_gpu.tolist()):
@@ -66,7 +72,7 @@ def _beside_null_streams(
     return [pair for pair in pairs if len(pair[0])]
 
 
-def _next_of(mine: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _next_of(mine: Integers, kind: Mask) -> tuple[Integers, Integers]:
     """Nodes of one kind (a mask over `mine`), and for each the next of the other kind, where there is one."""
     others = np.flatnonzero(~kind)
     first = np.flatnonzero(kind)

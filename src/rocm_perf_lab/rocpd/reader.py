@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from rocm_perf_lab.rocpd.host_edges import host_graph, share_a_clock
 from rocm_perf_lab.rocpd.restrict import WHOLE, Part, restrict
 from rocm_perf_lab.rocpd.runtime_kernels import runtime_kernels
 from rocm_perf_lab.rocpd.tables import NO_ID, Agent, Calls, Copies, Dispatches, Edges, Kernel, Process, Trace
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Floats, Integers
 
 _ROWS_AT_ONCE = 100_000  # bounds the Python objects alive at a time; the arrays themselves are compact
 
@@ -78,7 +81,7 @@ def _agents(connection: Connection) -> dict[int, Agent]:
     return {check.integer(row[0], "an agent's id"): _agent(*row) for row in rows}
 
 
-def _agent(id: int, type: str, name: str, product: str, uuid: Any, extdata: str) -> Agent:
+def _agent(id: int, type: str, name: str, product: str, uuid: object, extdata: str) -> Agent:
     properties = check.json_object(extdata)
     # rocprofv3 writes the PCI device id into the column uuid.
     pci_id = properties.get("device_id") or uuid
@@ -96,10 +99,11 @@ def _kernels(connection: Connection) -> dict[int, Kernel]:
     return _with_origin(kernels, code_object, _uris(connection, code_object))
 
 
-def _kernel(id: int, symbol: str, name: str | None, *numbers: int | None) -> Kernel:
+def _kernel(id: int, symbol: str, name: str | None, *resources: int | None) -> Kernel:
     symbol = (check.text(symbol) or check.text(name) or f"kernel {id}").removesuffix(".kd")
     name = (check.text(name) or symbol).removesuffix(".kd")
-    return Kernel(id, symbol, name, *(check.integer(number, "a kernel's resources") for number in numbers))
+    arch, accum, sgprs, lds, scratch = (check.integer(number, "a kernel's resources") for number in resources)
+    return Kernel(id, symbol, name, arch, accum, sgprs, lds, scratch)
 
 
 def _code_objects(connection: Connection) -> dict[int, int | None]:
@@ -142,13 +146,13 @@ def _dispatches(connection: Connection) -> Dispatches:
     columns = integer_columns(connection, DISPATCH_COLUMNS, f'"{table(connection, "kernel_dispatch")}"', "id")
     grid = _side_by_side(columns, 13)
     workgroup = _side_by_side(columns, 10)
-    dispatches = Dispatches(*columns[:10], workgroup=workgroup, grid=grid)
-    check.rows("dispatches", dispatches.id, dispatches.start, dispatches.end)
-    check.sizes("dispatches", workgroup, grid, dispatches.lds_bytes, dispatches.scratch_bytes)
-    return dispatches
+    id, event, kernel, agent, queue, stream, start, end, lds, scratch = columns
+    check.rows("dispatches", id, start, end)
+    check.sizes("dispatches", workgroup, grid, lds, scratch)
+    return Dispatches(id, event, kernel, agent, queue, stream, start, end, lds, scratch, workgroup, grid)
 
 
-def _side_by_side(columns: list[np.ndarray], first: int) -> np.ndarray:
+def _side_by_side(columns: list[Integers], first: int) -> Integers:
     """Three columns as (n, 3). They leave the list: at ten million rows each is 40 MB."""
     three = np.stack(columns[first : first + 3], axis=1)
     del columns[first : first + 3]
@@ -179,7 +183,7 @@ def _optional(connection: Connection) -> list[str]:
     return [name for name in ("src_agent_id", "dst_agent_id") if name in there]
 
 
-def _strings(connection: Connection, ids: np.ndarray) -> dict[int, str]:
+def _strings(connection: Connection, ids: Integers) -> dict[int, str]:
     """The texts behind the ids that occur in a column."""
     strings = table(connection, "string")
     found = {}
@@ -222,7 +226,7 @@ def _edges(connection: Connection, process: Process, dispatches: Dispatches, cop
     return exact_edges(np.concatenate(chunks), dispatches, copies)
 
 
-def _counters(connection: Connection, dispatches: Dispatches) -> dict[str, np.ndarray]:
+def _counters(connection: Connection, dispatches: Dispatches) -> dict[str, Floats]:
     """Counter values per dispatch, summed over the hardware instances (rocprofv3 stores one row for each)."""
     rows = connection.execute(
         f"""SELECT p.name, e.event_id, SUM(e.value), MIN(typeof(e.value) IN ('real', 'integer'))
@@ -233,7 +237,7 @@ def _counters(connection: Connection, dispatches: Dispatches) -> dict[str, np.nd
     rows = [row for row in rows if isinstance(row[1], int) and row[3] and check.finite(row[2])]
     if rows:
         check.unique_events(dispatches.event_id)
-    counters: dict[str, np.ndarray] = {}
+    counters: dict[str, Floats] = {}
     rows_of_events = node_of(dispatches.event_id, np.array([row[1] for row in rows], np.int64))
     for (name, _, value, _), row in zip(rows, rows_of_events.tolist(), strict=True):
         if row >= 0:

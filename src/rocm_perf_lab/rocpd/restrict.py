@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.rocpd.tables import Agent, Columns, Copies, Dispatches
+from rocm_perf_lab.rocpd.tables import Agent, Copies, Dispatches
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Mask
+
+_Table = TypeVar("_Table", Dispatches, Copies)
 
 
 @dataclass(frozen=True)
@@ -40,13 +46,14 @@ def restrict(part: Part, agents: dict[int, Agent], dispatches: Dispatches, copie
         gpus = [agent.id for agent in agents.values() if agent.type == "GPU"]
         if part.gpu >= len(gpus):
             raise EmptyPartError(f"there is no GPU {part.gpu} in the trace", f"it has {len(gpus)}, counted from 0")
-        dispatches, copies = (_rows(rows, rows.agent_id == gpus[part.gpu]) for rows in (dispatches, copies))
+        gpu = gpus[part.gpu]
+        dispatches, copies = _rows(dispatches, dispatches.agent_id == gpu), _rows(copies, copies.agent_id == gpu)
         if not len(dispatches):
             raise EmptyPartError(f"GPU {part.gpu} has no dispatch in the trace", "choose another --gpu, or leave it out")
     return dispatches, copies
 
 
-def _in_window(rows: Columns, window: tuple[int | None, int | None], origin: int) -> Columns:
+def _in_window(rows: _Table, window: tuple[int | None, int | None], origin: int) -> _Table:
     begin, end = window
     mask = np.ones(len(rows), bool)
     if begin is not None:
@@ -56,5 +63,6 @@ def _in_window(rows: Columns, window: tuple[int | None, int | None], origin: int
     return _rows(rows, mask)
 
 
-def _rows(rows: Columns, mask: np.ndarray) -> Columns:
-    return replace(rows, **{name: value[mask] for name, value in vars(rows).items() if isinstance(value, np.ndarray)})
+def _rows(rows: _Table, mask: Mask) -> _Table:
+    columns: dict[str, Any] = {name: column[mask] for name, column in vars(rows).items() if isinstance(column, np.ndarray)}
+    return replace(rows, **columns)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rocm_perf_lab.rocpd.columns import NO_ID
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Floats, Integers, Mask
 
 __all__ = ["NO_ID", "Agent", "Calls", "Copies", "Dispatches", "Edges", "Kernel", "Process", "Trace"]
 
@@ -28,21 +31,21 @@ class Dispatches(Columns):
     int32 or int64, whichever the values need. Sums and products have to be made in int64.
     """
 
-    id: np.ndarray
-    event_id: np.ndarray
-    kernel_id: np.ndarray
-    agent_id: np.ndarray
-    queue_id: np.ndarray
-    stream_id: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    lds_bytes: np.ndarray  # static and dynamic, as requested: not rounded to the allocation granule
-    scratch_bytes: np.ndarray  # per work-item
-    workgroup: np.ndarray  # work-items
-    grid: np.ndarray  # work-items
+    id: Integers
+    event_id: Integers
+    kernel_id: Integers
+    agent_id: Integers
+    queue_id: Integers
+    stream_id: Integers
+    start: Integers
+    end: Integers
+    lds_bytes: Integers  # static and dynamic, as requested: not rounded to the allocation granule
+    scratch_bytes: Integers  # per work-item
+    workgroup: Integers  # work-items
+    grid: Integers  # work-items
 
     @property
-    def duration(self) -> np.ndarray:
+    def duration(self) -> Integers:
         return self.end.astype(np.int64) - self.start
 
 
@@ -53,14 +56,14 @@ class Copies(Columns):
     agent_id: the GPU that takes part; the destination, if both ends are GPUs.
     """
 
-    id: np.ndarray
-    event_id: np.ndarray
-    agent_id: np.ndarray
-    stream_id: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    bytes: np.ndarray
-    name_index: np.ndarray  # into names
+    id: Integers
+    event_id: Integers
+    agent_id: Integers
+    stream_id: Integers
+    start: Integers
+    end: Integers
+    bytes: Integers
+    name_index: Integers  # into names
     names: tuple[str, ...]
 
     @property
@@ -77,11 +80,11 @@ class Calls(Columns):
     entry to return and not cut; -1 in a call's second row.
     """
 
-    thread: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    name_index: np.ndarray
-    took: np.ndarray
+    thread: Integers
+    start: Integers
+    end: Integers
+    name_index: Integers
+    took: Integers
     names: tuple[str, ...]
 
 
@@ -98,10 +101,10 @@ class Edges(Columns):
     KINDS = ("queue", "signal", "host", "stream", "launch", "event", "wait", "program")
     LAUNCH = KINDS.index("launch")
 
-    source: np.ndarray
-    target: np.ndarray
-    kind: np.ndarray
-    exact: np.ndarray
+    source: Integers
+    target: Integers
+    kind: Integers
+    exact: Mask
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ class Trace:
     dispatches: Dispatches
     copies: Copies
     edges: Edges
-    counters: dict[str, np.ndarray]  # name -> (n,) float64 aligned with dispatches; NaN where not collected
+    counters: dict[str, Floats]  # name -> (n,) float64 aligned with dispatches; NaN where not collected
     calls: Calls | None = None  # None: see no_calls
     no_calls: str = ""
 

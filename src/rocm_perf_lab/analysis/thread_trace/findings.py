@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,8 +18,11 @@ from rocm_perf_lab.analysis.thread_trace.tables import Category, Code, ThreadTra
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.metric import Value
 
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
+
 _MEMORY = ("vector", "scalar", "lds")
-MIX = {
+MIX: dict[int, str] = {
     Category.SMEM: "scalar memory", Category.SALU: "scalar ALU", Category.VMEM: "vector memory", Category.FLAT: "vector memory",
     Category.LDS: "LDS", Category.VALU: "vector ALU", Category.JUMP: "branch", Category.NEXT: "branch",
     Category.IMMEDIATE: "wait, barrier, nop", Category.MESSAGE: "message, end",
@@ -166,7 +170,7 @@ class _Costs:
     def __init__(self, code: Code, total: int):
         self.code, self.total = code, total
 
-    def cost(self, rows: Sequence[int] | np.ndarray) -> Cost:
+    def cost(self, rows: Sequence[int] | Integers) -> Cost:
         hits, latency, stall, idle = (int(getattr(self.code, name)[rows].sum()) for name in Code.SUMS)
         return Cost(hits, latency, stall, idle, (latency + idle) / self.total if self.total else 0.0)
 
@@ -181,7 +185,7 @@ class _Costs:
 
 
 def _fractions(code: Code | None, total: int, missing: dict[str, str]) -> dict[str, Value]:
-    if not total:
+    if code is None or not total:
         none = Value.missing("fraction", missing.get("code") or "no instruction took any time")
         return dict.fromkeys(("issue_fraction", "stall_fraction", "idle_fraction"), none)
     latency, stall, idle = (int(column.sum()) for column in (code.latency, code.stall, code.idle))
@@ -273,14 +277,17 @@ def simd_cycles(waves: Sequence[Wave]) -> int:
 
 
 def _chains(trace: ThreadTrace, costs: _Costs | None) -> tuple[tuple[WaitChain, ...], str | None, dict[str, Value]]:
-    why = trace.missing.get("code") if costs is None else None
-    why = why or (trace.missing.get("waves", "no waves") if trace.waves is None else None)
-    why = why or (trace.missing.get("gfxip", "the GPU's generation is not known") if trace.gfxip is None else None)
-    if not why and trace.gfxip not in waits.SUPPORTED:
+    if costs is None:
+        why = trace.missing["code"]
+    elif trace.waves is None:
+        why = trace.missing.get("waves", "no waves")
+    elif trace.gfxip is None:
+        why = trace.missing.get("gfxip", "the GPU's generation is not known")
+    elif trace.gfxip not in waits.SUPPORTED:
         why = f"how gfx{trace.gfxip} counts outstanding accesses is not known here"
-    if why:
-        return (), why, {name: Value.missing("cycles", why) for name in _MEMORY}
-    return _followed(waits.WaitChains(trace.code, trace.waves, trace.gfxip), costs)
+    else:
+        return _followed(waits.WaitChains(costs.code, trace.waves, trace.gfxip), costs)
+    return (), why, {name: Value.missing("cycles", why) for name in _MEMORY}
 
 
 def _followed(chains: waits.WaitChains, costs: _Costs) -> tuple[tuple[WaitChain, ...], None, dict[str, Value]]:

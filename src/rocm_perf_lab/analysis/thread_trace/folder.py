@@ -17,8 +17,16 @@ class Output:
     csv: Path | None
 
     @property
+    def place(self) -> Path:
+        """The folder, or the CSV where there is none."""
+        found = self.ui or self.csv
+        if found is None:
+            raise ValueError("neither a folder nor a CSV")
+        return found
+
+    @property
     def name(self) -> str:
-        return self.ui.name if self.ui else self.csv.name.removeprefix(_STATS).removesuffix(".csv")
+        return self.place.name if self.ui else self.place.name.removeprefix(_STATS).removesuffix(".csv")
 
     @property
     def dispatch(self) -> int | None:

@@ -7,11 +7,14 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rocm_perf_lab.analysis.thread_trace.tables import Code, Wave, WaveEvents
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
 
 _WAVE_FILE = re.compile(r"se(\d{1,9})_sm(\d{1,9})_sl(\d{1,9})_wv(\d{1,9})\.json")
 _CSV_HEAD = ["CodeObj", "Vaddr", "Instruction", "Hitcount", "Latency", "Stall", "Idle", "Source"]
@@ -48,7 +51,7 @@ def _parse(path: Path, text: bytes) -> dict[str, Any]:
     return document
 
 
-def integers(path: Path, what: str, rows: Any, columns: int) -> np.ndarray:
+def integers(path: Path, what: str, rows: Any, columns: int) -> Integers:
     """`rows` as int64[n, columns]; refuses everything but whole numbers from 0."""
     if not isinstance(rows, list):
         raise Unreadable(f"{path.name}: {what} is no list")
@@ -63,7 +66,7 @@ def integers(path: Path, what: str, rows: Any, columns: int) -> np.ndarray:
     return _in_range(path, what, table.astype(np.int64, copy=False))
 
 
-def _in_range(path: Path, what: str, table: np.ndarray) -> np.ndarray:
+def _in_range(path: Path, what: str, table: Integers) -> Integers:
     if len(table) and (table.min() < 0 or table.max() > _LARGEST):
         raise Unreadable(f"{path.name}: {what} has a number that is negative or too large")
     return table
@@ -83,7 +86,7 @@ def code_json(path: Path) -> Code:
         valid = valid and row[0].isprintable() and row[3].isprintable()
         if not (valid and all(type(value) is int and 0 <= value <= _LARGEST for value in (row[2], *row[4:10]))):
             raise Unreadable(f"{path.name}: row {number} is not {_SHAPE}")
-    return _code(path, [(row[2], row[0], row[3], *row[4:10]) for row in rows])
+    return _code(path, [(row[2], row[0], row[3], tuple(row[4:10])) for row in rows])
 
 
 _SHAPE = "[ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle]"
@@ -111,12 +114,12 @@ def stats_csv(path: Path) -> Code:
             raise Unreadable(f"{path.name}: row {number + 2} is truncated or has a number out of range")
         if not (row[2].isprintable() and row[7].isprintable()):
             raise Unreadable(f"{path.name}: row {number + 2} has control characters")
-        rows.append((number, row[2], row[7], *numbers))
+        rows.append((number, row[2], row[7], tuple(numbers)))
     return _code(path, rows)
 
 
-def _code(path: Path, rows: list[tuple]) -> Code:
-    """rows: (line, text, source, code object, vaddr, hits, latency, stall, idle); a kernel begins with "; symbol"."""
+def _code(path: Path, rows: list[tuple[int, str, str, tuple[int, ...]]]) -> Code:
+    """rows: (line, text, source, (code object, vaddr, hits, latency, stall, idle)); a kernel begins with "; symbol"."""
     kernels: list[tuple[str, str]] = []
     kept, kernel_of = [], []
     for row in sorted(rows, key=lambda row: row[0]):
@@ -125,13 +128,13 @@ def _code(path: Path, rows: list[tuple]) -> Code:
         else:
             kept.append(row)
             kernel_of.append(len(kernels) - 1)
-    columns = [np.array([row[column] for row in kept], np.int64) for column in (0, *range(3, 9))]
-    line = columns[0]
+    line = np.array([row[0] for row in kept], np.int64)
+    code_object, vaddr, hits, latency, stall, idle = (np.array([row[3][n] for row in kept], np.int64) for n in range(6))
     if len(np.unique(line)) != len(line):
         raise Unreadable(f"{path.name} has two instructions on one line number")
     return Code(
         line=line, text=[row[1] for row in kept], source=[row[2] for row in kept],
-        code_object=columns[1], vaddr=columns[2], hits=columns[3], latency=columns[4], stall=columns[5], idle=columns[6],
+        code_object=code_object, vaddr=vaddr, hits=hits, latency=latency, stall=stall, idle=idle,
         kernel=np.array(kernel_of, np.int64), kernels=kernels,
     )  # fmt: skip
 
@@ -144,7 +147,11 @@ def wave_files(folder: Path) -> list[Path]:
 
 
 def _coordinates(path: Path) -> tuple[int, ...]:
-    return tuple(map(int, _WAVE_FILE.fullmatch(path.name).groups()))
+    """Engine, SIMD, slot, wave."""
+    found = _WAVE_FILE.fullmatch(path.name)
+    if found is None:
+        raise Unreadable(f"{path.name} is no file of a wave")
+    return tuple(map(int, found.groups()))
 
 
 def wave_json(path: Path) -> Wave:
@@ -160,11 +167,8 @@ def wave_json(path: Path) -> Wave:
         records = integers(path, "`instructions`", wave.get("instructions") or [], 5)
     else:
         records = _rows_of_five(path, rows)
-    numbers = {}
-    for name, values in (("begin", wave), ("end", wave), ("cu", wave), ("num_insts", document), ("num_stitched", document)):
-        numbers[name] = values.get(name)
-        if type(numbers[name]) is not int or not 0 <= numbers[name] <= _LARGEST:
-            raise Unreadable(f"{path.name}: `{name}` is no whole number")
+    numbers = {name: _whole_number(path, name, wave) for name in ("begin", "end", "cu")}
+    numbers |= {name: _whole_number(path, name, document) for name in ("num_insts", "num_stitched")}
     if numbers["end"] < numbers["begin"]:
         raise Unreadable(f"{path.name}: the wave ends before it begins")
     if numbers["num_stitched"] != len(records):
@@ -178,6 +182,13 @@ def wave_json(path: Path) -> Wave:
     )  # fmt: skip
 
 
+def _whole_number(path: Path, name: str, values: dict[str, Any]) -> int:
+    value = values.get(name)
+    if type(value) is not int or not 0 <= value <= _LARGEST:
+        raise Unreadable(f"{path.name}: `{name}` is no whole number")
+    return value
+
+
 def _cut(text: bytes, key: bytes) -> tuple[bytes, bytes | None, bytes]:
     """The text before, the rows "1,2],[3,4" and the text behind the table of that key, which [] replaces; rows: None if
     it is not written without blanks or is empty."""
@@ -189,7 +200,7 @@ def _cut(text: bytes, key: bytes) -> tuple[bytes, bytes | None, bytes]:
     return text[:begin] + b"[]", text[begin + 2 : end], text[end + 2 :]
 
 
-def _rows_of_five(path: Path, rows: bytes) -> np.ndarray:
+def _rows_of_five(path: Path, rows: bytes) -> Integers:
     import pyarrow as arrow
     import pyarrow.csv as arrow_csv
 

@@ -46,7 +46,7 @@ def _read(output: Output) -> ThreadTrace:
         waves = None if "waves" in missing else _waves(output.ui, listed, missing)
         events = _events(output.ui, missing)
         clock = _clock(output.ui, missing)
-    trace = ThreadTrace(output.ui or output.csv, output.dispatch, gfxip, clock, code, waves, events, missing)
+    trace = ThreadTrace(output.place, output.dispatch, gfxip, clock, code, waves, events, missing)
     return _checked(trace)
 
 

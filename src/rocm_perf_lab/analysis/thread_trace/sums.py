@@ -10,13 +10,17 @@ it counts for nothing. One on a line that code.json does not have is counted now
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rocm_perf_lab.analysis.thread_trace.tables import Code, Wave
 
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
 
-def rows_of(code: Code, wave: Wave) -> np.ndarray:
+
+def rows_of(code: Code, wave: Wave) -> Integers:
     """For each record the row in `code`, or -1."""
     if not len(code):
         return np.full(len(wave.records), -1)
@@ -24,7 +28,7 @@ def rows_of(code: Code, wave: Wave) -> np.ndarray:
     return np.where(code.line[row] == wave.line, row, -1)
 
 
-def idle_of(wave: Wave) -> np.ndarray:
+def idle_of(wave: Wave) -> Integers:
     """For each record, the cycles between what ran before and it."""
     idle = np.zeros(len(wave.records), np.int64)
     placed = wave.line != 0
@@ -34,9 +38,9 @@ def idle_of(wave: Wave) -> np.ndarray:
     return idle
 
 
-def per_instruction(code: Code, waves: Sequence[Wave]) -> dict[str, np.ndarray]:
+def per_instruction(code: Code, waves: Sequence[Wave]) -> dict[str, Integers]:
     """hits, latency, stall and idle of every row of `code`, from the waves' records."""
-    sums = {name: np.zeros(len(code), np.int64) for name in Code.SUMS}
+    sums: dict[str, Integers] = {name: np.zeros(len(code), np.int64) for name in Code.SUMS}
     for wave in waves:
         row = rows_of(code, wave)
         known = row >= 0
@@ -46,7 +50,7 @@ def per_instruction(code: Code, waves: Sequence[Wave]) -> dict[str, np.ndarray]:
     return sums
 
 
-def difference(one: str, a: Code, other: str, b: Code | dict[str, np.ndarray]) -> str | None:
+def difference(one: str, a: Code, other: str, b: Code | dict[str, Integers]) -> str | None:
     """The first instruction about which two sources disagree, in words; None if they agree on all."""
     sums = b if isinstance(b, dict) else {name: getattr(b, name) for name in Code.SUMS}
     if len(a) != len(sums["hits"]):

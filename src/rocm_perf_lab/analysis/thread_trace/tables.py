@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
 
 
 class Category(IntEnum):
@@ -35,16 +39,16 @@ class Code:
     kernels: (mangled, demangled).
     """
 
-    line: np.ndarray
+    line: Integers
     text: list[str]
     source: list[str]
-    code_object: np.ndarray
-    vaddr: np.ndarray
-    hits: np.ndarray
-    latency: np.ndarray
-    stall: np.ndarray
-    idle: np.ndarray
-    kernel: np.ndarray
+    code_object: Integers
+    vaddr: Integers
+    hits: Integers
+    latency: Integers
+    stall: Integers
+    idle: Integers
+    kernel: Integers
     kernels: list[tuple[str, str]]
 
     SUMS = ("hits", "latency", "stall", "idle")
@@ -56,8 +60,8 @@ class Code:
         """The same rows, ordered by code object and address."""
         order = np.lexsort((self.vaddr, self.code_object))
         columns = {name: getattr(self, name)[order] for name in ("line", "code_object", "vaddr", "kernel", *self.SUMS)}
-        lists = {name: [getattr(self, name)[row] for row in order.tolist()] for name in ("text", "source")}
-        return replace(self, **columns, **lists)
+        text, source = ([column[row] for row in order.tolist()] for column in (self.text, self.source))
+        return replace(self, text=text, source=source, **columns)
 
 
 @dataclass(frozen=True)
@@ -75,14 +79,28 @@ class Wave:
     slot: int
     begin: int
     end: int
-    records: np.ndarray = field(repr=False)
+    records: Integers = field(repr=False)
     truncated: int = 0
 
-    time = property(lambda self: self.records[:, 0])
-    category = property(lambda self: self.records[:, 1])
-    stall = property(lambda self: self.records[:, 2])
-    latency = property(lambda self: self.records[:, 3])
-    line = property(lambda self: self.records[:, 4])
+    @property
+    def time(self) -> Integers:
+        return self.records[:, 0]
+
+    @property
+    def category(self) -> Integers:
+        return self.records[:, 1]
+
+    @property
+    def stall(self) -> Integers:
+        return self.records[:, 2]
+
+    @property
+    def latency(self) -> Integers:
+        return self.records[:, 3]
+
+    @property
+    def line(self) -> Integers:
+        return self.records[:, 4]
 
     @property
     def last(self) -> int:
@@ -94,7 +112,7 @@ class Wave:
 class WaveEvents:
     """Starts and ends of waves on all traced CUs: int64[n, 6]: time, CU, SIMD, slot, 1 for a start, kernel; by engine."""
 
-    engines: dict[int, np.ndarray]
+    engines: dict[int, Integers]
 
 
 @dataclass(frozen=True)
@@ -121,4 +139,4 @@ class ThreadTrace:
             return None
         known = self.code.kernel >= 0
         cycles = np.bincount(self.code.kernel[known], self.code.latency[known], minlength=len(self.code.kernels))
-        return self.code.kernels[int(cycles.argmax())]
+        return self.code.kernels[int(np.argmax(cycles))]

@@ -14,11 +14,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rocm_perf_lab.analysis.thread_trace.sums import rows_of
 from rocm_perf_lab.analysis.thread_trace.tables import Code, Wave
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Integers
 
 SUPPORTED = (9, 10, 11)
 
@@ -101,7 +105,7 @@ class Wait:
     last: int | None
 
 
-def waits_of(rows: np.ndarray, counted: Sequence[tuple[tuple[str, ...], bool]], waits: Sequence[dict[str, int]]) -> list[Wait]:
+def waits_of(rows: Integers, counted: Sequence[tuple[tuple[str, ...], bool]], waits: Sequence[dict[str, int]]) -> list[Wait]:
     """The waits of a wave that executed `rows` of the code, -1 for what is not known; the others are by row."""
     counters = {name: _Counter() for name in ("vmcnt", "lgkmcnt", "vscnt")}
     matters = np.array([bool(names) or bool(fields) for (names, _), fields in zip(counted, waits, strict=True)] + [False])
@@ -135,9 +139,9 @@ class WaitChains:
         self._counted = [counted_in(text, gfxip) for text in code.text]
         self._waits = [waits_for(text, gfxip) for text in code.text]
         self.code, self.waves = code, waves
-        self.rows: list[np.ndarray] = []
+        self.rows: list[Integers] = []
         self.of_wave: list[list[Wait]] = []
-        known: dict[bytes, tuple[np.ndarray, list[Wait]]] = {}
+        known: dict[bytes, tuple[Integers, list[Wait]]] = {}
         for wave in waves:
             rows = rows_of(code, wave)
             key = rows.tobytes()

@@ -6,6 +6,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 
@@ -26,6 +27,14 @@ class Options:
     seed_fraction: float = 0.2
     prune_factor: float = 1.75
     occupancy: Callable[[dict[str, object]], float] | None = None
+
+
+class Model(TypedDict, total=False):
+    """What a model is worth: its R2 and residual, None where there were too few results, and what speaks against it."""
+
+    r2: float | None
+    residual: float | None
+    warning: str
 
 
 class Strategy(ABC):
@@ -55,8 +64,8 @@ class Strategy(ABC):
     def ask(self) -> list[Configuration]:
         """A batch of configurations that are not in `asked`."""
 
-    def model(self) -> dict[str, object]:
-        """What the model is worth: {"r2": ..., "residual": ..., "warning": ...}; empty without one."""
+    def model(self) -> Model:
+        """Empty without one."""
         return {}
 
     def promising(self, count: int) -> list[Configuration]:
@@ -71,4 +80,5 @@ class Strategy(ABC):
 def create(name: str, space: Space, seed: int, options: Options) -> Strategy:
     """The strategy called `name`, one of STRATEGIES. The same seed proposes the same, given the same answers."""
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-    return module.Search(space, np.random.default_rng(seed), options)
+    strategy: Strategy = module.Search(space, np.random.default_rng(seed), options)
+    return strategy

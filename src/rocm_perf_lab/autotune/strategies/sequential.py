@@ -17,15 +17,18 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from rocm_perf_lab.autotune.gaussian_process import GaussianProcess
 from rocm_perf_lab.autotune.neighbourhood import Pool
-from rocm_perf_lab.autotune.space import Configuration
-from rocm_perf_lab.autotune.strategies import Strategy
+from rocm_perf_lab.autotune.space import Configuration, Space
+from rocm_perf_lab.autotune.strategies import Model, Options, Strategy
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.arrays import Floats, Integers, Reals
 
 _START, _ENDS, _ENDS_OF = 8, 4, 64  # the first; how many of them are those nearest to the ends of lists, of how many
 _BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 64
@@ -49,9 +52,9 @@ class Search(Strategy):
     _walked = 0  # results at the last walk
     _noted = 0  # how many of `asked` the pool knows of
 
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
-        self._shortlists: dict[bool, np.ndarray] = {}  # of the smooth model and of the other
+    def __init__(self, space: Space, generator: np.random.Generator, options: Options):
+        super().__init__(space, generator, options)
+        self._shortlists: dict[bool, Integers] = {}  # of the smooth model and of the other
         self._listed = {True: 0, False: 0}  # results when they were made
 
     def ask(self) -> list[Configuration]:
@@ -61,26 +64,27 @@ class Search(Strategy):
     def _next(self) -> list[Configuration]:
         if self._pool is None and sum(time is not None for time in self.times.values()) < 2:
             return self._first()  # also where all fail: then there is nothing to learn from
-        self._note_asked()
+        pool = self._note_asked()
         configurations, values = list(self.times), self._values()
         order = np.argsort(values, kind="stable")
         best = [configurations[at] for at in order[:_BEST]]
-        self._pool.add_neighbours(best)
-        rest = self._pool.unasked()
+        pool.add_neighbours(best)
+        rest = pool.unasked()
         if not len(rest):
             return []
         smooth = self.generator.random() < _SMOOTH
-        self._fit(configurations, values, order, smooth)
+        process = self._fit(pool, configurations, values, order, smooth)
+        least = values.min()
         if len(values) >= _STALE * self._listed[smooth]:
-            self._listed[smooth], self._shortlists[smooth] = len(values), self._most_promising(rest, values.min())
-        near = [self._pool.near(self._pool.at[row]) for row in best]
+            self._listed[smooth], self._shortlists[smooth] = len(values), _most_promising(pool, process, rest, least)
+        near = [pool.near(pool.at[row]) for row in best]
         count = min(_LARGEST_BATCH, max(_BATCH, int(_GROWTH * len(values))))
-        candidates = self._candidates(near, self._shortlists[smooth], rest)
-        beside = self._pool.unasked(near[0][0][:0] if smooth else near[0][0])
-        chosen = self._chosen(candidates, beside, count, values.min())
-        return [tuple(row) for row in self._pool.rows[chosen].tolist()]
+        candidates = self._candidates(pool, near, self._shortlists[smooth], rest)
+        beside = pool.unasked(near[0][0][:0] if smooth else near[0][0])
+        chosen = self._chosen(process.predict(pool.points[candidates]), candidates, beside, count, least)
+        return [tuple(row) for row in pool.rows[chosen].tolist()]
 
-    def model(self) -> dict[str, object]:
+    def model(self) -> Model:
         """R2 and residual of the logarithms of excess time, each predicted without itself."""
         if self._process is None:
             return {}
@@ -101,14 +105,15 @@ class Search(Strategy):
         """How many of the values are neither the first nor the last of theirs."""
         return sum(0 < place < size - 1 for place, size in zip(row, self.space.sizes, strict=True))
 
-    def _note_asked(self) -> None:
-        self._pool = self._pool or Pool(self.space, self.generator)
+    def _note_asked(self) -> Pool:
+        pool = self._pool = self._pool or Pool(self.space, self.generator)
         new = list(islice(self.asked, self._noted, None))
-        self._pool.add(new)
-        self._pool.without(new)
+        pool.add(new)
+        pool.without(new)
         self._noted = len(self.asked)
+        return pool
 
-    def _values(self) -> np.ndarray:
+    def _values(self) -> Floats:
         """What the model is of: logarithms of how far above the best. What failed counts as slow as the slowest.
 
         The logarithm of a logarithm's excess: a program's times span factors, and what matters is order among the best. How
@@ -118,40 +123,37 @@ class Search(Strategy):
         logarithms = np.log(np.maximum(np.where(np.isnan(times), np.nanmax(times), times), _LEAST_TIME))
         excess = logarithms - logarithms.min()
         floor = np.exp(self.generator.uniform(*np.log(_FLOOR)))
-        return np.log(excess + floor * (float(np.median(excess)) or 1.0))
+        found: Floats = np.log(excess + floor * (float(np.median(excess)) or 1.0))
+        return found
 
-    def _most_promising(self, rest: np.ndarray, best: float) -> np.ndarray:
-        """Of all candidates. How sure it is costs most to predict, so first comes a selection without: what is far from all
-        results is alike uncertain.
-        """
-        if len(rest) > _CLOSER:
-            rest = rest[np.argpartition(self._process.means(self._pool.points[rest]), _CLOSER)[:_CLOSER]]
-        gain = _expected_improvement(*self._process.predict(self._pool.points[rest]), best)
-        return rest[np.argsort(-gain, kind="stable")[:_SHORTLIST]]
-
-    def _candidates(self, near: list[tuple[np.ndarray, np.ndarray]], shortlist: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    def _candidates(self, pool: Pool, near: list[tuple[Integers, Integers]], shortlist: Integers, rest: Integers) -> Integers:
         """Positions in the pool, ascending."""
-        far = self._pool.unasked(np.concatenate([two for _, two in near]))
+        far = pool.unasked(np.concatenate([two for _, two in near]))
         drawn = [self.generator.choice(some, most) for some, most in ((far, _FAR), (rest, _RANDOM)) if len(some)]
-        return self._pool.unasked(np.unique(np.concatenate([shortlist, *(one for one, _ in near), *drawn])))
+        return pool.unasked(np.unique(np.concatenate([shortlist, *(one for one, _ in near), *drawn])))
 
-    def _fit(self, configurations: list[Configuration], values: np.ndarray, order: np.ndarray, smooth: bool) -> None:
+    def _fit(
+        self, pool: Pool, configurations: list[Configuration], values: Floats, order: Integers, smooth: bool
+    ) -> GaussianProcess:
         chosen = order
         most = _MOST_SMOOTH if smooth else _MOST_FITTED
         if len(order) > most:
             chosen = np.append(order[: most // 2], self.generator.choice(order[most // 2 :], most - most // 2, replace=False))
-        points, self._fitted = self._pool.points[[self._pool.at[configurations[at]] for at in chosen]], values[chosen]
-        self._process = self._process or GaussianProcess(points.shape[1], self.generator)
+        points, self._fitted = pool.points[[pool.at[configurations[at]] for at in chosen]], values[chosen]
+        process = self._process = self._process or GaussianProcess(points.shape[1], self.generator)
         if smooth:
-            self._process.fit_smooth(points, self._fitted)
-            return
+            process.fit_smooth(points, self._fitted)
+            return process
         walks = len(order) >= _PATIENCE * self._walked
         self._walked = len(order) if walks else self._walked
-        self._process.fit(points, self._fitted, _STEPS if walks else 0)
+        process.fit(points, self._fitted, _STEPS if walks else 0)
+        return process
 
-    def _chosen(self, candidates: np.ndarray, beside: np.ndarray, count: int, best: float) -> np.ndarray:
+    def _chosen(
+        self, predicted: tuple[Reals, Reals], candidates: Integers, beside: Integers, count: int, best: float
+    ) -> Integers:
         """Positions. beside: those among the candidates of which a part of _BESIDE is taken first, as far as there are any."""
-        mean, spread = self._process.predict(self._pool.points[candidates])
+        mean, spread = predicted
         count = min(len(candidates), count)
         neighbours, drawn, blind = (int(part * count + self.generator.random()) for part in (_BESIDE, _DRAWN, _BLIND))
         neighbours = min(neighbours, len(beside))
@@ -165,7 +167,18 @@ class Search(Strategy):
             chosen.append(int(draw.argmin()))
         if blind := min(blind, len(candidates) - count):
             chosen[-blind:] = self.generator.choice(np.setdiff1d(order, chosen), blind, replace=False).tolist()
-        return candidates[chosen]
+        positions: Integers = candidates[chosen]
+        return positions
+
+
+def _most_promising(pool: Pool, process: GaussianProcess, rest: Integers, best: float) -> Integers:
+    """Of all candidates. How sure it is costs most to predict, so first comes a selection without: what is far from all
+    results is alike uncertain.
+    """
+    if len(rest) > _CLOSER:
+        rest = rest[np.argpartition(process.means(pool.points[rest]), _CLOSER)[:_CLOSER]]
+    gain = _expected_improvement(*process.predict(pool.points[rest]), best)
+    return rest[np.argsort(-gain, kind="stable")[:_SHORTLIST]]
 
 
 @cache
@@ -173,15 +186,17 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _one_thread() -> AbstractContextManager:
+def _one_thread() -> AbstractContextManager[object]:
     """More threads wait for each other longer than they compute on matrices of this size, and take what programs need."""
-    return _libraries().limit(limits=1)
+    limited: AbstractContextManager[object] = _libraries().limit(limits=1)
+    return limited
 
 
-def _expected_improvement(mean: np.ndarray, spread: np.ndarray, best: float) -> np.ndarray:
+def _expected_improvement(mean: Reals, spread: Reals, best: float) -> Reals:
     """Jones, Schonlau and Welch 1998, equation 15."""
     from scipy.special import ndtr
 
     gain = best - mean
     ratio = gain / spread
-    return gain * ndtr(ratio) + spread * np.exp(-(ratio**2) / 2) / np.sqrt(2 * np.pi)
+    expected: Reals = gain * ndtr(ratio) + spread * np.exp(-(ratio**2) / 2) / np.sqrt(2 * np.pi)
+    return expected

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rocm_perf_lab.autotune.space import Configuration, Space
-from rocm_perf_lab.autotune.strategies import Strategy
+from rocm_perf_lab.autotune.strategies import Model, Strategy
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+    from rocm_perf_lab.arrays import Floats, Integers
 
 LEAST_SEEDS = 10
 TRUSTED_R2 = 0.75
@@ -24,7 +30,7 @@ class Search(Strategy):
     product is one of these) the square of that product, too.
     """
 
-    _model: dict[str, object] = {}
+    _model: Model = {}
     _queue: list[Configuration] | None = None
 
     def ask(self) -> list[Configuration]:
@@ -35,7 +41,7 @@ class Search(Strategy):
         batch, self._queue = self._queue[:_BATCH], self._queue[_BATCH:]
         return batch
 
-    def model(self) -> dict[str, object]:
+    def model(self) -> Model:
         return self._model
 
     def _seeds(self) -> list[Configuration]:
@@ -58,14 +64,15 @@ class Search(Strategy):
             warning = "too few configurations ran to fit a model: nothing is pruned"
             self._model = {"r2": None, "residual": None, "warning": warning}
             return [pool[at] for at in self.generator.permutation(len(pool))]
-        regression, times = self._fit(good)
+        regression, times, r2 = self._fit(good)
         predicted = regression.predict(self._features(pool))
         order = np.argsort(predicted, kind="stable")
-        if self._model["r2"] >= TRUSTED_R2:
+        if r2 >= TRUSTED_R2:
             order = order[predicted[order] <= self.options.prune_factor * times.min()]
         return [pool[at] for at in order]
 
-    def _fit(self, good: dict[Configuration, float]):
+    def _fit(self, good: dict[Configuration, float]) -> tuple[Pipeline, Floats, float]:
+        """The model of the times, these, and its R2."""
         from sklearn.compose import ColumnTransformer
         from sklearn.linear_model import LinearRegression
         from sklearn.metrics import r2_score
@@ -85,9 +92,9 @@ class Search(Strategy):
         self._model = {"r2": r2, "residual": float(np.sqrt(np.mean((times - left_out) ** 2)))}
         if r2 < TRUSTED_R2:
             self._model["warning"] = f"R2 of {r2:.2f} is below {TRUSTED_R2}: the model is not trusted and nothing is pruned"
-        return regression.fit(known, times), times
+        return regression.fit(known, times), times, r2
 
-    def _features(self, configurations: list[Configuration]) -> np.ndarray:
+    def _features(self, configurations: list[Configuration]) -> Floats:
         """The parameters, a column each, then what is no product of two of them."""
         values = _numeric(self.space, np.array(configurations))
         names = self.space.names
@@ -97,7 +104,7 @@ class Search(Strategy):
         return np.column_stack([values, tile**2])
 
 
-def _numeric(space: Space, configurations: np.ndarray) -> np.ndarray:
+def _numeric(space: Space, configurations: Integers) -> Floats:
     """float (count, parameters): the values themselves, positions where a parameter is not all numbers."""
     columns = []
     for place, choices in enumerate(space.values):

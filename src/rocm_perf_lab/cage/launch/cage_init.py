@@ -4,6 +4,8 @@ cage_init.py CHANNEL ENVIRONMENT NAME=VALUE... -- COMMAND...   the first two: de
 file. Its own end is the end of every process in the cage. The command can neither signal nor trace it.
 """
 
+from __future__ import annotations
+
 import os
 import resource
 import signal
@@ -16,12 +18,18 @@ import seccomp  # noqa: E402
 import settings  # noqa: E402
 import system  # noqa: E402
 
+TYPE_CHECKING = False  # as of typing, which takes long to import
+if TYPE_CHECKING:
+    import _socket
+    from typing import NoReturn
+
+    from settings import Settings
+
 _CAUGHT_BY_PYTHON = (1, 2, 13, 15, 25)  # HUP, INT, PIPE, TERM and XFSZ, by this program or by what started it
 _WRITERS_SECONDS = 120.0
 
 
-def serve(channel, environment, options, command):
-    """Does not return. channel: a socket. environment: in bytes."""
+def serve(channel: _socket.socket, environment: dict[bytes, bytes], options: Settings, command: list[str]) -> NoReturn:
     system.prctl(system.PR_SET_DUMPABLE, 0)  # nobody in here may look into this process
     for number in _CAUGHT_BY_PYTHON:  # the system lets none through that has no handler
         signal.signal(number, signal.SIG_DFL)
@@ -32,12 +40,15 @@ def serve(channel, environment, options, command):
     status = _reap(child)
     if options.get("traces"):
         _end_all_others()
-        _write_databases(options, environment)
-    channel.send(b"status %d" % status)
+        _write_databases(options)
+    try:
+        channel.send(b"status %d" % status)
+    except OSError:  # the launcher has ended, and the cage with it
+        pass
     os._exit(0)
 
 
-def _say_hello(channel, options):
+def _say_hello(channel: _socket.socket, options: Settings) -> None:
     """What the launcher watches the cage by: its processes, this one of them, its file systems in memory."""
     import _socket
     import array
@@ -49,7 +60,7 @@ def _say_hello(channel, options):
         os.close(descriptor)
 
 
-def _become(command, environment, options, own_session):
+def _become(command: list[str], environment: dict[bytes, bytes], options: Settings, own_session: bool) -> NoReturn:
     try:
         if own_session:
             os.setsid()
@@ -63,14 +74,14 @@ def _become(command, environment, options, own_session):
         os._exit(127)
 
 
-def _limit(options):
+def _limit(options: Settings) -> None:
     settings.lower(resource.RLIMIT_CORE, 0)
     settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
     # Counts in the cage alone, and not for root: the launcher looks as well.
     settings.lower(resource.RLIMIT_NPROC, int(options["processes"][0]))
 
 
-def _reap(child):
+def _reap(child: int) -> int:
     """Wait for the command, and for all that is handed to this process meanwhile. Its status as of os.waitpid()."""
     while True:
         process, status = os.waitpid(-1, 0)
@@ -78,7 +89,7 @@ def _reap(child):
             return status
 
 
-def _end_all_others():
+def _end_all_others() -> None:
     try:
         os.kill(-1, signal.SIGKILL)
         while True:
@@ -87,7 +98,7 @@ def _end_all_others():
         pass
 
 
-def _write_databases(options, environment):
+def _write_databases(options: Settings) -> None:
     """Have our own program make databases of the notes that the command left, which nothing of it outlives."""
     (folder,), (writer,) = options["traces"], options["writer"]
     end = time.monotonic() + _WRITERS_SECONDS
@@ -104,7 +115,7 @@ def _write_databases(options, environment):
             time.sleep(0.002)
 
 
-def main():
+def main() -> NoReturn:
     import _socket
 
     channel = _socket.socket(fileno=int(sys.argv[1]))

@@ -1,5 +1,11 @@
 """Which variables of the environment reach a caged command."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
 _NAMES = frozenset(
     (
         "PATH", "LANG", "LANGUAGE", "TZ", "TERM", "USER", "LOGNAME", "SOURCE_DATE_EPOCH", "LD_LIBRARY_PATH", "LD_PRELOAD",
@@ -26,7 +32,7 @@ _SECRETS = (
 _INSIDE = {"HOME": "/tmp", "TMPDIR": "/tmp", "TMP": "/tmp", "TEMP": "/tmp"}
 
 
-def is_kept(name, more=()):
+def is_kept(name: str, more: Collection[str] = ()) -> bool:
     """Whether a variable of this name is passed on; more: names that are in any case."""
     if name in more:
         return True
@@ -34,7 +40,7 @@ def is_kept(name, more=()):
     return known and not any(word in f"_{name.upper()}_" for word in _SECRETS)
 
 
-def kept(environment, more=()):
+def kept(environment: Mapping[str, str], more: Collection[str] = ()) -> dict[str, str]:
     """What of an environment a command sees. HOME and TMPDIR are folders of the cage."""
     found = {name: value for name, value in environment.items() if is_kept(name, more)}
     found |= {name: value for name, value in _INSIDE.items() if name not in more}

@@ -1,11 +1,17 @@
 """Folders in which others may have written anything: gone through by descriptors, so that no link leads elsewhere."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 
+TYPE_CHECKING = False  # as of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 @contextlib.contextmanager
-def opened(name, parent=None):
+def opened(name: str, parent: int | None = None) -> Iterator[int | None]:
     """A descriptor of a folder that can be read and changed, whatever its permissions were; None if it is no folder (now)."""
     flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = None
@@ -24,7 +30,7 @@ def opened(name, parent=None):
             os.close(descriptor)
 
 
-def names(folder):
+def names(folder: int) -> list[str]:
     """Of its entries, without . and .. ."""
     try:
         return os.listdir(folder)

@@ -13,6 +13,8 @@ signal; by SIGKILL at a limit, after a line that says which. Settings:
   report      a descriptor to say the same on that the end says: "status N", "limit WORDS" or "failed"
 """
 
+from __future__ import annotations
+
 import os
 import resource
 import signal
@@ -22,11 +24,18 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import settings  # noqa: E402
 
+TYPE_CHECKING = False  # as of typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from settings import Settings
+    from watch import End
+
 FAILED = 126
 _RESERVED_BY_GPU_RUNTIMES = 36 << 30  # and never touched: a 32-bit number that nobody set, times 9
 
 
-def main():
+def main() -> NoReturn:
     options, rest = settings.split(sys.argv[1:])
     at = rest.index("--")
     mounts, command = rest[:at], rest[at + 1 :]
@@ -43,7 +52,7 @@ def main():
     _end_as(end)
 
 
-def _watched(options, mounts, command):
+def _watched(options: Settings, mounts: list[str], command: list[str]) -> End:
     import watch
 
     try:
@@ -53,14 +62,14 @@ def _watched(options, mounts, command):
         return watch.End(status=FAILED, failed=True)
 
 
-def _close_all_but(report):
+def _close_all_but(report: int) -> None:
     if report >= 0:
         os.set_inheritable(report, False)
     for first, last in ((3, report), (report + 1, 1 << 30)) if report >= 0 else ((3, 1 << 30),):
         os.closerange(first, last)
 
 
-def _become(options, command):
+def _become(options: Settings, command: list[str]) -> NoReturn:
     """Trusted: without a cage."""
     settings.lower(resource.RLIMIT_CORE, 0)
     settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
@@ -73,7 +82,7 @@ def _become(options, command):
         os._exit(127)
 
 
-def _end_as(end):
+def _end_as(end: End) -> NoReturn:
     number = signal.SIGKILL if end.over else end.signal
     if number:
         settings.lower(resource.RLIMIT_CORE, 0)

@@ -7,35 +7,36 @@ import folders
 import usage
 
 
-def tidy(path, of_traces):
+def tidy(path: str, of_traces: bool) -> None:
     """Remove links, pipes, sockets and device files, what lies too deep, and set-id bits; of traces, notes without a writer."""
     with folders.opened(path) as folder:
         if folder is not None:
             _tidy(folder, of_traces, folder, 1)
 
 
-def _tidy(folder, of_traces, top, depth):
+def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
     for name in folders.names(folder):
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode):
+            if depth >= usage.DEEPEST:
+                _remove_deep(name, folder, top)
+                continue
             with folders.opened(name, folder) as below:
-                if depth < usage.DEEPEST:
+                if below is not None:  # another user's: the cage could not write there either
                     _tidy(below, of_traces, top, depth + 1)
-                    continue
-            _remove_deep(name, folder, top)
         elif not stat.S_ISREG(status.st_mode) or (of_traces and name.endswith(".spool")):
             os.unlink(name, dir_fd=folder)
         elif status.st_mode & (stat.S_ISUID | stat.S_ISGID):
             os.chmod(name, status.st_mode & 0o777, dir_fd=folder)
 
 
-def _remove_deep(name, folder, top):
+def _remove_deep(name: str, folder: int, top: int) -> None:
     """A folder with all that is in it, however deep: each folder below it is moved up first."""
     waiting = [_moved(name, folder, top)]
     while waiting:
         one = waiting.pop()
         with folders.opened(one, top) as here:
-            for entry in folders.names(here):
+            for entry in folders.names(here) if here is not None else ():
                 if stat.S_ISDIR(os.stat(entry, dir_fd=here, follow_symlinks=False).st_mode):
                     waiting.append(_moved(entry, here, top))
                 else:
@@ -43,7 +44,7 @@ def _remove_deep(name, folder, top):
         os.rmdir(one, dir_fd=top)
 
 
-def _moved(name, folder, top):
+def _moved(name: str, folder: int, top: int) -> str:
     with folders.opened(name, folder):
         pass  # what cannot be written cannot be moved
     new = f".removed-{os.urandom(8).hex()}"

@@ -3,6 +3,8 @@
 The mounts are asked for in bubblewrap's words, so that both show the same.
 """
 
+from __future__ import annotations
+
 import _socket
 import fcntl
 import os
@@ -14,6 +16,13 @@ import sys
 import cage_init
 import system
 
+TYPE_CHECKING = False  # as of typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import NoReturn
+
+    from settings import Settings
+
 _NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER = 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000
 _NEWPID, _NEWNET = 0x20000000, 0x40000000
 _ALL_BUT_USER = _NEWNS | _NEWCGROUP | _NEWUTS | _NEWIPC | _NEWPID | _NEWNET
@@ -23,10 +32,16 @@ _BASE, _OLD, _NEW = "/tmp", "/old", "/new"
 _SMALL = "size=4m"
 
 
-def start(words, channels, environment, options, command):
+def start(
+    words: list[str],
+    channels: tuple[_socket.socket, _socket.socket],
+    environment: dict[bytes, bytes],
+    options: Settings,
+    command: list[str],
+) -> int:
     """Fork the process that makes the cage, and return its id. It lives as long as the cage; what fails is on stderr.
 
-    channels: sockets, the launcher's and the cage's.
+    channels: the launcher's and the cage's.
     """
     parent = os.getpid()
     child = os.fork()
@@ -46,7 +61,7 @@ def start(words, channels, environment, options, command):
         os._exit(1)
 
 
-def _leave(user, group):
+def _leave(user: int, group: int) -> None:
     """Into namespaces of its own: without a user namespace where this is root, who may do so."""
     if user == 0:
         try:
@@ -60,7 +75,9 @@ def _leave(user, group):
             file.write(text)
 
 
-def _become_first(words, channel, environment, options, command):
+def _become_first(
+    words: list[str], channel: _socket.socket, environment: dict[bytes, bytes], options: Settings, command: list[str]
+) -> NoReturn:
     child = os.fork()
     if child == 0:
         # Where a process of another namespace is the parent, getppid() is 0.
@@ -77,7 +94,7 @@ def _become_first(words, channel, environment, options, command):
     os._exit(0)
 
 
-def _furnish(words):
+def _furnish(words: list[str]) -> None:
     """Mounts, loopback, host name; then give up every right."""
     system.mount(None, "/", flags=_REC | _PRIVATE)
     system.mount("tmpfs", _BASE, "tmpfs", _NOSUID | _NODEV, "mode=0755")
@@ -98,15 +115,16 @@ def _furnish(words):
     system.prctl(system.PR_SET_NO_NEW_PRIVS, 1)
 
 
-def _raise_loopback():
+def _raise_loopback() -> None:
     any_socket = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
     fcntl.ioctl(any_socket.fileno(), 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: up, running
     any_socket.close()
 
 
-def _perform(words):
+def _perform(all_words: list[str]) -> None:
     """Bubblewrap's words for mounts: those that mounts.py writes."""
-    words, given = iter(words), {}
+    words = iter(all_words)
+    given: dict[str, str] = {}
     uppers = 0
     for word in words:
         name = word.removeprefix("--")
@@ -127,7 +145,7 @@ def _perform(words):
         given = {}
 
 
-def _simple(name, place, given):
+def _simple(name: str, place: str, given: Mapping[str, str]) -> None:
     if name == "remount-ro":
         system.mount(None, place, flags=_REMOUNT | _BIND | _RDONLY | _NOSUID | (0 if place.endswith("/dev") else _NODEV))
         return
@@ -141,14 +159,14 @@ def _simple(name, place, given):
         raise ValueError(f"unknown word --{name}")
 
 
-def _bind(source, place, kind):
+def _bind(source: str, place: str, kind: str) -> None:
     _make_place(place, os.stat(source).st_mode)
     system.mount(source, place, flags=_BIND | _REC)
     attributes = _ATTR_NOSUID | (_ATTR_RDONLY if kind == "ro-bind" else 0) | (0 if kind == "dev-bind" else _ATTR_NODEV)
     system.mount_setattr(place, attributes)
 
 
-def _make_place(place, mode):
+def _make_place(place: str, mode: int) -> None:
     if os.path.lexists(place):
         return
     os.makedirs(place if stat.S_ISDIR(mode) else os.path.dirname(place), exist_ok=True)
@@ -156,7 +174,7 @@ def _make_place(place, mode):
         os.close(os.open(place, os.O_CREAT | os.O_WRONLY, 0o644))
 
 
-def _overlay(source, place, size, layer):
+def _overlay(source: str, place: str, size: str | None, layer: str) -> None:
     """What is written to `place` goes to memory, over `source`."""
     os.mkdir(layer)
     system.mount("tmpfs", layer, "tmpfs", _NOSUID | _NODEV, f"size={size},mode=0755" if size else "mode=0755")

@@ -33,25 +33,27 @@ _NEW_NAMESPACES = 0x7E020000  # CLONE_NEW*
 _INET, _INET6, _NETLINK, _STREAM, _SEQPACKET = 2, 10, 16, 1, 5
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 
+_Step = tuple[int, int, int, int]  # code, jump if true, jump if false, constant
 
-def _refuse(number=errno.EPERM):
+
+def _refuse(number: int = errno.EPERM) -> _Step:
     return (_RETURN, 0, 0, _ERRNO | number)
 
 
-def _only_if(call, body):
+def _only_if(call: int, body: list[_Step]) -> list[_Step]:
     """`body` for one system call; falls through to what follows for all others. body: ends in a return, or falls through."""
     return [(_EQUAL, 0, len(body), call), *body]
 
 
-def _among(offset, mask, values):
+def _among(offset: int, mask: int, values: tuple[int, ...]) -> list[_Step]:
     """Allow if the argument is among `values`, else refuse with EACCES."""
     masked = [(_LOAD, 0, 0, offset)] + ([(_AND, 0, 0, mask)] if mask else [])
     tests = [(_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
     return [*masked, *tests, _refuse(errno.EACCES), (_RETURN, 0, 0, _ALLOW)]
 
 
-def program():
-    """The filter, as (code, jump if true, jump if false, constant) each."""
+def program() -> list[_Step]:
+    """The filter."""
     allow = (_RETURN, 0, 0, _ALLOW)
     steps = [(_LOAD, 0, 0, _ARCH), (_EQUAL, 1, 0, _ARCH_X86_64), (_RETURN, 0, 0, _KILL)]
     steps += [(_LOAD, 0, 0, _NUMBER), (_GREATER_EQUAL, 0, 1, _X32_BIT), _refuse(errno.ENOSYS)]
@@ -66,7 +68,7 @@ def program():
     return [*steps, *_only_if(_IOCTL, ioctl), allow]
 
 
-def install():
+def install() -> None:
     """For this process and all that it becomes or starts."""
     steps = program()
     code = b"".join(struct.pack("<HBBI", *step) for step in steps)

@@ -2,29 +2,31 @@
 
 import resource
 
+Settings = dict[str, list[str]]
 
-def split(words):
+
+def split(words: list[str]) -> tuple[Settings, list[str]]:
     """({name: [values]}, what follows the first "--")."""
     end = words.index("--")
-    settings = {}
+    settings: Settings = {}
     for word in words[:end]:
         name, _, value = word.partition("=")
         settings.setdefault(name, []).append(value)
     return settings, words[end + 1 :]
 
 
-def lower(kind, limit):
+def lower(kind: int, limit: int) -> None:
     """Set a limit of this process, which may be below what is asked for already."""
     _, most = resource.getrlimit(kind)
     limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
     resource.setrlimit(kind, (limit, limit))
 
 
-def packed(environment):
+def packed(environment: dict[bytes, bytes]) -> bytes:
     return b"\0".join(name + b"=" + value for name, value in environment.items())
 
 
-def unpacked(text):
+def unpacked(text: bytes) -> dict[bytes, bytes]:
     """{name: value}, in bytes."""
     pairs = (entry.partition(b"=") for entry in text.split(b"\0") if entry)
     return {name: value for name, _, value in pairs}

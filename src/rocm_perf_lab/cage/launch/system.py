@@ -11,56 +11,56 @@ _SYS_CAPSET, _SYS_PIVOT_ROOT, _SYS_MOUNT_SETATTR = 126, 155, 442  # x86-64
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _checked(result, what):
+def _checked(result: int, what: str) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
     return result
 
 
-def prctl(option, *arguments):
+def prctl(option: int, *arguments: int) -> int:
     words = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
     return _checked(_libc.prctl(option, *words), f"prctl {option}")
 
 
-def die_with_parent(parent):
+def die_with_parent(parent: int) -> None:
     """Be killed when `parent`, which forked this process, ends; at once if it has."""
     prctl(PR_SET_PDEATHSIG, _SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 
 
-def unshare(flags):
+def unshare(flags: int) -> None:
     _checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
 
 
-def mount(source, target, kind=None, flags=0, options=None):
+def mount(source: str | None, target: str, kind: str | None = None, flags: int = 0, options: str | None = None) -> None:
     words = [None if word is None else os.fsencode(word) for word in (source, target, kind, options)]
     source_word, target_word, kind_word, options_word = words
     result = _libc.mount(source_word, target_word, kind_word, ctypes.c_ulong(flags), options_word)
     _checked(result, f"mount {kind or source} on {target}")
 
 
-def mount_setattr(target, attributes):
+def mount_setattr(target: str, attributes: int) -> None:
     """Set attributes of a mount and of all below it."""
     fields = (ctypes.c_uint64 * 4)(attributes, 0, 0, 0)
     arguments = (ctypes.c_int(-100), os.fsencode(target), ctypes.c_uint(0x8000), fields, ctypes.c_size_t(32))
     _checked(_libc.syscall(ctypes.c_long(_SYS_MOUNT_SETATTR), *arguments), f"mount_setattr {target}")
 
 
-def pivot_root(new, old):
+def pivot_root(new: str, old: str) -> None:
     _checked(_libc.syscall(ctypes.c_long(_SYS_PIVOT_ROOT), os.fsencode(new), os.fsencode(old)), "pivot_root")
 
 
-def detach(target):
+def detach(target: str) -> None:
     _checked(_libc.umount2(os.fsencode(target), 2), f"umount {target}")
 
 
-def set_host_name(name):
+def set_host_name(name: bytes) -> None:
     _checked(_libc.sethostname(name, len(name)), "sethostname")
 
 
-def drop_capabilities():
+def drop_capabilities() -> None:
     """All of them, for this process and what it becomes."""
     with open("/proc/sys/kernel/cap_last_cap") as file:
         last = int(file.read())

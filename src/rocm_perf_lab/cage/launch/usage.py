@@ -9,6 +9,7 @@ DEEPEST = 100  # folders within each other
 ENDLESS = 1 << 62
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _ENTRY_BYTES = 4096  # what a file costs beside its content
+_INODE_BYTES = 1024  # the same in memory, where the kernel counts extended attributes as inodes, too (mm/shmem.c)
 _OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
 
 
@@ -18,14 +19,14 @@ class Usage:
     writable: the folders in which something stays; only what is added from now on counts.
     """
 
-    def __init__(self, processes, memory_folders, writable):
+    def __init__(self, processes: int, memory_folders: list[int], writable: list[str]):
         self._processes, self._folders, self._writable = processes, memory_folders, writable
         self._kernel_memory = _device_of_kernel_memory()
         self._devices = {os.stat(folder).st_dev for folder in writable}
         self._before = self._stored()
-        self._open = {}
+        self._open: dict[tuple[int, int], int] = {}  # bytes by (device, inode)
 
-    def look(self):
+    def look(self) -> tuple[int, int, int]:
         """(tasks, bytes of memory, bytes of files that were deleted and are still open)."""
         tasks = memory = 0
         self._open = {}
@@ -36,17 +37,17 @@ class Usage:
             self._note_open_files(name)
         return tasks, memory + self._in_files(), self._deleted()
 
-    def precisely(self):
+    def precisely(self) -> int:
         """Bytes of memory, with what is shared counted once: slower, for when look() finds too much."""
         counted = {inode for device, inode in self._open if device == self._kernel_memory}
         members = [name for name in os.listdir(self._processes) if name.isdigit() and name != "1"]
         return sum(self._proportional(name, counted) for name in members) + self._in_files()
 
-    def stored(self):
+    def stored(self) -> int:
         """Bytes by which the writable folders have grown."""
         return self._stored() - self._before
 
-    def _read(self, path):
+    def _read(self, path: str) -> bytes:
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._processes)
         except OSError:
@@ -61,7 +62,7 @@ class Usage:
         finally:
             os.close(descriptor)
 
-    def _names(self, path):
+    def _names(self, path: str) -> list[str]:
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._processes)
         except OSError:
@@ -73,7 +74,7 @@ class Usage:
         finally:
             os.close(descriptor)
 
-    def _status(self, name):
+    def _status(self, name: str) -> tuple[int, int]:
         threads = used = 0
         for line in self._read(f"{name}/status").splitlines():
             if line.startswith(b"Threads:"):
@@ -82,7 +83,7 @@ class Usage:
                 used += int(line.split()[1]) << 10
         return threads, used
 
-    def _note_open_files(self, name):
+    def _note_open_files(self, name: str) -> None:
         """Files that no folder has: in memory (memfd), or deleted ones."""
         for number in self._names(f"{name}/fd"):
             try:
@@ -92,32 +93,34 @@ class Usage:
             if found.st_nlink == 0 and stat.S_ISREG(found.st_mode):
                 self._open[found.st_dev, found.st_ino] = found.st_blocks * 512
 
-    def _in_files(self):
+    def _in_files(self) -> int:
         used = sum(size for (device, _), size in self._open.items() if device == self._kernel_memory)
-        seen = {}
+        seen: dict[int, int] = {}
         for folder in self._folders:
             found = os.fstatvfs(folder)
-            seen[os.fstat(folder).st_dev] = (found.f_blocks - found.f_bfree) * found.f_frsize
+            inodes = found.f_files - found.f_ffree
+            seen[os.fstat(folder).st_dev] = (found.f_blocks - found.f_bfree) * found.f_frsize + inodes * _INODE_BYTES
         return used + sum(seen.values())
 
-    def _deleted(self):
+    def _deleted(self) -> int:
         return sum(size for (device, _), size in self._open.items() if device in self._devices)
 
-    def _proportional(self, name, counted):
+    def _proportional(self, name: str, counted: set[int]) -> int:
         """A process's part. counted: inodes in memory that are counted as files."""
         text = self._read(f"{name}/smaps")
         if not text:
             return self._status(name)[1]
-        total, take = 0, True
+        total = 0
+        take: tuple[bytes, ...] = ()
         for line in text.splitlines():
             words = line.split()
             if not words[0].endswith(b":"):
-                take = self._is_charged(words, counted)
-            elif take and words[0] in take:
+                take = self._charged(words, counted)
+            elif words[0] in take:
                 total += int(words[1]) << 10
         return total
 
-    def _is_charged(self, words, counted):
+    def _charged(self, words: list[bytes], counted: set[int]) -> tuple[bytes, ...]:
         """The figures of a mapping that count."""
         major, minor = (int(part, 16) for part in words[3].split(b":"))
         device, inode = os.makedev(major, minor), int(words[4])
@@ -127,7 +130,7 @@ class Usage:
             return (b"Pss:", b"SwapPss:")
         return (b"Anonymous:", b"SwapPss:")
 
-    def _stored(self):
+    def _stored(self) -> int:
         total = 0
         for path in self._writable:
             with folders.opened(path) as folder:
@@ -135,7 +138,7 @@ class Usage:
         return total
 
 
-def _stored_in(folder, depth=0):
+def _stored_in(folder: int, depth: int = 0) -> int:
     """Bytes below a descriptor of a folder, each entry with what it costs itself. Links are not followed."""
     if depth > DEEPEST:
         return ENDLESS
@@ -152,7 +155,7 @@ def _stored_in(folder, depth=0):
     return total
 
 
-def _device_of_kernel_memory():
+def _device_of_kernel_memory() -> int:
     """Of files in memory that no folder has: memfd, shared anonymous memory."""
     descriptor = os.memfd_create("probe", os.MFD_CLOEXEC)
     try:

@@ -1,5 +1,7 @@
 """Starting a cage, watching it from outside, and ending it."""
 
+from __future__ import annotations
+
 import _socket
 import array
 import contextlib
@@ -14,6 +16,10 @@ import leftovers
 import settings
 import usage
 
+TYPE_CHECKING = False  # as of typing, which takes long to import
+if TYPE_CHECKING:
+    from settings import Settings
+
 _TICK_SECONDS, _LOOKING = 0.03, 3  # looking takes a third of the time at most, where a cage is full of processes
 _MOST_DESCRIPTORS = 16
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -23,25 +29,26 @@ class End:
     """status: exit status; number: of the signal that ended the command, 0 for none. over: the limit that it broke, in words.
     failed: there was no cage."""
 
-    def __init__(self, status=0, number=0, over="", failed=False):
+    def __init__(self, status: int = 0, number: int = 0, over: str = "", failed: bool = False):
         self.status, self.signal, self.over, self.failed = status, number, over, failed
 
     @property
-    def report(self):
+    def report(self) -> str:
         if self.failed:
             return "failed"
         return f"limit {self.over}" if self.over else f"status {-self.signal or self.status}"
 
 
 class Watch:
-    def __init__(self, options, mounts, command):
+    def __init__(self, options: Settings, mounts: list[str], command: list[str]):
         self._options, self._mounts, self._command = options, mounts, command
         self._seconds = float(options["seconds"][0])
         limits = (int(options[name][0]) for name in ("memory_bytes", "processes", "disk_bytes"))
         self._memory, self._tasks, self._disk = limits
-        self._first = self._usage = None  # a descriptor of the cage's first process; what the cage uses
+        self._first: int | None = None  # a descriptor of the cage's first process
+        self._usage: usage.Usage | None = None  # what the cage uses, once its first process has said hello
 
-    def run(self):
+    def run(self) -> End:
         """To the end of the command and all its processes."""
         self._end_time = time.monotonic() + self._seconds
         self._poll = select.poll()
@@ -57,13 +64,13 @@ class Watch:
             end = self._await_end()
         finally:
             self._end_all()
-        if not end.over and not end.failed and self._usage.stored() > self._disk:
-            end = End(over=_too_much_on_disk(self._usage.stored(), self._disk))
+        if self._usage and not end.over and not end.failed and (stored := self._usage.stored()) > self._disk:
+            end = End(over=_too_much_on_disk(stored, self._disk))
         for folder in self._options.get("writable", []):
             leftovers.tidy(folder, folder in self._options.get("traces", []))
         return end
 
-    def _catch_signals(self):
+    def _catch_signals(self) -> None:
         """They wake the poll: none can slip in between."""
         self._signals, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(waker)
@@ -72,7 +79,7 @@ class Watch:
                 signal.signal(number, lambda *_: None)
         self._poll.register(self._signals, select.POLLIN)
 
-    def _start(self, inner):
+    def _start(self, inner: _socket.socket) -> int:
         kept = environment.kept(os.environ, self._options.get("keep", []))
         variables = {os.fsencode(name): os.fsencode(value) for name, value in kept.items()}
         if self._options["mechanism"] == ["namespaces"]:
@@ -82,7 +89,7 @@ class Watch:
             return namespaces.start(self._mounts, channels, variables, self._options, self._command)
         return self._start_bubblewrap(inner, variables)
 
-    def _start_bubblewrap(self, inner, variables):
+    def _start_bubblewrap(self, inner: _socket.socket, variables: dict[bytes, bytes]) -> int:
         file = os.memfd_create("environment")
         os.write(file, settings.packed(variables))
         given = [f"{name}={value}" for name, values in self._options.items() for value in values if name != "option"]
@@ -101,20 +108,20 @@ class Watch:
         os.close(file)
         return child
 
-    def _await_end(self):
+    def _await_end(self) -> End:
         next_look = 0.0
         while True:
             now = time.monotonic()
             if now >= self._end_time:
                 return End(over=f"did not end within {self._seconds:g} s")
             if self._usage and now >= next_look:
-                if over := self._broken():
+                if over := self._broken(self._usage):
                     return End(over=over)
                 next_look = now + max(_TICK_SECONDS, _LOOKING * (time.monotonic() - now))
             if end := self._wait(min(self._end_time, next_look or self._end_time) - now):
                 return end
 
-    def _wait(self, seconds):
+    def _wait(self, seconds: float) -> End | None:
         """An end that is told of within this time, None for none."""
         ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, seconds) * 1000 + 1)}
         if self._signals in ready:
@@ -123,7 +130,7 @@ class Watch:
             return End(number=signal.SIGKILL)
         return self._hear() if self._channel.fileno() in ready else None
 
-    def _hear(self):
+    def _hear(self) -> End | None:
         """What the first process in the cage says."""
         message, more, _, _ = self._channel.recvmsg(64, _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS))
         if message == b"hello":
@@ -137,18 +144,18 @@ class Watch:
         # It ended without a word: there was no cage, or it was killed from outside.
         return End(number=signal.SIGKILL) if self._usage else End(status=126, failed=True)
 
-    def _broken(self):
+    def _broken(self, used: usage.Usage) -> str:
         """The limit that the cage is beyond, in words; empty for none."""
-        tasks, memory, deleted = self._usage.look()
+        tasks, memory, deleted = used.look()
         if tasks > self._tasks:
             return f"had more than {self._tasks} processes and threads"
-        if memory > self._memory and self._usage.precisely() > self._memory:
+        if memory > self._memory and used.precisely() > self._memory:
             return f"used more than {self._memory / (1 << 20):,.0f} MiB of memory"
-        if (stored := deleted + self._usage.stored()) > self._disk:
+        if (stored := deleted + used.stored()) > self._disk:
             return _too_much_on_disk(stored, self._disk)
         return ""
 
-    def _end_all(self):
+    def _end_all(self) -> None:
         """Kill what is left, and wait until it is gone."""
         if self._first is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -161,26 +168,26 @@ class Watch:
         os.waitpid(self._maker, 0)
 
 
-def _too_much_on_disk(stored, limit):
+def _too_much_on_disk(stored: int, limit: int) -> str:
     if stored >= usage.ENDLESS // 2:
         return f"made more than {usage.DEEPEST} folders within each other"
     return f"wrote more than {limit / (1 << 20):,.0f} MiB"
 
 
-def _descriptor_of(process):
+def _descriptor_of(process: int) -> int:
     try:
         return os.pidfd_open(process)
     except ProcessLookupError:
         os._exit(126)  # nobody waits for this any more
 
 
-def _be_ended_first():
+def _be_ended_first() -> None:
     """Where the system's memory runs out, it ends this process and those that it starts."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
 
-def _come_first():
+def _come_first() -> None:
     """A cage full of processes must not keep this one from looking."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))

@@ -1,0 +1,14 @@
+"""The standard streams of processes that were started with pipes for them."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+Stream = TypeVar("Stream")
+
+
+def piped(stream: Stream | None) -> Stream:
+    """`process.stdin`, `.stdout` or `.stderr`, which is None of a process without a pipe there."""
+    if stream is None:
+        raise ValueError("the process was started without a pipe for this stream")
+    return stream

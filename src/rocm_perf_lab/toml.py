@@ -1,0 +1,12 @@
+"""Python's reader of TOML, or before Python 3.11 the package that it came from."""
+
+from __future__ import annotations
+
+import sys
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["tomllib"]

@@ -1,0 +1,25 @@
+"""What a candidate stores to beyond the baseline, against sets of addresses."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocm_perf_lab.gate.stores import stores_elsewhere
+
+ADDRESSES = st.sets(st.integers(0, 40))
+
+
+def ranges(addresses: set[int]) -> list[tuple[int, int]]:
+    begins = sorted(address for address in addresses if address - 1 not in addresses)
+    ends = sorted(address + 1 for address in addresses if address + 1 not in addresses)
+    return list(zip(begins, ends, strict=True))
+
+
+@given(ADDRESSES, ADDRESSES)
+def test_every_byte_that_only_the_candidate_stores_to_counts(before: set[int], after: set[int]) -> None:
+    found = stores_elsewhere(ranges(before), ranges(after), [])
+    more = after - before
+    assert (found is None) == (not more)
+    if found is not None:
+        assert (found.evidence["stored_bytes"], found.evidence["address"]) == (len(more), f"{min(more):#x}")

@@ -101,6 +101,15 @@ CHEATS = {
     ),
     "takes denormals for zero": (body('  asm volatile("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 0" ::: "memory");\n' + CORE), "equivalence", ""),
     "rounds down": (body('  asm volatile("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 10" ::: "memory");\n' + CORE), "equivalence", ""),
+    "traps on a GPU": (body('  __builtin_amdgcn_s_setreg(1 | (12 << 6) | (6 << 11), 0x7f);\n' + CORE), "code object", "traps, skipped instructions"),
+    "skips vector instructions on a GPU": (body('  __builtin_amdgcn_s_setreg(1 | (28 << 6), 1);\n' + CORE), "code object", "traps, skipped instructions"),
+    "reads its output through the scalar cache": (body("""  typedef const float __attribute__((address_space(4)))* Constant;
+  asm volatile("" :: "s"(((Constant)(unsigned long)(out + block() * 64))[1]));
+""" + CORE + """  asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  unsigned long again = (unsigned long)(out + block() * 64);
+  asm volatile("" : "+s"(again) :: "memory");
+  if (lane() == 0) out[row] = *(Constant)again;
+"""), "equivalence", "scalar load of what the dispatch has written"),
     "knows on which unit it runs": (body("  if (__builtin_amdgcn_s_getreg(63492) == 12345) return;\n" + CORE), "code object", "hardware register"),
     "reads its grid's size": (body("  if (__builtin_amdgcn_grid_size_x() == 7) return;\n" + CORE), "code object", "dispatch packet"),
     "reads hidden arguments": (body("  if (((const int __attribute__((address_space(4)))*)__builtin_amdgcn_implicitarg_ptr())[0] == 99) return;\n" + CORE), "code object", "hidden_"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.code_object import Argument, KernelMetadata, parse
-from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.errors import SourceError, UsageError
 from rocm_perf_lab.gate.code_object_check import Image, check_code_object, concern_of, contract_breach, instances
 from rocm_perf_lab.gate.machine_code import compare_host
 from rocm_perf_lab.gate.regression import DEFAULTS
@@ -183,3 +183,9 @@ def test_a_limit_is_a_name_and_a_fraction_and_scratch_has_none():
     for text in ("scratch=1", "vgpr", "vgpr=-1", "vgpr=inf", "vgpr=nan", "", "vgpr=0.1,"):
         with pytest.raises(UsageError, match="is not a limit"):
             DEFAULTS.changed(text)
+
+
+def test_a_build_for_several_gpus_is_none_that_one_of_them_can_judge():
+    several = read(Path("x.hip"), (*COMMAND, "--offload-arch=gfx1100"), Path.cwd(), SOURCE.encode())
+    with pytest.raises(SourceError, match="is built for .*gfx1100.*gfx942.*: a change could be judged for gfx942 alone"):
+        SourceBuilder("gfx942").device(several)

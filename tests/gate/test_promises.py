@@ -11,7 +11,7 @@ import pytest
 from gate_judge import judge_of
 from rocm_perf_lab.gate.equivalence import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
-from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import check_source
 from rocm_perf_lab.gate.verdict import Outcome
@@ -93,6 +93,15 @@ def taken(baseline: str, candidate: str, declared: Promises):
     with Reader(before) as reader:
         target = before.kernel("shift")
         return check_source(before, target, reader.change(candidate.encode(), target.identity), declared, lambda: ())
+
+
+def test_a_handle_under_another_name_is_a_launch_that_is_not_seen(tmp_path):
+    symbol = "_Z5shiftPKfS0_Pfi"
+    (tmp_path / "a.hip").write_text(SOURCE + f'\nextern "C" char handle asm("{symbol}");\n')
+    unseen = broken_in_source(read(tmp_path / "a.hip", COMMAND), "shift", Promises(threads=64))
+    assert unseen is not None and "its launches are not all seen" in unseen
+    (tmp_path / "a.hip").write_text(SOURCE)
+    assert broken_in_source(read(tmp_path / "a.hip", COMMAND), "shift", Promises(threads=64)) is None
 
 
 @pytest.mark.parametrize("name", CHEATS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -121,9 +122,12 @@ def test_spans_are_exact(source):
         assert text[kernel.body.start : kernel.body.start + 1] == b"{" and text[kernel.body.end - 1 : kernel.body.end] == b"}"
 
 
-def test_a_source_that_does_not_compile_is_one_clear_error():
+def test_a_source_that_does_not_compile_is_one_clear_error(tmp_path):
     with pytest.raises(SourceError, match=r"x.hip:1: .*expected"):
         _ = read(Path("x.hip"), COMMAND, text=b"int main() { return }").kernels
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SourceError, match="is a named pipe"):
+        read(tmp_path / "pipe")
     with pytest.raises(SourceError, match="No such file"):
         read(Path("absent.hip"), COMMAND)
 

@@ -207,6 +207,19 @@ __global__ void write_back(int* partial, int* arrived, int* total) {
 
 // ---- correct ones ----
 
+// What the workgroup's own store left, read through the scalar cache, which does not see it.
+template <Wait Invalidated>
+__global__ void stale_scalar(int* out) {
+  int* const mine = out + blockIdx.x * kThreads;
+  if (threadIdx.x == 0) mine[0] = 1;
+  __syncthreads();
+  asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+  if constexpr (Invalidated == Wait::yes) asm volatile("s_dcache_inv" ::: "memory");
+  int value;
+  asm volatile("s_load_dword %0, %1, 0x0\n s_waitcnt lgkmcnt(0)" : "=s"(value) : "s"(mine) : "memory");
+  if (threadIdx.x == 0) mine[1] = value;
+}
+
 __global__ void with_barrier(int* out) {
   __shared__ int values[kThreads];
   values[threadIdx.x] = threadIdx.x;
@@ -261,6 +274,7 @@ int main(int, char** arguments) {
   else if (is(#KERNEL "<yes>")) KERNEL<Wait::yes><<<kGroups, kThreads>>>(__VA_ARGS__);
   BOTH(late_write, a) BOTH(late_read, a) BOTH(late_flat_write, a) BOTH(late_transfer, a, b)
   BOTH(early_vector_use, a, b) BOTH(early_lds_use, a) BOTH(early_scalar_use, a, b) BOTH(early_overwrite, a, b)
+  BOTH(stale_scalar, a)
 #define PUBLISH(HOW) else if (is("publish<" #HOW ">")) publish<Publish::HOW><<<kGroups, kThreads>>>(a, b, b + 64);
   PUBLISH(relaxed) PUBLISH(barrier) PUBLISH(fence) PUBLISH(release) PUBLISH(acq_rel) PUBLISH(seq_cst) PUBLISH(other_wave)
   PUBLISH(plain_other_wave)

@@ -27,6 +27,8 @@ std::string name_of(const UnderWay::Use& use) {
   return letter + std::to_string(use.reg);
 }
 
+bool invalidates_scalar_cache(const Op& op) { return std::string_view(op.semantics->mnemonic).starts_with("s_dcache_inv"); }
+
 template <class... Values>
 std::string format(const char* text, Values... values) {
   char out[1024];
@@ -65,6 +67,11 @@ RaceCheck::Place* RaceCheck::global_place(uint64_t word) {
   return &(*page)[word % kPagePlaces];
 }
 
+const RaceCheck::Place* RaceCheck::known_global_place(uint64_t word) const {
+  const auto page = pages_.find(word / kPagePlaces);
+  return page == pages_.end() ? nullptr : &(*page->second)[word % kPagePlaces];
+}
+
 std::vector<RaceCheck::Place>& RaceCheck::lds_places(const Wave& wave) {
   auto& [group, places] = lds_[wave.group];
   if (places.empty() || group != wave.group->id) {  // another workgroup now runs there
@@ -76,6 +83,8 @@ std::vector<RaceCheck::Place>& RaceCheck::lds_places(const Wave& wave) {
 
 void RaceCheck::issue(const Wave& wave, const Op& op) {
   if (!op.semantics) return;
+  issuing_ = &op;
+  if (invalidates_scalar_cache(op)) invalidated_.emplace(static_cast<uint32_t>(wave.group->id), wave.index_in_group);
   UnderWay& under_way = this->under_way(wave);
   if (under_way.loads()) look_for_early_use(wave, op);
   if (op.semantics->unit == Unit::Barrier) late_ |= under_way.arrive(wave.group->epoch);
@@ -133,6 +142,21 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
       Place* place = lds ? &(*lds)[word] : global_place(word);
       if (place) touch(*place, now, access.kind, access.space, word * kPlaceBytes + first);
     }
+  }
+}
+
+void RaceCheck::scalar_access(const Wave& wave, uint64_t address, uint32_t bytes) {
+  const auto group = static_cast<uint32_t>(wave.group->id);
+  if (invalidated_.contains({group, wave.index_in_group})) return;
+  for (uint64_t word = address / kPlaceBytes; word * kPlaceBytes < address + bytes; ++word) {
+    const Place* place = known_global_place(word);
+    if (!place || !place->written) continue;
+    note({place->write.op->address, issuing_->address, Sort::StaleScalar}, [&] {
+      return Finding{"scalar load of what the dispatch has written, which the scalar cache may not see",
+                     format("at address 0x%lx: written ", word * kPlaceBytes) + who(place->write) +
+                         format(", loaded by wave %u of workgroup %u at ", wave.index_in_group, group) + position(*issuing_)};
+    });
+    return;
   }
 }
 
@@ -296,6 +320,7 @@ std::vector<std::string> RaceCheck::end() {
   found_.clear();
   pages_.clear();
   lds_.clear();
+  invalidated_.clear();
   clocks_.clear();
   overtaking_.clear();
   late_ = false;

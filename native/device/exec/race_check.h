@@ -9,9 +9,9 @@
 //  - across workgroups, in global memory: a release by the first (a write-back, buffer_wbl2, after its access, both
 //    waited for) and then an acquire by the second (buffer_inv) before its own. Which location carries the message is not
 //    asked.
-// An access at agent or system scope (sc1) counts as atomic: so does the compiler write atomic loads and stores. Scalar
-// loads are left out, for compilers use them only for memory that the kernel does not write. Lanes of one wave run in
-// lockstep and do not race. Only the last write and two readers of each place are remembered: with more, a race can
+// An access at agent or system scope (sc1) counts as atomic: so does the compiler write atomic loads and stores. Lanes of one
+// wave run in lockstep and do not race. The scalar cache sees no vector stores: a scalar load of what the dispatch has
+// written may give the old value, whoever wrote it, unless its wave has invalidated that cache (s_dcache_inv). Only the last write and two readers of each place are remembered: with more, a race can
 // hide behind another one, but none is made up.
 //
 // Within a wave, a register must not be used while a load into it is under way; and a store at agent or system scope must
@@ -28,6 +28,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "exec/observer.h"
@@ -51,6 +52,7 @@ class RaceCheck {
   // `op` is about to be executed.
   void issue(const Wave& wave, const Op& op);
   void access(const Wave& wave, const Op& op, const VectorAccess& access);
+  void scalar_access(const Wave& wave, uint64_t address, uint32_t bytes);
   void fence(const Wave& wave, const Op& op);
   void wait(const Wave& wave, unsigned vector_left, unsigned scalar_left);
 
@@ -95,7 +97,7 @@ class RaceCheck {
     std::string what, where;
     uint64_t count = 0;
   };
-  enum class Sort : uint8_t { LdsRace, GlobalRace, EarlyUse, Overtaking, UnfinishedRelease };
+  enum class Sort : uint8_t { LdsRace, GlobalRace, EarlyUse, Overtaking, UnfinishedRelease, StaleScalar };
   struct Key {
     uint64_t first, second;  // addresses of both instructions
     Sort sort;
@@ -104,6 +106,7 @@ class RaceCheck {
 
   UnderWay& under_way(const Wave& wave) const { return wave.group->under_way[wave.index_in_group]; }
   Place* global_place(uint64_t word);
+  const Place* known_global_place(uint64_t word) const;  // null where nothing has been accessed
   std::vector<Place>& lds_places(const Wave& wave);
   Access access_now(const Wave& wave, const Op& op, const VectorAccess& access);
   void touch(Place& place, const Access& now, AccessKind kind, Space space, uint64_t address);
@@ -133,6 +136,8 @@ class RaceCheck {
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;           // by page number
   std::unordered_map<const Workgroup*, std::pair<uint64_t, std::vector<Place>>> lds_;  // with the workgroup's number
   std::unordered_map<uint32_t, GroupClock> clocks_;
+  const Op* issuing_ = nullptr;
+  std::set<std::pair<uint32_t, uint32_t>> invalidated_;  // workgroup and wave: those that have invalidated the scalar cache
   const Workgroup* group_ = nullptr;  // of the access that is looked at
   bool late_ = false;                 // a wave came to a barrier with accesses of the LDS under way
   Overtaking overtaking_;
@@ -150,7 +155,10 @@ class RaceCheckedMemory : public Observer {
     check_->access(wave, op, access);
     inner_.vector_access(wave, op, access);
   }
-  void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) override { inner_.scalar_access(wave, address, bytes); }
+  void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) override {
+    check_->scalar_access(wave, address, bytes);
+    inner_.scalar_access(wave, address, bytes);
+  }
   void fence(Wave& wave, const Op& op) override {
     check_->fence(wave, op);
     inner_.fence(wave, op);

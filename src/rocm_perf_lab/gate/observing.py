@@ -11,9 +11,16 @@ from rocm_perf_lab.code_object.pieces import Piece
 # Of the kernel descriptor's kernel_code_properties, bytes 56 and 57 (AMDGPUUsage.rst, "Kernel Descriptor").
 _PROPERTIES = 56
 _SET_UP = {1: "its dispatch packet", 2: "its queue", 4: "its dispatch's number"}
+# Fields of the MODE register that decide how floating point is computed, as "offset, width": rounding and denormals (bits 0 to
+# 7, also in parts), DX10_CLAMP (8) and IEEE (9), FP16_OVFL (23). AMD's CDNA3 ISA, table "MODE register fields".
+_FLOATING_POINT = "|".join([*(f"{at}, {bits}" for at in range(10) for bits in range(1, 11 - at)), "23, 1"])
 _MNEMONICS = (
     (re.compile(r"s_mem(real)?time\b|s_get_shader_cycles|s_sendmsg_rtn"), "a clock"),
     (re.compile(r"s_(getreg|setreg(_imm32)?)_b32\b(?!.*\bHW_REG_MODE\b)"), "a hardware register"),
+    (
+        re.compile(rf"s_setvskip|s_setreg(_imm32)?_b32\b(?!.*\bhwreg\(HW_REG_MODE, ({_FLOATING_POINT})\))"),
+        "traps, skipped instructions or another mode that is not floating point's",
+    ),
     (re.compile(r".*\bttmp\d*"), "the trap handler's registers"),
     (
         re.compile(r"s_(sendmsg|sendmsghalt|sethalt|trap|setkill|ttracedata|incperflevel|decperflevel|rfe|cbranch_cdb)"),

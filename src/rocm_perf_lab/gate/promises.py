@@ -91,9 +91,10 @@ def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str 
 
 
 def _names(file: Path, kernel: Kernel) -> bool:
-    """What can launch a kernel without HIP's syntax names it, and hands that to the runtime."""
+    """What can launch a kernel without HIP's syntax names it, maybe by its symbol, and hands that to the runtime."""
+    name = re.escape(kernel.last_name.encode())
     try:
-        return re.search(rb"\b" + re.escape(kernel.last_name.encode()) + rb"\b", file.read_bytes()) is not None
+        return re.search(rb"\b%s\b|\d%s" % (name, name), file.read_bytes()) is not None
     except OSError:
         return True
 

@@ -70,7 +70,7 @@ class _Search:
                 if self._named(children[0]):
                     self._launch(cursor, children[1], children[2:])
                     children = children[1:]
-            elif self._names(cursor):
+            elif self._names(cursor) or self._is_label(cursor):
                 self.other_uses.append(cursor.location.line)
             left += reversed(children)
 
@@ -80,6 +80,10 @@ class _Search:
     def _names(self, cursor: Cursor) -> bool:
         """By its name alone: another function of that name makes no launch less safe."""
         return cursor.kind in (self._kinds.DECL_REF_EXPR, self._kinds.OVERLOADED_DECL_REF) and cursor.spelling == self._name
+
+    def _is_label(self, cursor: Cursor) -> bool:
+        """A symbol that is given by hand can be the kernel's handle: `extern char handle asm("_Z4rowsPf")`."""
+        return cursor.kind == self._kinds.ASM_LABEL_ATTR and self._name in cursor.spelling
 
     def _launch(self, call: Cursor, configuration: Cursor, arguments: list[Cursor]) -> None:
         operands = list(configuration.get_children())[1:]

@@ -280,6 +280,8 @@ def read(
     """
     if text is None:
         try:
+            if path.is_fifo() and path.resolve().exists():  # opening it would wait for a writer, maybe for ever
+                raise SourceError(f"{path} is a named pipe", "name a source file")
             text = path.read_bytes()
         except OSError as error:
             raise SourceError(f"{path}: {error.strerror}", "name an existing source file") from error

@@ -73,9 +73,13 @@ class SourceBuilder:
             raise SourceError(f"{what}, and what of it a kernel alone changes is not known", "build without -fgpu-rdc")
         made = self._made(source, ["--offload-device-only", *_COMPARABLE])
         images = [image for name, image in made if not name or name.split(":")[0] == self._target.split(":")[0]]
+        target = self._target
         if not images:
-            target = self._target
             raise SourceError(f"{source.main} was built without code for {target}", f"add --offload-arch={target} to --build")
+        if len(made) > 1:  # what a kernel does there nobody would see
+            names = ", ".join(sorted(name for name, _ in made))
+            what = f"{source.main} is built for {names}: a change could be judged for {target} alone"
+            raise SourceError(what, f"build it for one: --offload-arch={target}")
         return images[0]
 
     def _host(self, source: HipSource) -> bytes:

@@ -34,6 +34,7 @@ NOT_WAITED_FOR = {
     "early_vector_use": USED_EARLY.format("v", "global_load_dword .* offset:4", "v_add"),
     "early_lds_use": USED_EARLY.format("v", "ds_read_b32", "v_add"),
     "early_scalar_use": USED_EARLY.format("s", "s_load_dword", "s_add_u32"),
+    "stale_scalar": r"scalar load of what the dispatch has written.*global_store_dword.*s_load_dword",
     "early_overwrite": USED_EARLY.format("v", "global_load_dword", "v_mov_b32"),
 }
 OVERTAKING = {"publish<relaxed>": OVERTAKEN.format(0), "publish<barrier>": OVERTAKEN.format(1)}

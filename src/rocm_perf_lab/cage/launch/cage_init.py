@@ -41,7 +41,10 @@ def serve(channel: _socket.socket, environment: dict[bytes, bytes], options: Set
     if options.get("traces"):
         _end_all_others()
         _write_databases(options)
-    channel.send(b"status %d" % status)
+    try:
+        channel.send(b"status %d" % status)
+    except OSError:  # the launcher has ended, and the cage with it
+        pass
     os._exit(0)
 
 

@@ -9,6 +9,7 @@ DEEPEST = 100  # folders within each other
 ENDLESS = 1 << 62
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _ENTRY_BYTES = 4096  # what a file costs beside its content
+_INODE_BYTES = 1024  # the same in memory, where the kernel counts extended attributes as inodes, too (mm/shmem.c)
 _OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
 
 
@@ -97,7 +98,8 @@ class Usage:
         seen: dict[int, int] = {}
         for folder in self._folders:
             found = os.fstatvfs(folder)
-            seen[os.fstat(folder).st_dev] = (found.f_blocks - found.f_bfree) * found.f_frsize
+            inodes = found.f_files - found.f_ffree
+            seen[os.fstat(folder).st_dev] = (found.f_blocks - found.f_bfree) * found.f_frsize + inodes * _INODE_BYTES
         return used + sum(seen.values())
 
     def _deleted(self) -> int:

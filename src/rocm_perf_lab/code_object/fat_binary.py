@@ -107,7 +107,7 @@ def compressed_size(data: bytes | mmap.mmap, start: int, end: int) -> int:
     (size,) = struct.unpack_from("<I" if version == 2 else "<Q", data, start + 8)
     if not 0 < size <= end - start:
         raise ValueError("compressed bundle reaches behind the end")
-    return size
+    return int(size)
 
 
 def _decompressed(bundle: bytes) -> bytes:

@@ -44,6 +44,7 @@ def test_a_trusted_command_ends_with_its_group(tmp_path):
 
 def test_a_folder_that_takes_no_layer_is_read_only(monkeypatch, tmp_path):
     """As it is on file systems that overlayfs refuses: simulated, since none can be made without rights."""
+    cage.expect()  # chosen before, and for the whole process, by what works here
     real = mechanism._succeeds
     monkeypatch.setattr(mechanism, "_succeeds", lambda command: "--tmp-overlay" not in command and real(command))
     monkeypatch.setattr(mechanism, "_layers", {})

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from rocm_perf_lab.cage import Limits
+from rocm_perf_lab.gate.promises import NONE, Promises
+from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.llm.keys import Key, take_keys
 from rocm_perf_lab.llm.redact import Redactor
+from rocm_perf_lab.llm.remembered import RememberedBench
 from rocm_perf_lab.optimize.compile import complaint
 
 
@@ -52,3 +56,28 @@ def test_of_a_compilers_words_only_those_about_the_source_stay(tmp_path):
     assert "use of undeclared identifier 'wrong_name'" in kept and "p[1] = wrong_name" in kept and "a.hip:4" in kept
     assert "canary comment" not in kept and "canary_member" not in kept and str(tmp_path) not in kept
     assert "lines about other files left out" in kept and "rocm-perf-build" not in kept
+
+
+class Judging:
+    """A world whose gate says one thing of everything."""
+
+    def __init__(self, verdict: Verdict):
+        self._verdict = verdict
+
+    @contextlib.contextmanager
+    def gate(self, source, target):
+        yield self
+
+    def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
+        return self._verdict
+
+
+def test_a_variable_whose_value_is_a_word_of_the_gate_s_changes_no_verdict():
+    redactor = Redactor(Path("/somewhere/app"), environment={"A": "measurement", "B": "rejected"})
+    for made in (passed, rejected):
+        step = made("measurement", "rejected in /somewhere/app/a.hip", ratio=0.5, where=("/usr/b.h",))
+        bench = RememberedBench(Judging(Verdict((step,), b"text")), lambda _: None, None, redactor)
+        with bench.gate(None, None) as gate:
+            shown = gate.judge(b"")
+        assert (shown.accepted, shown.ratio, shown.adopted) == (made is passed, 0.5, b"text")
+        assert shown.steps[0].reason == "[value of B] in a.hip" and shown.steps[0].evidence["where"] == ["b.h"]

@@ -18,6 +18,7 @@ from pathlib import Path
 from ..errors import SourceError, UnavailableError
 
 MAGIC, COMPRESSED_MAGIC, ELF_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", b"\x7fELF"
+_BUNDLER_SECONDS = 600  # a library's bundle unpacks to gigabytes
 _AMDGPU_MACHINE = 224  # EM_AMDGPU
 
 
@@ -88,7 +89,7 @@ def bundle_index(data: bytes | mmap.mmap, start: int) -> tuple[list[tuple[str, i
     entries = []
     for _ in range(count):
         offset, size, name_length = struct.unpack_from("<QQQ", data, position)
-        name = data[position + 24 : position + 24 + name_length].decode()
+        name = data[position + 24 : position + 24 + name_length].decode("ascii", "replace")
         position += 24 + name_length
         end = max(end, position, start + offset + size)
         entries.append((name, start + offset, size))
@@ -106,7 +107,7 @@ def compressed_size(data: bytes | mmap.mmap, start: int, end: int) -> int:
     (size,) = struct.unpack_from("<I" if version == 2 else "<Q", data, start + 8)
     if not 0 < size <= end - start:
         raise ValueError("compressed bundle reaches behind the end")
-    return size
+    return int(size)
 
 
 def _decompressed(bundle: bytes) -> bytes:
@@ -115,14 +116,22 @@ def _decompressed(bundle: bytes) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         packed = Path(folder) / "bundle"
         packed.write_bytes(bundle)
-        listed = subprocess.run([tool, "--list", "--type=o", f"--input={packed}"], capture_output=True, text=True, timeout=60)
-        if listed.returncode:
-            raise ValueError(f"clang-offload-bundler: {listed.stderr.strip()}")
-        names = listed.stdout.split()
+        names = _bundled([tool, "--list", "--type=o", f"--input={packed}"]).split()
         outputs = [Path(folder) / str(index) for index in range(len(names))]
         command = [tool, "--unbundle", "--type=o", f"--input={packed}", f"--targets={','.join(names)}"]
-        subprocess.run([*command, *(f"--output={output}" for output in outputs)], check=True, capture_output=True, timeout=60)
+        _bundled([*command, *(f"--output={output}" for output in outputs)])
         return _bundle(names, [output.read_bytes() for output in outputs])
+
+
+def _bundled(command: list[str]) -> str:
+    """What clang-offload-bundler says. Raises ValueError where it fails, or does not end."""
+    try:
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=_BUNDLER_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"clang-offload-bundler did not end within {_BUNDLER_SECONDS} s") from None
+    if done.returncode:
+        raise ValueError(f"clang-offload-bundler: {done.stderr.strip()}")
+    return done.stdout
 
 
 def _bundle(names: list[str], images: list[bytes]) -> bytes:

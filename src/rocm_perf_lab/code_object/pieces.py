@@ -63,7 +63,7 @@ def width_of(reference: str) -> int:
     return _WIDTHS[int(reference.split(" ", 1)[0])]
 
 
-def host_sections(image: bytes) -> Mapping[str, tuple]:
+def host_sections(image: bytes) -> Mapping[str, tuple[Any, ...]]:
     """Of a relocatable host object: what is loaded of it, by section, as (bytes, relocations); symbols under "symbols".
 
     Debug information, and what names the compiler alone, is left out. Errors: SourceError.
@@ -171,7 +171,7 @@ class _Layout:
         """Constants without a name of their own are numbered as they come: what tells them is what they hold."""
         section = self._sections[symbol["st_shndx"]]
         if section["sh_type"] == "SHT_NOBITS" or section["sh_flags"] & 1:
-            return symbol.name
+            return str(symbol.name)
         first = symbol["st_value"] - section["sh_addr"]
         return "constant " + hashlib.sha256(section.data()[first : first + symbol["st_size"]]).hexdigest()[:16]
 
@@ -179,9 +179,9 @@ class _Layout:
 _NOT_LOADED = (".comment", ".llvm_addrsig", ".note.GNU-stack", ".symtab", ".strtab", ".shstrtab")
 
 
-def _loaded(elf: Any) -> dict[str, tuple]:
+def _loaded(elf: Any) -> dict[str, tuple[Any, ...]]:
     names = [symbol.name for symbol in elf.get_section_by_name(".symtab").iter_symbols()]
-    found: dict[str, tuple] = {}
+    found: dict[str, tuple[Any, ...]] = {}
     for section in elf.iter_sections():
         base = section.name.removeprefix(".rela")
         if not section.name or base.startswith((".debug", *_NOT_LOADED)):

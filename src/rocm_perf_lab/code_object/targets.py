@@ -54,7 +54,8 @@ def _beginning(bundle: bytes) -> bytes:
     import pyarrow
 
     with pyarrow.CompressedInputStream(pyarrow.BufferReader(content), "zstd") as stream:
-        return stream.read(_HEADER_BYTES)
+        beginning: bytes = stream.read(_HEADER_BYTES)
+        return beginning
 
 
 def _fat_binary(image: mmap.mmap) -> tuple[int, int]:

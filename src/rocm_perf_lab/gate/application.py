@@ -255,8 +255,8 @@ class Application:
         command = self._caged(words, folder, writable, device.is_hardware)
         environment = os.environ | {devices.WRITES_VARIABLE: str(writes), "AMD_COMGR_CACHE_DIR": str(self._cache)}
         try:
-            with output.open("wb") as stdout:
-                tracer.trace(command, environment, database, stdout, subprocess.DEVNULL)
+            with output.open("wb") as stdout, open(os.devnull, "wb") as nowhere:
+                tracer.trace(command, environment, database, stdout, nowhere)
         finally:  # also of a program that ends well although its kernel has failed
             if writes.exists():
                 raise ForeignWriteError(program.name, writes.read_text().splitlines()[0])

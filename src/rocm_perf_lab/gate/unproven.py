@@ -56,7 +56,8 @@ def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[
         return False
     poisoned = [one for one in tried if one.perturbation is None and not one.outcome.failure]
     results = [_content(one.outcome, *extent) for one in poisoned]
-    return all(result is not None and np.array_equal(result, results[0]) for result in results)
+    known = [result for result in results if result is not None]
+    return len(known) == len(results) and all(np.array_equal(result, known[0]) for result in known)
 
 
 def _content(outcome: CaseOutcome, address: int, size: int) -> Bytes | None:

@@ -9,6 +9,7 @@ import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rocm_perf_lab import native
 from rocm_perf_lab.errors import CaptureError, MissingInputError
@@ -33,7 +34,7 @@ class Capture:
     """A checked capture. dispatch: what dispatch.json says; regions: in ascending order of address."""
 
     path: Path
-    dispatch: dict
+    dispatch: dict[str, Any]
     regions: tuple[Region, ...]
 
     @classmethod
@@ -49,17 +50,17 @@ class Capture:
     @property
     def kernel(self) -> str:
         """The kernel's demangled name."""
-        return self.dispatch["kernel"]["name"]
+        return str(self.dispatch["kernel"]["name"])
 
     @property
     def symbol(self) -> str:
         """The kernel's mangled name."""
-        return self.dispatch["kernel"]["symbol"]
+        return str(self.dispatch["kernel"]["symbol"])
 
     @property
     def target(self) -> str:
         """The agent's LLVM target, for example gfx942."""
-        return self.dispatch["agent"]["name"]
+        return str(self.dispatch["agent"]["name"])
 
     @property
     def code_object(self) -> Path:
@@ -69,7 +70,7 @@ class Capture:
     @property
     def gpu_time_ns(self) -> int:
         """Of the captured dispatch itself; modelled or measured as dispatch["origin"]["timing"] says."""
-        return self.dispatch["origin"]["gpu_time_ns"]
+        return int(self.dispatch["origin"]["gpu_time_ns"])
 
     @property
     def changed_bytes(self) -> int:
@@ -77,7 +78,7 @@ class Capture:
         index = (self.path / "memory" / "after.index").read_bytes()
         return sum(block_bytes for *_, block_bytes, _ in struct.iter_unpack(_INDEX_RECORD, index))
 
-    def summary(self) -> dict:
+    def summary(self) -> dict[str, Any]:
         """What `rocm-perf isolate --json` prints of it. gpu_time_ns: None where the kernel failed."""
         origin, failed = self.dispatch["origin"], self.dispatch["outcome"] == "failed"
         return {
@@ -117,7 +118,7 @@ def newest(folder: Path = Path()) -> Path:
     return max(complete, key=lambda path: (path / "manifest.json").stat().st_mtime_ns)
 
 
-def _region(entry: dict) -> Region:
+def _region(entry: dict[str, Any]) -> Region:
     allocations = tuple((int(a["address"], 16), a["bytes"]) for a in entry["allocations"])
     return Region(int(entry["base"], 16), entry["bytes"], entry["kind"], allocations)
 

@@ -55,7 +55,7 @@ def capture(
     zstd_level: int | None = None,
     device: str = devices.AUTO,
     timeout: float | None = None,
-    output: IO | int | None = subprocess.DEVNULL,
+    output: IO[bytes] | int | None = subprocess.DEVNULL,
     view: View | None = None,
 ) -> Capture:
     """Run `command` to its end and capture a dispatch of it on the way; its standard output goes to `output`.
@@ -76,7 +76,7 @@ def capture(
 
 
 def isolate(
-    request: Isolation, output: IO | int | None = None, note: Callable[[str], None] = lambda _text: None
+    request: Isolation, output: IO[bytes] | int | None = None, note: Callable[[str], None] = lambda _text: None
 ) -> tuple[int, Path | None]:
     """The same with this process's terminal: the program's exit status as a shell would see it, and the capture.
 
@@ -142,14 +142,13 @@ def _prepared(request: Isolation, scratch: Path) -> _Run:
         "ISOLATE_REPORT": str(report),
     } | kernel_failures.variables(failures)
     if request.view is not None:
-        command = _caged(command, request, scratch, device.is_hardware)
+        view = request.view.showing(writable=(scratch, request.directory.absolute()))
+        command = _caged(command, replace(view, gpu=device.is_hardware, keep_env=(*view.keep_env, *_VARIABLES)))
     return _Run(command, environment, device, report, failures)
 
 
-def _caged(command: Command, request: Isolation, scratch: Path, on_gpu: bool) -> Command:
+def _caged(command: Command, view: View) -> Command:
     """What the library writes is the program's to write, and is read as warily as any capture."""
-    view = replace(request.view.showing(writable=(scratch, request.directory.absolute())), gpu=on_gpu)
-    view = replace(view, keep_env=(*view.keep_env, *_VARIABLES))
     words = (str(command.executable), *command.argv[1:])
     caged = cage.within(words, Path.cwd(), view, Limits(seconds=_DAY_SECONDS))
     return Command(tuple(caged), Path(caged[0]), command.program)

@@ -40,7 +40,8 @@ def code_of(answer: str) -> str | Unusable:
     if len(blocks) != 1:
         return Unusable(f"the answer has {len(blocks) or 'no'} fenced C++ blocks; exactly one is needed: ```cpp ... ```")
     (block,) = blocks
-    if block.map[1] - block.map[0] < 2 or not lines[block.map[1] - 1].strip().startswith(block.markup):
+    first, end = block.map or (0, 0)
+    if end - first < 2 or not lines[end - 1].strip().startswith(block.markup):
         return Unusable("the fenced C++ block does not end: the answer seems to be cut off; give a shorter one")
     return Unusable(reason) if (reason := forbidden(block.content)) else block.content
 

@@ -58,7 +58,13 @@ class Asker:
         known = self._memory.knows("response", asked)
         if not known and self._provider is None:
             raise self._ended_before(asked)
-        answer = self._memory.recall("response", asked, lambda: self._sent(asked, messages))
+
+        def sent() -> dict[str, Any]:
+            if self._provider is None:
+                raise self._ended_before(asked)
+            return self._sent(self._provider, asked, messages)
+
+        answer = self._memory.recall("response", asked, sent)
         if self._provider is None and answer["question"] != _digest(messages):
             raise JournalDiffersError("a question differs from the journal's", "its run, or this version of rocm-perf, differs")
         if known:
@@ -67,15 +73,15 @@ class Asker:
             self._budget.count(answer["input_tokens"], answer["output_tokens"], answer["paid"])
         return Reply(answer["text"], answer["complaint"])
 
-    def _sent(self, asked: dict[str, Any], messages: Sequence[Message]) -> dict[str, Any]:
+    def _sent(self, provider: Provider, asked: dict[str, Any], messages: Sequence[Message]) -> dict[str, Any]:
         """What the journal keeps of the answer."""
         lost: list[float | None] = []
         try:
-            reserved = self._allowed(messages)
+            reserved = self._allowed(provider, messages)
             self._journal.append(
-                "request", question=asked, place=self._provider.place, messages=[asdict(message) for message in messages]
+                "request", question=asked, place=provider.place, messages=[asdict(message) for message in messages]
             )
-            answer, complaint = self._answered(messages, reserved, lost)
+            answer, complaint = self._answered(provider, messages, reserved, lost)
         except UnsentError as error:
             self._journal.append("unsent", question=asked, reason=error.reason, detail=error.detail)
             raise
@@ -94,20 +100,22 @@ class Asker:
             "lost": lost,
         }
 
-    def _allowed(self, messages: Sequence[Message]) -> float:
+    def _allowed(self, provider: Provider, messages: Sequence[Message]) -> float:
         """The most that it can cost, kept aside. Raises UnsentError where the budget or the user does not allow it."""
         reserved = self._budget.reserve(messages)
         try:
-            self._consent(self._provider.place, messages)
+            self._consent(provider.place, messages)
         except BaseException:
             self._budget.release(reserved)
             raise
         return reserved
 
-    def _answered(self, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> tuple[Answer | None, str]:
+    def _answered(
+        self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]
+    ) -> tuple[Answer | None, str]:
         """The answer, and why it cannot be used as it came. reserved: given back where none comes."""
         try:
-            answer = self._tried(messages, reserved, lost)
+            answer = self._tried(provider, messages, reserved, lost)
         except TooLong as error:
             return None, error.what
         except (UnsentError, ModelError):
@@ -115,20 +123,20 @@ class Asker:
             raise
         return answer, "" if answer.whole else "the answer was cut off at the limit of its length: give a shorter one"
 
-    def _tried(self, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> Answer:
+    def _tried(self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> Answer:
         """lost: gets the cost of each answer that broke off: part of it was made, and may have to be paid for."""
         progress = _Progress(self._note)
 
         def once() -> Answer:
             try:
-                return self._provider.ask(messages, progress)
+                return provider.ask(messages, progress)
             except Transient as error:
                 if error.begun:
                     lost.append(self._budget.lose(reserved))
                     self._budget.check()
                 raise
 
-        return patiently(once, self._provider.place, self._note)
+        return patiently(once, provider.place, self._note)
 
     def _ended_before(self, asked: dict[str, Any]) -> Exception:
         """What a replay meets where the journal has no answer: what was in its place, if that is known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.prompt import tokens
@@ -12,6 +13,8 @@ from rocm_perf_lab.prompt import tokens
 from .providers import Answer, Message
 from .providers.anthropic import HOSTED as ANTHROPIC
 from .providers.openai_compatible import HOSTED as OPENAI
+
+Number = TypeVar("Number", int, float)
 
 Price = Callable[[int, int], float]
 """(input tokens, output tokens) -> US dollars."""
@@ -132,5 +135,5 @@ class Budget:
             self.spent = _sum(self.spent, cost)
 
 
-def _sum(total: float | None, more: float | None) -> float | None:
+def _sum(total: Number | None, more: Number | None) -> Number | None:
     return None if total is None or more is None else total + more

@@ -16,13 +16,16 @@ from rocm_perf_lab.optimize.run import Run
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.workbench import CANNOT_JUDGE, Survey
 
-from .ask import Asker, UnsentError
-from .budget import Budget
+from .ask import Asker
+from .budget import Budget, UnsentError
 from .candidate import Attempt, CandidateChain
 from .course import Course, Stop
 from .outcome import ModelOutcome
 from .remembered import RememberedBench
 from .shared_gate import SharedGate
+
+_End = tuple[list[Attempt], Exception | None]
+"""A candidate's answers, and what ended it before its time."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ class ModelLoop:
         self.outcome.optimized.judged += judged
         return [one for one in judged if one.accepted], [error for _, error in ends if error is not None]
 
-    def _mapped(self, candidate: Callable[[int], tuple]) -> Iterator[tuple]:
+    def _mapped(self, candidate: Callable[[int], _End]) -> Iterator[_End]:
         numbers = range(1, self._options.candidates + 1)
         if self._options.workers == 1:
             for number in numbers:
@@ -134,7 +137,7 @@ class ModelLoop:
             return
         stopped, pool = threading.Event(), ThreadPoolExecutor(self._options.workers)
 
-        def until_stopped(number: int) -> tuple:
+        def until_stopped(number: int) -> _End:
             with stoppable(stopped):
                 return candidate(number)
 
@@ -146,8 +149,8 @@ class ModelLoop:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _one(self, chain: CandidateChain, number: int, which: int, context: str) -> tuple[list[Attempt], Exception | None]:
-        """The candidate's answers, and what ended it before its time: the others' shall not be lost with it."""
+    def _one(self, chain: CandidateChain, number: int, which: int, context: str) -> _End:
+        """What ends one is told: the others' answers shall not be lost with it."""
         attempts: list[Attempt] = []
         try:
             for attempt in chain.attempts(number, which, context):

@@ -9,7 +9,7 @@ from typing import Any
 
 from rocm_perf_lab.errors import CaptureError, JournalDiffersError, RocmPerfError
 from rocm_perf_lab.gate.promises import NONE, Promises
-from rocm_perf_lab.gate.verdict import Verdict
+from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import LeftAlone, Target
@@ -38,18 +38,20 @@ class RememberedBench:
         asked = _place(source, target) | {"round": round_}
 
         def ask() -> str:
-            return self._redactor.secrets(self._world.context(source, self._surveyed(source), target))
+            return self._redactor.secrets(self._asked.context(source, self._surveyed(source), target))
 
-        return self._memory.recall("context", asked, ask)
+        words: str = self._memory.recall("context", asked, ask)
+        return words
 
     def complaint(self, source: HipSource) -> str | None:
         def ask() -> str | None:
-            words = self._world.complaint(source)
+            words = self._asked.complaint(source)
             if words is None or "error:" not in words:
                 return words  # ours, on how the compiler ended
             return self._redactor.compiler_words(words, source.path.name)
 
-        return self._memory.recall("syntax", {"source": digest(source.text)}, ask)
+        told: str | None = self._memory.recall("syntax", {"source": digest(source.text)}, ask)
+        return told
 
     @contextlib.contextmanager
     def gate(self, source: HipSource, target: Target) -> Iterator[Gate]:
@@ -72,8 +74,15 @@ class RememberedBench:
 
     def _surveyed(self, source: HipSource) -> Survey:
         if source.text not in self._surveys:
-            self._surveys[source.text] = self._world.survey(source)
+            self._surveys[source.text] = self._asked.survey(source)
         return self._surveys[source.text]
+
+    @property
+    def _asked(self) -> ModelWorkbench:
+        """The world, where there is one: a memory that must know everything asks nobody."""
+        if self._world is None:
+            raise JournalDiffersError("the journal does not have all that was asked", "its run, or this version, differs")
+        return self._world
 
 
 def _place(source: HipSource, target: Target) -> dict[str, str]:
@@ -86,8 +95,11 @@ class _RedactedGate:
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
         verdict = self._gate.judge(candidate, promises)
-        shown = Verdict.from_document(self._redactor.document(replace(verdict, adopted=None).document()))
-        return replace(shown, adopted=verdict.adopted)
+        return replace(verdict, steps=tuple(map(self._shown, verdict.steps)))
+
+    def _shown(self, step: StepVerdict) -> StepVerdict:
+        reason, evidence = self._redactor.text(step.reason), self._redactor.document(dict(step.evidence))
+        return replace(step, reason=reason, evidence=evidence)
 
 
 def _as_json(survey: Survey) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class HipModelWorkbench(HipWorkbench):
         options = self._options
         tried = tried_in(self._runs, target.demangled, digest(source.text))
         rules = AnswerRules.asked_for(options)
-        return build_context(survey.documents, source, target, tried, rules).text(self._full_source)
+        return build_context(survey.reports, source, target, tried, rules).text(self._full_source)
 
     def complaint(self, source: HipSource) -> str | None:
         return builds.complaint(source, self._target, self._limits, self._view)

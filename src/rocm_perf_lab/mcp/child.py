@@ -16,6 +16,8 @@ from typing import Any
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
+from rocm_perf_lab.piped import piped
+
 _GRACE_SECONDS = 10.0  # for the command to stop the program that it runs
 _KEPT_BYTES = 64 * 1024  # of stderr, its end
 _PREFIX, _ERROR = "rocm-perf: ", "rocm-perf: error: "
@@ -49,13 +51,13 @@ async def run(words: Sequence[str], folder: Path, progress: Progress) -> Ended:
     ) as process:
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(_gather, process.stdout, stdout)
-                group.start_soon(_follow, process.stderr, stderr, progress)
-            await process.wait()
+                group.start_soon(_gather, piped(process.stdout), stdout)
+                group.start_soon(_follow, piped(process.stderr), stderr, progress)
+            exit_code = await process.wait()
         finally:
             with anyio.CancelScope(shield=True):
                 await _stop(process)
-    return Ended(process.returncode, _document(stdout), _error(stderr.decode(errors="replace"), process.returncode))
+    return Ended(exit_code, _document(stdout), _error(stderr.decode(errors="replace"), exit_code))
 
 
 async def _gather(stream: ByteReceiveStream, content: bytearray) -> None:
@@ -89,7 +91,7 @@ async def _stop(process: Process) -> None:
     await process.wait()
 
 
-def _document(stdout: bytes) -> Any:
+def _document(stdout: bytearray) -> Any:
     try:
         return json.loads(stdout)
     except ValueError:

@@ -72,16 +72,16 @@ class Tool:
         """
         words, positional = [*self.words, "--json"], []
         for parameter in self.command.params:
-            if parameter.name in _THE_USERS and cage.get(parameter.name):
+            if isinstance(parameter, click.Option) and parameter.name in _THE_USERS and cage.get(parameter.name):
                 words += _option_words(parameter, cage[parameter.name])
         for name, parameter in self.properties.items():
             if name not in arguments:
                 continue
             value = arguments[name]
-            if isinstance(parameter, click.Argument):
-                positional += value if isinstance(value, list) else [value]
-            else:
+            if isinstance(parameter, click.Option):
                 words += _option_words(parameter, value)
+            else:
+                positional += value if isinstance(value, list) else [value]
         return [*words, "--", *positional]
 
 
@@ -92,7 +92,10 @@ def tools() -> dict[str, Tool]:
 def _tool(name: str, words: Sequence[str]) -> Tool:
     command: click.Command = cli
     for word in words:
-        command = command.get_command(click.Context(command), word)
+        found = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
+        if found is None:
+            raise LookupError(f"there is no command `rocm-perf {' '.join(words)}`")
+        command = found
     return Tool(name, tuple(words), command, dict(_named(command.params)))
 
 
@@ -100,7 +103,7 @@ def _named(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, click.P
     """Options by their long name, `max_iters` for --max-iters; arguments by their own."""
     for parameter in parameters:
         if parameter.name not in _NOT_FOR_TOOLS | _THE_USERS:
-            name = parameter.name if isinstance(parameter, click.Argument) else _long(parameter).removeprefix("--")
+            name = _long(parameter).removeprefix("--") if isinstance(parameter, click.Option) else parameter.name or ""
             yield name.replace("-", "_"), parameter
 
 

@@ -44,6 +44,8 @@ _COMPARABLE = ("-Xclang", "-msave-temp-labels", "-Xoffload-linker", "--emit-relo
 Log = Callable[[Sequence[str], Ended], None]
 """Is told of every build: its command, and how it ended."""
 
+_Key = tuple[str, Path, Path, tuple[str, ...], Path, bytes]  # what is made, of which source and how
+
 
 class SourceBuilder:
     """gate.judge.Builder by the sources' own commands, for one target. log: is told of every build. view: of the cage.
@@ -54,7 +56,7 @@ class SourceBuilder:
     def __init__(self, target: str, limits: Limits = Limits(), log: Log | None = None, view: View = View()):
         self._target, self._limits, self._log, self._view = target, limits, log, view
         self._names: dict[bytes, frozenset[str]] = {}
-        self._remembered: dict[tuple, bytes] = {}
+        self._remembered: dict[_Key, bytes] = {}
 
     def device(self, source: HipSource) -> bytes:
         """The device image; its relocations are kept, so that images can be compared. Raises SourceError, UnavailableError."""

@@ -127,17 +127,19 @@ class _Changes:
             return (after - before) / before if before else None
         return 0.0 if name in self.unmoved else None
 
-    def fell(self, name: str) -> bool:
-        return (self[name] or 0.0) <= -_NOTICED
+    def fall(self, name: str) -> float | None:
+        """By how much it fell; None where it did not, or not noticeably."""
+        change = self[name]
+        return -change if change is not None and change <= -_NOTICED else None
 
 
 def _why_less_waiting(changes: _Changes) -> str:
     loads, causes = changes["SQ_INSTS_VMEM_RD"], []
-    if changes.fell("SQ_INSTS_VMEM_RD"):
-        causes.append(f"{-loads:.0%} fewer vector loads (SQ_INSTS_VMEM_RD) are waited for{_of_what_data(changes)}")
+    if fall := changes.fall("SQ_INSTS_VMEM_RD"):
+        causes.append(f"{fall:.0%} fewer vector loads (SQ_INSTS_VMEM_RD) are waited for{_of_what_data(changes)}")
     for name, what in _LESS_TO_WAIT_FOR.items():
-        if changes.fell(name):
-            causes.append(f"{-changes[name]:.0%} fewer {what} ({name})")
+        if fall := changes.fall(name):
+            causes.append(f"{fall:.0%} fewer {what} ({name})")
     if not causes and loads is not None and abs(loads) < _NOTICED:
         causes.append(_overlap(changes))
     return "; ".join(causes) or "what they waited for, the counters do not tell"
@@ -160,7 +162,7 @@ def _overlap(changes: _Changes) -> str:
     taken = f"a read beyond L2 takes {'as long as before' if abs(latency) < _NOTICED else _longer(latency)}"
     source = "TCC_EA0_RDREQ_LEVEL_sum over TCC_EA0_RDREQ_sum"
     waits = changes["SQ_WAIT_ANY"]
-    if latency <= waits / 2:
+    if waits is not None and latency <= waits / 2:
         return f"{same}, but {taken} ({source})"
     return f"{same} and {taken} ({source}): more of them are under way at once"
 

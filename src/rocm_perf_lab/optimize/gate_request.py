@@ -56,14 +56,14 @@ class Judgement:
 
     def document(self) -> dict[str, Any]:
         """For --json."""
-        request, survey, ran = self.request, self.survey, self.survey is not None
+        request, survey = self.request, self.survey
         return {
             "baseline": str(request.baseline),
             "candidate": str(request.candidate),
-            "kernel": self.kernel if ran else None,
-            "device": survey.device if ran else None,
-            "timing": survey.timing if ran else None,
-            "timing_parameters": survey.timing_parameters if ran else None,
+            "kernel": self.kernel if survey else None,
+            "device": survey.device if survey else None,
+            "timing": survey.timing if survey else None,
+            "timing_parameters": survey.timing_parameters if survey else None,
             "equivalence": request.bench.equivalence,
             "ulps": request.bench.ulps,
         } | self.verdict.document()
@@ -72,7 +72,7 @@ class Judgement:
 def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     """Errors: those of the baseline and of the machine; what is wrong with the candidate is a verdict."""
     surroundings.check_temporary_folder()
-    texts = [_content(path) for path in (request.baseline, request.candidate)]
+    texts = _content(request.baseline), _content(request.candidate)
     _expect_no_source(request)
     words = request.words or (f"./{request.baseline.stem}",)
     subject = find_subject(words, request.baseline, request.build)
@@ -82,8 +82,9 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     judgement = _judged(request, subject, texts, note)
     if request.description is not None:
         _keep(runs, request, judgement, texts)
-    if request.output is not None and judgement.verdict.accepted:
-        write_whole(request.output, judgement.verdict.adopted)
+    verdict = judgement.verdict
+    if request.output is not None and verdict.accepted and verdict.adopted is not None:
+        write_whole(request.output, verdict.adopted)
     return judgement
 
 
@@ -102,7 +103,7 @@ def _expect_writable(folder: Path) -> None:
         raise OutputError(f"{folder} cannot be written", "name another folder with --runs")
 
 
-def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Callable[[str], None]) -> Judgement:
+def _judged(request: GateRequest, subject: Subject, texts: tuple[bytes, bytes], note: Callable[[str], None]) -> Judgement:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         baseline = subject.read(texts[0])
         kernel, complaint = _by_source(baseline, texts[1], request.bench)
@@ -126,10 +127,11 @@ def _judged(request: GateRequest, subject: Subject, texts: list[bytes], note: Ca
     return Judgement(request, verdict, target.demangled, survey)
 
 
-def _keep(folder: Path, request: GateRequest, judgement: Judgement, texts: list[bytes]) -> None:
+def _keep(folder: Path, request: GateRequest, judgement: Judgement, texts: tuple[bytes, bytes]) -> None:
     journal = Journal(folder / run_folder.BY_HAND)
-    baseline, candidate = map(digest, texts)
-    diff = unified_diff(*texts, request.baseline.name)
+    before, after = texts
+    baseline, candidate = digest(before), digest(after)
+    diff = unified_diff(before, after, request.baseline.name)
     journal.append("proposal", candidate=candidate, description=request.description, kernel=judgement.kernel, diff=diff)
     journal.append("verdict", baseline=baseline, candidate=candidate, verdict=judgement.verdict.document())
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Ended, Limits, View
@@ -20,7 +20,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import NoCaptureError, RocmPerfError, SourceError, UsageError
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.promises import NONE, Promises
-from rocm_perf_lab.gate.verdict import Verdict
+from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.kernel_pattern import exactly
 from rocm_perf_lab.side_by_side import side_by_side
@@ -31,10 +31,12 @@ from .sizes import other_arguments
 from .source_file import digest
 from .subject import Subject
 from .targets import Target, spread_dispatches, targets_of
-from .workbench import BenchOptions, Log, Survey
+from .workbench import BenchOptions, Gate, Log, Survey
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.gate.judge import GateOptions
+    from rocm_perf_lab.gate.application import Application
+    from rocm_perf_lab.gate.judge import GateOptions, Judge
+    from rocm_perf_lab.isolate import Capture
 
 _CAPTURES = "captures-"
 _LOG_BYTES = 4000  # of a compiler's output that the journal keeps
@@ -66,7 +68,7 @@ class HipWorkbench:
         self._limits = Limits()
         self._say_how_caged()
         self._profiles = 0
-        self._application = None
+        self._application: Application | None = None
         self._compared: bytes | None = None  # the source whose program candidates' programs are held against
         self._programs: dict[bytes, Path] = {}
         self._seed = seeds.fresh() if options.seed is None else options.seed
@@ -141,7 +143,7 @@ class HipWorkbench:
         )
 
     @contextlib.contextmanager
-    def gate(self, source: HipSource, target: Target):
+    def gate(self, source: HipSource, target: Target) -> Iterator[Gate]:
         """Captures of some of the kernel's dispatches, and the judge of candidates on them.
 
         Errors: those of isolate.capture(), of the Judge and of the baseline's own runs.
@@ -153,16 +155,16 @@ class HipWorkbench:
         with contextlib.ExitStack() as stack:
             reader = stack.enter_context(Reader(source, self._view))  # which gets ready while the program runs
             program = self._program(source)
-            self._hold_against(source, program)
+            whole = functools.partial(self._whole_program, self._held_against(source, program))
             self._suggest_sizes(program)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_CAPTURES, dir=self._folder)))
-            judges = []
+            judges: list[Judge] = []
             for one in (target, *target.siblings):
                 place = folder / str(len(judges))
                 captures = self._captures(program, one, self._subject.arguments, one.dispatches, place)
                 also = self._also_captured(program, one, place)
                 # Of other instantiations only the results count: whether they gain is seen in the program's time.
-                this, last = (replace(gate, measured=False), None) if judges else (gate, self._whole_program)
+                this, last = (replace(gate, measured=False), None) if judges else (gate, whole)
                 again = None if judges else functools.partial(self._recapture, one)
                 unit = unit_of(source, captures, self._builder)
                 judge = Judge(unit, one.kernel, captures, self._builder, reader, this, last, also, again)
@@ -204,8 +206,8 @@ class HipWorkbench:
         )
         return gate
 
-    def _hold_against(self, source: HipSource, program: Path) -> None:
-        """Whole candidates are compared with this one: the original, later what was accepted last."""
+    def _held_against(self, source: HipSource, program: Path) -> Application:
+        """What whole candidates are compared with: the original, later what was accepted last."""
         from rocm_perf_lab.gate.application import Application, ApplicationOptions
 
         options = self._options
@@ -223,7 +225,7 @@ class HipWorkbench:
         elif source.text != self._compared:
             self._application.take_as_baseline(program)
         else:
-            return
+            return self._application
         self._compared = source.text
         self._log(
             "application baseline",
@@ -231,10 +233,11 @@ class HipWorkbench:
             runtimes_ms=self._application.runtimes_ms,
             stdout_repeats=self._application.reproducible,
         )
+        return self._application
 
-    def _also_captured(self, program: Path, target: Target, folder: Path) -> dict[str, list]:
+    def _also_captured(self, program: Path, target: Target, folder: Path) -> dict[str, list[Capture]]:
         """By other arguments, the first dispatch with these: how many there are is not known without another profile."""
-        found = {}
+        found: dict[str, list[Capture]] = {}
         for number, arguments in enumerate(self._also):
             words = shlex.join(arguments)
             try:
@@ -250,7 +253,9 @@ class HipWorkbench:
             self._note(f"judged at these sizes only; try --also {shlex.quote(words)}")
         self._suggests = False
 
-    def _captures(self, program: Path, target: Target, arguments: Sequence[str], dispatches: int, folder: Path) -> list:
+    def _captures(
+        self, program: Path, target: Target, arguments: Sequence[str], dispatches: int, folder: Path
+    ) -> list[Capture]:
         from rocm_perf_lab.isolate import capture
 
         numbers = spread_dispatches(dispatches, 1 if self._options.equivalence == "sampled" else 3)
@@ -268,7 +273,7 @@ class HipWorkbench:
             captures.append(made)
         return captures
 
-    def _recapture(self, target: Target, candidate: HipSource, index: int):
+    def _recapture(self, target: Target, candidate: HipSource, index: int) -> Capture:
         """In the cage; the capture stays until the run's folder is cleared."""
         from rocm_perf_lab.isolate import capture
 
@@ -280,8 +285,8 @@ class HipWorkbench:
             command, exactly(target.demangled), number, place, device=options.device, timeout=options.timeout, view=self._view
         )
 
-    def _whole_program(self, candidate: HipSource):
-        return self._application.check(self._program(candidate))
+    def _whole_program(self, baseline: Application, candidate: HipSource) -> StepVerdict:
+        return baseline.check(self._program(candidate))
 
     def _program(self, source: HipSource) -> Path:
         """The whole program; each source's is built once."""
@@ -295,13 +300,13 @@ class HipWorkbench:
     def _built_twice(self, source: HipSource) -> Path:
         """The program. Whether the compiler makes the same of the same text is found out beside."""
         builder = self._builder
-        program, first, again = side_by_side(
+        _, first, again = side_by_side(
             [lambda: self._program(source), lambda: builder.device(source), lambda: builder.device_again(source)]
         )
         self._log("build repeats", same=first == again)
         if first != again:
             self._note("building twice gives two different code objects: the compiler is not deterministic here")
-        return program
+        return self._program(source)  # which is there by now
 
     def _built(self, command: Sequence[str], ended: Ended) -> None:
         log = ended.stderr.decode(errors="replace")[-_LOG_BYTES:]
@@ -316,7 +321,7 @@ class HipWorkbench:
 class _AllInstances:
     """The gate for a kernel and its siblings: the target's verdict, or that of the first sibling that is no longer the same."""
 
-    def __init__(self, judges: Sequence[Any], target: Target):
+    def __init__(self, judges: Sequence[Gate], target: Target):
         self._judges, self._target = judges, target
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:

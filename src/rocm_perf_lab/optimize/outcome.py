@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rocm_perf_lab.gate.verdict import Verdict
 
@@ -12,42 +13,55 @@ from .counters_moved import explanation, moved
 from .targets import LeftAlone
 from .transforms import Proposal, Refusal
 
+Figure = TypeVar("Figure")
+
 
 @dataclass(frozen=True)
-class Judged:
-    """A proposal with its verdict; None where it was not judged (--dry-run). text: the source that it makes, and after an
-    acceptance the source as the gate judged it."""
+class Candidate:
+    """A proposal as a change of the source. text: the source that it makes."""
 
     proposal: Proposal
     digest: str
     diff: str
     text: bytes
-    verdict: Verdict | None
+
+
+@dataclass(frozen=True)
+class Judged(Candidate):
+    """With its verdict. text: after an acceptance the source as the gate judged it."""
+
+    verdict: Verdict
 
     @property
     def accepted(self) -> bool:
-        return self.verdict is not None and self.verdict.accepted
+        return self.verdict.accepted
 
     @property
     def rejection(self) -> str:
         """'step: reason' of the step that rejected; empty where none did."""
-        step = self.verdict.rejection if self.verdict else None
+        step = self.verdict.rejection
         return f"{step.step}: {step.reason}" if step else ""
 
     @property
     def in_words(self) -> str:
-        """Of one that was judged."""
         return f"accepted, {1 - self.ratio:.1%} of the kernel's time saved" if self.accepted else f"rejected ({self.rejection})"
 
     @property
     def ratio(self) -> float:
         """candidate / baseline of the kernel's time, as the gate measured it; of one that was accepted."""
-        return self.verdict.ratio
+        return _measured(self.verdict.ratio)
 
     @property
     def runtime_ms(self) -> tuple[float, float]:
         """(baseline, candidate) of the whole program's time on the GPU; of one that was accepted."""
-        return self.verdict.runtime_ms
+        return _measured(self.verdict.runtime_ms)
+
+
+def _measured(figure: Figure | None) -> Figure:
+    """What the gate measures before it accepts anything."""
+    if figure is None:
+        raise ValueError("the verdict is no acceptance by measured times")
+    return figure
 
 
 @dataclass(frozen=True)
@@ -59,7 +73,7 @@ class Iteration:
     kernel: str
     judged: Judged
     runtime_ms: float
-    counters: dict[str, list[float]]
+    counters: Mapping[str, Sequence[float]]
     unmoved: tuple[str, ...] = ()
 
     @property
@@ -69,7 +83,8 @@ class Iteration:
 
 @dataclass
 class Outcome:
-    """source: what was changed. written: files that hold the result. timing: measured or modelled."""
+    """source: what was changed. written: files that hold the result. timing: measured or modelled. judged: in a dry run what
+    would have been."""
 
     source: Path
     found_by: str
@@ -80,7 +95,7 @@ class Outcome:
     baseline_ms: float | None = None
     dry_run: bool = False
     iterations: list[Iteration] = field(default_factory=list)
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[Candidate] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     left: list[LeftAlone] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
@@ -113,7 +128,7 @@ class Outcome:
             "final_ms": self.final_ms,
             "improvement": self.improvement,
             "iterations": [_iteration(one) for one in self.iterations],
-            "proposals": [_judged(one) for one in self.judged],
+            "proposals": [_candidate(one) for one in self.judged],
             "refusals": [asdict(refusal) for refusal in self.refused],
             "left_alone": [asdict(one) for one in self.left],
             "written": [str(path) for path in self.written],
@@ -133,7 +148,7 @@ def _iteration(one: Iteration) -> dict[str, Any]:
     }
 
 
-def _judged(one: Judged) -> dict[str, Any]:
+def _candidate(one: Candidate) -> dict[str, Any]:
     proposal = one.proposal
     return {
         "transformation": proposal.transformation,
@@ -142,5 +157,5 @@ def _judged(one: Judged) -> dict[str, Any]:
         "description": proposal.description,
         "parameters": proposal.parameters,
         "diff": one.diff,
-        "verdict": one.verdict.document() if one.verdict else None,
+        "verdict": one.verdict.document() if isinstance(one, Judged) else None,
     }

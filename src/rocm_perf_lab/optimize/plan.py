@@ -121,7 +121,8 @@ def _tokens(line: str) -> list[str]:
         tokens = list(lexer)
     except ValueError:
         return []
-    kept, rest = [], iter(tokens)
+    kept: list[str] = []
+    rest = iter(tokens)
     for token in rest:
         if token in _REDIRECTIONS:
             next(rest, None)

@@ -7,7 +7,6 @@ rest follows from the verdicts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from rocm_perf_lab.hip_source import HipSource, apply_edits
 from rocm_perf_lab.hip_source.edits import unified_diff
 
 from .journal import Journal
-from .outcome import Iteration, Judged, Outcome
+from .outcome import Candidate, Iteration, Judged, Outcome
 from .run_folder import results_of
 from .source_file import SourceFile, digest, write_whole
 from .targets import LeftAlone, Target
@@ -98,10 +97,9 @@ class Run:
             )
             raise TraceError(f"times of {self._directory} are {before}, now they are {now}", "start anew, without --resume")
 
-    def candidate(self, source: HipSource, proposal: Proposal) -> Judged:
-        """The proposal as a change of the source, not judged yet."""
+    def candidate(self, source: HipSource, proposal: Proposal) -> Candidate:
         text = apply_edits(source.text, proposal.edits)
-        return Judged(proposal, digest(text), unified_diff(source.text, text, source.path.name), text, None)
+        return Candidate(proposal, digest(text), unified_diff(source.text, text, source.path.name), text)
 
     def judged(self, source: HipSource, target: Target, proposal: Proposal, gate: Callable[[], Gate]) -> Judged:
         """With the gate's verdict, or the journal's where it has one. gate: opens it where it is needed."""
@@ -114,7 +112,8 @@ class Run:
             self._known[key] = gate().judge(one.text, proposal.promises)
             self._journal.append("verdict", baseline=key[0], candidate=key[1], verdict=self._known[key].document())
         verdict = self._known[key]
-        return replace(one, verdict=verdict, text=one.text if verdict.adopted is None else verdict.adopted)
+        text = one.text if verdict.adopted is None else verdict.adopted
+        return Judged(proposal, one.digest, one.diff, text, verdict)
 
     def best(self, judged: Sequence[Judged]) -> Judged | None:
         """The fastest that the gate accepts and the user keeps."""
@@ -145,7 +144,7 @@ class Run:
         if not self.outcome.iterations:
             self.outcome.baseline_ms = before
         moved, unmoved = judged.verdict.counters
-        self.outcome.iterations.append(Iteration(number, target.demangled, judged, after, dict(moved), tuple(unmoved)))
+        self.outcome.iterations.append(Iteration(number, target.demangled, judged, after, moved, tuple(unmoved)))
 
     def leave(self, target: Target, reason: str) -> None:
         if any(one.kernel == target.demangled for one in self.outcome.iterations):

@@ -82,7 +82,7 @@ class Session:
                 return target, best, self._bench.read(best.text)
             self._exhausted.add(target.demangled)
             self._outcome.refused += [refusal for refusal in refusals if refusal not in self._outcome.refused]
-            self._run.leave(target, obstacle or _why_nothing(judged, refusals, self._options.dry_run))
+            self._run.leave(target, obstacle or _why_nothing(judged, refusals))
         return None
 
     def _proposals(self, source: HipSource, target: Target) -> tuple[list[Proposal], list[Refusal]]:
@@ -99,7 +99,8 @@ class Session:
     def _judged(self, source: HipSource, target: Target, proposals: Sequence[Proposal]) -> tuple[list[Judged], str]:
         """Each with its verdict, and what kept the rest from being judged."""
         if self._options.dry_run:
-            return [self._run.candidate(source, proposal) for proposal in proposals], ""
+            self._outcome.judged += [self._run.candidate(source, proposal) for proposal in proposals]
+            return [], f"a dry run: {len(proposals)} proposals were not judged" if proposals else ""
         judged: list[Judged] = []
         with contextlib.ExitStack() as stack:
             gate = functools.cache(lambda: stack.enter_context(self._bench.gate(source, target)))
@@ -112,9 +113,7 @@ class Session:
         return judged, ""
 
 
-def _why_nothing(judged: Sequence[Judged], refusals: Sequence[Refusal], dry_run: bool) -> str:
-    if dry_run and judged:
-        return f"a dry run: {len(judged)} proposals were not judged"
+def _why_nothing(judged: Sequence[Judged], refusals: Sequence[Refusal]) -> str:
     if judged:
         reasons = [f"{one.proposal.description}: {one.rejection or 'the user declined it'}" for one in judged]
         return f"none of {len(judged)} proposals is kept; {'; '.join(reasons)}"

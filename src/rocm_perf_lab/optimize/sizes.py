@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rocm_perf_lab import cage
@@ -47,7 +47,7 @@ def doubled(help_text: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
     return (*arguments, f"{name}={value}") if joined else (*arguments, name, value)
 
 
-def _sizes(help_text: str):
+def _sizes(help_text: str) -> Iterator[tuple[str, tuple[int | None, bool]]]:
     """(option, (its default or None, whether its value is joined by =)) of those that take a size."""
     for line in help_text.splitlines():
         for option in _OPTION.finditer(line):

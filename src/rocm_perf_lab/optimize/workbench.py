@@ -44,6 +44,13 @@ class Survey:
     dominant: str | None = None
     fraction: float | None = None
 
+    @property
+    def reports(self) -> Reports:
+        """The documents of a survey that was made by this process; one that a journal remembers has none."""
+        if self.documents is None:
+            raise ValueError("the documents of a remembered survey are gone")
+        return self.documents
+
 
 class Gate(Protocol):
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:

@@ -84,7 +84,7 @@ def _unknown(roof: RooflineSection) -> dict[str, str]:
 
 def headroom(context: Context) -> list[str]:
     found, lines = context.analysis.headroom, ["## How much there is to win", ""]
-    if found.kernel_speedup is None:
+    if found.kernel_speedup is None or found.ceiling_ms is None:
         return [*lines, f"Not known: {words.shorten(found.reasons['kernel_speedup'])}."]
     span = words.times(found.program_speedup) if found.program_speedup else f"not known ({found.reasons['program_speedup']})"
     least = words.duration(found.ceiling_ms * 1e6)
@@ -109,11 +109,12 @@ def resources(context: Context) -> list[str]:
         f"- {found.resident_waves_per_cu} of {found.max_waves_per_cu} waves fit on {words.unit(found.unit)}, limited by "
         f"{' and '.join(found.limited_by)}."
     )
-    if found.device_waves:
+    if found.device_waves and found.waves_in_grid is not None:
         ratio = words.percent(found.waves_in_grid / found.device_waves)
         lines.append(f"- The grid has {found.waves_in_grid:,} waves, {ratio} of what the device holds at once.")
-    for lift in found.lifts:
-        changes = [(change.resource, change.now, change.then) for change in lift.changes]
-        then = words.lift(changes, found.resident_waves_per_cu, lift.resident_waves_per_cu, found.simds_per_cu)
-        lines.append(f"- More would fit with {then}.")
+    if found.resident_waves_per_cu is not None and found.simds_per_cu is not None:
+        for lift in found.lifts:
+            changes = [(change.resource, change.now, change.then) for change in lift.changes]
+            then = words.lift(changes, found.resident_waves_per_cu, lift.resident_waves_per_cu, found.simds_per_cu)
+            lines.append(f"- More would fit with {then}.")
     return lines

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from rocm_perf_lab.errors import MissingInputError, SourceError, TraceError
 from rocm_perf_lab.hip_source import HipSource
@@ -21,6 +22,11 @@ from rocm_perf_lab.report.documents import Reports
 from .context import Context, build_context
 from .rules import AnswerRules
 from .tried import tried_in
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.report.schema import Document
+
+AnyDocument = TypeVar("AnyDocument", bound="Document")
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ def _profiled(request: Request, subject: Subject, scratch: Path, note: Callable[
     if request.profile is None:
         bench = HipWorkbench(subject, scratch, request.bench, lambda _event, **_fields: None, note)
         source = bench.read(subject.source.read_bytes())
-        return source, bench.survey(source).documents
+        return source, bench.survey(source).reports
     reports = _reports_in(request.profile)
     if subject.source.stat().st_mtime > (request.profile / "profile.json").stat().st_mtime:
         note(f"{subject.source} was changed after {request.profile} was made: its line numbers may be off")
@@ -64,21 +70,24 @@ def _profiled(request: Request, subject: Subject, scratch: Path, note: Callable[
 
 
 def _reports_in(folder: Path) -> Reports:
-    from rocm_perf_lab.report.schema import DOCUMENTS
+    from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, ProfileDocument, RooflineDocument
 
-    documents = {}
-    for name, model in DOCUMENTS.items():
-        path = folder / f"{name}.json"
-        try:
-            documents[name] = model.model_validate_json(path.read_bytes())
-        except OSError as error:
-            raise MissingInputError(f"{path}: {error.strerror}", "name a run directory of `rocm-perf profile`") from error
-        except ValueError as error:
-            first = str(error).splitlines()[1:2]
-            raise TraceError(
-                f"{path} is not a document of this version: {', '.join(first)}", "profile the program again"
-            ) from error
-    return Reports(**documents)
+    return Reports(
+        _document(folder / "profile.json", ProfileDocument),
+        _document(folder / "roofline.json", RooflineDocument),
+        _document(folder / "dag.json", DagDocument),
+        _document(folder / "analysis.json", AnalysisDocument),
+    )
+
+
+def _document(path: Path, model: type[AnyDocument]) -> AnyDocument:
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise MissingInputError(f"{path}: {error.strerror}", "name a run directory of `rocm-perf profile`") from error
+    except ValueError as error:
+        what = f"{path} is not a document of this version: {', '.join(str(error).splitlines()[1:2])}"
+        raise TraceError(what, "profile the program again") from error
 
 
 def in_turn(reports: Reports, source: HipSource, pattern: str | None = None) -> Sequence[Target]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,8 @@ def tried_in(folder: Path, kernel: str, digest: str) -> list[Tried]:
     return list(found.values())
 
 
-def _of_run(entries: list[dict[str, Any]], kernel: str, digest: str):
+def _of_run(entries: list[dict[str, Any]], kernel: str, digest: str) -> Iterator[tuple[tuple[str, str], Tried]]:
+    """By the digests of the source that was changed and of the changed one."""
     name = qualified_name(kernel)  # a change of a template is one of all that are made of it
     proposals: dict[str, dict[str, Any]] = {}
     answers = {entry["candidate"]: entry["kept"] for entry in entries if entry["event"] == "answer"}

@@ -36,12 +36,20 @@ def _remove_deep(name: str, folder: int, top: int) -> None:
     while waiting:
         one = waiting.pop()
         with folders.opened(one, top) as here:
-            for entry in folders.names(here) if here is not None else ():
-                if stat.S_ISDIR(os.stat(entry, dir_fd=here, follow_symlinks=False).st_mode):
-                    waiting.append(_moved(entry, here, top))
-                else:
-                    os.unlink(entry, dir_fd=here)
+            if here is not None:
+                waiting += _emptied(here, top)
         os.rmdir(one, dir_fd=top)
+
+
+def _emptied(folder: int, top: int) -> list[str]:
+    """Its folders, moved up; all else in it is removed."""
+    moved = []
+    for name in folders.names(folder):
+        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            moved.append(_moved(name, folder, top))
+        else:
+            os.unlink(name, dir_fd=folder)
+    return moved
 
 
 def _moved(name: str, folder: int, top: int) -> str:

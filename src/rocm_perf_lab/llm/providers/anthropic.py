@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from . import http
 from .protocol import Answer, Collected, Message, Transient
@@ -18,7 +19,8 @@ class Anthropic(http.HttpModel):
             api = anthropic.Anthropic(
                 api_key=self.api_key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout
             )
-            stream = api.messages.create(
+            create: Any = api.messages.create  # whose types are others in each version of the SDK
+            stream = create(
                 model=self.model,
                 system="\n\n".join(message.text for message in messages if message.role == "system"),
                 messages=[{"role": one.role, "content": one.text} for one in messages if one.role != "system"],
@@ -29,7 +31,7 @@ class Anthropic(http.HttpModel):
             )
             return self._collected(stream, text)
 
-    def _collected(self, stream, text: Collected) -> Answer:
+    def _collected(self, stream: Iterable[Any], text: Collected) -> Answer:
         stopped, model = None, self.model
         input_tokens = output_tokens = None
         for event in stream:

@@ -12,10 +12,12 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import IO
 
 from rocm_perf_lab.collect.child import DeferredInterrupts, expect_more, wait
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.errors import MissingInputError, ModelError, UsageError
+from rocm_perf_lab.piped import piped
 
 from .protocol import Answer, Collected, Message, Progress
 
@@ -66,7 +68,7 @@ class Command:
         except ValueError as error:
             raise UsageError(f"cannot split --model {self.model!r} into words ({error})", "balance its quotes") from error
 
-    def _started(self, prompt, complaints) -> subprocess.Popen:
+    def _started(self, prompt: IO[bytes], complaints: IO[bytes]) -> subprocess.Popen[bytes]:
         words = self._words()
         try:
             return subprocess.Popen(words, stdin=prompt, stdout=subprocess.PIPE, stderr=complaints, start_new_session=True)
@@ -74,15 +76,16 @@ class Command:
             reason = getattr(error, "strerror", None) or "it is empty"
             raise ModelError(f"{self.place} cannot be run ({reason})", "name an existing program with --model") from error
 
-    def _read(self, process: subprocess.Popen, deadline: float, progress: Progress) -> str:
+    def _read(self, process: subprocess.Popen[bytes], deadline: float, progress: Progress) -> str:
+        output = piped(process.stdout)
         text, decoder = Collected(progress), codecs.getincrementaldecoder("utf-8")("replace")
         with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
+            selector.register(output, selectors.EVENT_READ)
             while (left := deadline - time.monotonic()) > 0:
                 expect_more()
                 if not selector.select(min(left, _LOOK_SECONDS)):
                     continue
-                chunk = os.read(process.stdout.fileno(), _CHUNK)
+                chunk = os.read(output.fileno(), _CHUNK)
                 text.add(decoder.decode(chunk, final=not chunk))
                 if not chunk:
                     return text.text
@@ -97,16 +100,16 @@ def as_one_text(messages: Sequence[Message]) -> str:
     return "\n\n".join(f"=== {names[message.role]} ===\n\n{message.text}" for message in messages) + "\n"
 
 
-def _end(process: subprocess.Popen) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
-    process.stdout.close()
+    piped(process.stdout).close()
     process.wait()
 
 
-def _last_words(complaints) -> str:
+def _last_words(complaints: IO[bytes]) -> str:
     complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - _LAST_WORDS))
     words = " ".join(complaints.read().decode(errors="replace").split())
     return f": {words}" if words else ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from . import http
 from .protocol import Answer, Collected, Message, Transient
@@ -20,7 +21,8 @@ class OpenAICompatible(http.HttpModel):
             api = openai.OpenAI(
                 api_key=self.api_key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout
             )
-            stream = api.chat.completions.create(
+            create: Any = api.chat.completions.create  # whose types are others in each version of the SDK
+            stream = create(
                 model=self.model,
                 messages=[{"role": one.role, "content": one.text} for one in messages],
                 stream=True,
@@ -31,7 +33,7 @@ class OpenAICompatible(http.HttpModel):
             )
             return self._collected(stream, text)
 
-    def _collected(self, stream, text: Collected) -> Answer:
+    def _collected(self, stream: Iterable[Any], text: Collected) -> Answer:
         finished, usage, model = None, None, self.model
         for chunk in stream:
             # Servers that are merely compatible leave things out.

@@ -57,9 +57,9 @@ class TooLong(Exception):
 
 
 class Provider(Protocol):
-    """place: where prompts go, for the user to see: an endpoint, or a command."""
-
-    place: str
+    @property
+    def place(self) -> str:
+        """Where prompts go, for the user to see: an endpoint, or a command."""
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
         """Raises ModelError, Transient or TooLong."""

@@ -11,18 +11,21 @@ from collections.abc import Iterator
 
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Loop
 from rocm_perf_lab.hip_source.edits import indentation
+from rocm_perf_lab.hip_source.model import Stride
 
 from .proposal import Proposal, Refusal
 from .unroll import why_not as why_not_unrolled
 
 NAME = "batch"
+_NO_STRIDE = "it is not `i < bound; i += stride` on 32-bit integers, with bound and stride that stay the same"
 
 
 def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal a loop and factor. factors: 2 to 8."""
     for loop in kernel.all_loops():
-        if reason := why_not(loop):
-            yield Refusal(NAME, kernel.name, loop.span.line, reason)
+        reason, stride = why_not(loop), loop.stride
+        if reason or stride is None:
+            yield Refusal(NAME, kernel.name, loop.span.line, reason or _NO_STRIDE)
             continue
         for factor in factors:
             yield Proposal(
@@ -30,7 +33,7 @@ def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iter
                 kernel=kernel.name,
                 line=loop.span.line,
                 description=f"unroll the loop of line {loop.span.line} by {factor}, with one test for all {factor} iterations",
-                edits=_edits(source.text, loop, factor),
+                edits=_edits(source.text, loop, stride, factor),
                 parameters={"factor": factor},
             )
 
@@ -41,18 +44,16 @@ def why_not(loop: Loop) -> str | None:
         return reason
     if loop.step is not None:
         return "its stride is a constant: the compiler can unroll it"
-    if loop.stride is None:
-        return "it is not `i < bound; i += stride` on 32-bit integers, with bound and stride that stay the same"
-    return None
+    return _NO_STRIDE if loop.stride is None else None
 
 
-def _edits(text: bytes, loop: Loop, factor: int) -> tuple[Edit, ...]:
+def _edits(text: bytes, loop: Loop, stride: Stride, factor: int) -> tuple[Edit, ...]:
     body = text[loop.body.start : loop.body.end].decode()
     end = loop.body.end
     if not body.startswith("{"):  # a statement's extent ends before its semicolon
         end = text.index(b";", end) + 1
         body = f"{{ {body}; }}"
-    stride, outer = loop.stride, indentation(text, loop.span.start)
+    outer = indentation(text, loop.span.start)
     inner, deepest = outer + "  ", outer + "    "
     iteration = f"{deepest}{body}\n{deepest}{loop.variable} += {stride.step};\n"
     wide = "static_cast<long long>"

@@ -28,11 +28,10 @@ def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iter
         promises = Promises(unwritten=tuple(dict.fromkeys(load.parameter for load in loads)))
         if not reason and not loads:
             reason = "no load behind a const pointer is made from one address in every iteration"
-        elif loads and entry is None:
-            reason = "whether it runs at all cannot be asked before it"
-        reason = reason or broken_in_source(source, kernel.name, promises)
-        if reason:
-            yield Refusal(NAME, kernel.name, loop.span.line, reason)
+        elif entry is not None:
+            reason = broken_in_source(source, kernel.name, promises)
+        if reason or entry is None:
+            yield Refusal(NAME, kernel.name, loop.span.line, reason or "whether it runs at all cannot be asked before it")
             continue
         texts = ", ".join(load.text for load in loads)
         yield Proposal(

@@ -25,10 +25,8 @@ def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iter
     """One proposal: the largest workgroup of all launches in the source."""
     threads, reason = _threads(source, kernel)
     place = name_of(source.device, kernel)
-    if not reason and place is None:
-        reason = "its name is written by a macro"
-    if reason:
-        yield Refusal(NAME, kernel.name, kernel.span.line, reason)
+    if reason or place is None:
+        yield Refusal(NAME, kernel.name, kernel.span.line, reason or "its name is written by a macro")
         return
     yield Proposal(
         transformation=NAME,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
+from rocm_perf_lab.hip_source.model import Span
 from rocm_perf_lab.hip_source.shared_arrays import SharedArray, shared_arrays
 
 from .proposal import Proposal, Refusal
@@ -22,7 +23,8 @@ _WIDEST = 16  # bytes of the widest LDS access, which needs that alignment
 def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """For each array the padding that makes its rows odd, and the one that keeps them aligned for 16-byte accesses."""
     for array in shared_arrays(source.device, kernel):
-        if reason := why_not(array):
+        reason, row = why_not(array), array.row
+        if reason or row is None:
             yield Refusal(NAME, kernel.name, array.span.line, f"{array.name}: {reason}")
             continue
         for padding in paddings(array):
@@ -31,7 +33,7 @@ def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iter
                 kernel=kernel.name,
                 line=array.span.line,
                 description=f"make the rows of {array.name} (line {array.span.line}) longer by {padding}",
-                edits=_edits(source.text, array, padding),
+                edits=_edits(source.text, row, padding),
                 parameters={"array": array.name, "padding": padding},
             )
 
@@ -61,7 +63,7 @@ def paddings(array: SharedArray) -> list[int]:
     return [least] + ([_WIDEST // element] if row % _WIDEST == 0 and unit < _WIDEST else [])
 
 
-def _edits(text: bytes, array: SharedArray, padding: int) -> tuple[Edit, ...]:
-    extent = text[array.row.start : array.row.end].decode().strip()
+def _edits(text: bytes, row: Span, padding: int) -> tuple[Edit, ...]:
+    extent = text[row.start : row.end].decode().strip()
     plain = extent.replace("_", "").isalnum()
-    return (Edit(array.row.start, array.row.end, f"{extent if plain else f'({extent})'} + {padding}"),)
+    return (Edit(row.start, row.end, f"{extent if plain else f'({extent})'} + {padding}"),)

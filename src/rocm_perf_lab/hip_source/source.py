@@ -19,6 +19,7 @@ from .model import Kernel
 if TYPE_CHECKING:
     from .libclang import Bindings, Cursor, Token
 
+_LARGEST = 64 << 20  # bytes; larger files, or those without end, are no sources
 _NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # where Python keeps such bytes
 DEFAULT_TARGET = "gfx942"  # only decides which `#if __gfx..__` branches are read where the command names no GPU
 
@@ -280,9 +281,18 @@ def read(
     """
     if text is None:
         try:
-            if path.is_fifo() and path.resolve().exists():  # opening it would wait for a writer, maybe for ever
-                raise SourceError(f"{path} is a named pipe", "name a source file")
-            text = path.read_bytes()
+            text = content_of(path)
         except OSError as error:
             raise SourceError(f"{path}: {error.strerror}", "name an existing source file") from error
     return HipSource(path, command, folder or Path.cwd(), text, main, units)
+
+
+def content_of(path: Path) -> bytes:
+    """Of a source. Errors: SourceError where it is too large or a named pipe, OSError."""
+    if path.is_fifo() and path.resolve().exists():  # opening it would wait for a writer, maybe for ever
+        raise SourceError(f"{path} is a named pipe", "name a source file")
+    with path.open("rb") as file:
+        text = file.read(_LARGEST + 1)
+    if len(text) > _LARGEST:
+        raise SourceError(f"{path} has more than {_LARGEST >> 20} MiB", "name a source file")
+    return text

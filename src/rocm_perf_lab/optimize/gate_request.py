@@ -18,12 +18,13 @@ from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.verdict import Verdict, rejected, skipped
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.edits import unified_diff
+from rocm_perf_lab.hip_source.source import content_of
 from rocm_perf_lab.kernel_pattern import exactly, fits
 
 from . import run_folder
 from .hip_workbench import HipWorkbench
 from .journal import Journal
-from .source_file import content_of, digest, write_whole
+from .source_file import digest, write_whole
 from .subject import Subject, find_subject
 from .workbench import BenchOptions, Survey
 

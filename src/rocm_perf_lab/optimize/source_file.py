@@ -12,19 +12,9 @@ import os
 from pathlib import Path
 
 from rocm_perf_lab.errors import OutputError, SourceError
+from rocm_perf_lab.hip_source.source import content_of
 
 from .journal import Journal
-
-_LARGEST = 64 << 20  # bytes; larger files, or those without end, are no sources
-
-
-def content_of(path: Path) -> bytes:
-    """Of a source. Errors: SourceError where it is too large, OSError."""
-    with path.open("rb") as file:
-        text = file.read(_LARGEST + 1)
-    if len(text) > _LARGEST:
-        raise SourceError(f"{path} has more than {_LARGEST >> 20} MiB", "name a source file")
-    return text
 
 
 def digest(text: bytes) -> str:

@@ -81,6 +81,13 @@ def test_thrust_tells_the_reason_after_the_end():
     assert thrust_tests.listed("TestA\nTestB\nWarning: Resource leak\n") == ["TestA", "TestB"]
 
 
+def test_what_thrusts_authors_know_to_fail_is_left_out():
+    progress = thrust_tests.Progress()
+    for line in ("Running TestA...[KNOWN FAILURE]      TestA", "KNOWN FAILURE: TestA", "[testing/device_delete.cu:43]"):
+        progress.line(line)
+    assert progress.outcomes == {"TestA": (gtest.SKIPPED, "")}
+
+
 @given(st.lists(st.integers(0, 255), min_size=1, max_size=50), st.integers(1, 40), st.integers(0, 60), st.integers())
 def test_drawn_test_data_is_a_part_of_it(tmp_path_factory, values, size, count, seed):
     folder = tmp_path_factory.mktemp("data")

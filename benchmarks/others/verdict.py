@@ -21,7 +21,7 @@ _ENVIRONMENT = (
 )
 _BAD_ARGUMENTS = r"(?i)usage ?:[^\n]*"
 # Only whole words, and not "0 failures" or "no mismatch".
-_FAIL = re.compile(r"(?i)(?<!\bno )(?<!\b0 )\b(?:fail(?:ed|ure)?|mismatch|incorrect|not equal)\b(?!\s*[:=]\s*0\b)")
+_FAIL = re.compile(r"(?i)(?<!\bno )(?<!\b0 )\b(?:fail(?:ed|ure)?|mismatch|incorrect|not equal)\b(?!(?:\s+\w+)?\s*[:=]\s*0\b)")
 _PASS = re.compile(r"(?i)\b(?:pass(?:ed)?|success(?:ful)?|correct)\b")
 
 

@@ -136,6 +136,7 @@ REFUSAL = (
     [
         (0, "PASS\n", "PASS", verdict.FINE),
         (0, "0 failures, no mismatch\n", "none", verdict.FINE),
+        (0, "Number of incorrect matches: 0\n", "none", verdict.FINE),
         (0, "PASS\nFAIL\n", "FAIL", verdict.OPEN),
         (1, "Usage: main <n>\n", "none", verdict.PROGRAM),
         (1, "Failed to open file ./x.dat\n", "FAIL", verdict.ENVIRONMENT),

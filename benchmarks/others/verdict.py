@@ -15,7 +15,8 @@ _ENVIRONMENT = (
     r"unable to find library -l\S+|cannot find -l\S+",
     r"No rule to make target [^\n]*",
     r"[^\n]*: (?:command )?not found",
-    r"(?i)[^\n]*(?:can(?:no|')t|could not|unable to|failed to|fail to|error) open(?:ing)?[^\n]*",
+    r"(?i)[^\n]*(?:can(?:no|')t|could not|unable to|failed to|fail to|error) "
+    r"(?:open(?:ing)?|read file|find a (?:sub-)?directory)[^\n]*",
     r"[^\n]*No such file or directory[^\n]*",
     r"error while loading shared libraries: [^\n]*",
 )

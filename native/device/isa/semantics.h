@@ -53,7 +53,12 @@ struct Semantics {
 // Null if the device does not know the mnemonic.
 const Semantics* find_semantics(std::string_view mnemonic);
 
-// The families; each is one file below isa/semantics/.
+// What an Op does where an instruction stands that the device cannot execute (op.text ends with the reason), or where
+// there is no memory to fetch one from.
+void refuse_instruction(const Op& op, Wave& wave);
+void refuse_fetch(const Op& op, Wave& wave);
+
+// The families; each is one file below exec/semantics/.
 std::span<const Semantics> scalar_alu_semantics();
 std::span<const Semantics> control_semantics();
 std::span<const Semantics> scalar_memory_semantics();

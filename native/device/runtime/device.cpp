@@ -14,6 +14,7 @@
 #include "runtime/sdma_queue.h"
 #include "runtime/signals.h"
 #include "runtime/virtual_clock.h"
+#include "timing/device_timing.h"
 
 namespace rpd {
 namespace {
@@ -45,7 +46,8 @@ unsigned host_threads() {
 }  // namespace
 
 Device::Device()
-    : engine_(std::make_unique<Engine>(memory_, host_threads(), engine_options(), &program_memory())),
+    : engine_(std::make_unique<Engine>(memory_, device_timing(engine_options().timed_cu), host_threads(), engine_options(),
+                                       &program_memory())),
       deadlock_(*this, std::chrono::seconds(engine_options().deadlock_seconds)) {
   virtual_clock::epoch();
   std::lock_guard lock(device_list().mutex);

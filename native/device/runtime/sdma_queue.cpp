@@ -13,7 +13,7 @@
 #include "runtime/memory_fault.h"
 #include "runtime/signals.h"
 #include "runtime/virtual_clock.h"
-#include "timing/copy_model.h"
+#include "timing/parameters.h"
 
 namespace rpd {
 namespace {

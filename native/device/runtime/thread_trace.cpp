@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "isa/disassembler.h"
+#include "isa/target.h"
 #include "runtime/kernel_names.h"
 #include "runtime/loaded_code.h"
 #include "runtime/log.h"
@@ -19,10 +20,8 @@
 namespace rpd {
 namespace {
 
-constexpr const char* kIsaName = "amdgcn-amd-amdhsa--gfx942";
-constexpr uint64_t kLongestInstruction = 20;  // bytes
 constexpr int kAgent = 1;                     // the node id of the only GPU
-constexpr uint32_t kMostCus = 38;             // of an XCD
+constexpr uint32_t kCus = target::kCusPerXcd;
 
 // The first workgroup of an XCD goes to this CU; rocprofv3 traces CU 1 unless told otherwise. On hardware it is as
 // arbitrary which it is.
@@ -63,7 +62,7 @@ Options read_options() {
     }
   }
   options.iteration = number("ROCM_PERF_THREAD_TRACE_ITERATION", ~uint64_t{0}, options.iteration);
-  options.cu = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_CU", kMostCus - 1, options.cu));
+  options.cu = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_CU", kCus - 1, options.cu));
   options.simds = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_SIMDS", 0xf, options.simds));
   return options;
 }
@@ -89,7 +88,7 @@ bool matches(const std::string& symbol) {
 
 class Lister {
  public:
-  explicit Lister(const AddressSpace& memory) : memory_(memory), disassembler_(kIsaName) {}
+  explicit Lister(const AddressSpace& memory) : memory_(memory), disassembler_(target::kIsaName) {}
 
   // Adds the whole function around a device address; what is in no known function by itself.
   void add(uint64_t address) {
@@ -113,7 +112,7 @@ class Lister {
     for (uint64_t address = begin; address < end;) {
       const AccessWindow mapped = memory_.window(address, false);
       if (!mapped.holds(address, sizeof(uint32_t))) return;
-      const uint64_t available = std::min(mapped.begin + mapped.size - address, kLongestInstruction);
+      const uint64_t available = std::min(mapped.begin + mapped.size - address, target::kLongestInstruction);
       const DisassembledInstruction found = disassembler_.at(memory_.at<char>(address), available);
       ListedInstruction listed;
       const size_t text = found.text.find_first_not_of(" \t");
@@ -142,7 +141,7 @@ std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request) {
   ++dispatch_number;
   if (!matches(kernel_symbol(request.kernel_object))) return std::nullopt;
   if (++dispatches()[request.kernel_object] != options().iteration) return std::nullopt;
-  return (options().cu + kMostCus - kFirstCu) % kMostCus;
+  return (options().cu + kCus - kFirstCu) % kCus;
 }
 
 void write_thread_trace(const DispatchRequest& request, const Timeline& timeline, const AddressSpace& memory) {

@@ -11,6 +11,7 @@
 #include "counter_table.inc.h"
 #include "isa/matrix_shape.h"
 #include "isa/semantics.h"
+#include "timing/issue_costs.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
@@ -29,7 +30,7 @@ bool is_buffer(const Op& op) { return is_vmem(op) && op.semantics->space == Spac
 bool is_flat(const Op& op) { return is_vmem(op) && !is_buffer(op); }
 bool is_scalar(const Op& op) { return has(op, Unit::Salu) || has(op, Unit::Smem); }
 bool is_misc(const Op& op) { return has(op, Unit::Branch) || has(op, Unit::Message) || has(op, Unit::End); }
-double valu_quads(const Op& op) { return op.valu_quads; }
+double valu_quads(const Op& op) { return issue_cost(op).valu_quads; }
 
 bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> stems) {
   return std::any_of(stems.begin(), stems.end(), [name](std::string_view stem) { return name.starts_with(stem); });
@@ -152,7 +153,7 @@ const Definition kDefinitions[] = {
     INSTRUCTIONS(SQ_INST_CYCLES_VMEM_WR, is_store(op) || is_atomic(op)),
     INSTRUCTIONS(SQ_INST_CYCLES_SMEM, has(op, Unit::Smem)),
     INSTRUCTIONS(SQ_INST_CYCLES_SALU, has(op, Unit::Salu)),
-    INSTRUCTIONS(SQ_VALU_MFMA_BUSY_CYCLES, has(op, Unit::Matrix) ? op.busy_cycles : 0),
+    INSTRUCTIONS(SQ_VALU_MFMA_BUSY_CYCLES, issue_cost(op).matrix_cycles),
 
     VALUE(SQ_CYCLES, (d.work.busy_cycles + d.work.release_cycles) * kShaderEngines),
     VALUE(SQ_BUSY_CYCLES, d.work.busy_cycles * kShaderEngines),
@@ -170,11 +171,11 @@ const Definition kDefinitions[] = {
     ALWAYS_ZERO(SQ_LDS_MEM_VIOLATIONS),
 
     VALUE(SQC_DCACHE_REQ, d.memory.scalar_requests),
-    VALUE(SQC_DCACHE_REQ_READ_1, d.memory.scalar_loads1),
-    VALUE(SQC_DCACHE_REQ_READ_2, d.memory.scalar_loads2),
-    VALUE(SQC_DCACHE_REQ_READ_4, d.memory.scalar_loads4),
-    VALUE(SQC_DCACHE_REQ_READ_8, d.memory.scalar_loads8),
-    VALUE(SQC_DCACHE_REQ_READ_16, d.memory.scalar_loads16),
+    VALUE(SQC_DCACHE_REQ_READ_1, d.memory.scalar_loads[0]),
+    VALUE(SQC_DCACHE_REQ_READ_2, d.memory.scalar_loads[1]),
+    VALUE(SQC_DCACHE_REQ_READ_4, d.memory.scalar_loads[2]),
+    VALUE(SQC_DCACHE_REQ_READ_8, d.memory.scalar_loads[3]),
+    VALUE(SQC_DCACHE_REQ_READ_16, d.memory.scalar_loads[4]),
     INSTRUCTIONS(SQC_DCACHE_ATOMIC, is_scalar_atomic(op)),
     VALUE(SQC_DCACHE_MISSES, d.memory.scalar_misses),
     VALUE(SQC_TC_DATA_READ_REQ, d.memory.scalar_misses),

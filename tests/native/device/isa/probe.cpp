@@ -27,7 +27,7 @@
 #include "exec/observer.h"
 #include "isa/program.h"
 #include "survey.h"
-#include "timing/instruction_costs.h"
+#include "timing/issue_costs.h"
 
 namespace rpd {
 namespace {
@@ -37,7 +37,6 @@ constexpr uint64_t kMemoryAddress = 0x100000000ull - 0x1000;
 constexpr uint64_t kApertureBytes = 0x100100000ull;
 constexpr uint32_t kRegisters = 512;         // of each kind, whatever the case lists
 constexpr uint32_t kInstructionLimit = 100000;
-constexpr const char* kIsa = "amdgcn-amd-amdhsa--gfx942";
 
 struct Header {
   uint32_t code_bytes, cases, vgprs, agprs, lds_bytes, scratch_bytes, memory_bytes;
@@ -78,11 +77,9 @@ void write_exactly(const void* from, size_t size) {
   if (size && std::fwrite(from, 1, size, stdout) != size) throw std::runtime_error("cannot write the results");
 }
 
-void annotate_nothing(Op&) {}
-
 class Runner {
  public:
-  explicit Runner(bool lds_check) : lds_check_(lds_check), program_(aperture_.space, kIsa, annotate_nothing) {
+  explicit Runner(bool lds_check) : lds_check_(lds_check), program_(aperture_.space) {
     read_exactly(&header_, sizeof header_);
     read_exactly(aperture_.space.at(kCodeAddress), header_.code_bytes);
     registers_.resize(2 * kRegisters * kLanes);
@@ -159,7 +156,7 @@ void decode_all() {
   const std::string code(std::istreambuf_iterator<char>(std::cin), {});
   Aperture aperture;
   std::memcpy(aperture.space.at(kCodeAddress), code.data(), code.size());
-  Program program(aperture.space, kIsa, annotate_nothing);
+  Program program(aperture.space);
   for (uint64_t offset = 0; offset < code.size();) {
     const Op* op = program.at(kCodeAddress + offset);
     std::cout << offset << (op->semantics ? " ok " : " refused ") << op->text << '\n';
@@ -168,7 +165,7 @@ void decode_all() {
 }
 
 void survey_all() {
-  Survey survey(kIsa);
+  Survey survey(target::kIsaName);
   for (uint32_t bytes; std::fread(&bytes, 1, sizeof bytes, stdin) == sizeof bytes;) {
     std::vector<uint32_t> code(bytes / sizeof(uint32_t));
     read_exactly(code.data(), bytes);
@@ -206,8 +203,8 @@ void list_costs() {
   for_each_entry([](const Semantics& entry) {
     Op op;
     op.semantics = &entry;
-    annotate_cost(op);
-    std::cout << entry.mnemonic << ' ' << op.wave_cycles << ' ' << op.busy_cycles << '\n';
+    const IssueCost cost = issue_cost(op);
+    std::cout << entry.mnemonic << ' ' << cost.wave_cycles << ' ' << cost.busy_cycles << '\n';
   });
 }
 

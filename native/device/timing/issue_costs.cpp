@@ -1,4 +1,4 @@
-#include "timing/instruction_costs.h"
+#include "timing/issue_costs.h"
 
 #include <algorithm>
 #include <string_view>
@@ -57,15 +57,35 @@ long idle_cycles(const Op& op) {
 
 }  // namespace
 
-void annotate_cost(Op& op) {
-  if (!op.semantics) return;
-  if (op.semantics->unit == Unit::Valu) op.valu_quads = static_cast<uint8_t>(busy_cycles(*op.semantics) / 4);
+IssueCost issue_cost(const Op& op) {
+  IssueCost cost;
+  if (!op.semantics) return cost;
+  const Unit unit = op.semantics->unit;
+  cost.busy_cycles = static_cast<uint16_t>(busy_cycles(*op.semantics));
+  if (unit == Unit::Valu) cost.valu_quads = static_cast<uint8_t>(cost.busy_cycles / 4);
   // A matrix instruction issues in four cycles and then runs on a unit of its own.
-  if (op.semantics->unit == Unit::Matrix) op.valu_quads = 1;
-  op.busy_cycles = static_cast<uint16_t>(busy_cycles(*op.semantics));
-  if (op.semantics->unit == Unit::Matrix) op.matrix_cycles = op.busy_cycles;
-  const bool holds_the_wave = op.semantics->unit == Unit::Valu || op.semantics->unit == Unit::Lds;
-  op.wave_cycles = static_cast<uint16_t>(holds_the_wave ? op.busy_cycles : std::max<long>(parameter::issue_cycles, idle_cycles(op)));
+  if (unit == Unit::Matrix) {
+    cost.valu_quads = 1;
+    cost.matrix_cycles = cost.busy_cycles;
+  }
+  const bool holds_the_wave = unit == Unit::Valu || unit == Unit::Lds;
+  cost.wave_cycles = static_cast<uint16_t>(holds_the_wave ? cost.busy_cycles : std::max<long>(parameter::issue_cycles, idle_cycles(op)));
+  return cost;
+}
+
+void IssueCosts::follow(const Program& program) {
+  if (const uint64_t revision = program.revision(); revision != revision_) {
+    *this = {};
+    revision_ = revision;
+  }
+  program.for_each_op(costs_.size(), [this](const Op& op) {
+    const IssueCost cost = issue_cost(op);
+    costs_.push_back(cost);
+    ops_.push_back(&op);
+    const Sums before = sums_.back();
+    sums_.push_back({before.wave_cycles + cost.wave_cycles, before.vector_quads + cost.valu_quads,
+                     before.matrix_cycles + cost.matrix_cycles});
+  });
 }
 
 }  // namespace rpd

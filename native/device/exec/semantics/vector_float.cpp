@@ -6,7 +6,7 @@
 
 #include "exec/alu.h"
 #include "exec/floating_point.h"
-#include "isa/semantics/two_over_pi.h"
+#include "exec/semantics/two_over_pi.h"
 
 namespace rpd {
 namespace {

@@ -1,7 +1,6 @@
 // FLAT, GLOBAL and SCRATCH: loads, stores and atomics of 64 lanes.
 #include <type_traits>
 
-#include "exec/apertures.h"
 #include "exec/atomics.h"
 #include "exec/lane_values.h"
 #include "exec/lds_range.h"

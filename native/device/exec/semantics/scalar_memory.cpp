@@ -112,7 +112,7 @@ void compare_swap(const Op& op, Wave& wave) {
 }
 
 // The modelled clock of the wave: differences within a wave mean something, nothing else does.
-void read_clock(const Op& op, Wave& wave) { wave.set_scalar64(op.destination.reg, wave.clock); }
+void read_clock(const Op& op, Wave& wave) { wave.set_scalar64(op.destination.reg, wave.observer->clock(wave)); }
 void nothing(const Op&, Wave&) {}
 
 constexpr Semantics loads(const char* name, Execute execute, Type base) {

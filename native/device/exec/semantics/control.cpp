@@ -2,7 +2,6 @@
 #include <bit>
 #include <optional>
 
-#include "exec/apertures.h"
 #include "exec/observer.h"
 #include "exec/operands.h"
 #include "exec/register_indexing.h"

@@ -72,6 +72,13 @@ enum class OutputModifier : uint8_t { None, Twice, FourTimes, Half };
 
 enum class DestinationUnused : uint8_t { Pad, SignExtend, Preserve };
 
+// How many accesses may still be outstanding when a wave goes on: vector memory, and scalar memory with the LDS. As many as
+// a counter can count is no wait.
+struct WaitCounts {
+  static constexpr uint8_t kNoVectorWait = 0x3f, kNoScalarWait = 0xf;
+  uint8_t vector = kNoVectorWait, scalar = kNoScalarWait;
+};
+
 struct Op {
   Execute execute = nullptr;
   const Op* next = nullptr;    // the instruction behind it, once decoded
@@ -108,6 +115,7 @@ struct Op {
   Select destination_select = Select::Dword;
   DestinationUnused destination_unused = DestinationUnused::Pad;
   MatrixControl matrix;
+  WaitCounts wait;             // s_waitcnt
 
   bool ends_slice = false;     // another wave may run after it
 };

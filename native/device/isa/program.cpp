@@ -24,12 +24,7 @@ void note_registers(Op& op) {
   for (const Operand& source : op.source) note(source);
 }
 
-bool falls_through(const Op& op) {
-  if (!op.semantics) return false;
-  if (op.semantics->unit == Unit::End) return false;
-  const std::string_view name = op.semantics->mnemonic;
-  return name != "s_branch" && name != "s_setpc_b64";
-}
+bool falls_through(const Op& op) { return op.semantics && !op.semantics->leaves; }
 
 bool lets_others_run(const Op& op) {
   switch (op.semantics->unit) {

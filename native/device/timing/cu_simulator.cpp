@@ -178,8 +178,7 @@ class Replay {
   uint64_t dependencies(ReplayedWave& wave, const TraceEntry& entry) {
     const Semantics& semantics = *entry.op->semantics;
     if (semantics.unit == Unit::Wait) {
-      const uint32_t counts = entry.op->immediate;  // gfx9: vmcnt [3:0] and [15:14], lgkmcnt [11:8]
-      return std::max(wave.vector.until((counts & 0xf) | (counts >> 14 & 3) << 4), wave.scalar.until(counts >> 8 & 0xf));
+      return std::max(wave.vector.until(entry.op->wait.vector), wave.scalar.until(entry.op->wait.scalar));
     }
     if (wave.results.empty()) return 0;
     uint64_t needed = 0;

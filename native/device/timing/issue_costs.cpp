@@ -1,35 +1,28 @@
 #include "timing/issue_costs.h"
 
 #include <algorithm>
-#include <string_view>
 
-#include "isa/matrix_shape.h"
 #include "isa/semantics.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
 namespace {
 
-bool is_transcendental(std::string_view name) {
-  for (const char* stem : {"v_exp_", "v_log_", "v_rcp_", "v_rsq_", "v_sqrt_", "v_sin_", "v_cos_"}) {
-    if (name.starts_with(stem)) return true;
-  }
-  return false;
-}
-
 // Operations a cycle and CU. With several blocks, 64-bit, 16-bit and 8-bit types do not reach the rate of one block.
-long matrix_rate(std::string_view name, bool several_blocks) {
-  if (name.ends_with("_xf32")) return parameter::matrix_xf32_per_cycle;
-  if (name.ends_with("_f32")) return parameter::matrix_f32_per_cycle;
-  if (name.ends_with("_f64")) return parameter::matrix_f64_per_cycle / (several_blocks ? 2 : 1);
-  if (several_blocks) return parameter::matrix_blocks_per_cycle;
-  return name.ends_with("8") ? parameter::matrix_8bit_per_cycle : parameter::matrix_16bit_per_cycle;
+long matrix_rate(Precision precision, bool several_blocks) {
+  switch (precision) {
+    case Precision::XF32: return parameter::matrix_xf32_per_cycle;
+    case Precision::F32: return parameter::matrix_f32_per_cycle;
+    case Precision::F64: return parameter::matrix_f64_per_cycle / (several_blocks ? 2 : 1);
+    case Precision::I8: case Precision::F8: return several_blocks ? parameter::matrix_blocks_per_cycle : parameter::matrix_8bit_per_cycle;
+    default: return several_blocks ? parameter::matrix_blocks_per_cycle : parameter::matrix_16bit_per_cycle;
+  }
 }
 
 // Operations over the rate of one SIMD's matrix unit for that type.
 long matrix_cycles(const Semantics& semantics) {
-  const MatrixShape shape = matrix_shape(semantics);
-  const long rate = matrix_rate(semantics.mnemonic, shape.blocks > 1);
+  const MatrixShape& shape = semantics.shape;
+  const long rate = matrix_rate(semantics.precision, shape.blocks > 1);
   return std::max(4l, static_cast<long>(shape.operations()) * parameter::simds_per_cu / rate);
 }
 
@@ -42,17 +35,20 @@ long lds_store_cycles(const Semantics& semantics) {
 long busy_cycles(const Semantics& semantics) {
   if (semantics.unit == Unit::Matrix) return matrix_cycles(semantics);
   if (semantics.unit == Unit::Lds) {
-    return std::string_view(semantics.mnemonic).starts_with("ds_write") ? lds_store_cycles(semantics) : parameter::issue_cycles;
+    return semantics.stores ? lds_store_cycles(semantics) : parameter::issue_cycles;
   }
-  return is_transcendental(semantics.mnemonic) ? parameter::transcendental_cycles : parameter::valu_cycles;
+  return semantics.arithmetic == Arithmetic::Transcendental ? parameter::transcendental_cycles : parameter::valu_cycles;
 }
 
 // A wave that asks for it stands still: for wait states of four cycles (recorded MI300X thread trace: s_nop 1 takes 8), or
 // for 64 cycles each [AMD CDNA 3 ISA].
 long idle_cycles(const Op& op) {
-  const std::string_view name = op.semantics->mnemonic;
-  if (name == "s_nop") return parameter::issue_cycles * (1 + op.immediate % 16);
-  return name == "s_sleep" ? 64 * (op.immediate % 128) : 0;
+  switch (op.semantics->idle) {
+    case Idle::WaitStates: return parameter::issue_cycles * (1 + op.immediate % 16);
+    case Idle::Sleep: return 64 * (op.immediate % 128);
+    case Idle::None: return 0;
+  }
+  return 0;
 }
 
 }  // namespace

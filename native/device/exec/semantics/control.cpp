@@ -40,11 +40,7 @@ void barrier(const Op&, Wave& wave) { wave.state = WaveState::AtBarrier; }
 void nothing(const Op&, Wave&) {}
 void set_priority(const Op& op, Wave& wave) { wave.priority = op.immediate & 3; }
 
-// gfx9: vmcnt in simm16[3:0] and [15:14], expcnt [6:4], lgkmcnt [11:8].
-void wait_count(const Op& op, Wave& wave) {
-  const unsigned vector_left = (op.immediate & 0xf) | (op.immediate >> 14 & 3) << 4;
-  wave.observer->wait(wave, vector_left, op.immediate >> 8 & 0xf);
-}
+void wait_count(const Op& op, Wave& wave) { wave.observer->wait(wave, op.wait.vector, op.wait.scalar); }
 
 // Without a debugger ROCr's trap handler goes on after trap 3 (__builtin_debugtrap) and reports all others
 // [LLVM AMDGPUUsage, "Trap Handler ABI"].
@@ -149,6 +145,24 @@ constexpr Semantics internal(const char* name, Execute execute, Unit unit) {
   entry.needs_immediate = true;
   return entry;
 }
+constexpr Semantics leaves(Semantics entry) {
+  entry.leaves = true;
+  return entry;
+}
+constexpr Semantics by_vcc(Semantics entry) {
+  entry.reads_vcc = true;
+  return entry;
+}
+constexpr Semantics idles(const char* name, Idle idle) {
+  Semantics entry = internal(name, nothing, Unit::Nop);
+  entry.idle = idle;
+  return entry;
+}
+constexpr Semantics controls_cache(const char* name) {
+  Semantics entry = internal(name, nothing, Unit::CacheControl);
+  entry.cache_control = CacheControl::ScalarCaches;
+  return entry;
+}
 constexpr Semantics state(const char* name, Execute execute, const char* (*refusal)(const Op&)) {
   Semantics entry{name, execute, Unit::Salu, 1, Type::B32, {Type::B32}};
   entry.refusal = refusal;
@@ -157,28 +171,28 @@ constexpr Semantics state(const char* name, Execute execute, const char* (*refus
 }
 
 const Semantics kTable[] = {
-    branches("s_branch", branch_if<[](const Wave&) { return true; }>),
+    leaves(branches("s_branch", branch_if<[](const Wave&) { return true; }>)),
     branches("s_cbranch_scc0", branch_if<[](const Wave& w) { return !w.scc; }>),
     branches("s_cbranch_scc1", branch_if<[](const Wave& w) { return w.scc; }>),
-    branches("s_cbranch_vccz", branch_if<[](const Wave& w) { return w.vcc() == 0; }>),
-    branches("s_cbranch_vccnz", branch_if<[](const Wave& w) { return w.vcc() != 0; }>),
+    by_vcc(branches("s_cbranch_vccz", branch_if<[](const Wave& w) { return w.vcc() == 0; }>)),
+    by_vcc(branches("s_cbranch_vccnz", branch_if<[](const Wave& w) { return w.vcc() != 0; }>)),
     branches("s_cbranch_execz", branch_if<[](const Wave& w) { return w.exec() == 0; }>),
     branches("s_cbranch_execnz", branch_if<[](const Wave& w) { return w.exec() != 0; }>),
-    {"s_setpc_b64", set_pc, Unit::Branch, 0, Type::None, {Type::B64}},
+    leaves({"s_setpc_b64", set_pc, Unit::Branch, 0, Type::None, {Type::B64}}),
     {"s_swappc_b64", swap_pc, Unit::Branch, 1, Type::B64, {Type::B64}},
     {"s_getpc_b64", get_pc, Unit::Salu, 1, Type::B64},
     {.mnemonic = "s_call_b64", .execute = call, .unit = Unit::Branch, .destination_type = Type::B64, .needs_immediate = true},
-    internal("s_endpgm", end, Unit::End),
+    leaves(internal("s_endpgm", end, Unit::End)),
     internal("s_barrier", barrier, Unit::Barrier),
     internal("s_waitcnt", wait_count, Unit::Wait),
-    internal("s_nop", nothing, Unit::Nop),
-    internal("s_sleep", nothing, Unit::Nop),
+    idles("s_nop", Idle::WaitStates),
+    idles("s_sleep", Idle::Sleep),
     internal("s_wakeup", nothing, Unit::Nop),
     internal("s_setprio", set_priority, Unit::Nop),
     internal("s_sethalt", nothing, Unit::Nop),
     internal("s_sendmsg", nothing, Unit::Message),
     internal("s_trap", trap, Unit::Message),
-    internal("s_icache_inv", nothing, Unit::CacheControl),
+    controls_cache("s_icache_inv"),
     internal("s_incperflevel", nothing, Unit::Nop),
     internal("s_decperflevel", nothing, Unit::Nop),
     internal("s_ttracedata", nothing, Unit::Nop),

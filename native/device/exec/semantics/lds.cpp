@@ -257,6 +257,18 @@ constexpr Semantics lds(const char* name, Execute execute, int destinations, int
           .bytes = static_cast<uint8_t>(bytes)};
 }
 
+constexpr Semantics lds_write(const char* name, Execute execute, int bytes) {
+  Semantics entry = lds(name, execute, 0, bytes);
+  entry.stores = true;
+  return entry;
+}
+
+// Its text prints the control as offset:swizzle(...): the bits are simpler.
+constexpr Semantics with_control(Semantics entry) {
+  entry.offset_in_bits = true;
+  return entry;
+}
+
 constexpr Semantics by_mode(Semantics entry, Execute in_mode) {
   entry.in_mode = in_mode;
   return entry;
@@ -283,12 +295,12 @@ const Semantics kTable[] = {
     lds("ds_read_u8_d16", read_narrow<uint8_t, Half16::Low>, 1, 1), lds("ds_read_u8_d16_hi", read_narrow<uint8_t, Half16::High>, 1, 1),
     lds("ds_read_i8_d16", read_narrow<int8_t, Half16::Low>, 1, 1), lds("ds_read_i8_d16_hi", read_narrow<int8_t, Half16::High>, 1, 1),
     lds("ds_read_u16_d16", read_narrow<uint16_t, Half16::Low>, 1, 2), lds("ds_read_u16_d16_hi", read_narrow<uint16_t, Half16::High>, 1, 2),
-    lds("ds_write_b32", write<1>, 0, 4), lds("ds_write_b64", write<2>, 0, 8), lds("ds_write_b96", write<3>, 0, 12),
-    lds("ds_write_b128", write<4>, 0, 16),
-    lds("ds_write2_b32", write_two<1, 1>, 0, 8), lds("ds_write2_b64", write_two<2, 1>, 0, 16),
-    lds("ds_write2st64_b32", write_two<1, 64>, 0, 8), lds("ds_write2st64_b64", write_two<2, 64>, 0, 16),
-    lds("ds_write_b8", write_narrow<uint8_t, 0>, 0, 1), lds("ds_write_b16", write_narrow<uint16_t, 0>, 0, 2),
-    lds("ds_write_b8_d16_hi", write_narrow<uint8_t, 16>, 0, 1), lds("ds_write_b16_d16_hi", write_narrow<uint16_t, 16>, 0, 2),
+    lds_write("ds_write_b32", write<1>, 4), lds_write("ds_write_b64", write<2>, 8), lds_write("ds_write_b96", write<3>, 12),
+    lds_write("ds_write_b128", write<4>, 16),
+    lds_write("ds_write2_b32", write_two<1, 1>, 8), lds_write("ds_write2_b64", write_two<2, 1>, 16),
+    lds_write("ds_write2st64_b32", write_two<1, 64>, 8), lds_write("ds_write2st64_b64", write_two<2, 64>, 16),
+    lds_write("ds_write_b8", write_narrow<uint8_t, 0>, 1), lds_write("ds_write_b16", write_narrow<uint16_t, 0>, 2),
+    lds_write("ds_write_b8_d16_hi", write_narrow<uint8_t, 16>, 1), lds_write("ds_write_b16_d16_hi", write_narrow<uint16_t, 16>, 2),
 
     INTEGER_ATOMICS("add", "u32", "u64", add), INTEGER_ATOMICS("sub", "u32", "u64", subtract),
     INTEGER_ATOMICS("rsub", "u32", "u64", reverse_subtract), INTEGER_ATOMICS("inc", "u32", "u64", increment),
@@ -310,7 +322,7 @@ const Semantics kTable[] = {
     lds("ds_cmpst_b64", compare_store<uint64_t>, 0, 8), lds("ds_cmpst_rtn_b64", compare_store<uint64_t>, 1, 8),
 
     lds("ds_bpermute_b32", permute_backward, 1, 0), lds("ds_permute_b32", permute_forward, 1, 0),
-    lds("ds_swizzle_b32", swizzle, 1, 0), lds("ds_nop", nothing, 0, 0),
+    with_control(lds("ds_swizzle_b32", swizzle, 1, 0)), lds("ds_nop", nothing, 0, 0),
 };
 
 }  // namespace

@@ -203,54 +203,70 @@ void multiply_matrices_double(const Op& op, Wave& wave) {
   }
 }
 
-constexpr Semantics matrix(const char* name, Execute execute, Type accumulator, MatrixModifiers modifiers = MatrixModifiers::None) {
+template <class In>
+constexpr Precision precision_of() {
+  if constexpr (std::is_same_v<In, float>) return Precision::F32;
+  else if constexpr (std::is_same_v<In, XFloat>) return Precision::XF32;
+  else if constexpr (std::is_same_v<In, Half>) return Precision::F16;
+  else if constexpr (std::is_same_v<In, BFloat>) return Precision::BF16;
+  else if constexpr (std::is_same_v<In, double>) return Precision::F64;
+  else if constexpr (std::is_same_v<In, int8_t>) return Precision::I8;
+  else return Precision::F8;
+}
+template <class In>
+constexpr Type kAccumulator = std::is_same_v<In, double> ? Type::F64 : std::is_same_v<In, int8_t> ? Type::I32 : Type::F32;
+
+template <class In>
+constexpr Semantics matrix(const char* name, Execute execute, MatrixModifiers modifiers, const MatrixShape& shape) {
+  constexpr Type accumulator = kAccumulator<In>;
   Semantics entry{name, execute, Unit::Matrix, 1, accumulator, {Type::B32, Type::B32, accumulator}};
   entry.matrix_modifiers = modifiers;
+  entry.precision = precision_of<In>();
+  entry.shape = shape;
   return entry;
 }
-constexpr Semantics blocks(const char* name, Execute execute, Type accumulator) {
-  return matrix(name, execute, accumulator, MatrixModifiers::BroadcastAndPattern);
+template <int M, int K, class A, class B = A>
+constexpr Semantics dense(const char* name, MatrixModifiers modifiers = MatrixModifiers::None) {
+  return matrix<A>(name, multiply_matrices<M, K, 1, A, B>, modifiers, {M, M, K, 1});
 }
-constexpr Semantics sparse(const char* name, Execute execute, Type accumulator) {
-  Semantics entry = matrix(name, execute, accumulator, MatrixModifiers::Indices);
+template <int M, int K, int Blocks, class In>
+constexpr Semantics blocks(const char* name) {
+  return matrix<In>(name, multiply_matrices<M, K, Blocks, In>, MatrixModifiers::BroadcastAndPattern, {M, M, K, Blocks});
+}
+template <int M, int K, class A, class B = A>
+constexpr Semantics sparse(const char* name) {
+  Semantics entry = matrix<A>(name, multiply_sparse<M, K, A, B>, MatrixModifiers::Indices, {M, M, K, 1, true});
   entry.source_types[2] = Type::B32;
   return entry;
 }
+template <int M, int Blocks>
+constexpr Semantics of_doubles(const char* name) {
+  return matrix<double>(name, multiply_matrices_double<M>, MatrixModifiers::Negation, {M, M, 4, Blocks});
+}
 
 // The shapes of a 16-bit type.
-#define SHAPES16(SUFFIX, IN)                                                            \
-  matrix("v_mfma_f32_32x32x8_" SUFFIX, multiply_matrices<32, 8, 1, IN>, Type::F32),      \
-      matrix("v_mfma_f32_16x16x16_" SUFFIX, multiply_matrices<16, 16, 1, IN>, Type::F32), \
-      blocks("v_mfma_f32_32x32x4_2b_" SUFFIX, multiply_matrices<32, 4, 2, IN>, Type::F32), \
-      blocks("v_mfma_f32_16x16x4_4b_" SUFFIX, multiply_matrices<16, 4, 4, IN>, Type::F32), \
-      blocks("v_mfma_f32_4x4x4_16b_" SUFFIX, multiply_matrices<4, 4, 16, IN>, Type::F32),  \
-      sparse("v_smfmac_f32_16x16x32_" SUFFIX, multiply_sparse<16, 32, IN>, Type::F32),     \
-      sparse("v_smfmac_f32_32x32x16_" SUFFIX, multiply_sparse<32, 16, IN>, Type::F32)
-#define SHAPES8(SUFFIX, A, B)                                                              \
-  matrix("v_mfma_f32_32x32x16_" SUFFIX, multiply_matrices<32, 16, 1, A, B>, Type::F32),     \
-      matrix("v_mfma_f32_16x16x32_" SUFFIX, multiply_matrices<16, 32, 1, A, B>, Type::F32), \
-      sparse("v_smfmac_f32_16x16x64_" SUFFIX, multiply_sparse<16, 64, A, B>, Type::F32),    \
-      sparse("v_smfmac_f32_32x32x32_" SUFFIX, multiply_sparse<32, 32, A, B>, Type::F32)
+#define SHAPES16(SUFFIX, IN)                                                                              \
+  dense<32, 8, IN>("v_mfma_f32_32x32x8_" SUFFIX), dense<16, 16, IN>("v_mfma_f32_16x16x16_" SUFFIX),       \
+      blocks<32, 4, 2, IN>("v_mfma_f32_32x32x4_2b_" SUFFIX), blocks<16, 4, 4, IN>("v_mfma_f32_16x16x4_4b_" SUFFIX), \
+      blocks<4, 4, 16, IN>("v_mfma_f32_4x4x4_16b_" SUFFIX),                                               \
+      sparse<16, 32, IN>("v_smfmac_f32_16x16x32_" SUFFIX), sparse<32, 16, IN>("v_smfmac_f32_32x32x16_" SUFFIX)
+#define SHAPES8(SUFFIX, A, B)                                                                                   \
+  dense<32, 16, A, B>("v_mfma_f32_32x32x16_" SUFFIX), dense<16, 32, A, B>("v_mfma_f32_16x16x32_" SUFFIX),       \
+      sparse<16, 64, A, B>("v_smfmac_f32_16x16x64_" SUFFIX), sparse<32, 32, A, B>("v_smfmac_f32_32x32x32_" SUFFIX)
 
 const Semantics kTable[] = {
-    matrix("v_mfma_f32_32x32x2_f32", multiply_matrices<32, 2, 1, float>, Type::F32, MatrixModifiers::Pattern),
-    matrix("v_mfma_f32_16x16x4_f32", multiply_matrices<16, 4, 1, float>, Type::F32, MatrixModifiers::Pattern),
-    blocks("v_mfma_f32_32x32x1_2b_f32", multiply_matrices<32, 1, 2, float>, Type::F32),
-    blocks("v_mfma_f32_16x16x1_4b_f32", multiply_matrices<16, 1, 4, float>, Type::F32),
-    blocks("v_mfma_f32_4x4x1_16b_f32", multiply_matrices<4, 1, 16, float>, Type::F32),
-    matrix("v_mfma_f32_16x16x8_xf32", multiply_matrices<16, 8, 1, XFloat>, Type::F32),
-    matrix("v_mfma_f32_32x32x4_xf32", multiply_matrices<32, 4, 1, XFloat>, Type::F32),
+    dense<32, 2, float>("v_mfma_f32_32x32x2_f32", MatrixModifiers::Pattern),
+    dense<16, 4, float>("v_mfma_f32_16x16x4_f32", MatrixModifiers::Pattern),
+    blocks<32, 1, 2, float>("v_mfma_f32_32x32x1_2b_f32"), blocks<16, 1, 4, float>("v_mfma_f32_16x16x1_4b_f32"),
+    blocks<4, 1, 16, float>("v_mfma_f32_4x4x1_16b_f32"),
+    dense<16, 8, XFloat>("v_mfma_f32_16x16x8_xf32"), dense<32, 4, XFloat>("v_mfma_f32_32x32x4_xf32"),
     SHAPES16("f16", Half), SHAPES16("bf16", BFloat),
     SHAPES8("fp8_fp8", Fp8, Fp8), SHAPES8("fp8_bf8", Fp8, Bf8), SHAPES8("bf8_fp8", Bf8, Fp8), SHAPES8("bf8_bf8", Bf8, Bf8),
-    matrix("v_mfma_i32_32x32x16_i8", multiply_matrices<32, 16, 1, int8_t>, Type::I32),
-    matrix("v_mfma_i32_16x16x32_i8", multiply_matrices<16, 32, 1, int8_t>, Type::I32),
-    blocks("v_mfma_i32_32x32x4_2b_i8", multiply_matrices<32, 4, 2, int8_t>, Type::I32),
-    blocks("v_mfma_i32_16x16x4_4b_i8", multiply_matrices<16, 4, 4, int8_t>, Type::I32),
-    blocks("v_mfma_i32_4x4x4_16b_i8", multiply_matrices<4, 4, 16, int8_t>, Type::I32),
-    sparse("v_smfmac_i32_16x16x64_i8", multiply_sparse<16, 64, int8_t>, Type::I32),
-    sparse("v_smfmac_i32_32x32x32_i8", multiply_sparse<32, 32, int8_t>, Type::I32),
-    matrix("v_mfma_f64_16x16x4_f64", multiply_matrices_double<16>, Type::F64, MatrixModifiers::Negation),
-    matrix("v_mfma_f64_4x4x4_4b_f64", multiply_matrices_double<4>, Type::F64, MatrixModifiers::Negation),
+    dense<32, 16, int8_t>("v_mfma_i32_32x32x16_i8"), dense<16, 32, int8_t>("v_mfma_i32_16x16x32_i8"),
+    blocks<32, 4, 2, int8_t>("v_mfma_i32_32x32x4_2b_i8"), blocks<16, 4, 4, int8_t>("v_mfma_i32_16x16x4_4b_i8"),
+    blocks<4, 4, 16, int8_t>("v_mfma_i32_4x4x4_16b_i8"),
+    sparse<16, 64, int8_t>("v_smfmac_i32_16x16x64_i8"), sparse<32, 32, int8_t>("v_smfmac_i32_32x32x32_i8"),
+    of_doubles<16, 1>("v_mfma_f64_16x16x4_f64"), of_doubles<4, 4>("v_mfma_f64_4x4x4_4b_f64"),
 };
 
 }  // namespace

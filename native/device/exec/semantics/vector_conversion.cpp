@@ -136,45 +136,51 @@ void widen_pair(const Op& op, Wave& wave) {
   write_lanes32(reg + kLanes, reinterpret_cast<const u32*>(high), mask);
 }
 
+constexpr Semantics widens(const char* name, Execute execute, Type to) {
+  return Semantics{name, execute, Unit::Valu, 1, to, {Type::B32}}.as(Arithmetic::Conversion);
+}
+
+using enum Arithmetic;
+
 const Semantics kTable[] = {
-    vector<[](i32 v) { return static_cast<float>(v); }>("v_cvt_f32_i32"),
-    vector<[](u32 v) { return static_cast<float>(v); }>("v_cvt_f32_u32"),
-    vector<[](float v) { return saturate<u32>(v); }>("v_cvt_u32_f32"),
-    vector<[](float v) { return saturate<i32>(v); }>("v_cvt_i32_f32"),
-    vector<[](float v) { return saturate<i32>(std::floor(static_cast<double>(v) + 0.5)); }>("v_cvt_rpi_i32_f32"),
-    vector<[](float v) { return saturate<i32>(std::floor(v)); }>("v_cvt_flr_i32_f32"),
-    vector<[](u32 v) { return static_cast<float>(v & 0xff); }>("v_cvt_f32_ubyte0"),
-    vector<[](u32 v) { return static_cast<float>(v >> 8 & 0xff); }>("v_cvt_f32_ubyte1"),
-    vector<[](u32 v) { return static_cast<float>(v >> 16 & 0xff); }>("v_cvt_f32_ubyte2"),
-    vector<[](u32 v) { return static_cast<float>(v >> 24); }>("v_cvt_f32_ubyte3"),
-    vector<[](double v) { return saturate<i32>(v); }>("v_cvt_i32_f64"),
-    vector<[](double v) { return saturate<u32>(v); }>("v_cvt_u32_f64"),
-    vector<[](i32 v) { return static_cast<double>(v); }>("v_cvt_f64_i32"),
-    vector<[](u32 v) { return static_cast<double>(v); }>("v_cvt_f64_u32"),
-    vector<[](double v) { return settle_nan(static_cast<float>(v), static_cast<float>(v)); }>("v_cvt_f32_f64"),
-    vector<[](float v) { return settle_nan(static_cast<double>(v), static_cast<double>(v)); }>("v_cvt_f64_f32"),
-    vector<[](float v) { return narrow(v); }>("v_cvt_f16_f32"),
-    vector<[](Half v) { return widen(v); }>("v_cvt_f32_f16"),
-    vector<[](u16 v) { return static_cast<Half>(v); }>("v_cvt_f16_u16"),
-    vector<[](i16 v) { return static_cast<Half>(v); }>("v_cvt_f16_i16"),
-    vector<[](Half v) { return saturate<u16>(static_cast<float>(v)); }>("v_cvt_u16_f16"),
-    vector<[](Half v) { return saturate<i16>(static_cast<float>(v)); }>("v_cvt_i16_f16"),
-    converts_pair(vector<[](float a, float b) { return narrow_pair_toward_zero(a, b); }>("v_cvt_pkrtz_f16_f32")),
-    vector<[](float a, float b) { return pack(normalise<i16>(a), normalise<i16>(b)); }>("v_cvt_pknorm_i16_f32"),
-    vector<[](float a, float b) { return pack(normalise<u16>(a), normalise<u16>(b)); }>("v_cvt_pknorm_u16_f32"),
-    vector<[](u32 a, u32 b) { return pack(a > 0xffff ? 0xffff : a, b > 0xffff ? 0xffff : b); }>("v_cvt_pk_u16_u32"),
+    vector<[](i32 v) { return static_cast<float>(v); }>("v_cvt_f32_i32").as(Conversion),
+    vector<[](u32 v) { return static_cast<float>(v); }>("v_cvt_f32_u32").as(Conversion),
+    vector<[](float v) { return saturate<u32>(v); }>("v_cvt_u32_f32").as(Conversion),
+    vector<[](float v) { return saturate<i32>(v); }>("v_cvt_i32_f32").as(Conversion),
+    vector<[](float v) { return saturate<i32>(std::floor(static_cast<double>(v) + 0.5)); }>("v_cvt_rpi_i32_f32").as(Conversion),
+    vector<[](float v) { return saturate<i32>(std::floor(v)); }>("v_cvt_flr_i32_f32").as(Conversion),
+    vector<[](u32 v) { return static_cast<float>(v & 0xff); }>("v_cvt_f32_ubyte0").as(Conversion),
+    vector<[](u32 v) { return static_cast<float>(v >> 8 & 0xff); }>("v_cvt_f32_ubyte1").as(Conversion),
+    vector<[](u32 v) { return static_cast<float>(v >> 16 & 0xff); }>("v_cvt_f32_ubyte2").as(Conversion),
+    vector<[](u32 v) { return static_cast<float>(v >> 24); }>("v_cvt_f32_ubyte3").as(Conversion),
+    vector<[](double v) { return saturate<i32>(v); }>("v_cvt_i32_f64").as(Conversion),
+    vector<[](double v) { return saturate<u32>(v); }>("v_cvt_u32_f64").as(Conversion),
+    vector<[](i32 v) { return static_cast<double>(v); }>("v_cvt_f64_i32").as(Conversion),
+    vector<[](u32 v) { return static_cast<double>(v); }>("v_cvt_f64_u32").as(Conversion),
+    vector<[](double v) { return settle_nan(static_cast<float>(v), static_cast<float>(v)); }>("v_cvt_f32_f64").as(Conversion),
+    vector<[](float v) { return settle_nan(static_cast<double>(v), static_cast<double>(v)); }>("v_cvt_f64_f32").as(Conversion),
+    vector<[](float v) { return narrow(v); }>("v_cvt_f16_f32").as(Conversion),
+    vector<[](Half v) { return widen(v); }>("v_cvt_f32_f16").as(Conversion),
+    vector<[](u16 v) { return static_cast<Half>(v); }>("v_cvt_f16_u16").as(Conversion),
+    vector<[](i16 v) { return static_cast<Half>(v); }>("v_cvt_f16_i16").as(Conversion),
+    vector<[](Half v) { return saturate<u16>(static_cast<float>(v)); }>("v_cvt_u16_f16").as(Conversion),
+    vector<[](Half v) { return saturate<i16>(static_cast<float>(v)); }>("v_cvt_i16_f16").as(Conversion),
+    converts_pair(vector<[](float a, float b) { return narrow_pair_toward_zero(a, b); }>("v_cvt_pkrtz_f16_f32").as(Conversion)),
+    vector<[](float a, float b) { return pack(normalise<i16>(a), normalise<i16>(b)); }>("v_cvt_pknorm_i16_f32").as(Conversion),
+    vector<[](float a, float b) { return pack(normalise<u16>(a), normalise<u16>(b)); }>("v_cvt_pknorm_u16_f32").as(Conversion),
+    vector<[](u32 a, u32 b) { return pack(a > 0xffff ? 0xffff : a, b > 0xffff ? 0xffff : b); }>("v_cvt_pk_u16_u32").as(Conversion),
     vector<[](i32 a, i32 b) {
       const auto clamp = [](i32 v) { return static_cast<u32>(v < -32768 ? -32768 : v > 32767 ? 32767 : v); };
       return pack(clamp(a), clamp(b));
-    }>("v_cvt_pk_i16_i32"),
-    vector<[](float v, u32 index, u32 into) { return insert_byte(v, index, into); }>("v_cvt_pk_u8_f32"),
+    }>("v_cvt_pk_i16_i32").as(Conversion),
+    vector<[](float v, u32 index, u32 into) { return insert_byte(v, index, into); }>("v_cvt_pk_u8_f32").as(Conversion),
 
-    narrows_pair<Fp8>("v_cvt_pk_fp8_f32"), narrows_pair<Bf8>("v_cvt_pk_bf8_f32"),
-    narrows_stochastically<Fp8>("v_cvt_sr_fp8_f32"), narrows_stochastically<Bf8>("v_cvt_sr_bf8_f32"),
-    {"v_cvt_f32_fp8", widen_byte<Fp8>, Unit::Valu, 1, Type::F32, {Type::B32}},
-    {"v_cvt_f32_bf8", widen_byte<Bf8>, Unit::Valu, 1, Type::F32, {Type::B32}},
-    {"v_cvt_pk_f32_fp8", widen_pair<Fp8>, Unit::Valu, 1, Type::F64, {Type::B32}},
-    {"v_cvt_pk_f32_bf8", widen_pair<Bf8>, Unit::Valu, 1, Type::F64, {Type::B32}},
+    narrows_pair<Fp8>("v_cvt_pk_fp8_f32").as(Conversion), narrows_pair<Bf8>("v_cvt_pk_bf8_f32").as(Conversion),
+    narrows_stochastically<Fp8>("v_cvt_sr_fp8_f32").as(Conversion), narrows_stochastically<Bf8>("v_cvt_sr_bf8_f32").as(Conversion),
+    widens("v_cvt_f32_fp8", widen_byte<Fp8>, Type::F32),
+    widens("v_cvt_f32_bf8", widen_byte<Bf8>, Type::F32),
+    widens("v_cvt_pk_f32_fp8", widen_pair<Fp8>, Type::F64),
+    widens("v_cvt_pk_f32_bf8", widen_pair<Bf8>, Type::F64),
 };
 
 }  // namespace

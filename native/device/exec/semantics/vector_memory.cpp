@@ -251,6 +251,17 @@ constexpr Semantics access(const char* name, Execute execute, Unit unit, Space s
           .bytes = static_cast<uint8_t>(bytes)};
 }
 
+constexpr Semantics updates(const char* name, Execute execute, Update kind, Space space, int bytes) {
+  Semantics entry = access(name, execute, Unit::VectorAtomic, space, bytes);
+  entry.update = kind;
+  return entry;
+}
+
+constexpr Semantics fences(const char* name, CacheControl control) {
+  return {.mnemonic = name, .execute = fence, .unit = Unit::CacheControl, .destinations = 0, .destination_type = Type::None,
+          .cache_control = control};
+}
+
 constexpr Semantics without_destination(Semantics entry) {
   entry.destinations = 0;
   return entry;
@@ -267,12 +278,12 @@ constexpr Semantics without_destination(Semantics entry) {
   access("flat_store_" NAME, EXECUTE, Unit::VectorStore, Space::Flat, BYTES),              \
       access("global_store_" NAME, EXECUTE, Unit::VectorStore, Space::Global, BYTES),      \
       access("scratch_store_" NAME, EXECUTE, Unit::VectorStore, Space::Scratch, BYTES)
-#define ATOMIC_ONE(NAME, EXECUTE, BYTES)                                                  \
-  access("flat_atomic_" NAME, EXECUTE, Unit::VectorAtomic, Space::Flat, BYTES),            \
-      access("global_atomic_" NAME, EXECUTE, Unit::VectorAtomic, Space::Global, BYTES)
-#define ATOMIC(NAME, FUNCTION, T32, T64)                                     \
-  ATOMIC_ONE(NAME, (update<T32, atomic::FUNCTION<T32>>), 4),                  \
-      ATOMIC_ONE(NAME "_x2", (update<T64, atomic::FUNCTION<T64>>), 8)
+#define ATOMIC_ONE(NAME, KIND, EXECUTE, BYTES)                                            \
+  updates("flat_atomic_" NAME, EXECUTE, Update::KIND, Space::Flat, BYTES),                 \
+      updates("global_atomic_" NAME, EXECUTE, Update::KIND, Space::Global, BYTES)
+#define ATOMIC(NAME, KIND, FUNCTION, T32, T64)                                     \
+  ATOMIC_ONE(NAME, KIND, (update<T32, atomic::FUNCTION<T32>>), 4),                  \
+      ATOMIC_ONE(NAME "_x2", KIND, (update<T64, atomic::FUNCTION<T64>>), 8)
 
 const Semantics kTable[] = {
     LOAD("dword", load_dwords<1>, 4), LOAD("dwordx2", load_dwords<2>, 8), LOAD("dwordx3", load_dwords<3>, 12),
@@ -291,25 +302,23 @@ const Semantics kTable[] = {
     STORE("byte", (store_narrow<uint8_t, 0>), 1), STORE("byte_d16_hi", (store_narrow<uint8_t, 16>), 1),
     STORE("short", (store_narrow<uint16_t, 0>), 2), STORE("short_d16_hi", (store_narrow<uint16_t, 16>), 2),
 
-    ATOMIC("add", add, uint32_t, uint64_t), ATOMIC("sub", subtract, uint32_t, uint64_t),
-    ATOMIC("smin", smaller, int32_t, int64_t), ATOMIC("umin", smaller, uint32_t, uint64_t),
-    ATOMIC("smax", larger, int32_t, int64_t), ATOMIC("umax", larger, uint32_t, uint64_t),
-    ATOMIC("and", bit_and, uint32_t, uint64_t), ATOMIC("or", bit_or, uint32_t, uint64_t),
-    ATOMIC("xor", bit_xor, uint32_t, uint64_t), ATOMIC("swap", swap, uint32_t, uint64_t),
-    ATOMIC("inc", increment, uint32_t, uint64_t), ATOMIC("dec", decrement, uint32_t, uint64_t),
-    ATOMIC_ONE("cmpswap", compare_swap<uint32_t>, 4), ATOMIC_ONE("cmpswap_x2", compare_swap<uint64_t>, 8),
-    ATOMIC_ONE("add_f32", (update<float, atomic::float_add<float>>), 4),
-    ATOMIC_ONE("add_f64", (update<double, atomic::float_add<double>>), 8),
-    ATOMIC_ONE("min_f64", (update<double, atomic::float_min<double>>), 8),
-    ATOMIC_ONE("max_f64", (update<double, atomic::float_max<double>>), 8),
-    ATOMIC_ONE("pk_add_f16", (update<uint32_t, atomic::packed_half_add>), 4),
-    ATOMIC_ONE("pk_add_bf16", (update<uint32_t, atomic::packed_bfloat_add>), 4),
+    ATOMIC("add", Add, add, uint32_t, uint64_t), ATOMIC("sub", Add, subtract, uint32_t, uint64_t),
+    ATOMIC("smin", SignedMinimum, smaller, int32_t, int64_t), ATOMIC("umin", UnsignedMinimum, smaller, uint32_t, uint64_t),
+    ATOMIC("smax", SignedMaximum, larger, int32_t, int64_t), ATOMIC("umax", UnsignedMaximum, larger, uint32_t, uint64_t),
+    ATOMIC("and", And, bit_and, uint32_t, uint64_t), ATOMIC("or", Or, bit_or, uint32_t, uint64_t),
+    ATOMIC("xor", Xor, bit_xor, uint32_t, uint64_t), ATOMIC("swap", Exchange, swap, uint32_t, uint64_t),
+    ATOMIC("inc", Increment, increment, uint32_t, uint64_t), ATOMIC("dec", Decrement, decrement, uint32_t, uint64_t),
+    ATOMIC_ONE("cmpswap", Exchange, compare_swap<uint32_t>, 4), ATOMIC_ONE("cmpswap_x2", Exchange, compare_swap<uint64_t>, 8),
+    ATOMIC_ONE("add_f32", Float, (update<float, atomic::float_add<float>>), 4),
+    ATOMIC_ONE("add_f64", Float, (update<double, atomic::float_add<double>>), 8),
+    ATOMIC_ONE("min_f64", Float, (update<double, atomic::float_min<double>>), 8),
+    ATOMIC_ONE("max_f64", Float, (update<double, atomic::float_max<double>>), 8),
+    ATOMIC_ONE("pk_add_f16", Float, (update<uint32_t, atomic::packed_half_add>), 4),
+    ATOMIC_ONE("pk_add_bf16", Float, (update<uint32_t, atomic::packed_bfloat_add>), 4),
 
-    {"buffer_wbl2", fence, Unit::CacheControl, 0, Type::None},
-    {"buffer_inv", fence, Unit::CacheControl, 0, Type::None},
-    {"buffer_invl2", fence, Unit::CacheControl, 0, Type::None},
-    {"buffer_wbinvl1", fence, Unit::CacheControl, 0, Type::None},
-    {"buffer_wbinvl1_vol", fence, Unit::CacheControl, 0, Type::None},
+    fences("buffer_wbl2", CacheControl::WriteBack), fences("buffer_inv", CacheControl::Invalidate),
+    fences("buffer_invl2", CacheControl::InvalidateL2), fences("buffer_wbinvl1", CacheControl::WriteBack),
+    fences("buffer_wbinvl1_vol", CacheControl::WriteBack),
 };
 
 }  // namespace

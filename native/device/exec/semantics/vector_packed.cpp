@@ -279,14 +279,16 @@ float dot_halves(u32 a, u32 b, float c) {
   return half(a, 16) * half(b, 16) + (half(a, 0) * half(b, 0) + c);
 }
 
+using enum Arithmetic;
+
 const Semantics kTable[] = {
-    packed<[](float a, float b, float c) { return fused(a, b, c); }>("v_pk_fma_f32"),
-    packed<[](float a, float b) { return multiply(a, b); }>("v_pk_mul_f32"),
-    packed<[](float a, float b) { return add(a, b); }>("v_pk_add_f32"),
+    packed<[](float a, float b, float c) { return fused(a, b, c); }>("v_pk_fma_f32").as(MultiplyAdd, Precision::F32),
+    packed<[](float a, float b) { return multiply(a, b); }>("v_pk_mul_f32").as(Multiply, Precision::F32),
+    packed<[](float a, float b) { return add(a, b); }>("v_pk_add_f32").as(Add, Precision::F32),
     {.mnemonic = "v_pk_mov_b32", .execute = packed_move, .destination_type = Type::B64, .source_types = {Type::B32, Type::B32}, .packed = true},
-    packed<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_pk_fma_f16"),
-    packed<[](Half a, Half b) { return add(a, b); }>("v_pk_add_f16"),
-    packed<[](Half a, Half b) { return multiply(a, b); }>("v_pk_mul_f16"),
+    packed<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_pk_fma_f16").as(MultiplyAdd),
+    packed<[](Half a, Half b) { return add(a, b); }>("v_pk_add_f16").as(Add),
+    packed<[](Half a, Half b) { return multiply(a, b); }>("v_pk_mul_f16").as(Multiply),
     packed_by_ieee<minimum<Half, true>, minimum<Half, false>>("v_pk_min_f16"),
     packed_by_ieee<maximum<Half, true>, maximum<Half, false>>("v_pk_max_f16"),
     packed_saturates<[](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); },

@@ -6,6 +6,7 @@
 //                                                 "<offset> ok|refused <text as the device has it>"
 //   rpd_isa_probe survey  < sections > counts     of each section (its size in 4 bytes, then the code), see survey.h
 //   rpd_isa_probe list               > lines      every entry of the table, see list_all
+//   rpd_isa_probe classes            > lines      of every entry what counters and costs go by, see list_classes
 //   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least> <cycles that its unit is busy>"
 //
 // A run's input: Header, the code, then header.cases times a case: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
@@ -199,6 +200,16 @@ void list_all() {
   });
 }
 
+// "<mnemonic> <arithmetic> <precision> <M>x<N>x<K>x<blocks> <update> <stores> <leaves>", enumerations as numbers
+void list_classes() {
+  for_each_entry([](const Semantics& entry) {
+    const MatrixShape& shape = entry.shape;
+    std::cout << entry.mnemonic << ' ' << static_cast<int>(entry.arithmetic) << ' ' << static_cast<int>(entry.precision) << ' '
+              << shape.m << 'x' << shape.n << 'x' << shape.k << 'x' << shape.blocks << ' ' << static_cast<int>(entry.update) << ' '
+              << entry.stores << ' ' << entry.leaves << '\n';
+  });
+}
+
 void list_costs() {
   for_each_entry([](const Semantics& entry) {
     Op op;
@@ -219,8 +230,9 @@ int main(int count, char** arguments) {
     else if (command == "decode") rpd::decode_all();
     else if (command == "survey") rpd::survey_all();
     else if (command == "list") rpd::list_all();
+    else if (command == "classes") rpd::list_classes();
     else if (command == "costs") rpd::list_costs();
-    else throw std::runtime_error("usage: rpd_isa_probe run|run-lds-check|decode|survey|list|costs");
+    else throw std::runtime_error("usage: rpd_isa_probe run|run-lds-check|decode|survey|list|classes|costs");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rpd_isa_probe: %s\n", error.what());
     return 1;

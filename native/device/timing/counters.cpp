@@ -1,7 +1,5 @@
 #include "timing/counters.h"
 
-#include <algorithm>
-#include <array>
 #include <iterator>
 #include <mutex>
 #include <unordered_map>

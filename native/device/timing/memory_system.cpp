@@ -19,6 +19,7 @@ constexpr uint32_t kScalarLineBytes = 64;
 // Two of an XCD's 40 CUs are disabled. The recorded 160 scalar caches (20 an XCD) say that they are not neighbours:
 // 18 caches serve two CUs, two serve one.
 constexpr uint32_t kScalarCaches = 20;
+static_assert(target::kCusPerXcd == 38);
 uint32_t scalar_cache_of(uint32_t cu) { return cu < 36 ? cu / 2 : cu - 18; }
 
 // Private memory has no device addresses here; its traffic needs some that nothing else uses, within the 56 bits that

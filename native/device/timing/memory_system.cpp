@@ -144,12 +144,13 @@ class CostOf {
       : counts_(counts), cost_(wave.cost()), units_(wave.units), look_ups_(counts.l1_accesses), reads_(counts.l1_read_requests), writes_(writes()),
         memory_(counts.memory_reads128), host_(counts.host_reads64) {}
   ~CostOf() {
-    add(cost_.look_ups, counts_.l1_accesses - look_ups_);
-    add(cost_.l2_reads, counts_.l1_read_requests - reads_);
-    add(cost_.l2_writes, writes() - writes_);
-    add(cost_.memory_reads, counts_.memory_reads128 - memory_);
-    add(cost_.host_reads, counts_.host_reads64 - host_);
     keep_units_busy();
+    if (!cost_) [[likely]] return;
+    add(cost_->look_ups, counts_.l1_accesses - look_ups_);
+    add(cost_->l2_reads, counts_.l1_read_requests - reads_);
+    add(cost_->l2_writes, writes() - writes_);
+    add(cost_->memory_reads, counts_.memory_reads128 - memory_);
+    add(cost_->host_reads, counts_.host_reads64 - host_);
   }
 
  private:
@@ -162,7 +163,7 @@ class CostOf {
   }
 
   const MemoryCounts& counts_;
-  AccessCost& cost_;
+  AccessCost* cost_;
   WaveUnits& units_;
   uint64_t look_ups_, reads_, writes_, memory_, host_;
 };
@@ -366,7 +367,7 @@ void MemorySystem::lds(WaveTiming& wave, const Op& op, const VectorAccess& acces
   counts_.lds_conflict_cycles += passes.bank_conflicts;
   counts_.lds_address_conflict_cycles += passes.cycles - passes.passes - passes.bank_conflicts;
   if (access.kind == AccessKind::Atomic && op.returns) counts_.lds_atomic_return_cycles += passes.cycles;
-  add(wave.cost().lds_cycles, passes.cycles);
+  if (AccessCost* cost = wave.cost()) add(cost->lds_cycles, passes.cycles);
   wave.units.lds += std::max<uint64_t>(parameter::lds_issue_cycles, passes.cycles);
   wave.scalar_done = std::max(wave.scalar_done, wave.clock + parameter::lds_latency_cycles + passes.cycles);
 }
@@ -431,20 +432,19 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
 void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes) {
   Cache& cache = scalar_[scalar_cache_of(wave.cu)];
   const uint64_t misses = counts_.scalar_misses, from_memory = counts_.memory_reads64, from_host = counts_.host_reads64;
-  AccessCost& cost = wave.cost();
   uint64_t latency = parameter::scalar_latency_cycles;
   for (uint64_t line = address / kScalarLineBytes; line <= (address + bytes - 1) / kScalarLineBytes; ++line) {
     ++counts_.scalar_requests;
-    cost.scalar_line = static_cast<uint16_t>(line);
     if (cache.find(line)) continue;
     Cache::Line evicted;
     cache.allocate(line, evicted);
     latency = std::max(latency, scalar_read(line));
   }
-  if (counts_.scalar_misses != misses) {
-    cost.l2_reads = static_cast<uint8_t>(counts_.scalar_misses - misses);
-    cost.host_reads = static_cast<uint8_t>(counts_.host_reads64 - from_host);
-    cost.memory_reads = static_cast<uint8_t>(counts_.memory_reads64 - from_memory - cost.host_reads);
+  if (AccessCost* cost = wave.cost()) {
+    cost->scalar_line = static_cast<uint16_t>((address + bytes - 1) / kScalarLineBytes);
+    cost->l2_reads = static_cast<uint8_t>(counts_.scalar_misses - misses);
+    cost->host_reads = static_cast<uint8_t>(counts_.host_reads64 - from_host);
+    cost->memory_reads = static_cast<uint8_t>(counts_.memory_reads64 - from_memory - cost->host_reads);
   }
   ++counts_.scalar_loads[std::countr_zero(bytes) - std::countr_zero(sizeof(uint32_t))];
   wave.scalar_done = std::max(wave.scalar_done, wave.clock + latency);

@@ -17,16 +17,15 @@ struct WaveTiming {
   uint64_t clock = 0;                  // cycles, as if the wave were alone on the device
   uint32_t cu = 0;
   uint32_t simd = 0;                   // of the CU
-  WaveUnits units;
+  WaveUnits units = {};
   WaveTrace* trace = nullptr;          // where this wave is recorded, if it is
   // When what is outstanding will be done.
   uint64_t scalar_done = 0;            // scalar and LDS accesses
   uint32_t vector_issued = 0;          // vector memory instructions so far
   Completions* vector_done = nullptr;  // [issued % kOutstanding]; apart, for not all waves have any
-  AccessCost unrecorded = {};
 
-  // What the instruction that was issued last asks of memory.
-  AccessCost& cost() { return trace ? trace->cost_of_last() : unrecorded; }
+  // Where to record what the instruction that was issued last asks of memory; null if nowhere.
+  AccessCost* cost() const { return trace ? &trace->cost_of_last() : nullptr; }
 };
 
 }  // namespace rpd

@@ -65,11 +65,22 @@ inline void XcdTiming::pass(WaveTiming& wave, uint32_t first, uint32_t end) {
   for (uint32_t i = first; i < end; ++i) wave.trace->add(costs_.op(i));
 }
 
-void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
+void XcdTiming::pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs) {
   const size_t begun = passed_ ? passed_ - runs.data() + 1 : 0;
   if (passed_) pass(wave, passed_end_, passed_->end);
-  for (const IssuedRun& run : runs.subspan(begun)) pass(wave, run.first, run.end);
-  passed_ = &runs.back();
+  for (const IssuedRun& run : runs.first(runs.size() - 1).subspan(begun)) pass(wave, run.first, run.end);
+}
+
+// Mostly there is only one, and often the clock has been within it before.
+inline void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
+  const IssuedRun& last = runs.back();
+  if (&last != passed_) {
+    if (passed_ || runs.size() > 1) pass_all_but_last(wave, runs);
+    passed_ = &last;
+    passed_end_ = last.first;
+  }
+  pass(wave, passed_end_, last.end);
+  passed_end_ = last.end;
 }
 
 // What nobody asks for while the wave runs is counted here.
@@ -97,13 +108,8 @@ void XcdTiming::add_executed(std::vector<uint64_t>& to) const {
 
 // To the instruction that was issued last, before something that it does.
 inline WaveTiming& XcdTiming::catch_up(Wave& wave) {
-  WaveTiming& timing = *wave.timing;
-  const auto runs = wave.issued->runs();
-  const IssuedRun* last = &runs.back();
-  if (last == passed_) [[likely]] pass(timing, passed_end_, last->end);
-  else pass(timing, runs);
-  passed_end_ = last->end;
-  return timing;
+  pass(*wave.timing, wave.issued->runs());
+  return *wave.timing;
 }
 
 void XcdTiming::vector_access(Wave& wave, const Op& op, const VectorAccess& access) {

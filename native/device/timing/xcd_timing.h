@@ -66,6 +66,7 @@ class XcdTiming final : public XcdObserver {
   bool is_timed(uint32_t cu) const { return index_ == timed_.xcd && cu == timed_.cu; }
   void follow_program();
   void pass(WaveTiming& wave, uint32_t first, uint32_t end);
+  void pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs);
   void pass(WaveTiming& wave, std::span<const IssuedRun> runs);
   WaveTiming& catch_up(Wave& wave);
   void retire_recorded(const WaveTiming& wave, uint64_t executed);

@@ -54,6 +54,7 @@ class WatchedMemory : public Observer {
   }
   void fence(Wave& wave, const Op& op) override { inner_.fence(wave, op); }
   void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) override { inner_.wait(wave, vector_left, scalar_left); }
+  uint64_t clock(Wave& wave) override { return inner_.clock(wave); }
 
  private:
   Observer& inner_;

@@ -11,9 +11,11 @@
 
 #include "memory/address_space.h"
 #include "memory/program_memory.h"
-#include "timing/thread_trace/timeline.h"
 
 namespace rpd {
+
+class DeviceObserver;
+class Timeline;
 
 // One kernel dispatch as the packet processor hands it to the engine. Addresses are device addresses.
 struct DispatchRequest {
@@ -91,8 +93,9 @@ using Interruption = std::function<bool(uint64_t instructions)>;
 // time advances; the caller serialises.
 class Engine {
  public:
-  // program_memory: what write_check goes by; null for no such check.
-  Engine(AddressSpace& memory, unsigned host_threads, const EngineOptions& options = {}, const ProgramMemory* program_memory = nullptr);
+  // `observer` counts and times. program_memory: what write_check goes by; null for no such check.
+  Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads, const EngineOptions& options = {},
+         const ProgramMemory* program_memory = nullptr);
   ~Engine();
 
   // Places the first workgroups. Null if the kernel cannot run; `refused` says why.

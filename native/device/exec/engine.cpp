@@ -1,19 +1,16 @@
-// Runs dispatches on all XCDs and adds up what they did.
+// Runs dispatches on all XCDs.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <thread>
 
+#include "exec/device_observer.h"
 #include "exec/execution.h"
 #include "exec/occupancy.h"
-#include "timing/counters.h"
-#include "timing/instruction_costs.h"
-#include "timing_parameters.inc.h"
 
 namespace rpd {
 namespace {
 
-constexpr const char* kIsaName = "amdgcn-amd-amdhsa--gfx942";
 constexpr uint64_t kWavesWorthAThread = 64;
 constexpr uint64_t kRoundsAtOnce = 64;               // between two questions whether to go on
 constexpr uint64_t kInstructionsAtOnce = 2'500'000;  // the same for an XCD on a thread of its own
@@ -65,22 +62,22 @@ DispatchResult refusal(DispatchError kind, std::string why) {
 }  // namespace
 
 struct Engine::State {
-  State(AddressSpace& address_space, unsigned host_threads, const EngineOptions& engine_options, const ProgramMemory* of_program)
-      : memory(address_space), options(engine_options), program_memory(of_program),
-        threads(std::clamp<unsigned>(host_threads, 1, parameter::xcds)), code(fresh_code()) {
+  State(AddressSpace& address_space, std::unique_ptr<DeviceObserver> its_observer, unsigned host_threads,
+        const EngineOptions& engine_options, const ProgramMemory* of_program)
+      : memory(address_space), observer(std::move(its_observer)), options(engine_options), program_memory(of_program),
+        threads(std::clamp<unsigned>(host_threads, 1, target::kXcds)), code(std::make_shared<Code>(memory)) {
     free.emplace(0, fresh_place());
   }
 
   AddressSpace& memory;
+  std::unique_ptr<DeviceObserver> observer;
   EngineOptions options;
   const ProgramMemory* program_memory;
   unsigned threads;
   std::shared_ptr<Code> code;
   uint32_t places = 0;
   FreePlaces free;
-  WarmCaches warm;
 
-  std::shared_ptr<Code> fresh_code() const { return std::make_shared<Code>(memory, kIsaName, annotate_cost); }
   std::unique_ptr<Place> fresh_place();
   std::unique_ptr<Place> take_place();
   DispatchResult prepare(const DispatchRequest& request, Execution& execution);
@@ -88,13 +85,12 @@ struct Engine::State {
   Progress advance_in_turns(Execution& execution, const Interruption& interruption);
   Progress advance_side_by_side(Execution& execution, const Interruption& interruption);
   DispatchResult collect(Execution& execution);
-  WorkDone timed(const Execution& execution, const std::vector<XcdWork>& done, DispatchResult& result);
 };
 
 std::unique_ptr<Place> Engine::State::fresh_place() {
-  auto place = std::make_unique<Place>(options.initial_values);
+  auto place = std::make_unique<Place>(options.initial_values, observer->new_place());
   place->number = places++;
-  for (uint32_t i = 0; i < parameter::xcds; ++i) place->xcds.push_back(std::make_unique<Xcd>(i));
+  for (uint32_t i = 0; i < target::kXcds; ++i) place->xcds.push_back(std::make_unique<Xcd>(i, place->observer->xcd(i)));
   if (options.race_seed) place->race_check = std::make_unique<RaceCheck>(*options.race_seed);
   if (options.write_check && program_memory) place->guard = std::make_unique<WriteGuard>(*program_memory);
   return place;
@@ -103,8 +99,7 @@ std::unique_ptr<Place> Engine::State::fresh_place() {
 std::unique_ptr<Place> Engine::State::take_place() {
   if (free.empty()) return fresh_place();
   auto place = free.extract(free.begin());
-  if (place.key() > 0)
-    for (auto& xcd : place.mapped()->xcds) xcd->forget_caches();
+  if (place.key() > 0) place.mapped()->observer->forget_caches();
   return std::move(place.mapped());
 }
 
@@ -131,9 +126,9 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   }
   const uint32_t items = uint32_t{request.workgroup[0]} * request.workgroup[1] * request.workgroup[2];
   if (items > 1024) return refusal(DispatchError::WorkgroupTooLarge, "the workgroup has more than 1024 work-items");
-  if (request.group_segment_size > parameter::lds_bytes_per_cu) {
+  if (request.group_segment_size > target::kLdsBytesPerCu) {
     return refusal(DispatchError::TooMuchGroupMemory, "the workgroup needs " + std::to_string(request.group_segment_size) +
-                                                          " bytes of LDS, a CU has " + std::to_string(parameter::lds_bytes_per_cu));
+                                                          " bytes of LDS, a CU has " + std::to_string(target::kLdsBytesPerCu));
   }
   const uint64_t preloaded = uint64_t{kernel.descriptor.preload_offset() + kernel.descriptor.preload_length()} * 4;
   if (kernel.descriptor.preload_length() > 0 && !memory.allows(request.kernarg_address, preloaded, false)) {
@@ -153,11 +148,6 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   execution.place->initial.begin();
   kernel.initial = &execution.place->initial;
   kernel.entry_op = kernel.program->at(kernel.entry);
-  // Workgroups go to the XCDs in turn, and within one to its CUs: see Xcd::begin().
-  const uint64_t groups = kernel.group_count();
-  kernel.timed_xcd = static_cast<uint32_t>(options.timed_cu % std::min<uint64_t>(groups, parameter::xcds));
-  const uint64_t of_xcd = (groups - kernel.timed_xcd - 1) / parameter::xcds + 1;
-  kernel.timed_cu = static_cast<uint32_t>(options.timed_cu / parameter::xcds % std::min<uint64_t>(of_xcd, parameter::cus_per_xcd));
   return {};
 }
 
@@ -236,54 +226,27 @@ Progress Engine::State::advance_side_by_side(Execution& execution, const Interru
   return Progress::Interrupted;
 }
 
-WorkDone Engine::State::timed(const Execution& execution, const std::vector<XcdWork>& done, DispatchResult& result) {
-  const Kernel& kernel = execution.kernel;
-  const Xcd& first = *execution.xcds()[0];
-  const Xcd& sampled = *execution.xcds()[kernel.timed_xcd];
-  const Sample sample{sampled.trace(), sampled.recorded(), sampled.work()[kernel.timed_cu], sampled.resident_groups()};
-  if (!kernel.request.traced_cu) return time_dispatch(done, sample, warm);
-  const auto timeline = std::make_shared<Timeline>();
-  const WatchedCu watched{first.thread_trace(), *timeline};
-  const WorkDone work = time_dispatch(done, sample, warm, &watched);
-  timeline->note_losses(first.thread_trace());
-  result.timeline = timeline;
-  return work;
-}
-
 DispatchResult Engine::State::collect(Execution& execution) {
   const Kernel& kernel = execution.kernel;
-  const Program& program = *kernel.program;
   DispatchResult result;
-  std::vector<uint64_t> executed(program.op_count(), 0);
-  MemoryCounts memory_total;
-  WaveCounts waves;
-  std::vector<XcdWork> done;
   for (const auto& xcd : execution.xcds()) {
-    if (xcd->fault() && result.error.empty()) {
-      result = refusal(error_of(xcd->fault().kind), describe(xcd->fault(), kernel));
-      result.fault_address = xcd->fault().address;
-      result.foreign_write = foreign_write(xcd->fault(), kernel);
-    }
-    xcd->end();
-    memory_total.add(xcd->memory());
-    waves.add(xcd->waves());
-    for (const CuWork& cu : xcd->work()) waves.active_cus += cu.waves > 0;
-    for (size_t i = 0; i < xcd->executed().size(); ++i) executed[i] += xcd->executed()[i];
-    done.push_back({&xcd->work(), &xcd->memory(), &xcd->lines_read(), &xcd->lines_written()});
+    if (!xcd->fault()) continue;
+    result = refusal(error_of(xcd->fault().kind), describe(xcd->fault(), kernel));
+    result.fault_address = xcd->fault().address;
+    result.foreign_write = foreign_write(xcd->fault(), kernel);
+    break;
   }
   if (RaceCheck* check = execution.place->race_check.get()) {
     result.written = check->written();
     result.races = check->end();
   }
-  if (!result.error.empty()) return result;
-  const WorkDone work = timed(execution, done, result);
-  result.duration_ns = work.duration_ns;
-  result.counters = counter_values(program, executed, memory_total, waves, work);
+  execution.place->observer->end(kernel, result);
   return result;
 }
 
-Engine::Engine(AddressSpace& memory, unsigned host_threads, const EngineOptions& options, const ProgramMemory* program_memory)
-    : state_(std::make_unique<State>(memory, host_threads, options, program_memory)) {}
+Engine::Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads, const EngineOptions& options,
+               const ProgramMemory* program_memory)
+    : state_(std::make_unique<State>(memory, std::move(observer), host_threads, options, program_memory)) {}
 Engine::~Engine() = default;
 
 std::shared_ptr<Execution> Engine::begin(const DispatchRequest& request, DispatchResult& refused) {
@@ -328,7 +291,7 @@ DispatchResult Engine::end(Execution& execution) {
 // What is under way keeps the code that it began with.
 void Engine::forget_code(uint64_t begin, uint64_t size) {
   if (state_->code.use_count() > 1) {
-    state_->code = state_->fresh_code();
+    state_->code = std::make_shared<Code>(state_->memory);
   } else {
     state_->code->program.forget(begin, size);
     state_->code->order.forget();
@@ -337,10 +300,8 @@ void Engine::forget_code(uint64_t begin, uint64_t size) {
 }
 
 void Engine::forget_caches() {
-  for (auto& [number, place] : state_->free)
-    for (auto& xcd : place->xcds) xcd->forget_caches();
-  state_->warm.mall.clear();
-  state_->warm.instructions.invalidate();
+  for (auto& [number, place] : state_->free) place->observer->forget_caches();
+  state_->observer->forget_caches();
 }
 
 }  // namespace rpd

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "exec/device_observer.h"
 #include "exec/dispatch.h"
 #include "exec/execution_order.h"
 #include "exec/initial_values.h"
@@ -18,8 +19,7 @@ namespace rpd {
 
 // Decoded code, and what is known of it.
 struct Code {
-  Code(const AddressSpace& memory, const std::string& isa_name, Program::OnDecode on_decode)
-      : program(memory, isa_name, on_decode), order(program, memory) {}
+  explicit Code(const AddressSpace& memory) : program(memory), order(program, memory) {}
   Program program;
   ExecutionOrder order;
 };
@@ -27,9 +27,10 @@ struct Code {
 // The XCDs as one dispatch has them. Place 0 is for whoever is alone on the device, and keeps its caches; a dispatch that
 // begins while others are under way gets another one, with nothing in its caches.
 struct Place {
-  explicit Place(uint64_t initial_values) : initial(initial_values) {}
+  Place(uint64_t initial_values, std::unique_ptr<DispatchObserver> its_observer) : initial(initial_values), observer(std::move(its_observer)) {}
   uint32_t number = 0;
   InitialValues initial;
+  std::unique_ptr<DispatchObserver> observer;
   std::vector<std::unique_ptr<Xcd>> xcds;
   std::unique_ptr<RaceCheck> race_check;
   std::unique_ptr<WriteGuard> guard;

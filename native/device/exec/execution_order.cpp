@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <vector>
 
 #include "isa/semantics.h"
@@ -15,39 +14,28 @@ namespace {
 
 constexpr uint16_t kReturnAddress = 30;  // s[30:31], by the calling convention (LLVM AMDGPUUsage, "Non-Kernel Functions")
 
-std::string_view name_of(const Op& op) { return op.semantics->mnemonic; }
 bool is_constant(const Operand& operand) { return operand.kind == Operand::Kind::Constant; }
 bool is_scalar(const Operand& operand) { return operand.kind == Operand::Kind::Scalar; }
 
-// "global_atomic_umin_x2" -> "umin": updates of one kind commute. Subtracting is adding.
-std::string_view kind_of_update(std::string_view name) {
-  constexpr std::string_view marker = "_atomic_";
-  name.remove_prefix(name.find(marker) + marker.size());
-  if (name.ends_with("_x2")) name.remove_suffix(3);
-  return name == "sub" ? "add" : name;
-}
-
-bool is_float_update(std::string_view kind) { return kind.find("_f") != kind.npos || kind.find("_bf") != kind.npos; }
-
-const char* order_dependence_of_atomic(const Op& op, std::set<std::string_view>& updates) {
-  const std::string_view kind = kind_of_update(name_of(op));
+const char* order_dependence_of_atomic(const Op& op, std::set<Update>& updates) {
+  const Update kind = op.semantics->update;
   if (op.returns) return "atomics that return the old value";
-  if (is_float_update(kind)) return "floating-point atomics";
-  if (kind == "swap" || kind == "cmpswap") return "atomic exchanges";
+  if (kind == Update::Float) return "floating-point atomics";
+  if (kind == Update::Exchange) return "atomic exchanges";
   updates.insert(kind);
   return updates.size() > 1 ? "atomics of several kinds, which do not commute" : nullptr;
 }
 
 // What one instruction does that makes the order matter, or null. `updates` collects the kinds of atomics seen.
-const char* order_dependence(const Op& op, std::set<std::string_view>& updates) {
+const char* order_dependence(const Op& op, std::set<Update>& updates) {
   switch (op.semantics->unit) {
     case Unit::VectorAtomic: return order_dependence_of_atomic(op, updates);
     case Unit::Smem:
-      if (name_of(op).find("_atomic_") != std::string_view::npos) return order_dependence_of_atomic(op, updates);
+      if (op.semantics->update != Update::None) return order_dependence_of_atomic(op, updates);
       return op.sc1 ? "scalar loads past the cache" : nullptr;
     case Unit::VectorLoad: return op.sc1 ? "loads at agent or system scope" : nullptr;
     case Unit::CacheControl:
-      return op.sc1 && name_of(op) == "buffer_inv" ? "acquires at agent or system scope" : nullptr;
+      return op.sc1 && op.semantics->cache_control == CacheControl::Invalidate ? "acquires at agent or system scope" : nullptr;
     default: return nullptr;
   }
 }
@@ -65,13 +53,16 @@ class Constants {
   }
 
   void execute(const Op& op) {
-    const std::string_view name = name_of(op);
-    if (name == "s_getpc_b64") return set_pair(op.destination.reg, op.address + op.size);
-    if (name == "s_add_u32") return add(op, false);
-    if (name == "s_addc_u32" && carry_) return add(op, *carry_);
-    if (name == "s_mov_b32") return set(op.destination.reg, word(op.source[0]));
-    if (name == "s_mov_b64") return move_pair(op);
-    if (name == "s_load_dwordx2") return load_pair(op);
+    static const Semantics *const get_pc = find_semantics("s_getpc_b64"), *const add_32 = find_semantics("s_add_u32"),
+                           *const add_with_carry = find_semantics("s_addc_u32"), *const move_32 = find_semantics("s_mov_b32"),
+                           *const move_64 = find_semantics("s_mov_b64"), *const load_64 = find_semantics("s_load_dwordx2");
+    const Semantics* what = op.semantics;
+    if (what == get_pc) return set_pair(op.destination.reg, op.address + op.size);
+    if (what == add_32) return add(op, false);
+    if (what == add_with_carry && carry_) return add(op, *carry_);
+    if (what == move_32) return set(op.destination.reg, word(op.source[0]));
+    if (what == move_64) return move_pair(op);
+    if (what == load_64) return load_pair(op);
     if (op.semantics->unit == Unit::Branch) return forget();  // a call may change them all
     overwrite(op.destination);
     overwrite(op.scalar_destination);
@@ -134,8 +125,8 @@ std::map<uint64_t, const Op*> body_of(const Op* entry, std::set<const Op*>& join
   return body;
 }
 
-bool jumps_to_register(const Op& op) { return name_of(op) == "s_swappc_b64" || name_of(op) == "s_setpc_b64"; }
-bool returns_to_caller(const Op& op) { return name_of(op) == "s_setpc_b64" && op.source[0].reg == kReturnAddress; }
+bool jumps_to_register(const Op& op) { return op.semantics->unit == Unit::Branch && !op.semantics->needs_immediate; }
+bool returns_to_caller(const Op& op) { return op.semantics->leaves && op.source[0].reg == kReturnAddress; }
 
 }  // namespace
 
@@ -143,7 +134,7 @@ const char* ExecutionOrder::why_it_matters(uint64_t entry) {
   if (const auto found = known_.find(entry); found != known_.end()) return found->second;
   std::set<uint64_t> functions{entry};
   std::vector<uint64_t> todo{entry};
-  std::set<std::string_view> updates;
+  std::set<Update> updates;
   const char* why = nullptr;
   while (!todo.empty() && !why) {
     const Op* begin = program_.at(todo.back());

@@ -1,4 +1,4 @@
-// What execution tells to those who count and time. They watch; they never change what is computed.
+// What instructions tell to those who count and time. They watch; they never change what is computed.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,8 @@ class Observer {
   // A cache write-back or invalidation: half of a release or an acquire at agent or system scope.
   virtual void fence(Wave&, const Op&) {}
   virtual void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) = 0;
+  // What the wave reads from the clock.
+  virtual uint64_t clock(Wave&) { return 0; }
 };
 
 }  // namespace rpd

@@ -170,6 +170,7 @@ class RaceCheckedMemory : public Observer {
     check_->wait(wave, vector_left, scalar_left);
     inner_.wait(wave, vector_left, scalar_left);
   }
+  uint64_t clock(Wave& wave) override { return inner_.clock(wave); }
 
  private:
   Observer& inner_;

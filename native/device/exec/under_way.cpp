@@ -1,14 +1,14 @@
 #include "exec/under_way.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "isa/semantics.h"
 
 namespace rpd {
 namespace {
 
-constexpr std::array<unsigned, kCompletionQueues> kMost = {63, 15, UINT32_MAX};  // that the counter can count; in a wait: no wait
+// That the counter can count; in a wait: no wait.
+constexpr std::array<unsigned, kCompletionQueues> kMost = {WaitCounts::kNoVectorWait, WaitCounts::kNoScalarWait, UINT32_MAX};
 
 // A register range, and one that is common to two.
 struct Range {
@@ -30,9 +30,6 @@ constexpr Operand vcc() {
   operand.dwords = 2;
   return operand;
 }
-bool goes_by_vcc(const Op& op) {
-  return std::strncmp(op.text, "s_cbranch_vcc", 13) == 0 || std::strncmp(op.text, "v_div_fmas", 10) == 0;
-}
 
 // The queue that `op` goes to, if any; that of a flat access depends on its addresses.
 std::optional<CompletionQueue> queue_of(const Op& op) {
@@ -52,7 +49,7 @@ std::optional<unsigned> touched(const Op& op, const Range& range, bool may_overw
   };
   for (const Operand& source : op.source)
     if (const auto found = check(source)) return found;
-  if (goes_by_vcc(op))
+  if (op.semantics->reads_vcc)
     if (const auto found = check(vcc())) return found;
   if (const auto found = check(op.scalar_destination)) return found;
   return may_overwrite ? std::nullopt : check(op.destination);
@@ -60,9 +57,7 @@ std::optional<unsigned> touched(const Op& op, const Range& range, bool may_overw
 
 }  // namespace
 
-bool writes_back(const Op& op) {
-  return op.semantics->unit == Unit::CacheControl && std::strncmp(op.text, "buffer_wb", 9) == 0;
-}
+bool writes_back(const Op& op) { return op.semantics->cache_control == CacheControl::WriteBack; }
 
 uint32_t UnderWay::begin(CompletionQueue queue) {
   const size_t i = index(queue);

@@ -6,33 +6,20 @@
 
 #include "isa/op.h"
 #include "memory/address_space.h"
-#include "timing/unit_cycles.h"
 
 namespace rpd {
 
+struct WaveTiming;
 struct Workgroup;
+class IssueLog;
 class Observer;
 class Program;
-class WaveTrace;
 class WriteGuard;
 
 // Bits of the MODE register; float_mode.h has the others of floating point.
 constexpr uint32_t kModeDx10Clamp = 1u << 8;  // clamp turns NaN into 0
 constexpr uint32_t kModeIeee = 1u << 9;       // minima and maxima quiet and return signalling NaNs
 constexpr uint32_t kModeGprIndex = 1u << 27;  // register indexing mode is on
-
-// What a memory instruction asked of each level; the observer adds, whoever records the wave clears.
-struct AccessCost {
-  uint8_t look_ups = 0;      // vector L1 tags
-  uint8_t l2_reads = 0;      // 128-byte requests that missed the L1
-  uint8_t l2_writes = 0;     // 64-byte requests, atomics included
-  uint8_t memory_reads = 0;  // of the reads and atomics, those that missed the L2
-  uint8_t host_reads = 0;    // of the reads, those that went to the host's memory
-  union {
-    uint16_t lds_cycles = 0;
-    uint16_t scalar_line;    // of a scalar load: low bits of the number of the last line it touched
-  };
-};
 
 // What a wave that cannot go on has run into; decides how the program learns of it.
 enum class FaultKind : uint8_t {
@@ -77,6 +64,8 @@ struct Wave {
   const AddressSpace* memory = nullptr;
   const WriteGuard* guard = nullptr;  // if writes are checked
   Observer* observer = nullptr;
+  IssueLog* issued = nullptr;       // what it has issued that the observer has not been told of
+  WaveTiming* timing = nullptr;     // the observer's own
   // Ranges found accessible lately: [of one slot per a few instructions][writes]. Instructions mostly stay in an
   // allocation each.
   static constexpr uint32_t kWindowSlots = 4;
@@ -87,17 +76,6 @@ struct Wave {
   FaultKind fault_kind = FaultKind::IllegalInstruction;
   int fault_lane = -1;              // -1: the wave as a whole
   uint64_t fault_address = 0;
-
-  // Timing: cycles on this wave's own clock, and when what is outstanding will be done.
-  AccessCost access;
-  WaveTrace* trace = nullptr;          // where this wave is recorded, if it is
-  uint64_t clock = 0;
-  uint32_t cu = 0;
-  uint32_t simd = 0;                   // of the CU
-  WaveUnits units;
-  uint32_t vector_issued = 0;          // vector memory instructions so far
-  uint64_t vector_done[64] = {};       // [issued % 64]: when each is complete
-  uint64_t scalar_done = 0;            // when scalar and LDS accesses are complete
 
   uint64_t scalar64(unsigned reg) const {
     uint64_t value;

@@ -2,8 +2,6 @@
 
 #include <bit>
 
-#include "exec/lds_allocation.h"
-
 namespace rpd {
 namespace {
 
@@ -20,7 +18,7 @@ void give_back(uint16_t& taken, uint32_t slot) { taken = static_cast<uint16_t>(t
 // QUEUE_ID 26:24, STATE_ID 29:27, ME_ID 31:30. The dispatcher serves the shader engines in turn. The driver gives
 // compute processes the virtual memory ids from 8 on; the first compute micro engine is ME 1.
 uint32_t hardware_id(uint32_t cu, uint32_t group, uint32_t simd, uint32_t slot) {
-  constexpr uint32_t engines = parameter::shader_engines_per_xcd;
+  constexpr uint32_t engines = target::kShaderEnginesPerXcd;
   constexpr uint32_t first_vmid = 8, compute_engine = 1;
   return slot | simd << 4 | cu / engines << 8 | cu % engines << 13 | group << 16 | first_vmid << 20 | compute_engine << 30;
 }
@@ -35,7 +33,7 @@ uint32_t register_allocation(const Kernel& kernel) {
 // LDS_BASE 7:0 and LDS_SIZE 20:12, in 256 bytes; it is handed out in 512.
 uint32_t lds_allocation(const Kernel& kernel, uint32_t group) {
   constexpr uint32_t unit = 256;
-  const uint32_t size = allocated_lds(kernel.request.group_segment_size) / unit;
+  const uint32_t size = target::allocated_lds(kernel.request.group_segment_size) / unit;
   return (group * size & 0xff) | size << 12;
 }
 
@@ -45,7 +43,7 @@ void WavePlaces::enter(const Kernel& kernel, Workgroup& group) {
   Unit& unit = units_[group.cu];
   group.place = take(unit.groups);
   for (Wave& wave : group.waves) {
-    const uint32_t simd = ++unit.launched % parameter::simds_per_cu;
+    const uint32_t simd = ++unit.launched % target::kSimdsPerCu;
     const uint32_t slot = take(unit.waves[simd]);
     wave.hardware = {hardware_id(group.cu, group.place, simd, slot), xcd_, register_allocation(kernel),
                      lds_allocation(kernel, group.place)};

@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "exec/workgroup.h"
-#include "timing_parameters.inc.h"
 
 namespace rpd {
 
 class WavePlaces {
  public:
-  explicit WavePlaces(uint32_t xcd) : xcd_(xcd), units_(parameter::cus_per_xcd) {}
+  explicit WavePlaces(uint32_t xcd) : xcd_(xcd), units_(target::kCusPerXcd) {}
 
   // No workgroup is there.
   void clear() { units_.assign(units_.size(), Unit{}); }
@@ -25,7 +24,7 @@ class WavePlaces {
   struct Unit {
     uint32_t launched = 0;   // waves so far
     uint16_t groups = 0;     // taken, a bit each
-    std::array<uint16_t, parameter::simds_per_cu> waves{};
+    std::array<uint16_t, target::kSimdsPerCu> waves{};
   };
 
   uint32_t xcd_;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "exec/lds_allocation.h"
-
 namespace rpd {
 namespace {
 
@@ -59,7 +57,7 @@ uint64_t set_work_items(const Kernel& kernel, uint32_t first, const uint32_t (&s
 
 }  // namespace
 
-void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer) {
+void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer, IssueLog* issued) {
   this->id = id;
   cu = cu_index;
   epoch = 0;
@@ -71,7 +69,7 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
   kernel.initial->fill(registers, id);
   // What the allocation has beyond what was asked for is there as well, unless that is to be found.
   const uint32_t asked = kernel.request.group_segment_size;
-  lds.resize(kernel.lds_check ? asked : allocated_lds(asked));
+  lds.resize(kernel.lds_check ? asked : target::allocated_lds(asked));
   kernel.initial->fill(lds, id);
   scratch.resize(static_cast<size_t>(scratch_bytes) * kLanes * kernel.waves_per_group);
   kernel.initial->fill(scratch, id);
@@ -103,21 +101,20 @@ void Workgroup::start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Obse
     wave.memory = kernel.memory;
     wave.guard = kernel.guard;
     wave.observer = observer;
-    wave.cu = cu_index;
+    wave.issued = issued;
     set_system_sgprs(kernel, ids, set_user_sgprs(kernel, wave), wave);
     wave.set_exec(set_work_items(kernel, w * kLanes, sizes, wave));
   }
 }
 
-void Workgroup::release_barrier() {
+bool Workgroup::has_met() const {
   const auto waits = [](const Wave& wave) { return wave.state == WaveState::AtBarrier; };
-  if (static_cast<uint32_t>(std::count_if(waves.begin(), waves.end(), waits)) != left) return;
-  uint64_t latest = 0;
-  for (const Wave& wave : waves) latest = std::max(latest, wave.clock);
+  return left > 0 && static_cast<uint32_t>(std::count_if(waves.begin(), waves.end(), waits)) == left;
+}
+
+void Workgroup::release_barrier() {
   for (Wave& wave : waves) {
-    if (!waits(wave)) continue;
-    wave.state = WaveState::Running;
-    wave.clock = latest;
+    if (wave.state == WaveState::AtBarrier) wave.state = WaveState::Running;
   }
   ++epoch;
 }

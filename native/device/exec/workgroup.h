@@ -18,8 +18,6 @@ struct Kernel {
   KernelDescriptor descriptor;
   uint64_t entry;               // address of the first instruction
   uint64_t instruction_limit;   // a wave
-  uint32_t timed_xcd;           // the XCD ...
-  uint32_t timed_cu;            // ... and the CU in it that is replayed for the time
   bool lds_check;               // accesses beyond the workgroup's LDS are faults
   const InitialValues* initial;  // what registers, LDS and private memory hold before anything is written there
   const Op* entry_op;
@@ -48,8 +46,10 @@ struct Workgroup {
   uint32_t left = 0;                // waves that have not ended
 
   // Sets up every wave as the dispatcher does: SGPRs, VGPRs, exec. `id` is the linear workgroup number.
-  void start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer);
-  // Lets waves go on once all that are left wait at the barrier.
+  void start(const Kernel& kernel, uint64_t id, uint32_t cu_index, Observer* observer, IssueLog* issued);
+  // Whether there are waves left, and all of them wait at the barrier.
+  bool has_met() const;
+  // Lets them go on.
   void release_barrier();
 };
 

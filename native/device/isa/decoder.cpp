@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "isa/instruction_text.h"
-#include "isa/matrix_shape.h"
 #include "isa/operand_text.h"
 #include "isa/semantics.h"
 
@@ -125,6 +124,7 @@ class OpBuilder {
   // SOPP and SOPK: simm16 from the bits, at most one register in the text.
   void immediate() {
     op_.immediate = raw_[0] & 0xffff;
+    if (semantics_.unit == Unit::Wait) wait_counts();
     if (semantics_.unit == Unit::Branch) {
       out_.target = op_.address + 4 + static_cast<int64_t>(static_cast<int16_t>(op_.immediate)) * 4;
     }
@@ -134,6 +134,12 @@ class OpBuilder {
       (semantics_.destinations ? op_.destination : op_.source[0]) = resolve(operand, Type::B32);
       break;
     }
+  }
+
+  // gfx9: vmcnt in simm16[3:0] and [15:14], expcnt [6:4], lgkmcnt [11:8].
+  void wait_counts() {
+    op_.wait.vector = static_cast<uint8_t>((op_.immediate & 0xf) | (op_.immediate >> 14 & 3) << 4);
+    op_.wait.scalar = static_cast<uint8_t>(op_.immediate >> 8 & 0xf);
   }
 
   // "buffer_inv sc0 sc1": flags stand where other instructions have operands. They say which caches are meant.
@@ -184,15 +190,14 @@ class OpBuilder {
   void scalar_memory() {
     if (semantics_.unit != Unit::Smem || !text_.has("glc")) return;
     op_.sc1 = true;
-    op_.returns = text_.mnemonic.find("_atomic_") != std::string::npos;
+    op_.returns = semantics_.update != Update::None;
     if (op_.returns) op_.destination = op_.source[0];
   }
 
   void offsets() {
     op_.offset = static_cast<int32_t>(text_.number("offset").value_or(text_.number("offset0").value_or(0)));
     op_.offset1 = static_cast<int32_t>(text_.number("offset1").value_or(0));
-    // ds_swizzle prints its control as offset:swizzle(...): the bits are simpler.
-    if (semantics_.unit == Unit::Lds && text_.mnemonic == "ds_swizzle_b32") op_.offset = raw_[0] & 0xffff;
+    if (semantics_.offset_in_bits) op_.offset = raw_[0] & 0xffff;
   }
 
   bool gives_float() const {
@@ -258,7 +263,7 @@ class OpBuilder {
     op_.matrix = {small_number("cbsz", broadcasts), small_number("abid", broadcasts), small_number("blgp", permutes)};
     const int broadcast = 1 << op_.matrix.broadcast_size;
     if (takes == MatrixModifiers::BroadcastAndPattern &&
-        (broadcast > matrix_shape(semantics_).blocks || op_.matrix.broadcast_block >= broadcast)) {
+        (broadcast > semantics_.shape.blocks || op_.matrix.broadcast_block >= broadcast)) {
       fail("a broadcast of more blocks than it has is not modelled");
     }
     const auto negated = text_.numbers("neg");

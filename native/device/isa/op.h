@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "isa/target.h"
+
 namespace rpd {
 
 struct Op;
@@ -12,7 +14,6 @@ struct Semantics;
 
 using Execute = void (*)(const Op&, Wave&);
 
-constexpr int kLanes = 64;
 constexpr int kMaxSources = 4;
 
 // Scalar register numbers, as the encoding has them.
@@ -62,7 +63,7 @@ struct LanePermutation {
   }
 };
 
-// CBSZ, ABID and BLGP of a matrix instruction; what they mean is in isa/semantics/matrix.cpp.
+// CBSZ, ABID and BLGP of a matrix instruction; what they mean is in exec/semantics/matrix.cpp.
 struct MatrixControl {
   uint8_t broadcast_size = 0, broadcast_block = 0, lane_pattern = 0;
 };
@@ -70,6 +71,13 @@ struct MatrixControl {
 enum class OutputModifier : uint8_t { None, Twice, FourTimes, Half };
 
 enum class DestinationUnused : uint8_t { Pad, SignExtend, Preserve };
+
+// How many accesses may still be outstanding when a wave goes on: vector memory, and scalar memory with the LDS. As many as
+// a counter can count is no wait.
+struct WaitCounts {
+  static constexpr uint8_t kNoVectorWait = 0x3f, kNoScalarWait = 0xf;
+  uint8_t vector = kNoVectorWait, scalar = kNoScalarWait;
+};
 
 struct Op {
   Execute execute = nullptr;
@@ -84,7 +92,7 @@ struct Op {
   Operand scalar_destination;  // second one: carry-out, div_scale's flag
   std::array<Operand, kMaxSources> source;
 
-  uint32_t index = 0;          // counts executions
+  uint32_t index = 0;          // in its Program: what others know of it stands in tables
   int32_t offset = 0;          // of a memory access; offset0 of a paired one
   int32_t offset1 = 0;
   uint32_t immediate = 0;      // simm16 of SOPP/SOPK, or a 32-bit literal of s_setreg_imm32
@@ -107,14 +115,9 @@ struct Op {
   Select destination_select = Select::Dword;
   DestinationUnused destination_unused = DestinationUnused::Pad;
   MatrixControl matrix;
+  WaitCounts wait;             // s_waitcnt
 
   bool ends_slice = false;     // another wave may run after it
-
-  // What the timing model wrote here when the instruction was decoded.
-  uint8_t valu_quads = 0;          // quad-cycles that a VALU instruction takes to issue; 0 for others
-  uint16_t matrix_cycles = 0;      // that it keeps the matrix unit busy; 0 for others
-  uint16_t busy_cycles = 0;        // that a vector or matrix instruction keeps its unit busy
-  uint16_t wave_cycles = 0;        // until the same wave can issue its next instruction, at the earliest
 };
 
 }  // namespace rpd

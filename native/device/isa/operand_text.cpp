@@ -5,8 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "exec/apertures.h"
-#include "exec/floating_point.h"
+#include "memory/address_space.h"
 
 namespace rpd {
 namespace {
@@ -96,7 +95,7 @@ bool parse_aperture(std::string_view text, Type type, Operand& out) {
 
 uint64_t float_constant(double value, Type type) {
   switch (type) {
-    case Type::B16: case Type::F16: case Type::PackedF16: return bits_of(static_cast<Half>(value));
+    case Type::B16: case Type::F16: case Type::PackedF16: return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
     case Type::B64: case Type::I64: case Type::F64: return std::bit_cast<uint64_t>(value);
     default: return std::bit_cast<uint32_t>(static_cast<float>(value));
   }

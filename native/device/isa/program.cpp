@@ -1,22 +1,17 @@
 #include "isa/program.h"
 
 #include <algorithm>
+#include <atomic>
 
-#include "exec/wave.h"
 #include "isa/decoder.h"
 #include "isa/semantics.h"
 
 namespace rpd {
 namespace {
 
-constexpr uint64_t kLongestInstruction = 20;  // bytes
-
-// Runs where an instruction stands that the device cannot execute. op.text ends with the reason.
-void refuse(const Op& op, Wave& wave) { wave.raise("illegal instruction", op.address); }
-
-// Runs where there is no memory to fetch an instruction from.
-void refuse_fetch(const Op& op, Wave& wave) {
-  wave.raise("instruction fetch from memory that is not mapped", op.address, FaultKind::MemoryFault);
+uint64_t next_revision() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
 }
 
 void note_registers(Op& op) {
@@ -29,12 +24,7 @@ void note_registers(Op& op) {
   for (const Operand& source : op.source) note(source);
 }
 
-bool falls_through(const Op& op) {
-  if (!op.semantics) return false;
-  if (op.semantics->unit == Unit::End) return false;
-  const std::string_view name = op.semantics->mnemonic;
-  return name != "s_branch" && name != "s_setpc_b64";
-}
+bool falls_through(const Op& op) { return op.semantics && !op.semantics->leaves; }
 
 bool lets_others_run(const Op& op) {
   switch (op.semantics->unit) {
@@ -46,8 +36,7 @@ bool lets_others_run(const Op& op) {
 
 }  // namespace
 
-Program::Program(const AddressSpace& memory, const std::string& isa_name, OnDecode on_decode)
-    : memory_(memory), disassembler_(isa_name), on_decode_(on_decode) {}
+Program::Program(const AddressSpace& memory) : memory_(memory), disassembler_(target::kIsaName), revision_(next_revision()) {}
 
 const Op* Program::at(uint64_t address) {
   address &= ~uint64_t{3};  // as the program counter does
@@ -82,7 +71,7 @@ Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo) {
   const uint64_t available = mapped.holds(address, sizeof(uint32_t)) ? mapped.begin + mapped.size - address : 0;
   const auto* code = memory_.at<uint32_t>(address);
   DisassembledInstruction instruction{};
-  if (available) instruction = disassembler_.at(code, std::min(available, kLongestInstruction));
+  if (available) instruction = disassembler_.at(code, std::min(available, target::kLongestInstruction));
   Decoded decoded;
   if (!available) {
     decoded.op.address = address;
@@ -97,7 +86,7 @@ Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo) {
   }
   if (!decoded.problem.empty()) {
     decoded.op.semantics = nullptr;
-    decoded.op.execute = available ? refuse : refuse_fetch;
+    decoded.op.execute = available ? refuse_instruction : refuse_fetch;
     instruction.text += ": " + decoded.problem;
   }
   const auto first = instruction.text.find_first_not_of(" \t");
@@ -109,7 +98,6 @@ Op* Program::find_or_decode(uint64_t address, std::vector<uint64_t>& todo) {
   op.index = static_cast<uint32_t>(ops_.size() - 1);
   op.ends_slice = !op.semantics || lets_others_run(op);
   note_registers(op);
-  on_decode_(op);
   by_address_.emplace(address, &op);
   if (falls_through(op)) todo.push_back(address + op.size);
   if (decoded.target && op.semantics) todo.push_back(decoded.target);
@@ -124,6 +112,7 @@ void Program::forget(uint64_t begin, uint64_t size) {
     ops_.clear();
     texts_.clear();
     permutations_.clear();
+    revision_ = next_revision();
     return;
   }
 }

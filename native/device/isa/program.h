@@ -18,9 +18,7 @@ namespace rpd {
 // Decodes on demand, everything reachable from an address at once. Ops stay where they are until forget().
 class Program {
  public:
-  using OnDecode = void (*)(Op&);  // lets the timing model annotate an Op
-
-  Program(const AddressSpace& memory, const std::string& isa_name, OnDecode on_decode);
+  explicit Program(const AddressSpace& memory);
 
   // The Op at `address`; never null: what cannot be decoded becomes an Op that raises a fault when it runs.
   // Safe to call from several threads.
@@ -29,11 +27,22 @@ class Program {
   // Forgets everything if any decoded code lies in [begin, begin + size). Only while nothing executes.
   void forget(uint64_t begin, uint64_t size);
 
+  // Unlike that of any other time at which an Op's index meant something else, in whatever Program.
+  uint64_t revision() const {
+    const std::lock_guard lock(mutex_);
+    return revision_;
+  }
   size_t op_count() const {
     const std::lock_guard lock(mutex_);
     return ops_.size();
   }
   const Op& op(size_t index) const { return ops_[index]; }
+  // f(op) for each from that index on, whoever decodes meanwhile.
+  template <class F>
+  void for_each_op(size_t first, F f) const {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = first; i < ops_.size(); ++i) f(ops_[i]);
+  }
 
  private:
   Op* find_or_decode(uint64_t address, std::vector<uint64_t>& todo);
@@ -41,8 +50,8 @@ class Program {
 
   const AddressSpace& memory_;
   Disassembler disassembler_;
-  OnDecode on_decode_;
   mutable std::mutex mutex_;
+  uint64_t revision_;
   std::deque<Op> ops_;
   std::deque<std::string> texts_;
   std::vector<std::unique_ptr<LanePermutation>> permutations_;

@@ -25,6 +25,34 @@ enum class Space : uint8_t { None, Flat, Global, Scratch, Buffer, Lds };
 // has), BLGP (that lanes get other lanes' B), neg.
 enum class MatrixModifiers : uint8_t { None, Pattern, BroadcastAndPattern, Indices, Negation };
 
+// What arithmetic it is, as the counters of instructions tell it apart. Of integers, recorded vecCopy kernels show what counts:
+// v_add_u32, v_cmp_*_i32, v_ashrrev_i32 and the carry adds do, v_mov_b32 and v_lshlrev_b64 do not: the type suffix decides.
+enum class Arithmetic : uint8_t { None, Add, Multiply, MultiplyAdd, Transcendental, Conversion, Integer32, Integer64 };
+
+// Of arithmetic: what it computes with. 8-bit floats are all alike.
+enum class Precision : uint8_t { None, I8, F8, F16, BF16, F32, XF32, F64 };
+
+// How much arithmetic a matrix instruction is: M x N x K of a number of blocks; all 0 if it is none.
+struct MatrixShape {
+  int m = 0, n = 0, k = 0, blocks = 0;
+  bool sparse = false;
+
+  // Multiplications and additions of one execution: of a sparse one those that take place, half of all.
+  constexpr double operations() const { return 2.0 * m * n * k * blocks / (sparse ? 2 : 1); }
+};
+
+// What an atomic does to memory: those of one kind commute. Subtracting is adding.
+enum class Update : uint8_t {
+  None, Add, SignedMinimum, UnsignedMinimum, SignedMaximum, UnsignedMaximum, And, Or, Xor, Increment, Decrement, Exchange, Float,
+};
+
+// Which caches an instruction is for, and what it does to vector caches. A write-back is half of a release, an invalidation
+// half of an acquire.
+enum class CacheControl : uint8_t { None, ScalarCaches, WriteBack, Invalidate, InvalidateL2 };
+
+// What a wave asks for that wants to stand still.
+enum class Idle : uint8_t { None, WaitStates, Sleep };
+
 struct Semantics {
   const char* mnemonic;
   Execute execute;
@@ -48,12 +76,44 @@ struct Semantics {
   Execute in_mode = nullptr;
   bool rounds_by_mode = true;          // else to nearest, as the transcendental unit does
   bool has_poles = false;              // an operand of 0 gives infinity
+
+  Arithmetic arithmetic = Arithmetic::None;
+  Precision precision = Precision::None;
+  MatrixShape shape{};
+  Update update = Update::None;        // of an atomic on global memory
+  CacheControl cache_control = CacheControl::None;
+  Idle idle = Idle::None;
+  bool stores = false;                 // to the LDS, or through the scalar cache: no load and no atomic
+  bool leaves = false;                 // never goes on with the instruction behind it
+  bool reads_vcc = false;              // although its text does not say so
+  bool offset_in_bits = false;         // the text has something else for the offset
+
+  constexpr Semantics as(Arithmetic kind, Precision of) const {
+    Semantics entry = *this;
+    entry.arithmetic = kind;
+    entry.precision = of;
+    return entry;
+  }
+  // Of the precision of its result.
+  constexpr Semantics as(Arithmetic kind) const {
+    switch (destination_type) {
+      case Type::F16: case Type::PackedF16: return as(kind, Precision::F16);
+      case Type::F32: return as(kind, Precision::F32);
+      case Type::F64: return as(kind, Precision::F64);
+      default: return as(kind, Precision::None);
+    }
+  }
 };
 
 // Null if the device does not know the mnemonic.
 const Semantics* find_semantics(std::string_view mnemonic);
 
-// The families; each is one file below isa/semantics/.
+// What an Op does where an instruction stands that the device cannot execute (op.text ends with the reason), or where
+// there is no memory to fetch one from.
+void refuse_instruction(const Op& op, Wave& wave);
+void refuse_fetch(const Op& op, Wave& wave);
+
+// The families; each is one file below exec/semantics/.
 std::span<const Semantics> scalar_alu_semantics();
 std::span<const Semantics> control_semantics();
 std::span<const Semantics> scalar_memory_semantics();

@@ -8,6 +8,11 @@
 
 namespace rpd {
 
+// Where the LDS and private memory appear in the flat address space (where ROCr's thunk puts them for a model).
+constexpr uint64_t kSharedAperture = 0x4000000000000000ull;
+constexpr uint64_t kPrivateAperture = 0x5000000000000000ull;
+constexpr uint64_t kApertureMask = 0xffffffff00000000ull;
+
 // The thunk puts device memory into an aperture in the host process: what has the device address a lies at base + a.
 // Whatever it hands out lies in a range of addresses that it has reserved in the process as well. So nothing of the host
 // is in that range, and all that is not in it is a host address: also that of a program which is linked to a low

@@ -7,9 +7,9 @@
 
 #include "include/rocm_perf_device.h"
 #include "runtime/device.h"
-#include "runtime/dispatch_records.h"
-#include "runtime/findings.h"
-#include "runtime/program_memory.h"
+#include "runtime/hooks/program_memory.h"
+#include "runtime/reports/check_findings.h"
+#include "runtime/reports/dispatch_records.h"
 #include "timing/counters.h"
 #include "timing/parameters.h"
 

@@ -1,8 +1,8 @@
 #include "runtime/deadlock.h"
 
 #include "runtime/device.h"
-#include "runtime/host_threads.h"
-#include "runtime/pending_handlers.h"
+#include "runtime/hooks/handlers_at_exit.h"
+#include "runtime/hooks/host_threads.h"
 
 namespace rpd {
 
@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 Deadlock::State Deadlock::look() const {
   const Turns& turns = device_.turns();
-  const bool stuck = turns.any_parked() && !turns.any_active() && !device_.progresses() && host_threads::any_waits() && !pending_handlers::any_runs();
+  const bool stuck = turns.any_parked() && !turns.any_active() && !device_.progresses() && host_threads::any_waits() && !handlers_at_exit::any_runs();
   return {stuck, turns.changes(), stuck ? host_threads::busy_ticks() : 0};
 }
 

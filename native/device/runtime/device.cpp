@@ -5,15 +5,16 @@
 #include <cstdlib>
 #include <thread>
 
-#include "runtime/activity.h"
-#include "runtime/aql_queue.h"
-#include "runtime/log.h"
+#include "runtime/hooks/program_memory.h"
 #include "runtime/options.h"
-#include "runtime/program_memory.h"
-#include "runtime/queue_registry.h"
-#include "runtime/sdma_queue.h"
-#include "runtime/signals.h"
+#include "runtime/queues/aql_queue.h"
+#include "runtime/queues/event_count.h"
+#include "runtime/queues/queue_registry.h"
+#include "runtime/queues/sdma_queue.h"
+#include "runtime/queues/signals.h"
+#include "runtime/reports/log.h"
 #include "runtime/virtual_clock.h"
+#include "timing/device_timing.h"
 
 namespace rpd {
 namespace {
@@ -45,7 +46,8 @@ unsigned host_threads() {
 }  // namespace
 
 Device::Device()
-    : engine_(std::make_unique<Engine>(memory_, host_threads(), engine_options(), &program_memory())),
+    : engine_(std::make_unique<Engine>(memory_, device_timing(engine_options().timed_cu), host_threads(), engine_options(),
+                                       &program_memory())),
       deadlock_(*this, std::chrono::seconds(engine_options().deadlock_seconds)) {
   virtual_clock::epoch();
   std::lock_guard lock(device_list().mutex);
@@ -146,7 +148,7 @@ void Device::complete(uint64_t signal_address, uint64_t start, uint64_t end) {
   const uint32_t event = signal->event_id;
   __atomic_fetch_sub(&signal->value, 1, __ATOMIC_ACQ_REL);
   if (mailbox) *memory_.at<volatile uint64_t>(mailbox) = event;
-  signal_activity().announce();
+  signal_changes().announce();
   wakeups_.raise(event);
 }
 

@@ -13,10 +13,10 @@
 #include "memory/address_space.h"
 #include "memory/allocation_map.h"
 #include "runtime/deadlock.h"
-#include "runtime/event_wakeups.h"
+#include "runtime/engine_turns.h"
 #include "runtime/model_interface.h"
-#include "runtime/queue.h"
-#include "runtime/turns.h"
+#include "runtime/queues/event_wakeups.h"
+#include "runtime/queues/queue.h"
 
 namespace rpd {
 

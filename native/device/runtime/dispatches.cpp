@@ -4,15 +4,15 @@
 #include <exception>
 #include <thread>
 
-#include "runtime/activity.h"
-#include "runtime/aql_queue.h"
 #include "runtime/device.h"
-#include "runtime/findings.h"
-#include "runtime/kernel_names.h"
-#include "runtime/log.h"
-#include "runtime/memory_fault.h"
-#include "runtime/progress.h"
-#include "runtime/thread_trace.h"
+#include "runtime/queues/aql_queue.h"
+#include "runtime/queues/event_count.h"
+#include "runtime/reports/check_findings.h"
+#include "runtime/reports/kernel_names.h"
+#include "runtime/reports/log.h"
+#include "runtime/reports/memory_fault.h"
+#include "runtime/reports/progress_page.h"
+#include "runtime/reports/thread_trace.h"
 
 namespace rpd {
 namespace {
@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 // What changes memory without a word is found by looking: at once at first, for much is a matter of microseconds.
 void pause(Clock::duration waited, uint32_t seen) {
   if (waited < 1ms) return std::this_thread::yield();
-  signal_activity().wait(seen, waited < 100ms ? 50us : 1ms);
+  signal_changes().wait(seen, waited < 100ms ? 50us : 1ms);
 }
 
 DispatchResult failure(std::string why) {
@@ -48,7 +48,7 @@ void Device::forget_stale_code() {
 bool Device::await_engine(AqlQueue& queue) {
   const auto since = Clock::now();
   for (;;) {
-    const uint32_t seen = signal_activity().current();
+    const uint32_t seen = signal_changes().current();
     if (turns_.has_engine(queue.seat())) return true;
     if (queue.stopping()) return false;
     if (queue.seat().state == Turns::Seat::State::Parked && deadlock_.is_there()) deadlocked_ = true;

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "runtime/device.h"
-#include "runtime/log.h"
-#include "runtime/memory_fault.h"
-#include "runtime/thunk_workarounds.h"
+#include "runtime/reports/log.h"
+#include "runtime/reports/memory_fault.h"
+#include "runtime/rocr_workarounds/thunk_workarounds.h"
 
 namespace rpd {
 namespace {
@@ -103,9 +103,9 @@ constexpr model::Functions kFunctions{
 }  // namespace rpd
 
 extern "C" [[gnu::visibility("default")]] const rpd::model::Functions* get_hsakmt_model_functions() {
-  rpd::avoid_slow_open();
+  rpd::avoid_slow_driver_open();
   rpd::avoid_busy_event_threads();
-  rpd::avoid_late_events();
+  rpd::avoid_late_queue_events();
   rpd::leave_heap_room();
   rpd::survive_unknown_calls();
   return &rpd::kFunctions;

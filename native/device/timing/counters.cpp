@@ -1,16 +1,12 @@
 #include "timing/counters.h"
 
-#include <algorithm>
-#include <array>
-#include <initializer_list>
 #include <iterator>
 #include <mutex>
-#include <string_view>
 #include <unordered_map>
 
 #include "counter_table.inc.h"
-#include "isa/matrix_shape.h"
 #include "isa/semantics.h"
+#include "timing/issue_costs.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
@@ -18,7 +14,6 @@ namespace {
 
 // ---- instruction classes ----
 
-std::string_view name_of(const Op& op) { return op.semantics->mnemonic; }
 bool has(const Op& op, Unit unit) { return op.semantics->unit == unit; }
 bool is_valu(const Op& op) { return has(op, Unit::Valu) || has(op, Unit::Matrix); }
 bool is_load(const Op& op) { return has(op, Unit::VectorLoad); }
@@ -29,41 +24,18 @@ bool is_buffer(const Op& op) { return is_vmem(op) && op.semantics->space == Spac
 bool is_flat(const Op& op) { return is_vmem(op) && !is_buffer(op); }
 bool is_scalar(const Op& op) { return has(op, Unit::Salu) || has(op, Unit::Smem); }
 bool is_misc(const Op& op) { return has(op, Unit::Branch) || has(op, Unit::Message) || has(op, Unit::End); }
-double valu_quads(const Op& op) { return op.valu_quads; }
+double valu_quads(const Op& op) { return issue_cost(op).valu_quads; }
 
-bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> stems) {
-  return std::any_of(stems.begin(), stems.end(), [name](std::string_view stem) { return name.starts_with(stem); });
+bool is_scalar_atomic(const Op& op) { return has(op, Unit::Smem) && op.semantics->update != Update::None; }
+bool is_scalar_store(const Op& op) { return has(op, Unit::Smem) && op.semantics->stores; }
+
+bool is(const Op& op, Arithmetic kind) { return op.semantics->arithmetic == kind; }
+// Packed FP32 counts once, as on silicon.
+bool computes(const Op& op, Arithmetic kind, Precision precision) {
+  return has(op, Unit::Valu) && is(op, kind) && op.semantics->precision == precision;
 }
-
-bool is_scalar_atomic(const Op& op) { return starts_with_any(name_of(op), {"s_atomic", "s_buffer_atomic"}); }
-
-enum class Arithmetic { Add, Multiply, MultiplyAdd, Transcendental };
-
-// Arithmetic of one precision. Packed FP32 counts once, as on silicon.
-bool computes(const Op& op, Arithmetic kind, std::string_view suffix) {
-  const auto name = name_of(op);
-  if (!has(op, Unit::Valu) || !name.ends_with(suffix)) return false;
-  switch (kind) {
-    case Arithmetic::Add: return starts_with_any(name, {"v_add_f", "v_sub_f", "v_subrev_f", "v_pk_add_f"});
-    case Arithmetic::Multiply: return starts_with_any(name, {"v_mul_f", "v_mul_legacy_f", "v_pk_mul_f"});
-    case Arithmetic::MultiplyAdd:
-      return starts_with_any(name, {"v_fma_f", "v_fmac_f", "v_fmamk_f", "v_fmaak_f", "v_mad_f", "v_mac_f", "v_pk_fma_f", "v_div_fmas_f"});
-    case Arithmetic::Transcendental:
-      return starts_with_any(name, {"v_exp_f", "v_log_f", "v_rcp_f", "v_rcp_iflag_f", "v_rsq_f", "v_sqrt_f", "v_sin_f", "v_cos_f"});
-  }
-  return false;
-}
-
-// Recorded vecCopy kernels show what counts: v_add_u32, v_cmp_*_i32, v_ashrrev_i32 and the carry adds do,
-// v_mov_b32 and v_lshlrev_b64 do not: the type suffix decides.
-bool is_integer(const Op& op, std::string_view a, std::string_view b) {
-  const auto name = name_of(op);
-  return has(op, Unit::Valu) && !name.starts_with("v_cvt") && (name.ends_with(a) || name.ends_with(b));
-}
-
-bool is_matrix(const Op& op, std::string_view type) { return has(op, Unit::Matrix) && name_of(op).ends_with(type); }
-bool is_matrix_8bit_float(const Op& op) { return is_matrix(op, "fp8") || is_matrix(op, "bf8"); }
-double operations512(const Op& op, bool counts) { return counts ? matrix_operations(*op.semantics) / 512 : 0; }
+bool is_matrix(const Op& op, Precision precision) { return has(op, Unit::Matrix) && op.semantics->precision == precision; }
+double operations512(const Op& op, Precision precision) { return is_matrix(op, precision) ? op.semantics->shape.operations() / 512 : 0; }
 
 // ---- what each counter is: a weight of every executed instruction, or a value of the dispatch ----
 
@@ -89,14 +61,14 @@ constexpr int kQuad = 4;
     Counter::NAME, nullptr, []([[maybe_unused]] const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); } \
   }
 #define ALWAYS_ZERO(NAME) VALUE(NAME, 0)
-#define ARITHMETICS(SUFFIX, PRECISION)                                                              \
-  INSTRUCTIONS(SQ_INSTS_VALU_ADD_##PRECISION, computes(op, Arithmetic::Add, SUFFIX)),               \
-      INSTRUCTIONS(SQ_INSTS_VALU_MUL_##PRECISION, computes(op, Arithmetic::Multiply, SUFFIX)),      \
-      INSTRUCTIONS(SQ_INSTS_VALU_FMA_##PRECISION, computes(op, Arithmetic::MultiplyAdd, SUFFIX)),   \
-      INSTRUCTIONS(SQ_INSTS_VALU_TRANS_##PRECISION, computes(op, Arithmetic::Transcendental, SUFFIX))
-#define MATRIX(PRECISION, SUFFIX)                                                 \
-  INSTRUCTIONS(SQ_INSTS_VALU_MFMA_##PRECISION, is_matrix(op, SUFFIX)),            \
-      INSTRUCTIONS(SQ_INSTS_VALU_MFMA_MOPS_##PRECISION, operations512(op, is_matrix(op, SUFFIX)))
+#define ARITHMETICS(PRECISION)                                                                                    \
+  INSTRUCTIONS(SQ_INSTS_VALU_ADD_##PRECISION, computes(op, Arithmetic::Add, Precision::PRECISION)),               \
+      INSTRUCTIONS(SQ_INSTS_VALU_MUL_##PRECISION, computes(op, Arithmetic::Multiply, Precision::PRECISION)),      \
+      INSTRUCTIONS(SQ_INSTS_VALU_FMA_##PRECISION, computes(op, Arithmetic::MultiplyAdd, Precision::PRECISION)),   \
+      INSTRUCTIONS(SQ_INSTS_VALU_TRANS_##PRECISION, computes(op, Arithmetic::Transcendental, Precision::PRECISION))
+#define MATRIX(PRECISION)                                                                \
+  INSTRUCTIONS(SQ_INSTS_VALU_MFMA_##PRECISION, is_matrix(op, Precision::PRECISION)),     \
+      INSTRUCTIONS(SQ_INSTS_VALU_MFMA_MOPS_##PRECISION, operations512(op, Precision::PRECISION))
 
 // In any order; each counter of the table has exactly one.
 const Definition kDefinitions[] = {
@@ -112,19 +84,19 @@ const Definition kDefinitions[] = {
 
     INSTRUCTIONS(SQ_INSTS, op.semantics != nullptr),
     INSTRUCTIONS(SQ_INSTS_VALU, is_valu(op)),
-    ARITHMETICS("_f16", F16),
-    ARITHMETICS("_f32", F32),
-    ARITHMETICS("_f64", F64),
-    INSTRUCTIONS(SQ_INSTS_VALU_INT32, is_integer(op, "_i32", "_u32")),
-    INSTRUCTIONS(SQ_INSTS_VALU_INT64, is_integer(op, "_i64", "_u64")),
-    INSTRUCTIONS(SQ_INSTS_VALU_CVT, name_of(op).starts_with("v_cvt")),
+    ARITHMETICS(F16),
+    ARITHMETICS(F32),
+    ARITHMETICS(F64),
+    INSTRUCTIONS(SQ_INSTS_VALU_INT32, is(op, Arithmetic::Integer32)),
+    INSTRUCTIONS(SQ_INSTS_VALU_INT64, is(op, Arithmetic::Integer64)),
+    INSTRUCTIONS(SQ_INSTS_VALU_CVT, is(op, Arithmetic::Conversion)),
     INSTRUCTIONS(SQ_INSTS_MFMA, has(op, Unit::Matrix)),
-    INSTRUCTIONS(SQ_INSTS_VALU_MFMA_MOPS_F8, operations512(op, is_matrix_8bit_float(op))),
-    MATRIX(I8, "_i8"),
-    MATRIX(F16, "_f16"),
-    MATRIX(BF16, "_bf16"),
-    MATRIX(F32, "_f32"),
-    MATRIX(F64, "_f64"),
+    INSTRUCTIONS(SQ_INSTS_VALU_MFMA_MOPS_F8, operations512(op, Precision::F8)),
+    MATRIX(I8),
+    MATRIX(F16),
+    MATRIX(BF16),
+    MATRIX(F32),
+    MATRIX(F64),
     INSTRUCTIONS(SQ_INSTS_SALU, has(op, Unit::Salu)),
     INSTRUCTIONS(SQ_INSTS_SMEM, has(op, Unit::Smem)),
     INSTRUCTIONS(SQ_INSTS_SMEM_NORM, 2 * has(op, Unit::Smem)),
@@ -152,7 +124,7 @@ const Definition kDefinitions[] = {
     INSTRUCTIONS(SQ_INST_CYCLES_VMEM_WR, is_store(op) || is_atomic(op)),
     INSTRUCTIONS(SQ_INST_CYCLES_SMEM, has(op, Unit::Smem)),
     INSTRUCTIONS(SQ_INST_CYCLES_SALU, has(op, Unit::Salu)),
-    INSTRUCTIONS(SQ_VALU_MFMA_BUSY_CYCLES, has(op, Unit::Matrix) ? op.busy_cycles : 0),
+    INSTRUCTIONS(SQ_VALU_MFMA_BUSY_CYCLES, issue_cost(op).matrix_cycles),
 
     VALUE(SQ_CYCLES, (d.work.busy_cycles + d.work.release_cycles) * kShaderEngines),
     VALUE(SQ_BUSY_CYCLES, d.work.busy_cycles * kShaderEngines),
@@ -170,15 +142,15 @@ const Definition kDefinitions[] = {
     ALWAYS_ZERO(SQ_LDS_MEM_VIOLATIONS),
 
     VALUE(SQC_DCACHE_REQ, d.memory.scalar_requests),
-    VALUE(SQC_DCACHE_REQ_READ_1, d.memory.scalar_loads1),
-    VALUE(SQC_DCACHE_REQ_READ_2, d.memory.scalar_loads2),
-    VALUE(SQC_DCACHE_REQ_READ_4, d.memory.scalar_loads4),
-    VALUE(SQC_DCACHE_REQ_READ_8, d.memory.scalar_loads8),
-    VALUE(SQC_DCACHE_REQ_READ_16, d.memory.scalar_loads16),
+    VALUE(SQC_DCACHE_REQ_READ_1, d.memory.scalar_loads[0]),
+    VALUE(SQC_DCACHE_REQ_READ_2, d.memory.scalar_loads[1]),
+    VALUE(SQC_DCACHE_REQ_READ_4, d.memory.scalar_loads[2]),
+    VALUE(SQC_DCACHE_REQ_READ_8, d.memory.scalar_loads[3]),
+    VALUE(SQC_DCACHE_REQ_READ_16, d.memory.scalar_loads[4]),
     INSTRUCTIONS(SQC_DCACHE_ATOMIC, is_scalar_atomic(op)),
     VALUE(SQC_DCACHE_MISSES, d.memory.scalar_misses),
     VALUE(SQC_TC_DATA_READ_REQ, d.memory.scalar_misses),
-    INSTRUCTIONS(SQC_TC_DATA_WRITE_REQ, starts_with_any(name_of(op), {"s_store", "s_buffer_store"})),
+    INSTRUCTIONS(SQC_TC_DATA_WRITE_REQ, is_scalar_store(op)),
     INSTRUCTIONS(SQC_TC_DATA_ATOMIC_REQ, is_scalar_atomic(op)),
 
     INSTRUCTIONS(TA_TOTAL_WAVEFRONTS_sum, is_vmem(op)),

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "isa/semantics.h"
-#include "timing/instruction_costs.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {
@@ -92,8 +91,8 @@ struct Simd {
 
 class Replay {
  public:
-  Replay(const CuTrace& trace, const CuSurroundings& surroundings, Cache& instructions, CuObserver* observer)
-      : trace_(trace), around_(surroundings), instructions_(instructions), observer_(observer) {}
+  Replay(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions, CuObserver* observer)
+      : trace_(trace), around_(surroundings), costs_(costs), instructions_(instructions), observer_(observer) {}
 
   CuOutcome run() {
     // The dispatcher serves the CUs in turn, this one last.
@@ -179,8 +178,7 @@ class Replay {
   uint64_t dependencies(ReplayedWave& wave, const TraceEntry& entry) {
     const Semantics& semantics = *entry.op->semantics;
     if (semantics.unit == Unit::Wait) {
-      const uint32_t counts = entry.op->immediate;  // gfx9: vmcnt [3:0] and [15:14], lgkmcnt [11:8]
-      return std::max(wave.vector.until((counts & 0xf) | (counts >> 14 & 3) << 4), wave.scalar.until(counts >> 8 & 0xf));
+      return std::max(wave.vector.until(entry.op->wait.vector), wave.scalar.until(entry.op->wait.scalar));
     }
     if (wave.results.empty()) return 0;
     uint64_t needed = 0;
@@ -215,11 +213,11 @@ class Replay {
     wave.issued = time;
     switch (op.semantics->unit) {
       case Unit::Valu:
-        simd.vector_free = next = time + op.busy_cycles;
+        simd.vector_free = next = time + costs_.of(op).busy_cycles;
         break;
       case Unit::Matrix:
         simd.vector_free = time + kSlot;
-        simd.matrix_free = time + op.busy_cycles;
+        simd.matrix_free = time + costs_.of(op).busy_cycles;
         wave.results.push_back({op.destination.kind, op.destination.reg,
                                 static_cast<uint16_t>(op.destination.reg + op.destination.dwords - 1), simd.matrix_free});
         break;
@@ -231,7 +229,7 @@ class Replay {
         wave.scalar.issue(scalar_access(entry.cost, time));
         break;
       case Unit::Lds:
-        next = time + op.busy_cycles;
+        next = time + costs_.of(op).busy_cycles;
         lds_free_ = time + std::max<uint64_t>(parameter::lds_issue_cycles, entry.cost.lds_cycles);
         wave.scalar.issue(lds_free_ + parameter::lds_latency_cycles);
         break;
@@ -240,7 +238,7 @@ class Replay {
         if (entry.cost.lds_cycles) wave.scalar.issue(time + entry.cost.lds_cycles + parameter::lds_latency_cycles);
         break;
       case Unit::Nop:
-        next = time + op.wave_cycles;
+        next = time + costs_.of(op).wave_cycles;
         break;
       case Unit::Barrier: return wait_at_barrier(wave, next);
       case Unit::End:
@@ -334,6 +332,7 @@ class Replay {
 
   const CuTrace& trace_;
   const CuSurroundings& around_;
+  const IssueCosts& costs_;
   Cache& instructions_;
   CuObserver* observer_;
   Fills code_fills_;    // [line of code]
@@ -355,8 +354,8 @@ class Replay {
 
 }  // namespace
 
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, Cache& instructions, CuObserver* observer) {
-  return Replay(trace, surroundings, instructions, observer).run();
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions, CuObserver* observer) {
+  return Replay(trace, surroundings, costs, instructions, observer).run();
 }
 
 }  // namespace rpd

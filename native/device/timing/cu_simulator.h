@@ -10,6 +10,7 @@
 
 #include "memory/cache.h"
 #include "timing/cu_observer.h"
+#include "timing/issue_costs.h"
 #include "timing/wave_trace.h"
 
 namespace rpd {
@@ -36,6 +37,7 @@ struct CuOutcome {
 };
 
 // `instructions` is what the instruction cache holds; kept from dispatch to dispatch. `observer` may be null.
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, Cache& instructions, CuObserver* observer = nullptr);
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
+                      Cache& instructions, CuObserver* observer = nullptr);
 
 }  // namespace rpd

@@ -152,9 +152,9 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, W
   const CuSurroundings surroundings = surroundings_of(xcds, sample.resident_groups, hits);
   if (watched) {
     Cache instructions = warm.instructions;
-    simulate_cu(watched->trace, surroundings, instructions, &watched->observer);
+    simulate_cu(watched->trace, surroundings, sample.costs, instructions, &watched->observer);
   }
-  const CuOutcome outcome = simulate_cu(sample.trace, surroundings, warm.instructions);
+  const CuOutcome outcome = simulate_cu(sample.trace, surroundings, sample.costs, warm.instructions);
   WorkDone work;
   uint64_t instructions = 0;
   for (const XcdWork& xcd : xcds) {

@@ -6,8 +6,9 @@
 
 #include "memory/cache.h"
 #include "memory/mall.h"
-#include "timing/memory_counts.h"
 #include "timing/cu_observer.h"
+#include "timing/issue_costs.h"
+#include "timing/memory_counts.h"
 #include "timing/unit_cycles.h"
 #include "timing/wave_trace.h"
 
@@ -58,6 +59,7 @@ struct WatchedCu {
 // The CU that was recorded, or the first of its workgroups.
 struct Sample {
   const CuTrace& trace;
+  const IssueCosts& costs;   // of the instructions in it
   const CuWork& recorded;    // the work in the recording
   const CuWork& done;        // all work of that CU
   uint32_t resident_groups;  // that fit on it at a time

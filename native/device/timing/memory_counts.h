@@ -37,14 +37,20 @@ struct MemoryCounts {
   // SQC: scalar data cache, shared by two CUs
   uint64_t scalar_requests = 0;     // lines looked up
   uint64_t scalar_misses = 0;       // 64-byte requests to the L2
-  uint64_t scalar_loads1 = 0, scalar_loads2 = 0, scalar_loads4 = 0, scalar_loads8 = 0, scalar_loads16 = 0;  // dwords
+  uint64_t scalar_loads[5] = {};    // of 1, 2, 4, 8 and 16 dwords
   // LDS
   uint64_t lds_active_cycles = 0;   // indexed accesses, conflicts included
   uint64_t lds_conflict_cycles = 0;          // more words of one bank than a cycle serves
   uint64_t lds_address_conflict_cycles = 0;  // atomics of several lanes on one word
   uint64_t lds_atomic_return_cycles = 0;
 
-  void add(const MemoryCounts& other);
+  void add(const MemoryCounts& other) {
+    // All members are uint64_t: one loop instead of a list that someone forgets to extend.
+    static_assert(sizeof(MemoryCounts) % sizeof(uint64_t) == 0);
+    auto* mine = reinterpret_cast<uint64_t*>(this);
+    const auto* theirs = reinterpret_cast<const uint64_t*>(&other);
+    for (unsigned i = 0; i < sizeof(MemoryCounts) / sizeof(uint64_t); ++i) mine[i] += theirs[i];
+  }
   // Lines' worth of requests: two half lines written count as one.
   uint64_t memory_requests() const { return memory_reads128 + l2_writebacks; }
   // Of lines that were written: the share that had to leave the L2 while waves were still running.

@@ -19,6 +19,7 @@ constexpr uint32_t kScalarLineBytes = 64;
 // Two of an XCD's 40 CUs are disabled. The recorded 160 scalar caches (20 an XCD) say that they are not neighbours:
 // 18 caches serve two CUs, two serve one.
 constexpr uint32_t kScalarCaches = 20;
+static_assert(target::kCusPerXcd == 38);
 uint32_t scalar_cache_of(uint32_t cu) { return cu < 36 ? cu / 2 : cu - 18; }
 
 // Private memory has no device addresses here; its traffic needs some that nothing else uses, within the 56 bits that
@@ -122,49 +123,49 @@ uint64_t store_look_ups(const VectorAccess& access) {
 }
 
 // Vector memory completes in order: no access is done before those issued earlier.
-void complete_vector(Wave& wave, uint64_t latency) {
-  const uint64_t before = wave.vector_issued ? wave.vector_done[(wave.vector_issued - 1) % 64] : 0;
-  wave.vector_done[wave.vector_issued++ % 64] = std::max(before, wave.clock + latency);
+void complete_vector(WaveTiming& wave, uint64_t latency) {
+  constexpr uint32_t room = WaveTiming::kOutstanding;
+  WaveTiming::Completions& done = *wave.vector_done;
+  const uint64_t before = wave.vector_issued ? done[(wave.vector_issued - 1) % room] : 0;
+  done[wave.vector_issued++ % room] = std::max(before, wave.clock + latency);
 }
 
 }  // namespace
 
 namespace {
 
+template <class T>
+void add(T& to, uint64_t what) { to = static_cast<T>(std::min<uint64_t>(std::numeric_limits<T>::max(), to + what)); }
+
 // Adds what happens to the counts during its life to a wave's cost and to what it asks of its CU's units.
 class CostOf {
  public:
-  CostOf(const MemoryCounts& counts, Wave& wave, Space space)
-      : counts_(counts), cost_(wave.access), units_(wave.units), space_(space), look_ups_(counts.l1_accesses), reads_(counts.l1_read_requests), writes_(writes()),
-        memory_(counts.memory_reads128), host_(counts.host_reads64), lds_(counts.lds_active_cycles) {}
+  CostOf(const MemoryCounts& counts, WaveTiming& wave)
+      : counts_(counts), cost_(wave.cost()), units_(wave.units), look_ups_(counts.l1_accesses), reads_(counts.l1_read_requests), writes_(writes()),
+        memory_(counts.memory_reads128), host_(counts.host_reads64) {}
   ~CostOf() {
-    add(cost_.look_ups, counts_.l1_accesses - look_ups_);
-    add(cost_.l2_reads, counts_.l1_read_requests - reads_);
-    add(cost_.l2_writes, writes() - writes_);
-    add(cost_.memory_reads, counts_.memory_reads128 - memory_);
-    add(cost_.host_reads, counts_.host_reads64 - host_);
-    add(cost_.lds_cycles, counts_.lds_active_cycles - lds_);
     keep_units_busy();
+    if (!cost_) [[likely]] return;
+    add(cost_->look_ups, counts_.l1_accesses - look_ups_);
+    add(cost_->l2_reads, counts_.l1_read_requests - reads_);
+    add(cost_->l2_writes, writes() - writes_);
+    add(cost_->memory_reads, counts_.memory_reads128 - memory_);
+    add(cost_->host_reads, counts_.host_reads64 - host_);
   }
 
  private:
-  template <class T>
-  static void add(T& to, uint64_t what) { to = static_cast<T>(std::min<uint64_t>(std::numeric_limits<T>::max(), to + what)); }
   uint64_t writes() const { return counts_.l1_write_requests + counts_.l2_atomics; }
 
   // For as long as in a replay.
   void keep_units_busy() {
-    const uint64_t lds = counts_.lds_active_cycles - lds_;
-    if (space_ == Space::Lds) units_.lds += std::max<uint64_t>(parameter::lds_issue_cycles, lds);
-    else units_.address += std::max<uint64_t>(parameter::issue_cycles, counts_.l1_accesses - look_ups_);
+    units_.address += std::max<uint64_t>(parameter::issue_cycles, counts_.l1_accesses - look_ups_);
     units_.traffic_bytes += 128 * (counts_.l1_read_requests - reads_) + 64 * (writes() - writes_);
   }
 
   const MemoryCounts& counts_;
-  AccessCost& cost_;
+  AccessCost* cost_;
   WaveUnits& units_;
-  Space space_;
-  uint64_t look_ups_, reads_, writes_, memory_, host_, lds_;
+  uint64_t look_ups_, reads_, writes_, memory_, host_;
 };
 
 }  // namespace
@@ -286,19 +287,19 @@ uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
 }
 
 // Lanes that follow each other need a look-up for each line of each group.
-uint64_t MemorySystem::load_consecutive(Wave& wave, const VectorAccess& access) {
+uint64_t MemorySystem::load_consecutive(uint32_t cu, const VectorAccess& access) {
   uint64_t latency = 0;
   const uint32_t group = lanes_per_look_up(access.bytes);
   for (uint32_t l = 0; l < kLanes; l += group) {
     const uint64_t last = (access.address[l + group - 1] + access.bytes - 1) / kLineBytes;
-    for (uint64_t line = access.address[l] / kLineBytes; line <= last; ++line) latency = std::max(latency, read_line(wave.cu, line));
+    for (uint64_t line = access.address[l] / kLineBytes; line <= last; ++line) latency = std::max(latency, read_line(cu, line));
   }
   return latency;
 }
 
-uint64_t MemorySystem::load(Wave& wave, const VectorAccess& access) {
+uint64_t MemorySystem::load(uint32_t cu, const VectorAccess& access) {
   counts_.l1_lanes_reading += std::popcount(access.mask);
-  if (access.consecutive()) return load_consecutive(wave, access);
+  if (access.consecutive()) return load_consecutive(cu, access);
   uint64_t latency = 0;
   const uint32_t group = lanes_per_look_up(access.bytes);
   LineSet lines;
@@ -311,7 +312,7 @@ uint64_t MemorySystem::load(Wave& wave, const VectorAccess& access) {
     const uint64_t first = access.address[l] / kLineBytes;
     const uint64_t last = (access.address[l] + access.bytes - 1) / kLineBytes;
     for (uint64_t line = first; line <= last; ++line) {
-      if (lines.insert(line)) latency = std::max(latency, read_line(wave.cu, line));
+      if (lines.insert(line)) latency = std::max(latency, read_line(cu, line));
     }
   });
   return latency;
@@ -360,18 +361,20 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
   return latency;
 }
 
-void MemorySystem::lds(Wave& wave, const Op& op, const VectorAccess& access) {
+void MemorySystem::lds(WaveTiming& wave, const Op& op, const VectorAccess& access) {
   const LdsPasses passes = lds_passes(access);
   counts_.lds_active_cycles += passes.cycles;
   counts_.lds_conflict_cycles += passes.bank_conflicts;
   counts_.lds_address_conflict_cycles += passes.cycles - passes.passes - passes.bank_conflicts;
   if (access.kind == AccessKind::Atomic && op.returns) counts_.lds_atomic_return_cycles += passes.cycles;
+  if (AccessCost* cost = wave.cost()) add(cost->lds_cycles, passes.cycles);
+  wave.units.lds += std::max<uint64_t>(parameter::lds_issue_cycles, passes.cycles);
   wave.scalar_done = std::max(wave.scalar_done, wave.clock + parameter::lds_latency_cycles + passes.cycles);
 }
 
-uint64_t MemorySystem::global(Wave& wave, const Op& op, const VectorAccess& access) {
+uint64_t MemorySystem::global(uint32_t cu, const Op& op, const VectorAccess& access) {
   switch (access.kind) {
-    case AccessKind::Load: return load(wave, access);
+    case AccessKind::Load: return load(cu, access);
     case AccessKind::Store: return store(access);
     case AccessKind::Atomic: return atomic(op, access);
   }
@@ -380,7 +383,7 @@ uint64_t MemorySystem::global(Wave& wave, const Op& op, const VectorAccess& acce
 
 // Private memory is interleaved: dword i of lane l is at 256 * i + 4 * l of the wave's share, so that lanes at the
 // same offset are contiguous (LLVM AMDGPUUsage, "Scratch memory swizzling"). Each dword of a wide access is one of its own.
-uint64_t MemorySystem::scratch(Wave& wave, const Op& op, const VectorAccess& access) {
+uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAccess& access) {
   constexpr uint64_t dword_row = 4 * kLanes;
   const uint64_t share = (wave.scratch_bytes + 3) / 4 * dword_row;
   const uint64_t base = kScratchRegion + (wave.group->slot * kMostWavesInGroup + wave.index_in_group) * share;
@@ -392,15 +395,16 @@ uint64_t MemorySystem::scratch(Wave& wave, const Op& op, const VectorAccess& acc
       addresses[l] = base + offset / 4 * dword_row + 4 * l + offset % 4;
     });
     const uint32_t bytes = std::min(4u, access.bytes - done);
-    latency = std::max(latency, global(wave, op, {access.kind, Space::Scratch, bytes, access.mask, addresses.data()}));
+    latency = std::max(latency, global(wave.timing->cu, op, {access.kind, Space::Scratch, bytes, access.mask, addresses.data()}));
   }
   return latency;
 }
 
-void MemorySystem::vector_access(Wave& wave, const Op& op, const VectorAccess& access) {
-  const CostOf cost(counts_, wave, access.space);
-  if (access.space == Space::Lds) return lds(wave, op, access);
-  complete_vector(wave, access.space == Space::Scratch ? scratch(wave, op, access) : global(wave, op, access));
+void MemorySystem::vector_access(const Wave& wave, const Op& op, const VectorAccess& access) {
+  WaveTiming& timing = *wave.timing;
+  if (access.space == Space::Lds) return lds(timing, op, access);
+  const CostOf cost(counts_, timing);
+  complete_vector(timing, access.space == Space::Scratch ? scratch(wave, op, access) : global(timing.cu, op, access));
 }
 
 // A miss of the scalar cache asks the L2 for 64 bytes, and that, if need be, memory. Returns the latency.
@@ -425,34 +429,33 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
   return parameter::hbm_latency_cycles;
 }
 
-void MemorySystem::scalar_access(Wave& wave, uint64_t address, uint32_t bytes) {
+void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes) {
   Cache& cache = scalar_[scalar_cache_of(wave.cu)];
   const uint64_t misses = counts_.scalar_misses, from_memory = counts_.memory_reads64, from_host = counts_.host_reads64;
   uint64_t latency = parameter::scalar_latency_cycles;
   for (uint64_t line = address / kScalarLineBytes; line <= (address + bytes - 1) / kScalarLineBytes; ++line) {
     ++counts_.scalar_requests;
-    wave.access.scalar_line = static_cast<uint16_t>(line);
     if (cache.find(line)) continue;
     Cache::Line evicted;
     cache.allocate(line, evicted);
     latency = std::max(latency, scalar_read(line));
   }
-  wave.access.l2_reads = static_cast<uint8_t>(counts_.scalar_misses - misses);
-  wave.access.host_reads = static_cast<uint8_t>(counts_.host_reads64 - from_host);
-  wave.access.memory_reads = static_cast<uint8_t>(counts_.memory_reads64 - from_memory - wave.access.host_reads);
-  counts_.scalar_loads1 += bytes == 4;
-  counts_.scalar_loads2 += bytes == 8;
-  counts_.scalar_loads4 += bytes == 16;
-  counts_.scalar_loads8 += bytes == 32;
-  counts_.scalar_loads16 += bytes == 64;
+  if (AccessCost* cost = wave.cost()) {
+    cost->scalar_line = static_cast<uint16_t>((address + bytes - 1) / kScalarLineBytes);
+    cost->l2_reads = static_cast<uint8_t>(counts_.scalar_misses - misses);
+    cost->host_reads = static_cast<uint8_t>(counts_.host_reads64 - from_host);
+    cost->memory_reads = static_cast<uint8_t>(counts_.memory_reads64 - from_memory - cost->host_reads);
+  }
+  ++counts_.scalar_loads[std::countr_zero(bytes) - std::countr_zero(sizeof(uint32_t))];
   wave.scalar_done = std::max(wave.scalar_done, wave.clock + latency);
 }
 
-void MemorySystem::wait(Wave& wave, unsigned vector_left, unsigned scalar_left) {
+void MemorySystem::wait(WaveTiming& wave, unsigned vector_left, unsigned scalar_left) {
   uint64_t until = wave.clock;
-  // Waiting for all but n is waiting for the n-th youngest. (Beyond 64 outstanding the oldest are long done.)
-  if (wave.vector_issued > vector_left && vector_left < 64) {
-    until = std::max(until, wave.vector_done[(wave.vector_issued - 1 - vector_left) % 64]);
+  // Waiting for all but n is waiting for the n-th youngest. (Beyond so many outstanding the oldest are long done.)
+  constexpr uint32_t room = WaveTiming::kOutstanding;
+  if (wave.vector_issued > vector_left && vector_left < room) {
+    until = std::max(until, (*wave.vector_done)[(wave.vector_issued - 1 - vector_left) % room]);
   }
   // Scalar loads and LDS come back in any order: only waiting for all of them says when (lower bound otherwise).
   if (scalar_left == 0) until = std::max(until, wave.scalar_done);

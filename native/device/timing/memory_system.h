@@ -1,5 +1,4 @@
-// The memory system of one XCD as an observer: a vector L1 for each CU, a
-// scalar cache for two, the L2 behind them, and the latency that
+// The memory system of one XCD: a vector L1 for each CU, a scalar cache for two, the L2 behind them, and the latency that
 // each access would have had.
 #pragma once
 
@@ -10,16 +9,19 @@
 #include "memory/cache.h"
 #include "memory/line_log.h"
 #include "timing/memory_counts.h"
+#include "timing/wave_timing.h"
 
 namespace rpd {
 
-class MemorySystem : public Observer {
+class MemorySystem {
  public:
   MemorySystem();
 
-  void vector_access(Wave& wave, const Op& op, const VectorAccess& access) override;
-  void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) override;
-  void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) override;
+  // By the instruction that the wave issued last. The wave's clock is at its issue.
+  void vector_access(const Wave& wave, const Op& op, const VectorAccess& access);
+  void scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes);
+  // Until at most so many are outstanding.
+  static void wait(WaveTiming& wave, unsigned vector_left, unsigned scalar_left);
 
   // A dispatch begins: what the L1s hold is stale, and (acquire) what the L2 holds too. `map` says which addresses are
   // the device's own memory; without one all are.
@@ -36,13 +38,13 @@ class MemorySystem : public Observer {
 
  private:
   uint64_t read_line(uint32_t cu, uint64_t line);
-  uint64_t load(Wave& wave, const VectorAccess& access);
-  uint64_t load_consecutive(Wave& wave, const VectorAccess& access);
+  uint64_t load(uint32_t cu, const VectorAccess& access);
+  uint64_t load_consecutive(uint32_t cu, const VectorAccess& access);
   uint64_t store(const VectorAccess& access);
   uint64_t atomic(const Op& op, const VectorAccess& access);
-  uint64_t global(Wave& wave, const Op& op, const VectorAccess& access);
-  uint64_t scratch(Wave& wave, const Op& op, const VectorAccess& access);
-  void lds(Wave& wave, const Op& op, const VectorAccess& access);
+  uint64_t global(uint32_t cu, const Op& op, const VectorAccess& access);
+  uint64_t scratch(const Wave& wave, const Op& op, const VectorAccess& access);
+  void lds(WaveTiming& wave, const Op& op, const VectorAccess& access);
   uint64_t scalar_read(uint64_t scalar_line);
   bool in_host_memory(uint64_t line);
   void read_from_host(uint32_t requests);

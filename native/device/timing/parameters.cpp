@@ -1,6 +1,5 @@
 #include "timing/parameters.h"
 
-#include "timing/copy_model.h"
 #include "timing_parameters.inc.h"
 
 namespace rpd {

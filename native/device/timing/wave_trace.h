@@ -1,15 +1,28 @@
 // What the waves of one CU executed, in the order each wave did: the input of the CU simulator.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <vector>
 
-#include "exec/wave.h"
 #include "isa/op.h"
 
 namespace rpd {
+
+// What a memory instruction asked of each level.
+struct AccessCost {
+  uint8_t look_ups = 0;      // vector L1 tags
+  uint8_t l2_reads = 0;      // 128-byte requests that missed the L1
+  uint8_t l2_writes = 0;     // 64-byte requests, atomics included
+  uint8_t memory_reads = 0;  // of the reads and atomics, those that missed the L2
+  uint8_t host_reads = 0;    // of the reads, those that went to the host's memory
+  union {
+    uint16_t lds_cycles = 0;
+    uint16_t scalar_line;    // of a scalar load: low bits of the number of the last line it touched
+  };
+};
 
 struct TraceEntry {
   const Op* op;
@@ -21,7 +34,9 @@ class CuTrace;
 class WaveTrace {
  public:
   explicit WaveTrace(CuTrace& owner) : owner_(owner) {}
-  void add(const Op& op, const AccessCost& cost);
+  void add(const Op& op);
+  // Of the instruction that was added last, for whoever finds out.
+  AccessCost& cost_of_last() { return *last_; }
   const std::vector<TraceEntry>& entries() const { return entries_; }
   uint64_t lost() const { return lost_; }  // for want of room
 
@@ -29,6 +44,8 @@ class WaveTrace {
   CuTrace& owner_;
   std::vector<TraceEntry> entries_;
   uint64_t lost_ = 0;
+  AccessCost not_recorded_;
+  AccessCost* last_ = &not_recorded_;
 };
 
 // A sample: the first workgroups that the CU ran, and of them as many instructions as there is room for.
@@ -37,9 +54,19 @@ class CuTrace {
   using Group = std::vector<std::unique_ptr<WaveTrace>>;
 
   // A dispatch begins, with so many workgroups at a time on the CU.
-  void begin(uint32_t resident_groups);
-  // Gives the waves of a starting workgroup something to record into, unless there are enough already.
-  void record(Workgroup& group);
+  void begin(uint32_t resident_groups) {
+    // Three times what is resident shows how the CU fills, runs full, and drains.
+    most_groups_ = std::max(8u, 3 * resident_groups);
+    entries_ = 0;
+    groups_.clear();
+  }
+  // Something to record a starting workgroup's waves into; null if there are enough already.
+  const Group* record(size_t waves) {
+    if (groups_.size() >= most_groups_ || entries_ >= kMostEntries) return nullptr;
+    Group& traces = groups_.emplace_back();
+    while (traces.size() < waves) traces.push_back(std::make_unique<WaveTrace>(*this));
+    return &traces;
+  }
 
   const std::deque<Group>& groups() const { return groups_; }
   uint64_t entries() const { return entries_; }
@@ -54,8 +81,13 @@ class CuTrace {
   std::deque<Group> groups_;
 };
 
-inline void WaveTrace::add(const Op& op, const AccessCost& cost) {
-  owner_.take_room() ? entries_.push_back({&op, cost}) : void(++lost_);
+inline void WaveTrace::add(const Op& op) {
+  if (owner_.take_room()) {
+    last_ = &entries_.emplace_back(&op, AccessCost{}).cost;
+  } else {
+    last_ = &not_recorded_;
+    ++lost_;
+  }
 }
 
 }  // namespace rpd

@@ -25,7 +25,7 @@ MUTATIONS = {
 
 def broken_device(native_dir: Path, repository: Path, folder: Path, file: str, before: str, after: str) -> Path:
     """Builds the device library with one source replaced, from the objects of the existing build."""
-    source = repository / "native" / "device" / "isa" / "semantics" / file
+    source = repository / "native" / "device" / "exec" / "semantics" / file
     text = source.read_text()
     assert text.count(before) == 1, f"{before!r} is not once in {file}"
     mutant = folder / file

@@ -1,6 +1,5 @@
 #include "timing/thread_trace/dependencies.h"
 
-#include <string_view>
 #include <utility>
 
 #include "isa/semantics.h"
@@ -48,25 +47,22 @@ std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave) {
         others.accesses.push_back(i);
         break;
       case Unit::Wait: {
-        const uint32_t counts = op.immediate;  // vmcnt [3:0] and [15:14], lgkmcnt [11:8]; the most of each is no wait
         const auto wait_for = [&](Outstanding& outstanding, uint32_t left, uint32_t most) {
           if (left == most) return;
           if (auto done = outstanding.wait(left); !done.empty()) found.push_back({i, std::move(done)});
         };
-        wait_for(others, counts >> 8 & 0xf, 0xf);
-        wait_for(vector, (counts & 0xf) | (counts >> 14 & 3) << 4, 0x3f);
+        wait_for(others, op.wait.scalar, WaitCounts::kNoScalarWait);
+        wait_for(vector, op.wait.vector, WaitCounts::kNoVectorWait);
         break;
       }
-      case Unit::CacheControl: {
-        const std::string_view name = op.semantics->mnemonic;
-        if (name.starts_with("s_")) {
+      case Unit::CacheControl:
+        if (op.semantics->cache_control == CacheControl::ScalarCaches) {
           others.any_order = true;
           others.accesses.push_back(i);
-        } else if (name.starts_with("buffer_wb")) {  // invalidations take effect in order and are not counted
-          vector.accesses.push_back(i);
+        } else if (op.semantics->cache_control == CacheControl::WriteBack) {
+          vector.accesses.push_back(i);  // invalidations take effect in order and are not counted
         }
         break;
-      }
       default: break;
     }
   }

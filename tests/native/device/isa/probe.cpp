@@ -6,6 +6,7 @@
 //                                                 "<offset> ok|refused <text as the device has it>"
 //   rpd_isa_probe survey  < sections > counts     of each section (its size in 4 bytes, then the code), see survey.h
 //   rpd_isa_probe list               > lines      every entry of the table, see list_all
+//   rpd_isa_probe classes            > lines      of every entry what counters and costs go by, see list_classes
 //   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least> <cycles that its unit is busy>"
 //
 // A run's input: Header, the code, then header.cases times a case: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
@@ -27,7 +28,7 @@
 #include "exec/observer.h"
 #include "isa/program.h"
 #include "survey.h"
-#include "timing/instruction_costs.h"
+#include "timing/issue_costs.h"
 
 namespace rpd {
 namespace {
@@ -37,7 +38,6 @@ constexpr uint64_t kMemoryAddress = 0x100000000ull - 0x1000;
 constexpr uint64_t kApertureBytes = 0x100100000ull;
 constexpr uint32_t kRegisters = 512;         // of each kind, whatever the case lists
 constexpr uint32_t kInstructionLimit = 100000;
-constexpr const char* kIsa = "amdgcn-amd-amdhsa--gfx942";
 
 struct Header {
   uint32_t code_bytes, cases, vgprs, agprs, lds_bytes, scratch_bytes, memory_bytes;
@@ -78,11 +78,9 @@ void write_exactly(const void* from, size_t size) {
   if (size && std::fwrite(from, 1, size, stdout) != size) throw std::runtime_error("cannot write the results");
 }
 
-void annotate_nothing(Op&) {}
-
 class Runner {
  public:
-  explicit Runner(bool lds_check) : lds_check_(lds_check), program_(aperture_.space, kIsa, annotate_nothing) {
+  explicit Runner(bool lds_check) : lds_check_(lds_check), program_(aperture_.space) {
     read_exactly(&header_, sizeof header_);
     read_exactly(aperture_.space.at(kCodeAddress), header_.code_bytes);
     registers_.resize(2 * kRegisters * kLanes);
@@ -159,7 +157,7 @@ void decode_all() {
   const std::string code(std::istreambuf_iterator<char>(std::cin), {});
   Aperture aperture;
   std::memcpy(aperture.space.at(kCodeAddress), code.data(), code.size());
-  Program program(aperture.space, kIsa, annotate_nothing);
+  Program program(aperture.space);
   for (uint64_t offset = 0; offset < code.size();) {
     const Op* op = program.at(kCodeAddress + offset);
     std::cout << offset << (op->semantics ? " ok " : " refused ") << op->text << '\n';
@@ -168,7 +166,7 @@ void decode_all() {
 }
 
 void survey_all() {
-  Survey survey(kIsa);
+  Survey survey(target::kIsaName);
   for (uint32_t bytes; std::fread(&bytes, 1, sizeof bytes, stdin) == sizeof bytes;) {
     std::vector<uint32_t> code(bytes / sizeof(uint32_t));
     read_exactly(code.data(), bytes);
@@ -202,12 +200,22 @@ void list_all() {
   });
 }
 
+// "<mnemonic> <arithmetic> <precision> <M>x<N>x<K>x<blocks> <update> <stores> <leaves>", enumerations as numbers
+void list_classes() {
+  for_each_entry([](const Semantics& entry) {
+    const MatrixShape& shape = entry.shape;
+    std::cout << entry.mnemonic << ' ' << static_cast<int>(entry.arithmetic) << ' ' << static_cast<int>(entry.precision) << ' '
+              << shape.m << 'x' << shape.n << 'x' << shape.k << 'x' << shape.blocks << ' ' << static_cast<int>(entry.update) << ' '
+              << entry.stores << ' ' << entry.leaves << '\n';
+  });
+}
+
 void list_costs() {
   for_each_entry([](const Semantics& entry) {
     Op op;
     op.semantics = &entry;
-    annotate_cost(op);
-    std::cout << entry.mnemonic << ' ' << op.wave_cycles << ' ' << op.busy_cycles << '\n';
+    const IssueCost cost = issue_cost(op);
+    std::cout << entry.mnemonic << ' ' << cost.wave_cycles << ' ' << cost.busy_cycles << '\n';
   });
 }
 
@@ -222,8 +230,9 @@ int main(int count, char** arguments) {
     else if (command == "decode") rpd::decode_all();
     else if (command == "survey") rpd::survey_all();
     else if (command == "list") rpd::list_all();
+    else if (command == "classes") rpd::list_classes();
     else if (command == "costs") rpd::list_costs();
-    else throw std::runtime_error("usage: rpd_isa_probe run|run-lds-check|decode|survey|list|costs");
+    else throw std::runtime_error("usage: rpd_isa_probe run|run-lds-check|decode|survey|list|classes|costs");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rpd_isa_probe: %s\n", error.what());
     return 1;

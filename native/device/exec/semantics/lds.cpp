@@ -1,0 +1,332 @@
+// DS: local data share reads, writes, atomics, and the cross-lane moves that run through its crossbar.
+#include <bit>
+
+#include "exec/atomics.h"
+#include "exec/float_mode.h"
+#include "exec/lane_values.h"
+#include "exec/lds_range.h"
+#include "exec/observer.h"
+#include "exec/operands.h"
+
+namespace rpd {
+namespace {
+
+struct LdsAddresses {
+  uint64_t lane[kLanes];  // byte offset in the LDS
+  uint64_t inside;        // enabled lanes whose access is in the workgroup's LDS ...
+  uint64_t outside;       // ... and those of which a part is not
+};
+
+// `offset` behind the address register, modulo 2^32: compilers fold offsets onto negative bases. False (and a fault) if
+// an enabled lane is out of range and that is checked.
+bool addresses_of(const Op& op, Wave& wave, uint32_t offset, uint32_t bytes, LdsAddresses& out) {
+  const uint32_t* address = wave.registers(op.source[0]);
+  uint64_t outside = 0;
+  for (int l = 0; l < kLanes; ++l) {
+    out.lane[l] = address[l] + offset;
+    outside |= static_cast<uint64_t>(!in_lds(wave, out.lane[l], bytes)) << l;
+  }
+  out.outside = outside & wave.exec();
+  out.inside = wave.exec() & ~outside;
+  if (out.outside == 0) [[likely]] return true;
+  const int first = std::countr_zero(out.outside);
+  return may_leave_lds(wave, out.lane[first], first);
+}
+
+void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, const LdsAddresses& addresses) {
+  wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, addresses.inside, addresses.lane});
+}
+
+template <int Dwords>
+void read_at(const Op& op, Wave& wave, uint32_t offset, uint32_t* reg) {
+  LdsAddresses addresses;
+  if (!addresses_of(op, wave, offset, 4 * Dwords, addresses)) return;
+  const auto put = [reg](int l, const uint32_t* values) {
+    for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
+  };
+  uint32_t values[Dwords];
+  for (uint64_t left = addresses.inside; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    std::memcpy(values, wave.lds + addresses.lane[l], sizeof values);
+    put(l, values);
+  }
+  for (uint64_t left = addresses.outside; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    load_lds(wave, addresses.lane[l], sizeof values, reinterpret_cast<uint8_t*>(values));
+    put(l, values);
+  }
+  observe(op, wave, AccessKind::Load, 4 * Dwords, addresses);
+}
+
+template <int Dwords>
+void write_at(const Op& op, Wave& wave, uint32_t offset, const uint32_t* reg) {
+  LdsAddresses addresses;
+  if (!addresses_of(op, wave, offset, 4 * Dwords, addresses)) return;
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    uint32_t values[Dwords];
+    for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
+    if (addresses.inside >> l & 1) [[likely]] std::memcpy(wave.lds + addresses.lane[l], values, sizeof values);
+    else store_lds(wave, addresses.lane[l], sizeof values, reinterpret_cast<const uint8_t*>(values));
+  }
+  observe(op, wave, AccessKind::Store, 4 * Dwords, addresses);
+}
+
+template <int Dwords>
+void read(const Op& op, Wave& wave) { read_at<Dwords>(op, wave, op.offset, wave.registers(op.destination)); }
+template <int Dwords>
+void write(const Op& op, Wave& wave) { write_at<Dwords>(op, wave, op.offset, wave.registers(op.source[1])); }
+
+// The paired forms: offsets count elements (or 64 elements).
+template <int Dwords, int Stride>
+void read_two(const Op& op, Wave& wave) {
+  // The first half of the destination may be the address register: read both before writing either.
+  alignas(64) uint32_t first[Dwords * kLanes];
+  uint32_t* reg = wave.registers(op.destination);
+  std::memcpy(first, reg, sizeof first);
+  read_at<Dwords>(op, wave, op.offset * 4 * Dwords * Stride, first);
+  if (wave.state == WaveState::Faulted) return;
+  alignas(64) uint32_t second[Dwords * kLanes];
+  std::memcpy(second, reg + Dwords * kLanes, sizeof second);
+  read_at<Dwords>(op, wave, op.offset1 * 4 * Dwords * Stride, second);
+  std::memcpy(reg, first, sizeof first);
+  std::memcpy(reg + Dwords * kLanes, second, sizeof second);
+}
+template <int Dwords, int Stride>
+void write_two(const Op& op, Wave& wave) {
+  write_at<Dwords>(op, wave, op.offset * 4 * Dwords * Stride, wave.registers(op.source[1]));
+  if (wave.state == WaveState::Faulted) return;
+  write_at<Dwords>(op, wave, op.offset1 * 4 * Dwords * Stride, wave.registers(op.source[2]));
+}
+
+template <class T, Half16 Where>
+void read_narrow(const Op& op, Wave& wave) {
+  LdsAddresses addresses;
+  if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
+  uint32_t* reg = wave.registers(op.destination);
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    T value{};
+    if (addresses.inside >> l & 1) std::memcpy(&value, wave.lds + addresses.lane[l], sizeof value);
+    reg[l] = place_narrow<Where>(reg[l], static_cast<uint32_t>(static_cast<int32_t>(value)));
+  }
+  observe(op, wave, AccessKind::Load, sizeof(T), addresses);
+}
+
+template <class T, int Shift>
+void write_narrow(const Op& op, Wave& wave) {
+  LdsAddresses addresses;
+  if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
+  const uint32_t* reg = wave.registers(op.source[1]);
+  for (uint64_t left = addresses.inside; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    const T value = static_cast<T>(reg[l] >> Shift);
+    std::memcpy(wave.lds + addresses.lane[l], &value, sizeof value);
+  }
+  observe(op, wave, AccessKind::Store, sizeof(T), addresses);
+}
+
+// ---- atomics: lanes in order, as the LDS serialises them ----
+
+template <class T, class Update>
+void for_each_update(const Op& op, Wave& wave, Update update) {
+  LdsAddresses addresses;
+  if (!addresses_of(op, wave, op.offset, sizeof(T), addresses)) return;
+  if (op.semantics->destinations) {
+    for (uint64_t left = addresses.outside; left; left &= left - 1) {
+      set_lane(wave.registers(op.destination), std::countr_zero(left), T{});
+    }
+  }
+  for (uint64_t left = addresses.inside; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    // Reads and writes may be misaligned, as in global memory; atomics must not.
+    if (addresses.lane[l] % sizeof(T)) {
+      return wave.raise("misaligned atomic", addresses.lane[l], FaultKind::ApertureViolation, l);
+    }
+    T old;
+    std::memcpy(&old, wave.lds + addresses.lane[l], sizeof old);
+    const T next = update(old, l);
+    std::memcpy(wave.lds + addresses.lane[l], &next, sizeof next);
+    if (op.semantics->destinations) set_lane(wave.registers(op.destination), l, old);
+  }
+  observe(op, wave, AccessKind::Atomic, sizeof(T), addresses);
+}
+
+template <class T, auto F>
+void update(const Op& op, Wave& wave) {
+  const uint32_t* data = wave.registers(op.source[1]);
+  for_each_update<T>(op, wave, [data](T old, int l) { return F(old, lane_value<T>(data, l)); });
+}
+
+// The LDS's own arithmetic flushes denormals where MODE says so, and always rounds to nearest.
+template <class T>
+T flushed(T value, bool keeps) {
+  if (!keeps) flush_denormals(&value, 1);
+  return value;
+}
+template <class T, auto F>
+void update_in_mode(const Op& op, Wave& wave) {
+  const FloatMode mode(wave.mode);
+  const bool operands = mode.keeps_operands<T>(), results = mode.keeps_results<T>();
+  const uint32_t* data = wave.registers(op.source[1]);
+  for_each_update<T>(op, wave, [=](T old, int l) {
+    return flushed(F(flushed(old, operands), flushed(lane_value<T>(data, l), operands)), results);
+  });
+}
+
+// DATA0 is compared with, DATA1 stored.
+template <class T>
+void compare_store(const Op& op, Wave& wave) {
+  const uint32_t* compare = wave.registers(op.source[1]);
+  const uint32_t* value = wave.registers(op.source[2]);
+  for_each_update<T>(op, wave, [=](T old, int l) { return old == lane_value<T>(compare, l) ? lane_value<T>(value, l) : old; });
+}
+
+// ---- cross-lane ----
+
+void permute_backward(const Op& op, Wave& wave) {
+  const uint32_t* address = wave.registers(op.source[0]);
+  const uint32_t* data = wave.registers(op.source[1]);
+  const uint64_t exec = wave.exec();
+  alignas(64) uint32_t out[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    const uint32_t from = (address[l] + op.offset) / 4 % kLanes;
+    out[l] = exec >> from & 1 ? data[from] : 0;
+  }
+  write_lanes32(wave.registers(op.destination), out, exec);
+}
+
+void permute_forward(const Op& op, Wave& wave) {
+  const uint32_t* address = wave.registers(op.source[0]);
+  const uint32_t* data = wave.registers(op.source[1]);
+  const uint64_t exec = wave.exec();
+  alignas(64) uint32_t out[kLanes] = {};
+  for (int l = 0; l < kLanes; ++l) {
+    if (exec >> l & 1) out[(address[l] + op.offset) / 4 % kLanes] = data[l];
+  }
+  write_lanes32(wave.registers(op.destination), out, exec);
+}
+
+// The lane that each lane reads, within 32 lanes, by the control's upper bits:
+//   0b111  FFT: bits in reverse order, except those of the mask
+//   0b110  rotate by offset[9:5], down where offset[10] is set, except for the bits of the mask
+//   0b1    within groups of four
+//   0b0    ((lane & and) | or) ^ xor
+int reversed5(int lane) {
+  int out = 0;
+  for (int bit = 0; bit < 5; ++bit) out |= (lane >> bit & 1) << (4 - bit);
+  return out;
+}
+int fft_source(int lane, int mask) {
+  if (mask == 0x1f) return lane;
+  return (reversed5(lane) >> std::popcount(static_cast<unsigned>(mask))) | (lane & mask);
+}
+int rotated_source(uint32_t offset, int lane, int mask) {
+  const int by = static_cast<int>(offset >> 5 & 0x1f);
+  return (lane & mask) | ((offset & 0x400 ? lane - by : lane + by) & 0x1f & ~mask);
+}
+int swizzle_source(uint32_t offset, int lane) {
+  const int within = lane & 0x1f;
+  const int mask = offset & 0x1f;
+  if ((offset & 0xe000) == 0xe000) return (lane & 32) | fft_source(within, mask);
+  if ((offset & 0xe000) == 0xc000) return (lane & 32) | rotated_source(offset, within, mask);
+  if (offset & 0x8000) return (lane & ~3) | (offset >> (2 * (lane & 3)) & 3);
+  return (lane & 32) | (((within & mask) | (offset >> 5 & 0x1f)) ^ (offset >> 10 & 0x1f));
+}
+
+void swizzle(const Op& op, Wave& wave) {
+  const uint32_t* data = wave.registers(op.source[0]);
+  const uint64_t exec = wave.exec();
+  alignas(64) uint32_t out[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    const int from = swizzle_source(op.offset, l);
+    out[l] = exec >> from & 1 ? data[from] : 0;
+  }
+  write_lanes32(wave.registers(op.destination), out, exec);
+}
+
+void nothing(const Op&, Wave&) {}
+
+constexpr Semantics lds(const char* name, Execute execute, int destinations, int bytes) {
+  return {.mnemonic = name,
+          .execute = execute,
+          .unit = Unit::Lds,
+          .destinations = static_cast<uint8_t>(destinations),
+          .source_types = {Type::B32, Type::B32, Type::B32},
+          .space = Space::Lds,
+          .bytes = static_cast<uint8_t>(bytes)};
+}
+
+constexpr Semantics lds_write(const char* name, Execute execute, int bytes) {
+  Semantics entry = lds(name, execute, 0, bytes);
+  entry.stores = true;
+  return entry;
+}
+
+// Its text prints the control as offset:swizzle(...): the bits are simpler.
+constexpr Semantics with_control(Semantics entry) {
+  entry.offset_in_bits = true;
+  return entry;
+}
+
+constexpr Semantics by_mode(Semantics entry, Execute in_mode) {
+  entry.in_mode = in_mode;
+  return entry;
+}
+
+#define ATOMIC(OPERATION, SUFFIX, T, FUNCTION)                                             \
+  lds("ds_" OPERATION "_" SUFFIX, update<T, atomic::FUNCTION<T>>, 0, sizeof(T)),            \
+      lds("ds_" OPERATION "_rtn_" SUFFIX, update<T, atomic::FUNCTION<T>>, 1, sizeof(T))
+#define FLOAT_ATOMIC(OPERATION, SUFFIX, T, FUNCTION)                                                   \
+  by_mode(lds("ds_" OPERATION "_" SUFFIX, update<T, atomic::FUNCTION<T>>, 0, sizeof(T)),                \
+          update_in_mode<T, atomic::FUNCTION<T>>),                                                      \
+      by_mode(lds("ds_" OPERATION "_rtn_" SUFFIX, update<T, atomic::FUNCTION<T>>, 1, sizeof(T)),        \
+              update_in_mode<T, atomic::FUNCTION<T>>)
+#define INTEGER_ATOMICS(OPERATION, U32, U64, FUNCTION) \
+  ATOMIC(OPERATION, U32, uint32_t, FUNCTION), ATOMIC(OPERATION, U64, uint64_t, FUNCTION)
+
+const Semantics kTable[] = {
+    lds("ds_read_b32", read<1>, 1, 4), lds("ds_read_b64", read<2>, 1, 8), lds("ds_read_b96", read<3>, 1, 12),
+    lds("ds_read_b128", read<4>, 1, 16),
+    lds("ds_read2_b32", read_two<1, 1>, 1, 8), lds("ds_read2_b64", read_two<2, 1>, 1, 16),
+    lds("ds_read2st64_b32", read_two<1, 64>, 1, 8), lds("ds_read2st64_b64", read_two<2, 64>, 1, 16),
+    lds("ds_read_u8", read_narrow<uint8_t, Half16::Whole>, 1, 1), lds("ds_read_i8", read_narrow<int8_t, Half16::Whole>, 1, 1),
+    lds("ds_read_u16", read_narrow<uint16_t, Half16::Whole>, 1, 2), lds("ds_read_i16", read_narrow<int16_t, Half16::Whole>, 1, 2),
+    lds("ds_read_u8_d16", read_narrow<uint8_t, Half16::Low>, 1, 1), lds("ds_read_u8_d16_hi", read_narrow<uint8_t, Half16::High>, 1, 1),
+    lds("ds_read_i8_d16", read_narrow<int8_t, Half16::Low>, 1, 1), lds("ds_read_i8_d16_hi", read_narrow<int8_t, Half16::High>, 1, 1),
+    lds("ds_read_u16_d16", read_narrow<uint16_t, Half16::Low>, 1, 2), lds("ds_read_u16_d16_hi", read_narrow<uint16_t, Half16::High>, 1, 2),
+    lds_write("ds_write_b32", write<1>, 4), lds_write("ds_write_b64", write<2>, 8), lds_write("ds_write_b96", write<3>, 12),
+    lds_write("ds_write_b128", write<4>, 16),
+    lds_write("ds_write2_b32", write_two<1, 1>, 8), lds_write("ds_write2_b64", write_two<2, 1>, 16),
+    lds_write("ds_write2st64_b32", write_two<1, 64>, 8), lds_write("ds_write2st64_b64", write_two<2, 64>, 16),
+    lds_write("ds_write_b8", write_narrow<uint8_t, 0>, 1), lds_write("ds_write_b16", write_narrow<uint16_t, 0>, 2),
+    lds_write("ds_write_b8_d16_hi", write_narrow<uint8_t, 16>, 1), lds_write("ds_write_b16_d16_hi", write_narrow<uint16_t, 16>, 2),
+
+    INTEGER_ATOMICS("add", "u32", "u64", add), INTEGER_ATOMICS("sub", "u32", "u64", subtract),
+    INTEGER_ATOMICS("rsub", "u32", "u64", reverse_subtract), INTEGER_ATOMICS("inc", "u32", "u64", increment),
+    INTEGER_ATOMICS("dec", "u32", "u64", decrement), INTEGER_ATOMICS("min", "u32", "u64", smaller),
+    INTEGER_ATOMICS("max", "u32", "u64", larger), INTEGER_ATOMICS("and", "b32", "b64", bit_and),
+    INTEGER_ATOMICS("or", "b32", "b64", bit_or), INTEGER_ATOMICS("xor", "b32", "b64", bit_xor),
+    ATOMIC("min", "i32", int32_t, smaller), ATOMIC("min", "i64", int64_t, smaller),
+    ATOMIC("max", "i32", int32_t, larger), ATOMIC("max", "i64", int64_t, larger),
+    FLOAT_ATOMIC("add", "f32", float, float_add), FLOAT_ATOMIC("add", "f64", double, float_add),
+    FLOAT_ATOMIC("min", "f32", float, float_min), FLOAT_ATOMIC("max", "f32", float, float_max),
+    FLOAT_ATOMIC("min", "f64", double, float_min), FLOAT_ATOMIC("max", "f64", double, float_max),
+    lds("ds_pk_add_f16", update<uint32_t, atomic::packed_half_add>, 0, 4),
+    lds("ds_pk_add_rtn_f16", update<uint32_t, atomic::packed_half_add>, 1, 4),
+    lds("ds_pk_add_bf16", update<uint32_t, atomic::packed_bfloat_add>, 0, 4),
+    lds("ds_pk_add_rtn_bf16", update<uint32_t, atomic::packed_bfloat_add>, 1, 4),
+    lds("ds_wrxchg_rtn_b32", update<uint32_t, atomic::swap<uint32_t>>, 1, 4),
+    lds("ds_wrxchg_rtn_b64", update<uint64_t, atomic::swap<uint64_t>>, 1, 8),
+    lds("ds_cmpst_b32", compare_store<uint32_t>, 0, 4), lds("ds_cmpst_rtn_b32", compare_store<uint32_t>, 1, 4),
+    lds("ds_cmpst_b64", compare_store<uint64_t>, 0, 8), lds("ds_cmpst_rtn_b64", compare_store<uint64_t>, 1, 8),
+
+    lds("ds_bpermute_b32", permute_backward, 1, 0), lds("ds_permute_b32", permute_forward, 1, 0),
+    with_control(lds("ds_swizzle_b32", swizzle, 1, 0)), lds("ds_nop", nothing, 0, 0),
+};
+
+}  // namespace
+
+std::span<const Semantics> lds_semantics() { return kTable; }
+
+}  // namespace rpd

@@ -1,0 +1,276 @@
+// MFMA and SMFMAC: D = A * B + C over the whole wave, whatever exec says.
+//
+// Layout (AMD's matrix instruction calculator prints it for every instruction): of an M x M x K product of B blocks,
+// each lane holds consecutive k of one row of A and one column of B, the row (column) being lane % M; groups of M
+// lanes hold the blocks or, where there is one block, the rest of k. D has its column in lane % M; four consecutive
+// rows are in four consecutive registers.
+//
+// Products are summed in the order of k, each step rounded once. What the hardware does inside is not documented.
+#include <algorithm>
+#include <iterator>
+
+#include "exec/lane_values.h"
+#include "exec/operands.h"
+#include "exec/small_float.h"
+
+namespace rpd {
+namespace {
+
+struct BFloat {};
+struct XFloat {};  // XF32: a single of which the lower 13 bits do not count (see widen_xfloat)
+
+// AMD's documents do not say whether inputs are rounded or cut to ten bits of mantissa: here they are cut.
+float widen_xfloat(uint32_t bits) {
+  const auto whole = std::bit_cast<float>(bits);
+  return is_nan(whole) ? quiet(whole) : std::bit_cast<float>(bits & ~0x1fffu);
+}
+
+template <class In>
+constexpr int element_bits() {
+  if constexpr (std::is_same_v<In, float> || std::is_same_v<In, XFloat>) return 32;
+  return std::is_same_v<In, Half> || std::is_same_v<In, BFloat> ? 16 : 8;
+}
+
+template <class In>
+auto element(const Wave& wave, const Operand& operand, int lane, int index) {
+  constexpr int bits = element_bits<In>();
+  constexpr int per_register = 32 / bits;
+  const uint32_t word = wave.registers(operand)[index / per_register * kLanes + lane] >> (index % per_register * bits);
+  if constexpr (std::is_same_v<In, float>) return std::bit_cast<float>(word);
+  if constexpr (std::is_same_v<In, XFloat>) return widen_xfloat(word);
+  if constexpr (std::is_same_v<In, Half>) return static_cast<float>(std::bit_cast<Half>(static_cast<uint16_t>(word)));
+  if constexpr (std::is_same_v<In, BFloat>) return std::bit_cast<float>(word << 16);
+  if constexpr (std::is_same_v<In, Fp8> || std::is_same_v<In, Bf8>) return In::widen(static_cast<uint8_t>(word));
+  if constexpr (std::is_same_v<In, int8_t>) return static_cast<int32_t>(static_cast<int8_t>(word));
+}
+
+float multiply_add(float a, float b, float sum) { return std::fma(a, b, sum); }
+int32_t multiply_add(int32_t a, int32_t b, int32_t sum) { return static_cast<int32_t>(static_cast<uint32_t>(a * b) + static_cast<uint32_t>(sum)); }
+
+// Where an element of D is: its row and block, from its register and lane.
+template <int M, int Blocks>
+struct Place {
+  int row, block;
+  Place(int reg, int lane) {
+    if constexpr (M == 4) {
+      row = reg;
+      block = lane / M;
+    } else {
+      constexpr int registers = M * M / kLanes;  // of a block
+      row = reg % registers / 4 * (4 * kLanes / M) + lane / M * 4 + reg % 4;
+      block = reg / registers;
+    }
+  }
+};
+
+// CBSZ, ABID: of each 2^CBSZ blocks of A all are that one.
+int block_of_a(const MatrixControl& control, int block) {
+  return (block & -(1 << control.broadcast_size)) | control.broadcast_block;
+}
+
+// BLGP: whose B a lane gets.
+int lane_of_b(const MatrixControl& control, int lane) {
+  switch (control.lane_pattern) {
+    case 0: return lane;
+    case 1: return lane & 31;
+    case 2: return lane | 32;
+    case 3: return (lane + 16) & 63;
+    default: return (lane & 15) | (control.lane_pattern - 4) << 4;
+  }
+}
+
+// A lane's elements, of A or B alike, by k: [block][k][row or column]. `lane_of` says whose each lane takes.
+template <class In, int M, int K, int Blocks, class Sum, class LaneOf>
+void spread(const Wave& wave, const Operand& operand, Sum (&out)[Blocks][K][M], LaneOf lane_of) {
+  constexpr int per_lane = M * K * Blocks / kLanes;
+  for (int i = 0; i < per_lane; ++i) {
+    for (int group = 0; group < kLanes / M; ++group) {
+      Sum* to = Blocks > 1 ? out[group][i] : out[0][group * per_lane + i];
+      for (int at = 0; at < M; ++at) to[at] = element<In>(wave, operand, lane_of(group * M + at), i);
+    }
+  }
+}
+
+// Of B as it is, or with BLGP; of A with CBSZ and ABID.
+template <class In, int M, int K, int Blocks, class Sum>
+void spread_a(const Op& op, const Wave& wave, Sum (&a)[Blocks][K][M]) {
+  if (Blocks == 1 || op.matrix.broadcast_size == 0) return spread<In, M>(wave, op.source[0], a, [](int lane) { return lane; });
+  spread<In, M>(wave, op.source[0], a, [&](int lane) { return block_of_a(op.matrix, lane / M) * M + lane % M; });
+}
+template <class In, int M, int K, int Blocks, class Sum>
+void spread_b(const Op& op, const Wave& wave, Sum (&b)[Blocks][K][M]) {
+  if (op.matrix.lane_pattern == 0) return spread<In, M>(wave, op.source[1], b, [](int lane) { return lane; });
+  spread<In, M>(wave, op.source[1], b, [&](int lane) { return lane_of_b(op.matrix, lane); });
+}
+
+// What D begins with: C, or a constant.
+template <class Sum, int Registers>
+void read_c(const Op& op, const Wave& wave, Sum (&d)[Registers * kLanes]) {
+  if (is_vector(op.source[2])) return void(std::memcpy(d, wave.registers(op.source[2]), sizeof d));
+  std::fill(std::begin(d), std::end(d), read_scalar<Sum>(op.source[2], wave));
+}
+
+// A row of D lies in the lanes side by side: all its columns are computed at once, each in the order of k.
+template <int M, int K, int Blocks, class A, class B = A>
+void multiply_matrices(const Op& op, Wave& wave) {
+  using Sum = decltype(element<A>(wave, op.source[0], 0, 0));
+  alignas(64) Sum a[Blocks][K][M];
+  alignas(64) Sum b[Blocks][K][M];
+  spread_a<A, M>(op, wave, a);
+  spread_b<B, M>(op, wave, b);
+  constexpr int registers = M * M * Blocks / kLanes;
+  alignas(64) Sum d[registers * kLanes];
+  read_c<Sum, registers>(op, wave, d);
+  for (int first = 0; first < registers * kLanes; first += M) {
+    const Place<M, Blocks> place(first / kLanes, first % kLanes);
+    Sum* row = d + first;
+    for (int k = 0; k < K; ++k) {
+      const Sum factor = a[place.block][k][place.row];
+      for (int column = 0; column < M; ++column) row[column] = multiply_add(factor, b[place.block][k][column], row[column]);
+    }
+  }
+  std::memcpy(wave.registers(op.destination), d, sizeof d);
+}
+
+// ---- sparse: of every four k, A holds two; which ones, two bits each say in a lane's register of indices ----
+
+// A lane has one of several sets of indices, which ABID picks while CBSZ is 0.
+template <int Bits>
+uint32_t indices_of(const Op& op, const Wave& wave, int lane) {
+  const uint32_t set = op.matrix.broadcast_size & 3 ? 0 : op.matrix.broadcast_block % (32 / Bits);
+  return wave.registers(op.source[2])[lane] >> (set * Bits);
+}
+
+template <int M, int K, class A, class B = A>
+void multiply_sparse(const Op& op, Wave& wave) {
+  using Sum = decltype(element<A>(wave, op.source[0], 0, 0));
+  constexpr int kept = M * K / 2 / kLanes;  // elements of A in a lane; twice as many of B
+  Sum a[M][K / 2];
+  uint8_t k_of_a[M][K / 2];
+  Sum b[K][M];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int group = lane / M;
+    const uint32_t indices = indices_of<2 * kept>(op, wave, lane);
+    for (int i = 0; i < kept; ++i) {
+      a[lane % M][group * kept + i] = element<A>(wave, op.source[0], lane, i);
+      k_of_a[lane % M][group * kept + i] = static_cast<uint8_t>(2 * group * kept + i / 2 * 4 + (indices >> 2 * i & 3));
+    }
+    for (int i = 0; i < 2 * kept; ++i) b[2 * group * kept + i][lane % M] = element<B>(wave, op.source[1], lane, i);
+  }
+  constexpr int registers = M * M / kLanes;
+  uint32_t* d = wave.registers(op.destination);
+  for (int reg = 0; reg < registers; ++reg) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const int row = Place<M, 1>(reg, lane).row;
+      Sum sum = std::bit_cast<Sum>(d[reg * kLanes + lane]);
+      for (int i = 0; i < K / 2; ++i) sum = multiply_add(a[row][i], b[k_of_a[row][i]][lane % M], sum);
+      d[reg * kLanes + lane] = std::bit_cast<uint32_t>(sum);
+    }
+  }
+}
+
+// ---- double precision: one k in each group of 16 lanes; a register pair of D is one row (of each block) in each ----
+
+double read_double(const Wave& wave, const Operand& operand, int pair, int lane) {
+  double value;
+  if (is_vector(operand)) value = lane_value<double>(wave.registers(operand) + 2 * pair * kLanes, lane);
+  else value = read_scalar<double>(operand, wave);
+  return operand.negate ? -value : value;
+}
+
+// M = 16: one block. M = 4: four blocks, at (lane / 4) % 4.
+template <int M>
+void multiply_matrices_double(const Op& op, Wave& wave) {
+  constexpr int pairs = M / 4;
+  constexpr int K = 4;
+  double out[pairs][kLanes];
+  for (int pair = 0; pair < pairs; ++pair) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const int row = 4 * pair + lane / 16;
+      const int in_block = M == 4 ? lane % 16 / 4 * 4 : 0;
+      double sum = read_double(wave, op.source[2], pair, lane);
+      for (int k = 0; k < K; ++k) {
+        sum = std::fma(read_double(wave, op.source[0], 0, 16 * k + in_block + row), read_double(wave, op.source[1], 0, 16 * k + lane % 16), sum);
+      }
+      out[pair][lane] = sum;
+    }
+  }
+  uint32_t* d = wave.registers(op.destination);
+  for (int pair = 0; pair < pairs; ++pair) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      set_lane(d + 2 * pair * kLanes, lane, out[pair][lane]);
+    }
+  }
+}
+
+template <class In>
+constexpr Precision precision_of() {
+  if constexpr (std::is_same_v<In, float>) return Precision::F32;
+  else if constexpr (std::is_same_v<In, XFloat>) return Precision::XF32;
+  else if constexpr (std::is_same_v<In, Half>) return Precision::F16;
+  else if constexpr (std::is_same_v<In, BFloat>) return Precision::BF16;
+  else if constexpr (std::is_same_v<In, double>) return Precision::F64;
+  else if constexpr (std::is_same_v<In, int8_t>) return Precision::I8;
+  else return Precision::F8;
+}
+template <class In>
+constexpr Type kAccumulator = std::is_same_v<In, double> ? Type::F64 : std::is_same_v<In, int8_t> ? Type::I32 : Type::F32;
+
+template <class In>
+constexpr Semantics matrix(const char* name, Execute execute, MatrixModifiers modifiers, const MatrixShape& shape) {
+  constexpr Type accumulator = kAccumulator<In>;
+  Semantics entry{name, execute, Unit::Matrix, 1, accumulator, {Type::B32, Type::B32, accumulator}};
+  entry.matrix_modifiers = modifiers;
+  entry.precision = precision_of<In>();
+  entry.shape = shape;
+  return entry;
+}
+template <int M, int K, class A, class B = A>
+constexpr Semantics dense(const char* name, MatrixModifiers modifiers = MatrixModifiers::None) {
+  return matrix<A>(name, multiply_matrices<M, K, 1, A, B>, modifiers, {M, M, K, 1});
+}
+template <int M, int K, int Blocks, class In>
+constexpr Semantics blocks(const char* name) {
+  return matrix<In>(name, multiply_matrices<M, K, Blocks, In>, MatrixModifiers::BroadcastAndPattern, {M, M, K, Blocks});
+}
+template <int M, int K, class A, class B = A>
+constexpr Semantics sparse(const char* name) {
+  Semantics entry = matrix<A>(name, multiply_sparse<M, K, A, B>, MatrixModifiers::Indices, {M, M, K, 1, true});
+  entry.source_types[2] = Type::B32;
+  return entry;
+}
+template <int M, int Blocks>
+constexpr Semantics of_doubles(const char* name) {
+  return matrix<double>(name, multiply_matrices_double<M>, MatrixModifiers::Negation, {M, M, 4, Blocks});
+}
+
+// The shapes of a 16-bit type.
+#define SHAPES16(SUFFIX, IN)                                                                              \
+  dense<32, 8, IN>("v_mfma_f32_32x32x8_" SUFFIX), dense<16, 16, IN>("v_mfma_f32_16x16x16_" SUFFIX),       \
+      blocks<32, 4, 2, IN>("v_mfma_f32_32x32x4_2b_" SUFFIX), blocks<16, 4, 4, IN>("v_mfma_f32_16x16x4_4b_" SUFFIX), \
+      blocks<4, 4, 16, IN>("v_mfma_f32_4x4x4_16b_" SUFFIX),                                               \
+      sparse<16, 32, IN>("v_smfmac_f32_16x16x32_" SUFFIX), sparse<32, 16, IN>("v_smfmac_f32_32x32x16_" SUFFIX)
+#define SHAPES8(SUFFIX, A, B)                                                                                   \
+  dense<32, 16, A, B>("v_mfma_f32_32x32x16_" SUFFIX), dense<16, 32, A, B>("v_mfma_f32_16x16x32_" SUFFIX),       \
+      sparse<16, 64, A, B>("v_smfmac_f32_16x16x64_" SUFFIX), sparse<32, 32, A, B>("v_smfmac_f32_32x32x32_" SUFFIX)
+
+const Semantics kTable[] = {
+    dense<32, 2, float>("v_mfma_f32_32x32x2_f32", MatrixModifiers::Pattern),
+    dense<16, 4, float>("v_mfma_f32_16x16x4_f32", MatrixModifiers::Pattern),
+    blocks<32, 1, 2, float>("v_mfma_f32_32x32x1_2b_f32"), blocks<16, 1, 4, float>("v_mfma_f32_16x16x1_4b_f32"),
+    blocks<4, 1, 16, float>("v_mfma_f32_4x4x1_16b_f32"),
+    dense<16, 8, XFloat>("v_mfma_f32_16x16x8_xf32"), dense<32, 4, XFloat>("v_mfma_f32_32x32x4_xf32"),
+    SHAPES16("f16", Half), SHAPES16("bf16", BFloat),
+    SHAPES8("fp8_fp8", Fp8, Fp8), SHAPES8("fp8_bf8", Fp8, Bf8), SHAPES8("bf8_fp8", Bf8, Fp8), SHAPES8("bf8_bf8", Bf8, Bf8),
+    dense<32, 16, int8_t>("v_mfma_i32_32x32x16_i8"), dense<16, 32, int8_t>("v_mfma_i32_16x16x32_i8"),
+    blocks<32, 4, 2, int8_t>("v_mfma_i32_32x32x4_2b_i8"), blocks<16, 4, 4, int8_t>("v_mfma_i32_16x16x4_4b_i8"),
+    blocks<4, 4, 16, int8_t>("v_mfma_i32_4x4x4_16b_i8"),
+    sparse<16, 64, int8_t>("v_smfmac_i32_16x16x64_i8"), sparse<32, 32, int8_t>("v_smfmac_i32_32x32x32_i8"),
+    of_doubles<16, 1>("v_mfma_f64_16x16x4_f64"), of_doubles<4, 4>("v_mfma_f64_4x4x4_4b_f64"),
+};
+
+}  // namespace
+
+std::span<const Semantics> matrix_semantics() { return kTable; }
+
+}  // namespace rpd

@@ -1,0 +1,162 @@
+// MUBUF: loads, stores and atomics through a buffer resource descriptor. Dwords of a load or store are checked against its
+// range one by one, atomics and narrow accesses as a whole.
+#include <array>
+
+#include "exec/atomics.h"
+#include "exec/buffer_access.h"
+#include "exec/lane_values.h"
+#include "exec/lds_transfer.h"
+#include "exec/operands.h"
+
+namespace rpd {
+namespace {
+
+// The whole of an access of one of this file's instructions.
+template <class Access>
+void for_each_lane(const Op& op, Wave& wave, AccessKind kind, uint32_t unit, Access access) {
+  for_each_buffer_lane(op, wave, BufferDescriptor(wave, op.source[1]), kind, unit, op.semantics->bytes, access);
+}
+
+// ---- loads ----
+
+template <class T>
+T read_or_zero(const uint8_t* at, uint32_t bytes) {
+  T value{};
+  if (at) std::memcpy(&value, at, bytes);
+  return value;
+}
+
+template <class T>
+void load_to_lds(const Op& op, Wave& wave) {
+  LdsTransfer to_lds(op, wave);
+  for_each_lane(op, wave, AccessKind::Load, sizeof(T), [&to_lds](int l, const uint8_t* at, uint32_t bytes) {
+    to_lds.store(l, static_cast<uint32_t>(static_cast<int32_t>(read_or_zero<T>(at, bytes))));
+  });
+  to_lds.finish();
+}
+
+template <int Dwords>
+void load_dwords(const Op& op, Wave& wave) {
+  if constexpr (Dwords == 1) {
+    if (op.to_lds) return load_to_lds<uint32_t>(op, wave);
+  }
+  uint32_t* reg = wave.registers(op.destination);
+  for_each_lane(op, wave, AccessKind::Load, sizeof(uint32_t), [reg](int l, const uint8_t* at, uint32_t bytes) {
+    const auto values = read_or_zero<std::array<uint32_t, Dwords>>(at, bytes);
+    for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
+  });
+}
+
+template <class T, Half16 Where>
+void load_narrow(const Op& op, Wave& wave) {
+  if constexpr (Where == Half16::Whole) {
+    if (op.to_lds) return load_to_lds<T>(op, wave);
+  }
+  uint32_t* reg = wave.registers(op.destination);
+  for_each_lane(op, wave, AccessKind::Load, sizeof(T), [reg](int l, const uint8_t* at, uint32_t bytes) {
+    reg[l] = place_narrow<Where>(reg[l], static_cast<uint32_t>(static_cast<int32_t>(read_or_zero<T>(at, bytes))));
+  });
+}
+
+// ---- stores ----
+
+template <int Dwords>
+void store_dwords(const Op& op, Wave& wave) {
+  const uint32_t* reg = wave.registers(op.source[3]);
+  for_each_lane(op, wave, AccessKind::Store, sizeof(uint32_t), [reg](int l, uint8_t* at, uint32_t bytes) {
+    uint32_t values[Dwords];
+    for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
+    if (at) std::memcpy(at, values, bytes);
+  });
+}
+
+template <class T, int Shift>
+void store_narrow(const Op& op, Wave& wave) {
+  const uint32_t* reg = wave.registers(op.source[3]);
+  for_each_lane(op, wave, AccessKind::Store, sizeof(T), [reg](int l, uint8_t* at, uint32_t) {
+    const T value = static_cast<T>(reg[l] >> Shift);
+    if (at) std::memcpy(at, &value, sizeof value);
+  });
+}
+
+// ---- atomics: the data register is also the destination ----
+
+template <class T, auto F>
+void update(const Op& op, Wave& wave) {
+  uint32_t* data = wave.registers(op.source[3]);
+  for_each_lane(op, wave, AccessKind::Atomic, sizeof(T), [&op, data](int l, uint8_t* at, uint32_t) {
+    const T old = at ? atomic_update<T, F>(reinterpret_cast<T*>(at), lane_value<T>(data, l)) : T{};
+    if (op.returns) set_lane(data, l, old);
+  });
+}
+
+// Data holds the new value, then the value to compare with.
+template <class T>
+void compare_swap(const Op& op, Wave& wave) {
+  uint32_t* data = wave.registers(op.source[3]);
+  for_each_lane(op, wave, AccessKind::Atomic, sizeof(T), [&op, data](int l, uint8_t* at, uint32_t) {
+    const T compare = lane_value<T>(data + sizeof(T) / 4 * kLanes, l);
+    const T old = at ? atomic_compare_swap(reinterpret_cast<T*>(at), compare, lane_value<T>(data, l)) : T{};
+    if (op.returns) set_lane(data, l, old);
+  });
+}
+
+// ---- the table ----
+
+constexpr Semantics buffer(const char* name, Execute execute, Unit unit, int bytes) {
+  return {.mnemonic = name,
+          .execute = execute,
+          .unit = unit,
+          .destinations = static_cast<uint8_t>(unit == Unit::VectorLoad ? 1 : 0),
+          .destination_type = Type::B32,
+          .source_types = {Type::B32, Type::B32, Type::B32, Type::B32},
+          .space = Space::Buffer,
+          .bytes = static_cast<uint8_t>(bytes)};
+}
+
+constexpr Semantics updates(const char* name, Execute execute, Update kind, int bytes) {
+  Semantics entry = buffer(name, execute, Unit::VectorAtomic, bytes);
+  entry.update = kind;
+  return entry;
+}
+
+#define LOAD(NAME, EXECUTE, BYTES) buffer("buffer_load_" NAME, EXECUTE, Unit::VectorLoad, BYTES)
+#define STORE(NAME, EXECUTE, BYTES) buffer("buffer_store_" NAME, EXECUTE, Unit::VectorStore, BYTES)
+#define ATOMIC_ONE(NAME, KIND, EXECUTE, BYTES) updates("buffer_atomic_" NAME, EXECUTE, Update::KIND, BYTES)
+#define ATOMIC(NAME, KIND, FUNCTION, T32, T64)                      \
+  ATOMIC_ONE(NAME, KIND, (update<T32, atomic::FUNCTION<T32>>), 4),   \
+      ATOMIC_ONE(NAME "_x2", KIND, (update<T64, atomic::FUNCTION<T64>>), 8)
+
+const Semantics kTable[] = {
+    LOAD("dword", load_dwords<1>, 4), LOAD("dwordx2", load_dwords<2>, 8), LOAD("dwordx3", load_dwords<3>, 12),
+    LOAD("dwordx4", load_dwords<4>, 16),
+    LOAD("ubyte", (load_narrow<uint8_t, Half16::Whole>), 1), LOAD("sbyte", (load_narrow<int8_t, Half16::Whole>), 1),
+    LOAD("ushort", (load_narrow<uint16_t, Half16::Whole>), 2), LOAD("sshort", (load_narrow<int16_t, Half16::Whole>), 2),
+    LOAD("ubyte_d16", (load_narrow<uint8_t, Half16::Low>), 1), LOAD("ubyte_d16_hi", (load_narrow<uint8_t, Half16::High>), 1),
+    LOAD("sbyte_d16", (load_narrow<int8_t, Half16::Low>), 1), LOAD("sbyte_d16_hi", (load_narrow<int8_t, Half16::High>), 1),
+    LOAD("short_d16", (load_narrow<int16_t, Half16::Low>), 2), LOAD("short_d16_hi", (load_narrow<int16_t, Half16::High>), 2),
+
+    STORE("dword", store_dwords<1>, 4), STORE("dwordx2", store_dwords<2>, 8), STORE("dwordx3", store_dwords<3>, 12),
+    STORE("dwordx4", store_dwords<4>, 16),
+    STORE("byte", (store_narrow<uint8_t, 0>), 1), STORE("byte_d16_hi", (store_narrow<uint8_t, 16>), 1),
+    STORE("short", (store_narrow<uint16_t, 0>), 2), STORE("short_d16_hi", (store_narrow<uint16_t, 16>), 2),
+
+    ATOMIC("add", Add, add, uint32_t, uint64_t), ATOMIC("sub", Add, subtract, uint32_t, uint64_t),
+    ATOMIC("smin", SignedMinimum, smaller, int32_t, int64_t), ATOMIC("umin", UnsignedMinimum, smaller, uint32_t, uint64_t),
+    ATOMIC("smax", SignedMaximum, larger, int32_t, int64_t), ATOMIC("umax", UnsignedMaximum, larger, uint32_t, uint64_t),
+    ATOMIC("and", And, bit_and, uint32_t, uint64_t), ATOMIC("or", Or, bit_or, uint32_t, uint64_t),
+    ATOMIC("xor", Xor, bit_xor, uint32_t, uint64_t), ATOMIC("swap", Exchange, swap, uint32_t, uint64_t),
+    ATOMIC("inc", Increment, increment, uint32_t, uint64_t), ATOMIC("dec", Decrement, decrement, uint32_t, uint64_t),
+    ATOMIC_ONE("cmpswap", Exchange, compare_swap<uint32_t>, 4), ATOMIC_ONE("cmpswap_x2", Exchange, compare_swap<uint64_t>, 8),
+    ATOMIC_ONE("add_f32", Float, (update<float, atomic::float_add<float>>), 4),
+    ATOMIC_ONE("add_f64", Float, (update<double, atomic::float_add<double>>), 8),
+    ATOMIC_ONE("min_f64", Float, (update<double, atomic::float_min<double>>), 8),
+    ATOMIC_ONE("max_f64", Float, (update<double, atomic::float_max<double>>), 8),
+    ATOMIC_ONE("pk_add_f16", Float, (update<uint32_t, atomic::packed_half_add>), 4),
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_buffer_semantics() { return kTable; }
+
+}  // namespace rpd

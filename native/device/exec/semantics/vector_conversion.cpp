@@ -1,0 +1,190 @@
+// Conversions between number formats. After AMD's pseudo-code for CDNA3: float to integer truncates, saturates,
+// and gives 0 for NaN.
+#include <cmath>
+#include <limits>
+
+#include "exec/alu.h"
+#include "exec/floating_point.h"
+#include "exec/small_float.h"
+
+namespace rpd {
+namespace {
+
+using u16 = uint16_t;
+using i16 = int16_t;
+using u32 = uint32_t;
+using i32 = int32_t;
+
+template <class To, class From>
+To saturate(From v) {
+  if (is_nan(v)) return 0;
+  constexpr auto low = std::numeric_limits<To>::min();
+  constexpr auto high = std::numeric_limits<To>::max();
+  const double whole = std::trunc(static_cast<double>(v));
+  if (whole <= static_cast<double>(low)) return low;
+  if (whole >= static_cast<double>(high)) return high;
+  return static_cast<To>(whole);
+}
+
+float widen(Half v) { return is_nan(v) ? quiet(static_cast<float>(v)) : static_cast<float>(v); }
+Half narrow(float v) { return settle_nan(static_cast<Half>(v), static_cast<Half>(v)); }
+
+// Rounds toward zero: step back where the nearest half is farther from zero than v.
+u16 narrow_toward_zero(float v) {
+  const Half nearest = static_cast<Half>(v);
+  u16 bits = bits_of(nearest);
+  if (is_nan(v)) return bits_of(narrow(v));
+  if (std::fabs(static_cast<float>(nearest)) > std::fabs(v) && !std::isinf(v)) --bits;
+  return bits;
+}
+
+template <class To>
+u32 normalise(float v) {
+  constexpr float scale = std::numeric_limits<To>::max();
+  const float low = std::is_signed_v<To> ? -1.0f : 0.0f;
+  const float clamped = is_nan(v) ? 0.0f : std::fmin(std::fmax(v, low), 1.0f);
+  return static_cast<u16>(static_cast<To>(std::nearbyint(clamped * scale)));
+}
+
+// Two halves of a register.
+struct HalfPair {
+  Half low, high;
+};
+HalfPair narrow_pair_toward_zero(float low, float high) {
+  return {from_bits<Half>(narrow_toward_zero(low)), from_bits<Half>(narrow_toward_zero(high))};
+}
+void convert_pair_in_mode(const Op& op, Wave& wave) {
+  const FloatMode mode(wave.mode);
+  Lanes<float> low(op, op.source[0], wave), high(op, op.source[1], wave);
+  enter_mode(mode, low);
+  enter_mode(mode, high);
+  alignas(64) HalfPair out[kLanes];
+  for (int l = 0; l < kLanes; ++l) out[l] = narrow_pair_toward_zero(low.data[l], high.data[l]);
+  if (!mode.keeps_results<Half>()) flush_denormals(&out[0].low, 2 * kLanes);
+  write_lanes(op, wave, out);
+}
+constexpr Semantics converts_pair(Semantics entry) {
+  entry.in_mode = convert_pair_in_mode;
+  return entry;
+}
+
+u32 pack(u32 low, u32 high) { return (low & 0xffff) | high << 16; }
+
+u32 insert_byte(float v, u32 index, u32 into) {
+  const u32 shift = 8 * (index & 3);
+  const u32 byte = saturate<uint8_t>(is_nan(v) ? 0.0f : std::nearbyint(v));
+  return (into & ~(0xffu << shift)) | byte << shift;
+}
+
+// ---- 8-bit floats ----
+
+template <class F, bool Saturates>
+u16 narrow_pair(float low, float high) {
+  return static_cast<u16>(F::narrow(low, Saturates) | F::narrow(high, Saturates) << 8);
+}
+template <class F, bool Saturates>
+u32 narrow_stochastically(float v, u32 random) { return F::narrow_stochastically(v, random, Saturates); }
+
+// Of MODE only FP16_OVFL counts: these round to nearest, and what is a denormal single is 0 here.
+template <auto Saturating, auto Without>
+constexpr Semantics by_overflow_mode(const char* name) {
+  Semantics entry = vector<Saturating>(name);
+  entry.execute = [](const Op& op, Wave& wave) {
+    if (overflow_saturates(wave.mode)) execute_vector<Saturating>(op, wave);
+    else execute_vector<Without>(op, wave);
+  };
+  entry.in_mode = nullptr;
+  return entry;
+}
+template <class F>
+constexpr Semantics narrows_pair(const char* name) {
+  return keeps_upper_half(by_overflow_mode<narrow_pair<F, true>, narrow_pair<F, false>>(name));
+}
+template <class F>
+constexpr Semantics narrows_stochastically(const char* name) {
+  Semantics entry = by_overflow_mode<narrow_stochastically<F, true>, narrow_stochastically<F, false>>(name);
+  entry.writes_byte = true;
+  return entry;
+}
+
+// Bytes 1 to 3 by SDWA, byte 0 by every other selection.
+template <class F>
+void widen_byte(const Op& op, Wave& wave) {
+  Operand from = op.source[0];
+  if (from.select > Select::Byte3) from.select = Select::Dword;
+  const Lanes<u32> source(op, from, wave);
+  alignas(64) float out[kLanes];
+  for (int l = 0; l < kLanes; ++l) out[l] = F::widen(static_cast<uint8_t>(source.data[l]));
+  write_lanes(op, wave, out);
+}
+
+// The upper half by WORD_1 (and BYTE_1, of which the hardware looks at the same two bits), else the lower.
+template <class F>
+void widen_pair(const Op& op, Wave& wave) {
+  Operand from = op.source[0];
+  const bool upper = from.select == Select::Word1 || from.select == Select::Byte1;
+  from.select = upper ? Select::Word1 : Select::Dword;
+  const Lanes<u32> source(op, from, wave);
+  alignas(64) float low[kLanes], high[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    low[l] = shape_output(op, wave, F::widen(static_cast<uint8_t>(source.data[l])));
+    high[l] = shape_output(op, wave, F::widen(static_cast<uint8_t>(source.data[l] >> 8)));
+  }
+  const uint64_t mask = write_mask(op, wave);
+  u32* reg = wave.registers(op.destination);
+  write_lanes32(reg, reinterpret_cast<const u32*>(low), mask);
+  write_lanes32(reg + kLanes, reinterpret_cast<const u32*>(high), mask);
+}
+
+constexpr Semantics widens(const char* name, Execute execute, Type to) {
+  return Semantics{name, execute, Unit::Valu, 1, to, {Type::B32}}.as(Arithmetic::Conversion);
+}
+
+using enum Arithmetic;
+
+const Semantics kTable[] = {
+    vector<[](i32 v) { return static_cast<float>(v); }>("v_cvt_f32_i32").as(Conversion),
+    vector<[](u32 v) { return static_cast<float>(v); }>("v_cvt_f32_u32").as(Conversion),
+    vector<[](float v) { return saturate<u32>(v); }>("v_cvt_u32_f32").as(Conversion),
+    vector<[](float v) { return saturate<i32>(v); }>("v_cvt_i32_f32").as(Conversion),
+    vector<[](float v) { return saturate<i32>(std::floor(static_cast<double>(v) + 0.5)); }>("v_cvt_rpi_i32_f32").as(Conversion),
+    vector<[](float v) { return saturate<i32>(std::floor(v)); }>("v_cvt_flr_i32_f32").as(Conversion),
+    vector<[](u32 v) { return static_cast<float>(v & 0xff); }>("v_cvt_f32_ubyte0").as(Conversion),
+    vector<[](u32 v) { return static_cast<float>(v >> 8 & 0xff); }>("v_cvt_f32_ubyte1").as(Conversion),
+    vector<[](u32 v) { return static_cast<float>(v >> 16 & 0xff); }>("v_cvt_f32_ubyte2").as(Conversion),
+    vector<[](u32 v) { return static_cast<float>(v >> 24); }>("v_cvt_f32_ubyte3").as(Conversion),
+    vector<[](double v) { return saturate<i32>(v); }>("v_cvt_i32_f64").as(Conversion),
+    vector<[](double v) { return saturate<u32>(v); }>("v_cvt_u32_f64").as(Conversion),
+    vector<[](i32 v) { return static_cast<double>(v); }>("v_cvt_f64_i32").as(Conversion),
+    vector<[](u32 v) { return static_cast<double>(v); }>("v_cvt_f64_u32").as(Conversion),
+    vector<[](double v) { return settle_nan(static_cast<float>(v), static_cast<float>(v)); }>("v_cvt_f32_f64").as(Conversion),
+    vector<[](float v) { return settle_nan(static_cast<double>(v), static_cast<double>(v)); }>("v_cvt_f64_f32").as(Conversion),
+    vector<[](float v) { return narrow(v); }>("v_cvt_f16_f32").as(Conversion),
+    vector<[](Half v) { return widen(v); }>("v_cvt_f32_f16").as(Conversion),
+    vector<[](u16 v) { return static_cast<Half>(v); }>("v_cvt_f16_u16").as(Conversion),
+    vector<[](i16 v) { return static_cast<Half>(v); }>("v_cvt_f16_i16").as(Conversion),
+    vector<[](Half v) { return saturate<u16>(static_cast<float>(v)); }>("v_cvt_u16_f16").as(Conversion),
+    vector<[](Half v) { return saturate<i16>(static_cast<float>(v)); }>("v_cvt_i16_f16").as(Conversion),
+    converts_pair(vector<[](float a, float b) { return narrow_pair_toward_zero(a, b); }>("v_cvt_pkrtz_f16_f32").as(Conversion)),
+    vector<[](float a, float b) { return pack(normalise<i16>(a), normalise<i16>(b)); }>("v_cvt_pknorm_i16_f32").as(Conversion),
+    vector<[](float a, float b) { return pack(normalise<u16>(a), normalise<u16>(b)); }>("v_cvt_pknorm_u16_f32").as(Conversion),
+    vector<[](u32 a, u32 b) { return pack(a > 0xffff ? 0xffff : a, b > 0xffff ? 0xffff : b); }>("v_cvt_pk_u16_u32").as(Conversion),
+    vector<[](i32 a, i32 b) {
+      const auto clamp = [](i32 v) { return static_cast<u32>(v < -32768 ? -32768 : v > 32767 ? 32767 : v); };
+      return pack(clamp(a), clamp(b));
+    }>("v_cvt_pk_i16_i32").as(Conversion),
+    vector<[](float v, u32 index, u32 into) { return insert_byte(v, index, into); }>("v_cvt_pk_u8_f32").as(Conversion),
+
+    narrows_pair<Fp8>("v_cvt_pk_fp8_f32").as(Conversion), narrows_pair<Bf8>("v_cvt_pk_bf8_f32").as(Conversion),
+    narrows_stochastically<Fp8>("v_cvt_sr_fp8_f32").as(Conversion), narrows_stochastically<Bf8>("v_cvt_sr_bf8_f32").as(Conversion),
+    widens("v_cvt_f32_fp8", widen_byte<Fp8>, Type::F32),
+    widens("v_cvt_f32_bf8", widen_byte<Bf8>, Type::F32),
+    widens("v_cvt_pk_f32_fp8", widen_pair<Fp8>, Type::F64),
+    widens("v_cvt_pk_f32_bf8", widen_pair<Bf8>, Type::F64),
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_conversion_semantics() { return kTable; }
+
+}  // namespace rpd

@@ -1,0 +1,294 @@
+// Single- and double-precision vector arithmetic. After AMD's pseudo-code for CDNA3.
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "exec/alu.h"
+#include "exec/floating_point.h"
+#include "exec/semantics/two_over_pi.h"
+
+namespace rpd {
+namespace {
+
+using u32 = uint32_t;
+using i32 = int32_t;
+using u64 = uint64_t;
+
+template <class T> T add(T a, T b) { return settle_nan(a + b, a, b); }
+template <class T> T subtract(T a, T b) { return settle_nan(a - b, a, b); }
+template <class T> T multiply(T a, T b) { return settle_nan(a * b, a, b); }
+template <class T> T fused(T a, T b, T c) { return settle_nan(std::fma(a, b, c), a, b, c); }
+
+// ---- the transcendental unit: correctly rounded here (hardware: within 1 ulp), denormals flushed ----
+
+template <double (*F)(double)>
+float special(float x) {
+  const float in = flush(x);
+  const float out = static_cast<float>(F(static_cast<double>(in)));
+  return settle_nan(flush(out), x);
+}
+double reciprocal(double x) { return 1.0 / x; }
+double reciprocal_root(double x) { return 1.0 / std::sqrt(x); }
+double root(double x) { return std::sqrt(x); }
+double power_of_two(double x) { return std::exp2(x); }
+double log_of_two(double x) { return std::log2(x); }
+// V_SIN/V_COS take revolutions, of any number (gfx8 and older: up to 256).
+constexpr double kTurn = 6.283185307179586476925286766559;
+double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::sin(std::remainder(x, 1.0) * kTurn); }
+double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::cos(std::remainder(x, 1.0) * kTurn); }
+
+// ---- division: the three steps that make v_rcp correctly rounded ----
+
+template <class T> constexpr int kScaleBy = sizeof(T) == 4 ? 64 : 128;
+template <class T> constexpr int kFarApart = sizeof(T) == 4 ? 96 : 768;
+template <class T> constexpr int kTinyNumerator = sizeof(T) == 4 ? 23 : 53;
+
+template <class T>
+bool same_bits(T a, T b) { return bits_of(a) == bits_of(b); }
+
+struct Scaling {
+  int power = 0;     // D = ldexp(S0, power)
+  bool flag = false; // vcc
+  bool invalid = false;
+};
+
+// S0 is the operand to scale: the same register as S1 (denominator) or S2 (numerator). Departures from the printed
+// pseudo-code, each needed for the sequence to give IEEE's quotient: "1.0 / 64'F(S1)" is taken in the operation's own
+// precision (a float's reciprocal is never a denormal double); a quotient that rounds to zero counts as denormal; and
+// where both reciprocal and quotient are tiny the (huge) denominator is scaled down, not up into infinity.
+template <class T>
+Scaling division_scaling(T s0, T denominator, T numerator) {
+  if (numerator == 0 || denominator == 0) return {0, false, true};
+  const bool scales_denominator = same_bits(s0, denominator);
+  const bool scales_numerator = same_bits(s0, numerator);
+  constexpr int by = kScaleBy<T>;
+  const bool tiny_reciprocal = is_denormal(T(1) / denominator);
+  const bool tiny_quotient = std::fabs(numerator / denominator) < std::numeric_limits<T>::min();
+  if (biased_exponent(numerator) - biased_exponent(denominator) >= kFarApart<T>) {
+    return {scales_denominator ? by : 0, true};
+  }
+  if (is_denormal(denominator)) return {by, false};
+  if (tiny_reciprocal && tiny_quotient) return {scales_denominator ? -by : 0, true};
+  if (tiny_reciprocal) return {-by, false};
+  if (tiny_quotient) return {scales_numerator ? by : 0, true};
+  if (biased_exponent(numerator) <= kTinyNumerator<T>) return {by, false};
+  return {};
+}
+
+// Scaling by a power of two is exact: no rounding, whatever the mode.
+template <class T>
+void divide_scale(const Op& op, Wave& wave) {
+  const FloatMode mode(wave.mode);
+  Lanes<T> s0(op, op.source[0], wave);
+  Lanes<T> s1(op, op.source[1], wave);
+  Lanes<T> s2(op, op.source[2], wave);
+  for (Lanes<T>* source : {&s0, &s1, &s2}) enter_mode(mode, *source);
+  alignas(64) T out[kLanes];
+  u64 flags = 0;
+  for (int l = 0; l < kLanes; ++l) {
+    const Scaling scaling = division_scaling(s0.data[l], s1.data[l], s2.data[l]);
+    out[l] = scaling.invalid ? default_nan<T>() : scaling.power ? std::ldexp(s0.data[l], scaling.power) : s0.data[l];
+    flags |= u64{scaling.flag} << l;
+  }
+  flush_results(mode, out);
+  write_lanes(op, wave, out);
+  wave.set_scalar64(op.scalar_destination.reg, flags & wave.exec());
+}
+
+// fma(a, b, c) * 2^power, rounded once: a quotient that ends as a denormal must not be rounded as a normal first.
+#if defined(__SIZEOF_FLOAT128__)
+using Quad = __float128;
+#else
+using Quad = long double;
+#endif
+// a + b rounded to odd: never a tie, so that rounding once more to a narrower format is as good as rounding once.
+template <class Wide, class WideBits>
+Wide add_to_odd(Wide a, Wide b) {
+  const Wide sum = a + b;
+  if (sum - sum != 0) return sum;  // infinity, NaN
+  const Wide from_b = sum - a;
+  const Wide error = (a - (sum - from_b)) + (b - from_b);
+  if (error == 0) return sum;
+  WideBits bits;
+  std::memcpy(&bits, &sum, sizeof bits);
+  if ((error < 0) != (sum < 0)) --bits;  // back to the truncated sum
+  bits |= 1;
+  Wide odd;
+  std::memcpy(&odd, &bits, sizeof odd);
+  return odd;
+}
+template <class T>
+using WiderThan = std::conditional_t<sizeof(T) == 4, double, Quad>;
+template <class T>
+WiderThan<T> scaled_fma(T a, T b, T c, int power) {
+  using Wide = WiderThan<T>;
+  using WideBits = std::conditional_t<sizeof(T) == 4, u64, unsigned __int128>;
+  const Wide product = static_cast<Wide>(a) * static_cast<Wide>(b);  // exact
+  return add_to_odd<Wide, WideBits>(product, static_cast<Wide>(c)) * static_cast<Wide>(std::ldexp(1.0, power));
+}
+
+// D = fma(S0, S1, S2), scaled back where v_div_scale said so in vcc. The CDNA pseudo-code prints 2**32 and 2**64,
+// which does not undo v_div_scale's 2**64 and 2**128; RDNA's, used here, does: up for a large quotient, else down.
+template <class T>
+WiderThan<T> scaled_back(T a, T b, T c) {
+  constexpr int bias = (1 << (FloatBits<T>::exponent - 1)) - 1;
+  return scaled_fma(a, b, c, biased_exponent(c) > bias ? kScaleBy<T> : -kScaleBy<T>);
+}
+template <class T>
+void divide_fmas(const Op& op, Wave& wave) {
+  const FloatMode mode(wave.mode);
+  Lanes<T> a(op, op.source[0], wave);
+  Lanes<T> b(op, op.source[1], wave);
+  Lanes<T> c(op, op.source[2], wave);
+  for (Lanes<T>* source : {&a, &b, &c}) enter_mode(mode, *source);
+  const u64 scaled = wave.vcc();
+  WiderThan<T> wide[kLanes];
+  for (u64 left = scaled; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    wide[l] = scaled_back(a.data[l], b.data[l], c.data[l]);
+  }
+  alignas(64) T out[kLanes];
+  {
+    const HostRounding rounding(mode.rounding<T>());
+    for (int l = 0; l < kLanes; ++l) out[l] = fused(a.data[l], b.data[l], c.data[l]);
+    for (u64 left = scaled; left; left &= left - 1) {
+      const int l = std::countr_zero(left);
+      // A sum that is exactly zero has the sign that the rounding mode gives it.
+      if (wide[l] != 0) out[l] = settle_nan(static_cast<T>(wide[l]), a.data[l], b.data[l], c.data[l]);
+    }
+    modify_results(op, mode, out);
+    settle(out);
+  }
+  flush_results(mode, out);
+  write_lanes(op, wave, out);
+}
+
+template <class T>
+T divide_fixup(T quotient, T denominator, T numerator) {
+  const bool negative = std::signbit(denominator) != std::signbit(numerator);
+  if (is_nan(numerator)) return quiet(numerator);
+  if (is_nan(denominator)) return quiet(denominator);
+  const T infinity = std::numeric_limits<T>::infinity();
+  const auto with_sign = [negative](T magnitude) { return negative ? -magnitude : magnitude; };
+  if (numerator == 0 && denominator == 0) return -default_nan<T>();
+  if (std::isinf(numerator) && std::isinf(denominator)) return -default_nan<T>();
+  if (denominator == 0 || std::isinf(numerator)) return with_sign(infinity);
+  if (std::isinf(denominator) || numerator == 0) return with_sign(T(0));
+  constexpr int smallest = sizeof(T) == 4 ? -150 : -1075;
+  constexpr int largest_biased = (1 << FloatBits<T>::exponent) - 1;
+  if (biased_exponent(numerator) - biased_exponent(denominator) < smallest) return with_sign(T(0));
+  if (biased_exponent(denominator) == largest_biased) return with_sign(infinity);
+  // The estimate overflows to NaN only where the quotient is infinite: finite operands have been dealt with otherwise.
+  if (is_nan(quotient)) return with_sign(infinity);
+  return with_sign(std::fabs(quotient));
+}
+
+template <class T>
+T fraction(T v) {
+  if (std::isinf(v)) return default_nan<T>();
+  const T below_one = from_bits<T>(bits_of(T(1)) - 1);
+  const T result = v - std::floor(v);
+  return settle_nan(result < below_one ? result : is_nan(result) ? result : below_one, v);
+}
+// Denormals have their true exponent and a normal mantissa, zero has exponent 0 (the pseudo-code's "exponent(S0) - 127 +
+// 1" holds for normal numbers only; the device libraries' frexp relies on the rest).
+template <class T>
+i32 exponent_of(T v) {
+  if (std::isinf(v) || is_nan(v) || v == 0) return 0;
+  int exponent;
+  std::frexp(v, &exponent);
+  return exponent;
+}
+template <class T>
+T mantissa_of(T v) {
+  if (std::isinf(v) || is_nan(v)) return settle_nan(v, v);
+  int exponent;
+  return std::frexp(v, &exponent);
+}
+// Rounds once, overflows to infinity: the pseudo-code's factor 2.0F ** n would itself overflow.
+template <class T>
+T scale(T v, i32 exponent) { return settle_nan(std::ldexp(v, exponent), v); }
+
+// Bits of 2/pi for the exact reduction of large angles: a segment of 53 of them, further on the larger the angle.
+double reduction_segment(double angle, u32 segment) {
+  const u32 exponent = bits_of(angle) >> 52 & 0x7ff;
+  u32 skip = (segment & 0x1f) * 53;
+  if (exponent > 1077) skip += exponent - 1077;
+  int power = -53 - static_cast<int>(skip);
+  if (exponent >= 1968) power += 128;
+  return std::ldexp(static_cast<double>(bits_of_two_over_pi(skip)), power);
+}
+
+float legacy_multiply(float a, float b) { return a == 0 || b == 0 ? 0.0f : multiply(a, b); }
+
+constexpr Semantics by_vcc(Semantics entry) {
+  entry.reads_vcc = true;
+  return entry;
+}
+
+using enum Arithmetic;
+
+const Semantics kTable[] = {
+    vector<[](float a, float b) { return add(a, b); }>("v_add_f32").as(Add),
+    vector<[](float a, float b) { return subtract(a, b); }>("v_sub_f32").as(Add),
+    vector<[](float a, float b) { return subtract(b, a); }>("v_subrev_f32").as(Add),
+    vector<[](float a, float b) { return multiply(a, b); }>("v_mul_f32").as(Multiply),
+    vector<[](float a, float b) { return legacy_multiply(a, b); }>("v_mul_legacy_f32").as(Multiply),
+    by_ieee<minimum<float, true>, minimum<float, false>>("v_min_f32"),
+    by_ieee<maximum<float, true>, maximum<float, false>>("v_max_f32"),
+    by_ieee<minimum3<float, true>, minimum3<float, false>>("v_min3_f32"),
+    by_ieee<maximum3<float, true>, maximum3<float, false>>("v_max3_f32"),
+    by_ieee<median3<float, true>, median3<float, false>>("v_med3_f32"),
+    vector<[](float a, float b, float c) { return fused(a, b, c); }>("v_fma_f32").as(MultiplyAdd),
+    accumulate<[](float a, float b, float c) { return fused(a, b, c); }>("v_fmac_f32").as(MultiplyAdd),
+    vector<[](float a, float k, float b) { return fused(a, k, b); }>("v_fmamk_f32").as(MultiplyAdd),
+    vector<[](float a, float b, float k) { return fused(a, b, k); }>("v_fmaak_f32").as(MultiplyAdd),
+    vector<[](float v) { return settle_nan(std::trunc(v), v); }>("v_trunc_f32"),
+    vector<[](float v) { return settle_nan(std::ceil(v), v); }>("v_ceil_f32"),
+    vector<[](float v) { return settle_nan(std::floor(v), v); }>("v_floor_f32"),
+    rounds_to_nearest(vector<[](float v) { return settle_nan(std::nearbyint(v), v); }>("v_rndne_f32")),
+    vector<[](float v) { return fraction(v); }>("v_fract_f32"),
+    rounds_to_nearest(vector<[](float v) { return special<power_of_two>(v); }>("v_exp_f32").as(Transcendental)),
+    rounds_to_nearest(vector<[](float v) { return special<log_of_two>(v); }>("v_log_f32").as(Transcendental)),
+    rounds_to_nearest(vector<[](float v) { return special<reciprocal>(v); }>("v_rcp_f32").as(Transcendental)),
+    rounds_to_nearest(vector<[](float v) { return special<reciprocal>(v); }>("v_rcp_iflag_f32").as(Transcendental)),
+    rounds_to_nearest(vector<[](float v) { return special<reciprocal_root>(v); }>("v_rsq_f32").as(Transcendental)),
+    rounds_to_nearest(vector<[](float v) { return special<root>(v); }>("v_sqrt_f32").as(Transcendental)),
+    rounds_to_nearest(vector<[](float v) { return special<sine_of_turns>(v); }>("v_sin_f32").as(Transcendental)),
+    rounds_to_nearest(vector<[](float v) { return special<cosine_of_turns>(v); }>("v_cos_f32").as(Transcendental)),
+    vector<[](float v) { return exponent_of(v); }>("v_frexp_exp_i32_f32"),
+    vector<[](float v) { return mantissa_of(v); }>("v_frexp_mant_f32"),
+    vector<[](float v, i32 e) { return scale(v, e); }>("v_ldexp_f32"),
+    {"v_div_scale_f32", divide_scale<float>, Unit::Valu, 2, Type::F32, {Type::F32, Type::F32, Type::F32}},
+    by_vcc({"v_div_fmas_f32", divide_fmas<float>, Unit::Valu, 1, Type::F32, {Type::F32, Type::F32, Type::F32}}).as(MultiplyAdd),
+    rounds_to_nearest(vector<[](float q, float d, float n) { return divide_fixup(q, d, n); }>("v_div_fixup_f32")),
+
+    vector<[](double a, double b) { return add(a, b); }>("v_add_f64").as(Add),
+    vector<[](double a, double b) { return multiply(a, b); }>("v_mul_f64").as(Multiply),
+    by_ieee<minimum<double, true>, minimum<double, false>>("v_min_f64"),
+    by_ieee<maximum<double, true>, maximum<double, false>>("v_max_f64"),
+    vector<[](double a, double b, double c) { return fused(a, b, c); }>("v_fma_f64").as(MultiplyAdd),
+    accumulate<[](double a, double b, double c) { return fused(a, b, c); }>("v_fmac_f64").as(MultiplyAdd),
+    vector<[](double v) { return settle_nan(std::trunc(v), v); }>("v_trunc_f64"),
+    vector<[](double v) { return settle_nan(std::ceil(v), v); }>("v_ceil_f64"),
+    vector<[](double v) { return settle_nan(std::floor(v), v); }>("v_floor_f64"),
+    rounds_to_nearest(vector<[](double v) { return settle_nan(std::nearbyint(v), v); }>("v_rndne_f64")),
+    vector<[](double v) { return fraction(v); }>("v_fract_f64"),
+    rounds_to_nearest(vector<[](double v) { return settle_nan(reciprocal(v), v); }>("v_rcp_f64").as(Transcendental)),
+    rounds_to_nearest(vector<[](double v) { return settle_nan(reciprocal_root(v), v); }>("v_rsq_f64").as(Transcendental)),
+    rounds_to_nearest(vector<[](double v) { return settle_nan(root(v), v); }>("v_sqrt_f64").as(Transcendental)),
+    vector<[](double v) { return exponent_of(v); }>("v_frexp_exp_i32_f64"),
+    vector<[](double v) { return mantissa_of(v); }>("v_frexp_mant_f64"),
+    vector<[](double v, i32 e) { return scale(v, e); }>("v_ldexp_f64"),
+    rounds_to_nearest(vector<[](double angle, u32 segment) { return reduction_segment(angle, segment); }>("v_trig_preop_f64")),
+    {"v_div_scale_f64", divide_scale<double>, Unit::Valu, 2, Type::F64, {Type::F64, Type::F64, Type::F64}},
+    by_vcc({"v_div_fmas_f64", divide_fmas<double>, Unit::Valu, 1, Type::F64, {Type::F64, Type::F64, Type::F64}}).as(MultiplyAdd),
+    rounds_to_nearest(vector<[](double q, double d, double n) { return divide_fixup(q, d, n); }>("v_div_fixup_f64")),
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_float_semantics() { return kTable; }
+
+}  // namespace rpd

@@ -1,0 +1,106 @@
+// Half-precision vector arithmetic. After AMD's pseudo-code for CDNA3.
+#include <cmath>
+
+#include "exec/alu.h"
+#include "exec/floating_point.h"
+
+namespace rpd {
+namespace {
+
+Half add(Half a, Half b) { return settle_nan(static_cast<Half>(a + b), a, b); }
+Half subtract(Half a, Half b) { return settle_nan(static_cast<Half>(a - b), a, b); }
+Half multiply(Half a, Half b) { return settle_nan(static_cast<Half>(a * b), a, b); }
+// The product of two halves and its sum with a third are exact in double: one rounding.
+Half fused(Half a, Half b, Half c) {
+  return settle_nan(to_half(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
+}
+template <double (*F)(double)>
+Half through_double(Half v) { return settle_nan(to_half(F(static_cast<double>(v))), v); }
+
+double reciprocal(double x) { return 1.0 / x; }
+double reciprocal_root(double x) { return 1.0 / std::sqrt(x); }
+double root(double x) { return std::sqrt(x); }
+double power_of_two(double x) { return std::exp2(x); }
+double log_of_two(double x) { return std::log2(x); }
+double round_even(double x) { return std::nearbyint(x); }
+double up(double x) { return std::ceil(x); }
+double down(double x) { return std::floor(x); }
+double toward_zero(double x) { return std::trunc(x); }
+
+int16_t exponent_of(Half v) {
+  const auto x = static_cast<float>(v);
+  if (std::isinf(x) || is_nan(x) || x == 0) return 0;
+  int exponent;
+  std::frexp(x, &exponent);
+  return static_cast<int16_t>(exponent);
+}
+Half mantissa_of(Half v) {
+  const auto x = static_cast<float>(v);
+  if (std::isinf(x) || is_nan(x)) return settle_nan(v, v);
+  int exponent;
+  return static_cast<Half>(std::frexp(x, &exponent));
+}
+Half scale(Half v, int16_t exponent) {
+  return settle_nan(to_half(std::ldexp(static_cast<double>(v), exponent)), v);
+}
+
+Half divide_fixup(Half quotient, Half denominator, Half numerator) {
+  const bool negative = (bits_of(denominator) ^ bits_of(numerator)) & kSignBit<Half>;
+  const auto with_sign = [negative](float magnitude) { return static_cast<Half>(negative ? -magnitude : magnitude); };
+  const float d = static_cast<float>(denominator);
+  const float n = static_cast<float>(numerator);
+  if (is_nan(n)) return quiet(numerator);
+  if (is_nan(d)) return quiet(denominator);
+  if ((d == 0 && n == 0) || (std::isinf(d) && std::isinf(n))) return -default_nan<Half>();
+  if (d == 0 || std::isinf(n)) return with_sign(INFINITY);
+  if (std::isinf(d) || n == 0) return with_sign(0);
+  return with_sign(std::fabs(static_cast<float>(quotient)));
+}
+Half fraction(Half v) {
+  const auto x = static_cast<double>(v);
+  if (std::isinf(x)) return default_nan<Half>();
+  const Half below_one = from_bits<Half>(bits_of(Half(1)) - 1);
+  const Half result = to_half(x - std::floor(x));
+  return settle_nan(result > below_one ? below_one : result, v);
+}
+// V_SIN/V_COS take revolutions, of any number.
+constexpr double kTurn = 6.283185307179586476925286766559;
+double sine_of_turns(double x) { return std::isinf(x) ? NAN : std::sin(std::remainder(x, 1.0) * kTurn); }
+double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::cos(std::remainder(x, 1.0) * kTurn); }
+
+using enum Arithmetic;
+
+const Semantics kTable[] = {
+    vector<[](Half a, Half b) { return add(a, b); }>("v_add_f16").as(Add),
+    vector<[](Half a, Half b) { return subtract(a, b); }>("v_sub_f16").as(Add),
+    vector<[](Half a, Half b) { return subtract(b, a); }>("v_subrev_f16").as(Add),
+    vector<[](Half a, Half b) { return multiply(a, b); }>("v_mul_f16").as(Multiply),
+    by_ieee<minimum<Half, true>, minimum<Half, false>>("v_min_f16"),
+    by_ieee<maximum<Half, true>, maximum<Half, false>>("v_max_f16"),
+    keeps_upper_half(by_ieee<minimum3<Half, true>, minimum3<Half, false>>("v_min3_f16")),
+    keeps_upper_half(by_ieee<maximum3<Half, true>, maximum3<Half, false>>("v_max3_f16")),
+    keeps_upper_half(by_ieee<median3<Half, true>, median3<Half, false>>("v_med3_f16")),
+    keeps_upper_half(vector<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_fma_f16").as(MultiplyAdd)),
+    with_poles(vector<[](Half v) { return through_double<reciprocal>(v); }>("v_rcp_f16").as(Transcendental)),
+    rounds_to_nearest(vector<[](Half v) { return through_double<root>(v); }>("v_sqrt_f16").as(Transcendental)),
+    with_poles(vector<[](Half v) { return through_double<reciprocal_root>(v); }>("v_rsq_f16").as(Transcendental)),
+    rounds_to_nearest(vector<[](Half v) { return through_double<power_of_two>(v); }>("v_exp_f16").as(Transcendental)),
+    with_poles(vector<[](Half v) { return through_double<log_of_two>(v); }>("v_log_f16").as(Transcendental)),
+    rounds_to_nearest(vector<[](Half v) { return through_double<round_even>(v); }>("v_rndne_f16")),
+    vector<[](Half v) { return through_double<up>(v); }>("v_ceil_f16"),
+    vector<[](Half v) { return through_double<down>(v); }>("v_floor_f16"),
+    vector<[](Half v) { return through_double<toward_zero>(v); }>("v_trunc_f16"),
+    vector<[](Half v) { return fraction(v); }>("v_fract_f16"),
+    rounds_to_nearest(vector<[](Half v) { return through_double<sine_of_turns>(v); }>("v_sin_f16").as(Transcendental)),
+    rounds_to_nearest(vector<[](Half v) { return through_double<cosine_of_turns>(v); }>("v_cos_f16").as(Transcendental)),
+    keeps_upper_half(with_poles(vector<[](Half q, Half d, Half n) { return divide_fixup(q, d, n); }>("v_div_fixup_f16"))),
+    vector<[](Half v) { return exponent_of(v); }>("v_frexp_exp_i16_f16"),
+    vector<[](Half v) { return mantissa_of(v); }>("v_frexp_mant_f16"),
+    vector<[](Half v, int16_t e) { return scale(v, e); }>("v_ldexp_f16"),
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_half_semantics() { return kTable; }
+
+}  // namespace rpd

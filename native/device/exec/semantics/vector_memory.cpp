@@ -1,0 +1,328 @@
+// FLAT, GLOBAL and SCRATCH: loads, stores and atomics of 64 lanes.
+#include <type_traits>
+
+#include "exec/atomics.h"
+#include "exec/lane_values.h"
+#include "exec/lds_range.h"
+#include "exec/lds_transfer.h"
+#include "exec/observer.h"
+#include "exec/operands.h"
+
+namespace rpd {
+namespace {
+
+struct Addresses {
+  uint64_t lane[kLanes];
+};
+
+// global: 64-bit vector address, or scalar base + 32-bit vector offset.
+void global_addresses(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
+  const uint32_t* low = wave.registers(vector);
+  if (base.kind == Operand::Kind::None) {
+    const uint32_t* high = low + kLanes;
+    for (int l = 0; l < kLanes; ++l) out.lane[l] = (low[l] | static_cast<uint64_t>(high[l]) << 32) + op.offset;
+  } else {
+    const uint64_t from = read_scalar<uint64_t>(base, wave) + op.offset;
+    for (int l = 0; l < kLanes; ++l) out.lane[l] = from + low[l];
+  }
+}
+
+// scratch: a byte offset into each lane's private memory.
+void scratch_addresses(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
+  const uint32_t from = op.offset + (base.kind == Operand::Kind::None ? 0 : read_scalar<uint32_t>(base, wave));
+  if (vector.kind == Operand::Kind::None) {
+    for (int l = 0; l < kLanes; ++l) out.lane[l] = from;
+  } else {
+    const uint32_t* offset = wave.registers(vector);
+    for (int l = 0; l < kLanes; ++l) out.lane[l] = static_cast<uint32_t>(from + offset[l]);
+  }
+}
+
+void addresses_of(const Op& op, const Wave& wave, const Operand& vector, const Operand& base, Addresses& out) {
+  if (op.semantics->space == Space::Scratch) return scratch_addresses(op, wave, vector, base, out);
+  global_addresses(op, wave, vector, base, out);
+}
+
+// Lanes of a flat access that fall into the LDS, private memory, or neither.
+struct Spaces {
+  uint64_t global = 0, lds = 0, scratch = 0;
+};
+
+// The aperture is the base's, and the offset is added to the low 32 bits: it may take a negative offset in the LDS back
+// into it.
+uint64_t aperture_of(const Op& op, uint64_t address) {
+  const bool wrapped = static_cast<uint32_t>(address) < static_cast<uint32_t>(op.offset);
+  const uint64_t base = (address - static_cast<uint32_t>(op.offset)) & kApertureMask;
+  return wrapped && (base == kSharedAperture || base == kPrivateAperture) ? base : address & kApertureMask;
+}
+
+Spaces split_by_space(const Op& op, uint64_t exec, Addresses& addresses) {
+  if (op.semantics->space == Space::Global) return {exec, 0, 0};
+  if (op.semantics->space == Space::Scratch) return {0, 0, exec};
+  Spaces spaces;
+  for (int l = 0; l < kLanes; ++l) {
+    const uint64_t bit = exec & uint64_t{1} << l;
+    const uint64_t aperture = aperture_of(op, addresses.lane[l]);
+    if (aperture == kSharedAperture) {
+      spaces.lds |= bit;
+      addresses.lane[l] &= ~kApertureMask;
+    } else if (aperture == kPrivateAperture) {
+      spaces.scratch |= bit;
+      addresses.lane[l] &= ~kApertureMask;
+    } else {
+      spaces.global |= bit;
+    }
+  }
+  return spaces;
+}
+
+constexpr const char* kMisaligned = "misaligned atomic";
+
+constexpr int kLargestAccess = 16;  // bytes a lane
+
+// An access of which a part is out of range, on a copy: see lds_range.h. An atomic is carried out whole or not at all.
+template <class Access>
+void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes, int lane, Access access) {
+  alignas(8) uint8_t copy[kLargestAccess] = {};
+  if (kind != AccessKind::Atomic) load_lds(wave, at, bytes, copy);
+  access(lane, copy);
+  if (kind == AccessKind::Store) store_lds(wave, at, bytes, copy);
+}
+
+// All lanes, each behind the one before, in memory that is known to be accessible: false if it is another case.
+template <class Access>
+bool access_consecutive(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses, Access access) {
+  const uint32_t bytes = op.semantics->bytes;
+  const uint64_t first = addresses.lane[0];
+  if (lanes != ~uint64_t{0} || !wave.known_accessible(op, first, uint64_t{bytes} * kLanes, writes)) return false;
+  if (!are_consecutive(addresses.lane, bytes)) return false;
+  auto* at = wave.memory->at<uint8_t>(first);
+  for (int l = 0; l < kLanes; ++l) access(l, at + l * static_cast<ptrdiff_t>(bytes));
+  return true;
+}
+
+// Runs `access(lane, host pointer)` for each enabled lane, and tells the observer.
+template <class Access>
+void for_each_lane(const Op& op, Wave& wave, AccessKind kind, Addresses& addresses, Access access) {
+  const uint32_t bytes = op.semantics->bytes;
+  const bool writes = kind != AccessKind::Load;
+  // Loads and stores may be misaligned: the driver runs the device with unaligned access enabled (amdkfd:
+  // SH_MEM_ALIGNMENT_MODE_UNALIGNED in SH_MEM_CONFIG). Atomics must not.
+  const uint64_t misaligned = kind == AccessKind::Atomic ? bytes - 1 : 0;
+  Spaces spaces = split_by_space(op, wave.exec(), addresses);
+  if (kind != AccessKind::Atomic && access_consecutive(op, wave, writes, spaces.global, addresses, access)) {
+    return wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane});
+  }
+  for (uint64_t left = spaces.global; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    if (addresses.lane[l] & misaligned) return wave.raise(kMisaligned, addresses.lane[l], FaultKind::ApertureViolation, l);
+    if (!wave.may_access(op, addresses.lane[l], bytes, writes, l)) return;
+    access(l, wave.memory->at<uint8_t>(addresses.lane[l]));
+  }
+  for (uint64_t left = spaces.lds; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    if (!in_lds(wave, addresses.lane[l], bytes)) [[unlikely]] {
+      if (!may_leave_lds(wave, addresses.lane[l], l)) return;
+      access_edge_of_lds(wave, kind, addresses.lane[l], bytes, l, access);
+      spaces.lds &= ~(uint64_t{1} << l);
+      continue;
+    }
+    if (addresses.lane[l] & misaligned) return wave.raise(kMisaligned, addresses.lane[l], FaultKind::ApertureViolation, l);
+    access(l, wave.lds + addresses.lane[l]);
+  }
+  for (uint64_t left = spaces.scratch; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    if (addresses.lane[l] + bytes > wave.scratch_bytes) {
+      return wave.raise("private memory (stack) access out of range", addresses.lane[l], FaultKind::ApertureViolation, l);
+    }
+    access(l, wave.scratch + static_cast<uint64_t>(l) * wave.scratch_bytes + addresses.lane[l]);
+  }
+  if (spaces.global) wave.observer->vector_access(wave, op, {kind, Space::Global, bytes, spaces.global, addresses.lane});
+  if (spaces.lds) wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, spaces.lds, addresses.lane});
+  if (spaces.scratch) wave.observer->vector_access(wave, op, {kind, Space::Scratch, bytes, spaces.scratch, addresses.lane});
+}
+
+// ---- loads ----
+
+template <int Dwords>
+void load_dwords(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[1], addresses);
+  uint32_t* reg = wave.registers(op.destination);
+  for_each_lane(op, wave, AccessKind::Load, addresses, [reg](int l, const uint8_t* at) {
+    uint32_t values[Dwords];
+    std::memcpy(values, at, sizeof values);
+    for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
+  });
+}
+
+template <class T, Half16 Where>
+void load_narrow(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[1], addresses);
+  uint32_t* reg = wave.registers(op.destination);
+  for_each_lane(op, wave, AccessKind::Load, addresses, [reg](int l, const uint8_t* at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    reg[l] = place_narrow<Where>(reg[l], static_cast<uint32_t>(static_cast<int32_t>(value)));
+  });
+}
+
+// Straight into the LDS, past the registers.
+template <class T>
+void load_to_lds(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[1], addresses);
+  LdsTransfer to_lds(op, wave);
+  for_each_lane(op, wave, AccessKind::Load, addresses, [&to_lds](int l, const uint8_t* at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    to_lds.store(l, static_cast<uint32_t>(static_cast<int32_t>(value)));
+  });
+  to_lds.finish();
+}
+
+// ---- stores ----
+
+template <int Dwords>
+void store_dwords(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[2], addresses);
+  const uint32_t* reg = wave.registers(op.source[1]);
+  for_each_lane(op, wave, AccessKind::Store, addresses, [reg](int l, uint8_t* at) {
+    uint32_t values[Dwords];
+    for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
+    std::memcpy(at, values, sizeof values);
+  });
+}
+
+template <class T, int Shift>
+void store_narrow(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[2], addresses);
+  const uint32_t* reg = wave.registers(op.source[1]);
+  for_each_lane(op, wave, AccessKind::Store, addresses, [reg](int l, uint8_t* at) {
+    const T value = static_cast<T>(reg[l] >> Shift);
+    std::memcpy(at, &value, sizeof value);
+  });
+}
+
+// ---- atomics ----
+
+template <class T, auto F>
+void update(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[2], addresses);
+  const uint32_t* data = wave.registers(op.source[1]);
+  uint32_t* result = op.returns ? wave.registers(op.destination) : nullptr;
+  for_each_lane(op, wave, AccessKind::Atomic, addresses, [=](int l, uint8_t* at) {
+    const T old = atomic_update<T, F>(reinterpret_cast<T*>(at), lane_value<T>(data, l));
+    if (result) set_lane(result, l, old);
+  });
+}
+
+// Data holds the new value, then the value to compare with.
+template <class T>
+void compare_swap(const Op& op, Wave& wave) {
+  Addresses addresses;
+  addresses_of(op, wave, op.source[0], op.source[2], addresses);
+  const uint32_t* data = wave.registers(op.source[1]);
+  uint32_t* result = op.returns ? wave.registers(op.destination) : nullptr;
+  for_each_lane(op, wave, AccessKind::Atomic, addresses, [=](int l, uint8_t* at) {
+    const T value = lane_value<T>(data, l);
+    const T compare = lane_value<T>(data + sizeof(T) / 4 * kLanes, l);
+    const T old = atomic_compare_swap(reinterpret_cast<T*>(at), compare, value);
+    if (result) set_lane(result, l, old);
+  });
+}
+
+void fence(const Op& op, Wave& wave) { wave.observer->fence(wave, op); }
+
+// ---- the table: every access exists as flat_, global_ and scratch_ (atomics not in scratch) ----
+
+constexpr Semantics access(const char* name, Execute execute, Unit unit, Space space, int bytes) {
+  return {.mnemonic = name,
+          .execute = execute,
+          .unit = unit,
+          .destinations = static_cast<uint8_t>(unit == Unit::VectorLoad ? 1 : 0),
+          .destination_type = Type::B32,
+          .source_types = {Type::B64, Type::B64, Type::B64},
+          .space = space,
+          .bytes = static_cast<uint8_t>(bytes)};
+}
+
+constexpr Semantics updates(const char* name, Execute execute, Update kind, Space space, int bytes) {
+  Semantics entry = access(name, execute, Unit::VectorAtomic, space, bytes);
+  entry.update = kind;
+  return entry;
+}
+
+constexpr Semantics fences(const char* name, CacheControl control) {
+  return {.mnemonic = name, .execute = fence, .unit = Unit::CacheControl, .destinations = 0, .destination_type = Type::None,
+          .cache_control = control};
+}
+
+constexpr Semantics without_destination(Semantics entry) {
+  entry.destinations = 0;
+  return entry;
+}
+
+#define LOAD(NAME, EXECUTE, BYTES)                                                        \
+  access("flat_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Flat, BYTES),                \
+      access("global_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Global, BYTES),        \
+      access("scratch_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Scratch, BYTES)
+#define LOAD_TO_LDS(NAME, T)                                                                                 \
+  without_destination(access("global_load_lds_" NAME, load_to_lds<T>, Unit::VectorLoad, Space::Global, sizeof(T))), \
+      without_destination(access("scratch_load_lds_" NAME, load_to_lds<T>, Unit::VectorLoad, Space::Scratch, sizeof(T)))
+#define STORE(NAME, EXECUTE, BYTES)                                                       \
+  access("flat_store_" NAME, EXECUTE, Unit::VectorStore, Space::Flat, BYTES),              \
+      access("global_store_" NAME, EXECUTE, Unit::VectorStore, Space::Global, BYTES),      \
+      access("scratch_store_" NAME, EXECUTE, Unit::VectorStore, Space::Scratch, BYTES)
+#define ATOMIC_ONE(NAME, KIND, EXECUTE, BYTES)                                            \
+  updates("flat_atomic_" NAME, EXECUTE, Update::KIND, Space::Flat, BYTES),                 \
+      updates("global_atomic_" NAME, EXECUTE, Update::KIND, Space::Global, BYTES)
+#define ATOMIC(NAME, KIND, FUNCTION, T32, T64)                                     \
+  ATOMIC_ONE(NAME, KIND, (update<T32, atomic::FUNCTION<T32>>), 4),                  \
+      ATOMIC_ONE(NAME "_x2", KIND, (update<T64, atomic::FUNCTION<T64>>), 8)
+
+const Semantics kTable[] = {
+    LOAD("dword", load_dwords<1>, 4), LOAD("dwordx2", load_dwords<2>, 8), LOAD("dwordx3", load_dwords<3>, 12),
+    LOAD("dwordx4", load_dwords<4>, 16),
+    LOAD("ubyte", (load_narrow<uint8_t, Half16::Whole>), 1), LOAD("sbyte", (load_narrow<int8_t, Half16::Whole>), 1),
+    LOAD("ushort", (load_narrow<uint16_t, Half16::Whole>), 2), LOAD("sshort", (load_narrow<int16_t, Half16::Whole>), 2),
+    LOAD("ubyte_d16", (load_narrow<uint8_t, Half16::Low>), 1), LOAD("ubyte_d16_hi", (load_narrow<uint8_t, Half16::High>), 1),
+    LOAD("sbyte_d16", (load_narrow<int8_t, Half16::Low>), 1), LOAD("sbyte_d16_hi", (load_narrow<int8_t, Half16::High>), 1),
+    LOAD("short_d16", (load_narrow<int16_t, Half16::Low>), 2), LOAD("short_d16_hi", (load_narrow<int16_t, Half16::High>), 2),
+
+    LOAD_TO_LDS("dword", uint32_t), LOAD_TO_LDS("ubyte", uint8_t), LOAD_TO_LDS("sbyte", int8_t),
+    LOAD_TO_LDS("ushort", uint16_t), LOAD_TO_LDS("sshort", int16_t),
+
+    STORE("dword", store_dwords<1>, 4), STORE("dwordx2", store_dwords<2>, 8), STORE("dwordx3", store_dwords<3>, 12),
+    STORE("dwordx4", store_dwords<4>, 16),
+    STORE("byte", (store_narrow<uint8_t, 0>), 1), STORE("byte_d16_hi", (store_narrow<uint8_t, 16>), 1),
+    STORE("short", (store_narrow<uint16_t, 0>), 2), STORE("short_d16_hi", (store_narrow<uint16_t, 16>), 2),
+
+    ATOMIC("add", Add, add, uint32_t, uint64_t), ATOMIC("sub", Add, subtract, uint32_t, uint64_t),
+    ATOMIC("smin", SignedMinimum, smaller, int32_t, int64_t), ATOMIC("umin", UnsignedMinimum, smaller, uint32_t, uint64_t),
+    ATOMIC("smax", SignedMaximum, larger, int32_t, int64_t), ATOMIC("umax", UnsignedMaximum, larger, uint32_t, uint64_t),
+    ATOMIC("and", And, bit_and, uint32_t, uint64_t), ATOMIC("or", Or, bit_or, uint32_t, uint64_t),
+    ATOMIC("xor", Xor, bit_xor, uint32_t, uint64_t), ATOMIC("swap", Exchange, swap, uint32_t, uint64_t),
+    ATOMIC("inc", Increment, increment, uint32_t, uint64_t), ATOMIC("dec", Decrement, decrement, uint32_t, uint64_t),
+    ATOMIC_ONE("cmpswap", Exchange, compare_swap<uint32_t>, 4), ATOMIC_ONE("cmpswap_x2", Exchange, compare_swap<uint64_t>, 8),
+    ATOMIC_ONE("add_f32", Float, (update<float, atomic::float_add<float>>), 4),
+    ATOMIC_ONE("add_f64", Float, (update<double, atomic::float_add<double>>), 8),
+    ATOMIC_ONE("min_f64", Float, (update<double, atomic::float_min<double>>), 8),
+    ATOMIC_ONE("max_f64", Float, (update<double, atomic::float_max<double>>), 8),
+    ATOMIC_ONE("pk_add_f16", Float, (update<uint32_t, atomic::packed_half_add>), 4),
+    ATOMIC_ONE("pk_add_bf16", Float, (update<uint32_t, atomic::packed_bfloat_add>), 4),
+
+    fences("buffer_wbl2", CacheControl::WriteBack), fences("buffer_inv", CacheControl::Invalidate),
+    fences("buffer_invl2", CacheControl::InvalidateL2), fences("buffer_wbinvl1", CacheControl::WriteBack),
+    fences("buffer_wbinvl1_vol", CacheControl::WriteBack),
+};
+
+}  // namespace
+
+std::span<const Semantics> vector_memory_semantics() { return kTable; }
+
+}  // namespace rpd

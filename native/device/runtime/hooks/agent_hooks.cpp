@@ -1,0 +1,57 @@
+// What the device says of itself beyond what ROCr takes from the topology: that it has cooperative launches, and its name.
+//
+// For a cooperative queue ROCr asks the kernel driver for global wave sync, which the thunk's model does not have. Programs
+// do not need it: HIP's grid barrier is made of atomics in memory, and a grid that fits runs at once because the engine
+// places workgroups as the hardware does. So cooperative queues are queues like any other.
+//
+// The name of a real device comes from the graphics half of the driver.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "runtime/hooks/hooks.h"
+
+namespace rpd {
+namespace {
+
+constexpr size_t kNameBytes = 64;  // what ROCr gives to a name
+
+bool is_gpu(hsa_agent_t agent) {
+  hsa_device_type_t kind;
+  return original().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &kind) == HSA_STATUS_SUCCESS && kind == HSA_DEVICE_TYPE_GPU;
+}
+
+// From the file that the topology has beside ROCr's own.
+std::string product_name(hsa_agent_t agent) {
+  const char* topology = std::getenv("HSA_MODEL_TOPOLOGY");
+  uint32_t node = 0;
+  original().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NODE, &node);
+  const std::string path = std::string(topology ? topology : "") + "/nodes/" + std::to_string(node) + "/product_name";
+  char name[kNameBytes] = "";
+  if (std::FILE* file = std::fopen(path.c_str(), "re")) {
+    if (!std::fgets(name, sizeof name, file)) name[0] = '\0';
+    std::fclose(file);
+  }
+  name[std::strcspn(name, "\n")] = '\0';
+  return name;
+}
+
+hsa_status_t agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, void* value) {
+  const hsa_status_t status = original().core.hsa_agent_get_info_fn(agent, attribute, value);
+  if (status != HSA_STATUS_SUCCESS) return status;
+  if (attribute == static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES)) *static_cast<bool*>(value) = is_gpu(agent);
+  if (attribute == static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_PRODUCT_NAME) && is_gpu(agent))
+    std::strncpy(static_cast<char*>(value), product_name(agent).c_str(), kNameBytes);
+  return status;
+}
+
+}  // namespace
+
+hsa_queue_type32_t without_global_wave_sync(hsa_queue_type32_t type) {
+  return type == HSA_QUEUE_TYPE_COOPERATIVE ? HSA_QUEUE_TYPE_MULTI : type;
+}
+
+void hook_agents(CoreApiTable& core) { core.hsa_agent_get_info_fn = agent_get_info; }
+
+}  // namespace rpd

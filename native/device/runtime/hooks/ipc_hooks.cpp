@@ -1,0 +1,141 @@
+// Memory for other processes: they map the same pages, by the file that holds them in the process that has them.
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "runtime/device.h"
+#include "runtime/hooks/hooks.h"
+#include "runtime/hooks/program_memory.h"
+
+namespace rpd {
+namespace {
+
+constexpr uint32_t kMark = 0x72706d69;
+
+// What is in a handle.
+struct Shared {
+  uint32_t mark;
+  int32_t process;
+  int32_t file;
+  uint32_t local;
+  uint64_t offset;
+  uint64_t size;
+};
+static_assert(sizeof(Shared) <= sizeof(hsa_amd_ipc_memory_t));
+
+struct Place {
+  uint64_t inode = 0, offset = 0;
+};
+
+// Which file this process has mapped there.
+Place place_of(uint64_t address, size_t size) {
+  Place place;
+  std::FILE* maps = std::fopen("/proc/self/maps", "re");
+  if (!maps) return place;
+  uint64_t begin, end, offset, inode;
+  while (std::fscanf(maps, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64 "%*[^\n]", &begin, &end, &offset, &inode) == 4) {
+    if (address < begin || address + size > end) continue;
+    place = {inode, offset + (address - begin)};
+    break;
+  }
+  std::fclose(maps);
+  return place;
+}
+
+int file_of(uint64_t inode) {
+  DIR* folder = opendir("/proc/self/fd");
+  if (!folder) return -1;
+  int found = -1;
+  while (const dirent* entry = readdir(folder)) {
+    struct stat facts {};
+    const int file = std::atoi(entry->d_name);
+    if (entry->d_name[0] != '.' && fstat(file, &facts) == 0 && facts.st_ino == inode && S_ISREG(facts.st_mode)) found = file;
+  }
+  closedir(folder);
+  return found;
+}
+
+hsa_status_t create(void* address, size_t size, hsa_amd_ipc_memory_t* handle) {
+  const auto list = devices();
+  if (!address || !handle || size == 0 || list.empty()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto number = reinterpret_cast<uint64_t>(address);
+  const Place place = place_of(reinterpret_cast<uint64_t>(list.front()->memory().at(number)), size);
+  const int file = place.inode ? file_of(place.inode) : -1;
+  if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // not the device's, or more than one allocation
+  const Shared shared{kMark, getpid(), file, list.front()->allocations().is_local(number), place.offset, size};
+  std::memset(handle, 0, sizeof *handle);
+  std::memcpy(handle, &shared, sizeof shared);
+  return HSA_STATUS_SUCCESS;
+}
+
+struct Attached {
+  std::mutex mutex;
+  std::map<void*, size_t> size;
+};
+Attached& attached() {
+  static auto* all = new Attached;
+  return *all;
+}
+
+hsa_status_t attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_t, const hsa_agent_t*, void** address) {
+  Shared shared;
+  if (!handle || !address) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  std::memcpy(&shared, handle, sizeof shared);
+  if (shared.mark != kMark || size != shared.size) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const std::string path = "/proc/" + std::to_string(shared.process) + "/fd/" + std::to_string(shared.file);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  void* got = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(shared.offset));
+  close(file);
+  if (got == MAP_FAILED) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  for (Device* device : devices()) {
+    device->allocations().add(reinterpret_cast<uint64_t>(got), size, shared.local);
+    device->allocations().name(reinterpret_cast<uint64_t>(got), size);
+  }
+  program_memory().add(reinterpret_cast<uint64_t>(got), size);
+  const std::lock_guard lock(attached().mutex);
+  attached().size[got] = size;
+  *address = got;
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t detach(void* address) {
+  const std::lock_guard lock(attached().mutex);
+  const auto found = attached().size.find(address);
+  if (found == attached().size.end()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  program_memory().remove(reinterpret_cast<uint64_t>(address));
+  for (Device* device : devices()) {
+    device->allocations().forget_name(reinterpret_cast<uint64_t>(address));
+    device->memory_freed(reinterpret_cast<uint64_t>(address), found->second);
+  }
+  munmap(address, found->second);
+  for (Device* device : devices()) device->allocations().forget_host_ranges();
+  attached().size.erase(found);
+  return HSA_STATUS_SUCCESS;
+}
+
+// A buffer of the graphics half of the driver, for devices of other kinds: there are none.
+hsa_status_t export_buffer(const void*, size_t, int*, uint64_t*) { return HSA_STATUS_ERROR_INVALID_AGENT; }
+hsa_status_t export_buffer_v2(const void*, size_t, int*, uint64_t*, uint64_t) { return HSA_STATUS_ERROR_INVALID_AGENT; }
+
+}  // namespace
+
+void hook_shared_memory(AmdExtTable& amd) {
+  amd.hsa_amd_ipc_memory_create_fn = create;
+  amd.hsa_amd_ipc_memory_attach_fn = attach;
+  amd.hsa_amd_ipc_memory_detach_fn = detach;
+  amd.hsa_amd_portable_export_dmabuf_fn = export_buffer;
+  amd.hsa_amd_portable_export_dmabuf_v2_fn = export_buffer_v2;
+}
+
+}  // namespace rpd

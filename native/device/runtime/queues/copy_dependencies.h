@@ -1,0 +1,35 @@
+// What the host knew when it submitted a copy, which SDMA packets cannot carry.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <hsa/hsa.h>
+
+namespace rpd {
+
+// ROCr makes no packet for a dependency that is already complete when it looks; in virtual time it may well end
+// later than the submission. So all of them are noted here, under the copy's completion signal.
+class CopyDependencies {
+ public:
+  void submitted(hsa_signal_t completion, uint64_t submit_time, uint32_t count, const hsa_signal_t* dependencies);
+  void withdraw(hsa_signal_t completion);
+  // The earliest virtual time for the copy that completes the signal, whose dependencies are all complete by now;
+  // 0 for a copy that was not noted. Forgets it.
+  uint64_t take_ready_time(hsa_signal_t completion);
+
+ private:
+  struct Order {
+    uint64_t ready_time;
+    std::vector<hsa_signal_t> pending;
+  };
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, Order> orders_;  // by completion signal
+};
+
+// One for all devices. Never destroyed: threads outlive static destructors.
+CopyDependencies& copy_dependencies();
+
+}  // namespace rpd

@@ -1,0 +1,49 @@
+// A copy engine. Its ring is a stream of dwords; both pointers count bytes and never wrap.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/queues/queue.h"
+#include "runtime/queues/sdma_packets.h"
+
+struct amd_signal_s;
+
+namespace rpd {
+
+class SdmaQueue : public Queue {
+ public:
+  SdmaQueue(Device& device, const model::QueueInfo& info);
+
+ protected:
+  bool serve_packets() override;
+
+ private:
+  // The packet at the read pointer, made contiguous where it wraps.
+  sdma::Packet packet();
+  void execute(const sdma::Packet& packet);
+
+  void copy_linear(const sdma::Packet& packet);
+  void copy_rect(const sdma::Packet& packet);
+  void fill(const sdma::Packet& packet);
+  void fence(const sdma::Packet& packet);
+  void poll(const sdma::Packet& packet);
+  void atomic(const sdma::Packet& packet);
+  void timestamp(const sdma::Packet& packet);
+
+  void moved(uint64_t bytes, uint64_t target, uint64_t source);
+  // Times of the work since the last signal, which `signal` is about to complete; written to it.
+  void finish_work(amd_signal_s& signal, uint64_t value_address);
+  [[noreturn]] void fail(const std::string& reason) const;
+
+  uint64_t read_ = 0;  // bytes
+  uint32_t wrapped_packet_[16];
+
+  // Virtual time.
+  uint64_t latest_end_ = 0;    // of the engine's finished work
+  uint64_t dependencies_ = 0;  // end of what the current work polled for
+  uint64_t duration_ = 0;      // of the current work
+};
+
+}  // namespace rpd

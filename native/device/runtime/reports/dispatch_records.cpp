@@ -1,0 +1,48 @@
+#include "runtime/reports/dispatch_records.h"
+
+#include <utility>
+
+namespace rpd {
+
+void DispatchRecords::enable(bool enabled) {
+  std::lock_guard lock(mutex_);
+  enabled_ += enabled ? 1 : -1;
+  if (enabled_ > 0) return;
+  enabled_ = 0;
+  records_.clear();
+  oldest_.clear();
+}
+
+void DispatchRecords::add(uint64_t completion_signal, DispatchRecord record) {
+  std::lock_guard lock(mutex_);
+  if (enabled_ == 0 || completion_signal == 0) return;
+  const uint64_t serial = next_serial_++;
+  records_[completion_signal] = {serial, std::move(record)};
+  oldest_.emplace_back(serial, completion_signal);
+  while (oldest_.size() > kLimit) {
+    const auto [old_serial, signal] = oldest_.front();
+    oldest_.pop_front();
+    auto kept = records_.find(signal);
+    if (kept != records_.end() && kept->second.serial == old_serial) records_.erase(kept);
+  }
+}
+
+bool DispatchRecords::has(uint64_t completion_signal) {
+  std::lock_guard lock(mutex_);
+  return records_.contains(completion_signal);
+}
+
+bool DispatchRecords::take(uint64_t completion_signal, DispatchRecord& record) {
+  std::lock_guard lock(mutex_);
+  auto kept = records_.extract(completion_signal);
+  if (!kept) return false;
+  record = std::move(kept.mapped().record);
+  return true;
+}
+
+DispatchRecords& dispatch_records() {
+  static auto* records = new DispatchRecords;
+  return *records;
+}
+
+}  // namespace rpd

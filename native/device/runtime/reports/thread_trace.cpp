@@ -1,0 +1,163 @@
+#include "runtime/reports/thread_trace.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <regex>
+#include <string>
+#include <string_view>
+
+#include "isa/disassembler.h"
+#include "isa/target.h"
+#include "runtime/hooks/loaded_code.h"
+#include "runtime/reports/kernel_names.h"
+#include "runtime/reports/log.h"
+#include "timing/thread_trace/files.h"
+
+namespace rpd {
+namespace {
+
+constexpr int kAgent = 1;                     // the node id of the only GPU
+constexpr uint32_t kCus = target::kCusPerXcd;
+
+// The first workgroup of an XCD goes to this CU; rocprofv3 traces CU 1 unless told otherwise. On hardware it is as
+// arbitrary which it is.
+constexpr uint32_t kFirstCu = 1;
+
+struct Options {
+  std::filesystem::path folder;      // empty: no traces
+  std::optional<std::regex> kernel;  // none: all but those of the HIP runtime
+  uint64_t iteration = 1;            // which dispatch of each such kernel, from 1
+  uint32_t cu = kFirstCu;
+  uint32_t simds = 0xf;
+};
+
+uint64_t number(const char* name, uint64_t most, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  if (!text || !*text) return otherwise;
+  std::string_view digits = text;
+  const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
+  if (hexadecimal) digits.remove_prefix(2);
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 10);
+  if (error == std::errc{} && end == digits.data() + digits.size() && value <= most) return value;
+  report_error("%s=%s is not a number up to %lu; using %lu", name, text, most, otherwise);
+  return otherwise;
+}
+
+Options read_options() {
+  Options options;
+  const char* folder = std::getenv("ROCM_PERF_THREAD_TRACE");
+  if (!folder || !*folder) return options;
+  options.folder = folder;
+  if (const char* kernel = std::getenv("ROCM_PERF_THREAD_TRACE_KERNEL"); kernel && *kernel) {
+    try {
+      options.kernel = std::regex(kernel, std::regex::ECMAScript | std::regex::nosubs);
+    } catch (const std::regex_error&) {
+      report_error("ROCM_PERF_THREAD_TRACE_KERNEL=%s is no regular expression; no kernel is traced", kernel);
+      options.folder.clear();
+    }
+  }
+  options.iteration = number("ROCM_PERF_THREAD_TRACE_ITERATION", ~uint64_t{0}, options.iteration);
+  options.cu = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_CU", kCus - 1, options.cu));
+  options.simds = static_cast<uint32_t>(number("ROCM_PERF_THREAD_TRACE_SIMDS", 0xf, options.simds));
+  return options;
+}
+
+const Options& options() {
+  static const auto* read = new Options(read_options());
+  return *read;
+}
+
+std::mutex mutex;
+uint64_t dispatch_number = 0;                 // of all kernel dispatches, from 1
+std::map<uint64_t, uint64_t>& dispatches() {  // of each kernel object
+  static auto* map = new std::map<uint64_t, uint64_t>;
+  return *map;
+}
+
+bool is_of_the_runtime(const std::string& symbol) { return symbol.starts_with("__amd_rocclr_"); }
+
+bool matches(const std::string& symbol) {
+  if (!options().kernel) return !is_of_the_runtime(symbol);
+  return std::regex_search(symbol, *options().kernel) || std::regex_search(demangled_name(symbol), *options().kernel);
+}
+
+class Lister {
+ public:
+  explicit Lister(const AddressSpace& memory) : memory_(memory), disassembler_(target::kIsaName) {}
+
+  // Adds the whole function around a device address; what is in no known function by itself.
+  void add(uint64_t address) {
+    if (listing_.contains(address)) return;
+    const auto code = loaded_code_at(address);
+    const Function* function = code && code->object ? code->object->function_at(address - code->delta) : nullptr;
+    if (!function) {
+      add_range(code.get(), address, address + 1, "");
+      return;
+    }
+    const uint64_t begin = function->address + code->delta;
+    add_range(code.get(), begin, begin + function->size, function->is_kernel ? function->symbol : "");
+    // An address that no instruction of the function begins at: data between code that was jumped over, or the like.
+    if (!listing_.contains(address)) add_range(code.get(), address, address + 1, "");
+  }
+
+  const Listing& listing() const { return listing_; }
+
+ private:
+  void add_range(const LoadedCode* code, uint64_t begin, uint64_t end, const std::string& kernel) {
+    for (uint64_t address = begin; address < end;) {
+      const AccessWindow mapped = memory_.window(address, false);
+      if (!mapped.holds(address, sizeof(uint32_t))) return;
+      const uint64_t available = std::min(mapped.begin + mapped.size - address, target::kLongestInstruction);
+      const DisassembledInstruction found = disassembler_.at(memory_.at<char>(address), available);
+      ListedInstruction listed;
+      const size_t text = found.text.find_first_not_of(" \t");
+      listed.text = found.size == 0 ? "(no instruction)" : found.text.substr(std::min(text, found.text.size()));
+      listed.vaddr = code ? address - code->delta : address;
+      listed.code_object = code ? code->number : 0;
+      if (code && code->object) listed.source = code->object->source_of(listed.vaddr);
+      if (address == begin) listed.kernel = kernel;
+      listing_.emplace(address, std::move(listed));
+      address += std::max<uint64_t>(found.size, sizeof(uint32_t));
+    }
+  }
+
+  const AddressSpace& memory_;
+  Disassembler disassembler_;
+  Listing listing_;
+};
+
+}  // namespace
+
+bool thread_traces_wanted() { return !options().folder.empty(); }
+
+std::optional<uint32_t> thread_trace_wanted(const DispatchRequest& request) {
+  if (options().folder.empty()) return std::nullopt;
+  const std::lock_guard lock(mutex);
+  ++dispatch_number;
+  if (!matches(kernel_symbol(request.kernel_object))) return std::nullopt;
+  if (++dispatches()[request.kernel_object] != options().iteration) return std::nullopt;
+  return (options().cu + kCus - kFirstCu) % kCus;
+}
+
+void write_thread_trace(const DispatchRequest& request, const Timeline& timeline, const AddressSpace& memory) {
+  const std::lock_guard lock(mutex);
+  try {
+    Lister lister(memory);
+    for (const TimelineWave& wave : timeline.waves()) {
+      for (const TimelineEntry& entry : wave.entries) lister.add(entry.op->address);
+    }
+    const std::string name = "ui_output_agent_" + std::to_string(kAgent) + "_dispatch_" + std::to_string(dispatch_number);
+    const ThreadTraceOf traced{kernel_symbol(request.kernel_object), options().cu, options().simds};
+    write_thread_trace(options().folder, name, traced, timeline, lister.listing());
+    log_line("thread trace of dispatch %lu: %zu waves", dispatch_number, timeline.waves().size());
+  } catch (const std::exception& failure) {
+    report_error("thread trace of dispatch %lu: %s", dispatch_number, failure.what());
+  }
+}
+
+}  // namespace rpd

@@ -1,0 +1,111 @@
+// The thunk's model ends the process at each driver call that it does not know. Here such a call fails instead, as on a
+// machine whose driver does not know it, and ROCr tells the program.
+//
+// abort() is where it is noticed. The thread then holds the model's mutex, which it has locked in the function that
+// serves driver calls: it is made to return from that function with -1, as unwinding an exception would.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "runtime/reports/kernel_names.h"
+#include "runtime/reports/log.h"
+#include "runtime/rocr_workarounds/plt_slot.h"
+#include "runtime/rocr_workarounds/thunk_workarounds.h"
+
+namespace rpd {
+namespace {
+
+#if defined(__x86_64__)
+
+// What a function finds as it was when the function that it has called returns.
+struct Caller {
+  uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
+};
+
+struct Search {
+  void* server;        // where the function begins that serves driver calls
+  bool in_server = false;
+  bool found = false;
+  Caller caller{};
+  std::string wanted_by;
+};
+
+// The function of ROCr's interface that a frame belongs to, if it is one.
+std::string interface_function(_Unwind_Context* frame) {
+  Dl_info info{};
+  void* const begin = _Unwind_FindEnclosingFunction(reinterpret_cast<void*>(_Unwind_GetIP(frame) - 1));
+  const bool known = begin && dladdr(begin, &info) != 0 && info.dli_sname && info.dli_saddr == begin;
+  return known ? demangled_name(info.dli_sname) : "";
+}
+
+_Unwind_Reason_Code look(_Unwind_Context* frame, void* context) {
+  auto& search = *static_cast<Search*>(context);
+  if (search.in_server && !search.found) {
+    constexpr int kRbx = 3, kRbp = 6, kR12 = 12;  // DWARF's numbers
+    search.caller = {_Unwind_GetGR(frame, kRbx), _Unwind_GetGR(frame, kRbp), _Unwind_GetGR(frame, kR12), _Unwind_GetGR(frame, kR12 + 1),
+                     _Unwind_GetGR(frame, kR12 + 2), _Unwind_GetGR(frame, kR12 + 3), _Unwind_GetCFA(frame), _Unwind_GetIP(frame)};
+    search.found = true;
+  }
+  if (!search.in_server) {
+    search.in_server = _Unwind_FindEnclosingFunction(reinterpret_cast<void*>(_Unwind_GetIP(frame) - 1)) == search.server;
+  } else if (search.wanted_by.empty()) {
+    search.wanted_by = interface_function(frame);
+  }
+  return _URC_NO_REASON;
+}
+
+[[noreturn]] void return_failure_to(const Caller& caller) {
+  asm volatile(
+      "movq 0(%0), %%rbx\n\t"
+      "movq 8(%0), %%rbp\n\t"
+      "movq 16(%0), %%r12\n\t"
+      "movq 24(%0), %%r13\n\t"
+      "movq 32(%0), %%r14\n\t"
+      "movq 40(%0), %%r15\n\t"
+      "movq 48(%0), %%rsp\n\t"
+      "movl $-1, %%eax\n\t"
+      "jmpq *56(%0)"
+      :
+      : "D"(&caller)
+      : "memory");
+  __builtin_unreachable();
+}
+
+[[noreturn]] void fail_call(void* server) {
+  static thread_local Search search;  // not on the stack, which is given up
+  search = Search{.server = server};
+  _Unwind_Backtrace(look, &search);
+  if (!search.found) std::abort();
+  report_error("the device has no such driver call%s%s: it fails", search.wanted_by.empty() ? "" : ", wanted by ", search.wanted_by.c_str());
+  leave_model();
+  errno = ENOTTY;
+  return_failure_to(search.caller);
+}
+
+[[noreturn]] void failing_abort() {
+  if (void* const server = model_call_in_progress()) fail_call(server);
+  std::abort();
+}
+
+void* replacement() { return reinterpret_cast<void*>(failing_abort); }
+
+#else
+
+void* replacement() { return reinterpret_cast<void*>(std::abort); }
+
+#endif
+
+}  // namespace
+
+void survive_unknown_calls() {
+  static const bool replaced = replace_plt_slot("libhsa-runtime64.so", "abort", replacement()) != nullptr;
+  if (!replaced) log_line("a driver call that the model does not know ends the program");
+}
+
+}  // namespace rpd

@@ -1,0 +1,14 @@
+// The timing model of a device, as the engine gets it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "exec/device_observer.h"
+
+namespace rpd {
+
+// `timed_cu`: which of the CUs that a kernel uses is replayed for its time; XCDs in turn.
+std::unique_ptr<DeviceObserver> device_timing(uint64_t timed_cu);
+
+}  // namespace rpd

@@ -1,0 +1,87 @@
+#include "timing/issue_costs.h"
+
+#include <algorithm>
+
+#include "isa/semantics.h"
+#include "timing_parameters.inc.h"
+
+namespace rpd {
+namespace {
+
+// Operations a cycle and CU. With several blocks, 64-bit, 16-bit and 8-bit types do not reach the rate of one block.
+long matrix_rate(Precision precision, bool several_blocks) {
+  switch (precision) {
+    case Precision::XF32: return parameter::matrix_xf32_per_cycle;
+    case Precision::F32: return parameter::matrix_f32_per_cycle;
+    case Precision::F64: return parameter::matrix_f64_per_cycle / (several_blocks ? 2 : 1);
+    case Precision::I8: case Precision::F8: return several_blocks ? parameter::matrix_blocks_per_cycle : parameter::matrix_8bit_per_cycle;
+    default: return several_blocks ? parameter::matrix_blocks_per_cycle : parameter::matrix_16bit_per_cycle;
+  }
+}
+
+// Operations over the rate of one SIMD's matrix unit for that type.
+long matrix_cycles(const Semantics& semantics) {
+  const MatrixShape& shape = semantics.shape;
+  const long rate = matrix_rate(semantics.precision, shape.blocks > 1);
+  return std::max(4l, static_cast<long>(shape.operations()) * parameter::simds_per_cu / rate);
+}
+
+// The SIMD sends 64 lanes' data to the LDS before its wave can go on; addresses alone need no more than the issue.
+long lds_store_cycles(const Semantics& semantics) {
+  const long bytes_a_lane = std::max(4l, static_cast<long>(semantics.bytes));
+  return parameter::issue_cycles + 64 * bytes_a_lane / parameter::lds_store_bytes_per_cycle;
+}
+
+long busy_cycles(const Semantics& semantics) {
+  if (semantics.unit == Unit::Matrix) return matrix_cycles(semantics);
+  if (semantics.unit == Unit::Lds) {
+    return semantics.stores ? lds_store_cycles(semantics) : parameter::issue_cycles;
+  }
+  return semantics.arithmetic == Arithmetic::Transcendental ? parameter::transcendental_cycles : parameter::valu_cycles;
+}
+
+// A wave that asks for it stands still: for wait states of four cycles (recorded MI300X thread trace: s_nop 1 takes 8), or
+// for 64 cycles each [AMD CDNA 3 ISA].
+long idle_cycles(const Op& op) {
+  switch (op.semantics->idle) {
+    case Idle::WaitStates: return parameter::issue_cycles * (1 + op.immediate % 16);
+    case Idle::Sleep: return 64 * (op.immediate % 128);
+    case Idle::None: return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+IssueCost issue_cost(const Op& op) {
+  IssueCost cost;
+  if (!op.semantics) return cost;
+  const Unit unit = op.semantics->unit;
+  cost.busy_cycles = static_cast<uint16_t>(busy_cycles(*op.semantics));
+  if (unit == Unit::Valu) cost.valu_quads = static_cast<uint8_t>(cost.busy_cycles / 4);
+  // A matrix instruction issues in four cycles and then runs on a unit of its own.
+  if (unit == Unit::Matrix) {
+    cost.valu_quads = 1;
+    cost.matrix_cycles = cost.busy_cycles;
+  }
+  const bool holds_the_wave = unit == Unit::Valu || unit == Unit::Lds;
+  cost.wave_cycles = static_cast<uint16_t>(holds_the_wave ? cost.busy_cycles : std::max<long>(parameter::issue_cycles, idle_cycles(op)));
+  return cost;
+}
+
+void IssueCosts::follow(const Program& program) {
+  if (const uint64_t revision = program.revision(); revision != revision_) {
+    *this = {};
+    revision_ = revision;
+  }
+  program.for_each_op(costs_.size(), [this](const Op& op) {
+    const IssueCost cost = issue_cost(op);
+    costs_.push_back(cost);
+    ops_.push_back(&op);
+    const Sums before = sums_.back();
+    sums_.push_back({before.wave_cycles + cost.wave_cycles, before.vector_quads + cost.valu_quads,
+                     before.matrix_cycles + cost.matrix_cycles});
+  });
+}
+
+}  // namespace rpd

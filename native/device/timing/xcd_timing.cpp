@@ -1,0 +1,161 @@
+#include "timing/xcd_timing.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "isa/program.h"
+
+namespace rpd {
+
+// Workgroups go to the XCDs in turn, and within one to its CUs: see Xcd::begin().
+TimedCu timed_cu(const Kernel& kernel, uint64_t choice) {
+  const uint64_t groups = kernel.group_count();
+  const auto xcd = static_cast<uint32_t>(choice % std::min<uint64_t>(groups, target::kXcds));
+  const uint64_t of_xcd = (groups - xcd - 1) / target::kXcds + 1;
+  return {xcd, static_cast<uint32_t>(choice / target::kXcds % std::min<uint64_t>(of_xcd, target::kCusPerXcd))};
+}
+
+XcdTiming::XcdTiming(uint32_t index, uint64_t timed_cu) : index_(index), choice_(timed_cu), work_(target::kCusPerXcd) {}
+
+void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
+  timed_ = timed_cu(kernel, choice_);
+  traced_cu_ = kernel.request.traced_cu;
+  resident_groups_ = resident_groups;
+  program_ = kernel.program;
+  passed_ = nullptr;
+  executed_.clear();
+  follow_program();
+  trace_.begin(resident_groups);
+  thread_trace_.begin(resident_groups);
+  std::fill(work_.begin(), work_.end(), CuWork{});
+  recorded_ = {};
+  waves_ = {};
+  memory_.begin(kernel.request.acquires, kernel.memory->map());
+}
+
+void XcdTiming::launched(Workgroup& group) {
+  const size_t slot = group.slot / target::kXcds, count = group.waves.size();
+  if (slot >= groups_.size()) groups_.resize(slot + 1);
+  auto& [timings, vector_done] = groups_[slot];
+  timings.resize(count);
+  vector_done.resize(count);
+  const CuTrace::Group* traces = nullptr;
+  if (is_timed(group.cu)) traces = trace_.record(count);
+  else if (index_ == 0 && traced_cu_ == group.cu) traces = thread_trace_.record(count);
+  for (size_t i = 0; i < count; ++i) {
+    const auto simd = static_cast<uint32_t>(++work_[group.cu].launched % target::kSimdsPerCu);
+    timings[i] = {.cu = group.cu, .simd = simd, .trace = traces ? (*traces)[i].get() : nullptr, .vector_done = &vector_done[i]};
+    group.waves[i].timing = &timings[i];
+    waves_.launch(group.waves[i].exec());
+  }
+}
+
+// Code that is only found by jumping there is decoded while waves run.
+void XcdTiming::follow_program() {
+  costs_.follow(*program_);
+  known_end_ = static_cast<uint32_t>(costs_.count());
+  executed_.resize(known_end_ + 1, 0);
+}
+
+// The wave's clock, and its recording, go past these instructions.
+inline void XcdTiming::pass(WaveTiming& wave, uint32_t first, uint32_t end) {
+  if (end > known_end_) [[unlikely]] follow_program();
+  wave.clock += costs_.wave_cycles(first, end);
+  if (!wave.trace) [[likely]] return;
+  for (uint32_t i = first; i < end; ++i) wave.trace->add(costs_.op(i));
+}
+
+void XcdTiming::pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs) {
+  const size_t begun = passed_ ? passed_ - runs.data() + 1 : 0;
+  if (passed_) pass(wave, passed_end_, passed_->end);
+  for (const IssuedRun& run : runs.first(runs.size() - 1).subspan(begun)) pass(wave, run.first, run.end);
+}
+
+// Mostly there is only one, and often the clock has been within it before.
+inline void XcdTiming::pass(WaveTiming& wave, std::span<const IssuedRun> runs) {
+  const IssuedRun& last = runs.back();
+  if (&last != passed_) {
+    if (passed_ || runs.size() > 1) pass_all_but_last(wave, runs);
+    passed_ = &last;
+    passed_end_ = last.first;
+  }
+  pass(wave, passed_end_, last.end);
+  passed_end_ = last.end;
+}
+
+// What nobody asks for while the wave runs is counted here.
+void XcdTiming::issued(Wave& wave, std::span<const IssuedRun> runs) {
+  WaveTiming& timing = *wave.timing;
+  pass(timing, runs);
+  passed_ = nullptr;
+  for (const auto& [first, end, exec] : runs) {
+    ++executed_[first];
+    --executed_[end];
+    const IssueCosts::Sums costs = costs_.of_run(first, end);
+    timing.units.vector_quads += costs.vector_quads;
+    timing.units.matrix += costs.matrix_cycles;
+    waves_.valu_thread_quads += uint64_t{costs.vector_quads} * static_cast<unsigned>(std::popcount(exec));
+  }
+}
+
+void XcdTiming::add_executed(std::vector<uint64_t>& to) const {
+  uint64_t times = 0;
+  for (size_t i = 0; i + 1 < executed_.size(); ++i) {
+    times += executed_[i];
+    to[i] += times;
+  }
+}
+
+// To the instruction that was issued last, before something that it does.
+inline WaveTiming& XcdTiming::catch_up(Wave& wave) {
+  pass(*wave.timing, wave.issued->runs());
+  return *wave.timing;
+}
+
+void XcdTiming::vector_access(Wave& wave, const Op& op, const VectorAccess& access) {
+  catch_up(wave);
+  memory_.vector_access(wave, op, access);
+}
+
+void XcdTiming::scalar_access(Wave& wave, uint64_t address, uint32_t bytes) {
+  memory_.scalar_access(catch_up(wave), address, bytes);
+}
+
+void XcdTiming::wait(Wave& wave, unsigned vector_left, unsigned scalar_left) {
+  memory_.wait(catch_up(wave), vector_left, scalar_left);
+}
+
+uint64_t XcdTiming::clock(Wave& wave) { return catch_up(wave).clock; }
+
+void XcdTiming::meet(Workgroup& group) {
+  uint64_t latest = 0;
+  for (const Wave& wave : group.waves) latest = std::max(latest, wave.timing->clock);
+  for (Wave& wave : group.waves) {
+    if (wave.state == WaveState::AtBarrier) wave.timing->clock = latest;
+  }
+}
+
+void XcdTiming::ended(const Wave& wave) {
+  const WaveTiming& timing = *wave.timing;
+  CuWork& cu = work_[timing.cu];
+  ++cu.waves;
+  cu.instructions += wave.executed;
+  cu.wave_cycles += timing.clock;
+  cu.longest_wave = std::max(cu.longest_wave, timing.clock);
+  cu.units.add(timing.units, timing.simd, wave.executed);
+  if (timing.trace && is_timed(timing.cu)) retire_recorded(timing, wave.executed);
+}
+
+// A recording may have had no room for all that the wave did.
+void XcdTiming::retire_recorded(const WaveTiming& wave, uint64_t executed) {
+  const uint64_t entries = wave.trace->entries().size();
+  const double share = static_cast<double>(entries) / static_cast<double>(entries + wave.trace->lost());
+  const auto clock = static_cast<uint64_t>(static_cast<double>(wave.clock) * share);
+  ++recorded_.waves;
+  recorded_.instructions += entries;
+  recorded_.wave_cycles += clock;
+  recorded_.longest_wave = std::max(recorded_.longest_wave, clock);
+  recorded_.units.add(wave.units, wave.simd, executed, share);
+}
+
+}  // namespace rpd

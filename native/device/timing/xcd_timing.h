@@ -1,0 +1,94 @@
+// Counts and times what one XCD executes, wave by wave as if each were alone on the device; and records the CU that is
+// replayed for the time of the dispatch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "exec/device_observer.h"
+#include "timing/duration.h"
+#include "timing/issue_costs.h"
+#include "timing/memory_system.h"
+#include "timing/wave_counts.h"
+#include "timing/wave_timing.h"
+#include "timing/wave_trace.h"
+
+namespace rpd {
+
+// The CU whose time is that of the dispatch.
+struct TimedCu {
+  uint32_t xcd, cu;
+};
+// The `choice`-th of those that the kernel uses, XCDs in turn.
+TimedCu timed_cu(const Kernel& kernel, uint64_t choice);
+
+class XcdTiming final : public XcdObserver {
+ public:
+  // `timed_cu`: which CU is recorded for the time, see above.
+  XcdTiming(uint32_t index, uint64_t timed_cu);
+
+  void begin(const Kernel& kernel, uint32_t resident_groups) override;
+  void launched(Workgroup& group) override;
+  void issued(Wave& wave, std::span<const IssuedRun> runs) override;
+  void vector_access(Wave& wave, const Op& op, const VectorAccess& access) override;
+  void scalar_access(Wave& wave, uint64_t address, uint32_t bytes) override;
+  void wait(Wave& wave, unsigned vector_left, unsigned scalar_left) override;
+  uint64_t clock(Wave& wave) override;
+  void meet(Workgroup& group) override;
+  void ended(const Wave& wave) override;
+
+  // The dispatch has ended: with a release, dirty lines go to memory.
+  void end(bool releases) { memory_.end(releases); }
+  void forget_caches() { memory_.forget(); }
+
+  // Adds to each how often that instruction was executed. [Op index]
+  void add_executed(std::vector<uint64_t>& to) const;
+  const WaveCounts& waves() const { return waves_; }
+  const MemoryCounts& memory() const { return memory_.counts(); }
+  XcdWork work() const { return {&work_, &memory_.counts(), &memory_.lines_read(), &memory_.lines_written()}; }
+  // Of the timed CU, if it is on this XCD.
+  Sample sample() {
+    follow_program();  // another XCD may have had more of it decoded
+    return {trace_, costs_, recorded_, work_[timed_.cu], resident_groups_};
+  }
+  // Of the CU whose thread trace is wanted, if it is on this XCD.
+  const CuTrace& thread_trace() const { return is_timed(*traced_cu_) ? trace_ : thread_trace_; }
+
+ private:
+  // Of a workgroup on the XCD, by wave. Storage is kept from one workgroup to the next.
+  struct GroupTiming {
+    std::vector<WaveTiming> waves;
+    std::vector<WaveTiming::Completions> vector_done;
+  };
+
+  bool is_timed(uint32_t cu) const { return index_ == timed_.xcd && cu == timed_.cu; }
+  void follow_program();
+  void pass(WaveTiming& wave, uint32_t first, uint32_t end);
+  void pass_all_but_last(WaveTiming& wave, std::span<const IssuedRun> runs);
+  void pass(WaveTiming& wave, std::span<const IssuedRun> runs);
+  WaveTiming& catch_up(Wave& wave);
+  void retire_recorded(const WaveTiming& wave, uint64_t executed);
+
+  uint32_t index_;
+  uint64_t choice_;                   // of the timed CU
+  TimedCu timed_{};
+  std::optional<uint32_t> traced_cu_;
+  uint32_t resident_groups_ = 0;
+  const Program* program_ = nullptr;
+  IssueCosts costs_;
+  uint32_t known_end_ = 0;            // behind the last Op index that costs_ has
+  const IssuedRun* passed_ = nullptr; // of those in the log, the last one in which the clock is, ...
+  uint32_t passed_end_ = 0;           // ... at this Op index
+  std::vector<uint64_t> executed_;    // [Op index]: how much more often than the one before it
+  std::vector<CuWork> work_;          // [cu]
+  CuWork recorded_;                   // of the timed CU: what the recording has
+  WaveCounts waves_;
+  MemorySystem memory_;
+  std::vector<GroupTiming> groups_;   // [workgroup's slot among this XCD's]
+  CuTrace trace_;                     // of the timed CU
+  CuTrace thread_trace_;              // of the CU whose thread trace is wanted, if it is another
+};
+
+}  // namespace rpd

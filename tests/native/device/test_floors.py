@@ -1,0 +1,79 @@
+"""The device's floors: what may include what. A file is named with its line, so that who breaks the order finds the place."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+DEVICE = Path(__file__).parents[3] / "native" / "device"
+
+# Each floor may include itself and what is named here. `memory` stands beside: addresses, allocations and tags of caches.
+BELOW = {
+    "memory": set(),
+    "isa": {"memory"},
+    "exec": {"isa", "memory"},
+    "timing": {"isa", "exec", "memory"},
+    "runtime": {"isa", "exec", "timing", "memory"},
+}
+INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
+GENERATED = {
+    "timing_parameters.inc.h": {"isa/target.h", "timing"},  # the table of the hardware's dimensions and of costs
+    "counter_table.inc.h": {"timing"},
+}
+
+
+def includes(folder):
+    """(file, line, what) of every include of a file of the project, by path below native/device."""
+    for path in sorted((DEVICE / folder).rglob("*")):
+        if path.suffix not in {".h", ".cpp"}:
+            continue
+        for number, text in enumerate(path.read_text().splitlines(), 1):
+            if found := INCLUDE.match(text):
+                yield path.relative_to(DEVICE).as_posix(), number, found[1]
+
+
+@pytest.mark.parametrize("floor", BELOW)
+def test_a_floor_includes_only_itself_and_those_below(floor):
+    wrong = []
+    for file, line, what in includes(floor):
+        if what in GENERATED:
+            allowed = file in GENERATED[what] or floor in GENERATED[what]
+        else:
+            first = what.split("/")[0]
+            allowed = first not in BELOW or first == floor or first in BELOW[floor]
+        if not allowed:
+            wrong.append(f"native/device/{file}:{line} includes {what}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_include_is_a_path_from_the_device_or_from_native():
+    """Else the test above would not see which floor is meant."""
+    lost = [
+        f"native/device/{file}:{line} includes {what}"
+        for floor in BELOW
+        for file, line, what in includes(floor)
+        if what not in GENERATED and not (DEVICE / what).exists() and not (DEVICE.parent / what).exists()
+    ]
+    assert not lost, "\n".join(lost)
+
+
+def test_the_floors_are_all_that_there_is():
+    folders = {path.name for path in DEVICE.iterdir() if path.is_dir()} - {"include"}
+    assert folders == set(BELOW)
+
+
+def test_execution_does_not_name_what_timing_has():
+    """A forward declaration could carry more over the boundary than these two, which are pointers that it only hands on."""
+    timing = set()
+    for path in (DEVICE / "timing").rglob("*.h"):
+        timing |= set(re.findall(r"^(?:class|struct|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{", path.read_text(), re.MULTILINE))
+    assert {"WaveTiming", "Timeline", "XcdTiming"} <= timing
+    wrong = []
+    for path in sorted([*(DEVICE / "exec").rglob("*"), *(DEVICE / "isa").rglob("*")]):
+        if path.suffix not in {".h", ".cpp"}:
+            continue
+        for number, text in enumerate(path.read_text().splitlines(), 1):
+            code = text.split("//")[0]
+            named = timing.intersection(re.findall(r"\w+", code)) - {"WaveTiming", "Timeline"}
+            wrong += [f"{path.relative_to(DEVICE.parent.parent)}:{number} names {name}" for name in sorted(named)]
+    assert not wrong, "\n".join(wrong)

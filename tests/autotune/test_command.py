@@ -130,8 +130,8 @@ def hanging(program, tmp_path):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_takes_too_long_leaves_no_process(rocm_perf, hanging, way, process_is_gone, tmp_path):
-    done = rocm_perf(*hanging, *way, "--timeout", "0.5", "--budget", "1")
-    assert done.returncode == 47 and "still running after 0.5 s" in done.stderr
+    done = rocm_perf(*hanging, *way, "--timeout", "2", "--budget", "1")
+    assert done.returncode == 47 and "still running after 2 s" in done.stderr
     (pid,) = tmp_path.glob("pid.?")
     assert process_is_gone(int(pid.read_text()))
 

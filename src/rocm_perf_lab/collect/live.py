@@ -1,8 +1,8 @@
 """What shows on a terminal while programs run on the software device: how far the present dispatch is.
 
-The device keeps a page of a file up to date (native/device/runtime/reports/progress_page.h); a thread looks at it and writes one line at
-the bottom of the terminal. The lines above it scroll as if the terminal were shorter, so that what the program writes
-stays whole. Nothing of this happens where standard error is no terminal.
+The device keeps a page of a file up to date (native/device/runtime/reports/progress_page.h); a thread looks at it and writes
+one line at the bottom of the terminal. The lines above it scroll as if the terminal were shorter, so that what the program
+writes stays whole. Nothing of this happens where standard error is no terminal.
 """
 
 from __future__ import annotations

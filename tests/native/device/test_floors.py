@@ -66,7 +66,9 @@ def test_execution_does_not_name_what_timing_has():
     """A forward declaration could carry more over the boundary than these two, which are pointers that it only hands on."""
     timing = set()
     for path in (DEVICE / "timing").rglob("*.h"):
-        timing |= set(re.findall(r"^(?:class|struct|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{", path.read_text(), re.MULTILINE))
+        timing |= set(
+            re.findall(r"^(?:class|struct|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{", path.read_text(), re.MULTILINE)
+        )
     assert {"WaveTiming", "Timeline", "XcdTiming"} <= timing
     wrong = []
     for path in sorted([*(DEVICE / "exec").rglob("*"), *(DEVICE / "isa").rglob("*")]):

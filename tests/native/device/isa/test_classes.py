@@ -28,7 +28,14 @@ def entries(probe):
     for line in lines:
         name, arithmetic, precision, shape, update, stores, leaves = line.split()
         numbers = tuple(map(int, shape.split("x")))
-        found[name] = (ARITHMETIC[int(arithmetic)], PRECISION[int(precision)], numbers, UPDATES[int(update)], stores == "1", leaves == "1")
+        found[name] = (
+            ARITHMETIC[int(arithmetic)],
+            PRECISION[int(precision)],
+            numbers,
+            UPDATES[int(update)],
+            stores == "1",
+            leaves == "1",
+        )
     assert len(found) > 1000
     return found
 

@@ -28,8 +28,6 @@ std::string name_of(const UnderWay::Use& use) {
   return letter + std::to_string(use.reg);
 }
 
-bool invalidates_scalar_cache(const Op& op) { return std::string_view(op.semantics->mnemonic).starts_with("s_dcache_inv"); }
-
 template <class... Values>
 std::string format(const char* text, Values... values) {
   char out[1024];
@@ -85,7 +83,7 @@ std::vector<RaceCheck::Place>& RaceCheck::lds_places(const Wave& wave) {
 void RaceCheck::issue(const Wave& wave, const Op& op) {
   if (!op.semantics) return;
   issuing_ = &op;
-  if (invalidates_scalar_cache(op)) invalidated_.emplace(static_cast<uint32_t>(wave.group->id), wave.index_in_group);
+  if (op.semantics->cache_control == CacheControl::InvalidateScalar) invalidated_.emplace(static_cast<uint32_t>(wave.group->id), wave.index_in_group);
   UnderWay& under_way = this->under_way(wave);
   if (under_way.loads()) look_for_early_use(wave, op);
   if (op.semantics->unit == Unit::Barrier) late_ |= under_way.arrive(wave.group->epoch);

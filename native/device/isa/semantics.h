@@ -48,7 +48,11 @@ enum class Update : uint8_t {
 
 // Which caches an instruction is for, and what it does to vector caches. A write-back is half of a release, an invalidation
 // half of an acquire.
-enum class CacheControl : uint8_t { None, ScalarCaches, WriteBack, Invalidate, InvalidateL2 };
+enum class CacheControl : uint8_t { None, InvalidateScalar, OtherScalar, WriteBack, Invalidate, InvalidateL2 };
+
+constexpr bool is_for_scalar_caches(CacheControl control) {
+  return control == CacheControl::InvalidateScalar || control == CacheControl::OtherScalar;
+}
 
 // What a wave asks for that wants to stand still.
 enum class Idle : uint8_t { None, WaitStates, Sleep };

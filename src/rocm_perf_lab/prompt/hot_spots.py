@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.report import words
-from rocm_perf_lab.report.schema import ThreadTraceSection, TracedInstruction, WaitChainSection
 from rocm_perf_lab.report.thread_trace import describe
+from rocm_perf_lab.report.thread_trace_schema import ThreadTraceSection, TracedInstruction, WaitChainSection
 
 from .markdown import fenced
 

@@ -8,32 +8,14 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field
+
+from rocm_perf_lab.report.section import Section
+from rocm_perf_lab.report.thread_trace_schema import ThreadTraceSection
 
 SCHEMA_VERSION: Final = "1.0"
 
 Fraction = float  # 0..1 unless a field says otherwise
-
-
-class Section(BaseModel):
-    """An object of a document. Unknown fields are refused, and every null has its reason."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-    reasons: dict[str, str] = Field(default_factory=dict, description="field name -> why that field is null; absent if none is")
-
-    @model_serializer(mode="wrap")
-    def _reasons_last(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = serialize(self)
-        reasons = fields.pop("reasons")
-        return fields | ({"reasons": reasons} if reasons else {})
-
-    @model_validator(mode="after")
-    def _nulls_have_reasons(self) -> Section:
-        nulls = {name for name in type(self).model_fields if getattr(self, name) is None}
-        if nulls != set(self.reasons):
-            raise ValueError(f"null fields {sorted(nulls)} and reasons {sorted(self.reasons)} do not match")
-        return self
 
 
 class Tool(Section):
@@ -410,93 +392,6 @@ class HeadroomSection(Section):
         description="fraction times critical_path_score: upper bound of the gain of the GPU's span; work on the highest first"
     )
     assumption: str = Field(description="condition under which this holds")
-
-
-class TracedInstruction(Section):
-    isa: str = Field(description="assembly")
-    source: str | None = Field(
-        description="file:line; of inlined code the innermost place, then ' -> ' and where it was inlined; null "
-        "without line numbers"
-    )
-    vaddr: int = Field(description="address in the code object")
-    hits: int = Field(description="executions by traced waves")
-    latency_cycles: int = Field(description="sum of latencies, stalls included")
-    stall_cycles: int = Field(description="sum of stalls")
-    idle_cycles: int = Field(description="sum of the time before the instruction in which the wave had nothing to issue")
-    share: float = Field(description="(latency + idle) / all cycles of the waves")
-
-
-class TracedLine(Section):
-    source: str = Field(description="file:line, the innermost place")
-    hits: int = Field(description="executions of its instructions by traced waves")
-    latency_cycles: int = Field(description="sum over its instructions")
-    stall_cycles: int = Field(description="sum over its instructions")
-    idle_cycles: int = Field(description="sum over its instructions")
-    share: float = Field(description="share of the waves' cycles")
-    waited_cycles: int = Field(
-        description="cycles that waves stalled, at this line or another, until an access of this line was done"
-    )
-
-
-class WaitedAccess(Section):
-    isa: str = Field(description="assembly of the access")
-    source: str | None = Field(description="file:line of the access")
-    times: int = Field(description="number of waits for it")
-    ended: int = Field(description="number of waits that it ended, as the last access")
-    waited_cycles: int = Field(description="cycles of the waits that it ended")
-
-
-class WaitChainSection(Section):
-    wait: TracedInstruction = Field(description="the wait instruction")
-    accesses: list[WaitedAccess] = Field(description="what it waited for, the most cycles first")
-    unexplained_cycles: int = Field(
-        description="cycles of waits for which it is open which access ended them, or that found none outstanding"
-    )
-
-
-class WavesOverTime(Section):
-    start_cycle: int = Field(description="start of the first bin")
-    cycles_per_bin: float = Field(description="width of a bin")
-    waves: list[float] = Field(description="mean number of waves on the CU in each bin")
-    mean: float = Field(description="mean over all bins")
-    peak: int = Field(description="largest number of waves")
-
-
-class ThreadTraceSection(Section):
-    """One dispatch's waves on one CU, instruction by instruction."""
-
-    dispatch: int | None = Field(description="number of the dispatch in the names of the trace's files")
-    clock_mhz: float | None = Field(description="shader clock during the trace")
-    latency_is: Literal["stall + issue", "stall + execution"] | None = Field(
-        description="stall + issue on gfx9, stall + execution on later GPUs; the two are not comparable"
-    )
-    waves: int | None = Field(description="traced waves")
-    truncated_waves: int = Field(description="traced waves that lost instructions for lack of room")
-    instructions: int = Field(description="executed instructions")
-    mix: dict[str, int] = Field(description="kind -> instructions executed")
-    issue_fraction: float | None = Field(description="share of the waves' cycles; issue, stall and idle add up to 1")
-    stall_fraction: float | None = Field(description="share of the waves' cycles")
-    idle_fraction: float | None = Field(description="share of the waves' cycles with nothing to issue, as after a jump")
-    wait_fraction: float | None = Field(description="the part of the stalls at s_waitcnt, s_barrier and s_nop")
-    ipc: float | None = Field(description="instructions per cycle per SIMD, over cycles in which the SIMD had a traced wave")
-    valu_fraction: float | None = Field(description="share of those cycles in which a vector instruction issues")
-    mfma_fraction: float | None = Field(
-        description="share of those cycles in which the matrix unit is busy, by operations over its rate"
-    )
-    vector_memory_latency_cycles: float | None = Field(
-        description="mean from the issue of an access to the end of the wait that it ended; only accesses that waves "
-        "stalled for"
-    )
-    scalar_memory_latency_cycles: float | None = Field(description="the same for scalar loads")
-    lds_latency_cycles: float | None = Field(description="the same for the LDS")
-    waited_for: TracedLine | None = Field(description="the source line whose accesses waves wait longest for")
-    hot_instructions: list[TracedInstruction] = Field(description="the ten instructions with the most cycles")
-    hot_lines: list[TracedLine] = Field(description="the ten source lines with the most cycles; empty without line numbers")
-    wait_chains: list[WaitChainSection] = Field(
-        description="the ten wait instructions with the longest stalls, and what each waited for"
-    )
-    occupancy: WavesOverTime | None = Field(description="waves on the CU over time")
-    notes: list[str] = Field(description="what the trace lacks")
 
 
 class DurationsSection(Section):

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rocm_perf_lab.analysis.thread_trace.findings import Cost, Findings, Instruction, SourceLine, WaitChain
-from rocm_perf_lab.report import schema, words
+from rocm_perf_lab.report import thread_trace_schema as schema
+from rocm_perf_lab.report import words
 from rocm_perf_lab.report.sections import nullable
 
 _MOST = 10

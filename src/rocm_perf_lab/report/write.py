@@ -9,7 +9,8 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.report.documents import Documents
-from rocm_perf_lab.report.schema import Document, Section, SummaryDocument
+from rocm_perf_lab.report.schema import Document, SummaryDocument
+from rocm_perf_lab.report.section import Section
 from rocm_perf_lab.utf8 import utf8
 from rocm_perf_lab.whole_file import replacing
 

@@ -160,7 +160,7 @@ constexpr Semantics idles(const char* name, Idle idle) {
 }
 constexpr Semantics controls_cache(const char* name) {
   Semantics entry = internal(name, nothing, Unit::CacheControl);
-  entry.cache_control = CacheControl::ScalarCaches;
+  entry.cache_control = CacheControl::OtherScalar;
   return entry;
 }
 constexpr Semantics state(const char* name, Execute execute, const char* (*refusal)(const Op&)) {

@@ -134,9 +134,9 @@ constexpr Semantics updates(const char* name, Execute execute, Update kind) {
   entry.update = kind;
   return entry;
 }
-constexpr Semantics controls_cache(const char* name) {
+constexpr Semantics controls_cache(const char* name, CacheControl control) {
   return {.mnemonic = name, .execute = nothing, .unit = Unit::CacheControl, .destinations = 0, .destination_type = Type::None,
-          .cache_control = CacheControl::ScalarCaches};
+          .cache_control = control};
 }
 
 #define ATOMIC_OF(BUFFER_OR_NOT, BUFFER, NAME, KIND, FUNCTION, T32, T64)                                          \
@@ -171,8 +171,8 @@ const Semantics kTable[] = {
     updates("s_buffer_atomic_cmpswap_x2", compare_swap<uint64_t, true>, Update::Exchange),
     {"s_memtime", read_clock, Unit::Smem, 1, Type::B64},
     {"s_memrealtime", read_clock, Unit::Smem, 1, Type::B64},
-    controls_cache("s_dcache_inv"), controls_cache("s_dcache_wb"),
-    controls_cache("s_dcache_inv_vol"), controls_cache("s_dcache_wb_vol"),
+    controls_cache("s_dcache_inv", CacheControl::InvalidateScalar), controls_cache("s_dcache_wb", CacheControl::OtherScalar),
+    controls_cache("s_dcache_inv_vol", CacheControl::InvalidateScalar), controls_cache("s_dcache_wb_vol", CacheControl::OtherScalar),
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave) {
         break;
       }
       case Unit::CacheControl:
-        if (op.semantics->cache_control == CacheControl::ScalarCaches) {
+        if (is_for_scalar_caches(op.semantics->cache_control)) {
           others.any_order = true;
           others.accesses.push_back(i);
         } else if (op.semantics->cache_control == CacheControl::WriteBack) {

@@ -37,7 +37,7 @@ Category category_of(const Op& op, const Op* next) {
     case Unit::Lds: return kLds;
     case Unit::Branch: return next == op.next ? kNotTaken : kTaken;
     case Unit::Barrier: case Unit::Wait: case Unit::Nop: return kImmediate;
-    case Unit::CacheControl: return op.semantics->cache_control == CacheControl::ScalarCaches ? kSmem : kBuffer;
+    case Unit::CacheControl: return is_for_scalar_caches(op.semantics->cache_control) ? kSmem : kBuffer;
     case Unit::Message: case Unit::End: return kMessage;
   }
   return kMessage;

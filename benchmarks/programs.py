@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from others import checkout, verdict  # noqa: E402
 from others.checkout import Given, Program  # noqa: E402
+from others.process import end_with_sessions  # noqa: E402
 from others.results import Results  # noqa: E402
 from others.stages import STAGES, Result, Trial, next_stage  # noqa: E402
 from others.table import markdown  # noqa: E402
@@ -35,6 +36,7 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "roc
 
 def main() -> None:
     given = arguments()
+    end_with_sessions()
     if given.checkout is None:
         print("no checkout of HeCBench: name one")
         return

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from others import gtest, libraries, packages  # noqa: E402
 from others.libraries import LIBRARIES, Library  # noqa: E402
+from others.process import end_with_sessions  # noqa: E402
 from others.results import Results  # noqa: E402
 from others.table import markdown  # noqa: E402
 from others.testing import Binary, CannotList  # noqa: E402
@@ -36,6 +37,7 @@ _STARTS = 120  # seconds that listing the cases may take
 
 def main() -> None:
     given = arguments()
+    end_with_sessions()
     if given.folder is None:
         print("no folder for AMD's test packages: name one")
         return

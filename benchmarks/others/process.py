@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 KEPT = 4 << 20  # bytes of a log that are looked at, half of them from each end
 
@@ -28,36 +30,48 @@ def device_environment() -> dict[str, str]:
 def run(command: Sequence[str], folder: Path, log: Path, timeout: float, more: Mapping[str, str] | None = None) -> Ran:
     """Everything that it started ends with it. Its output is in log."""
     began = time.monotonic()
-    with log.open("wb") as output:
-        started = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=device_environment() | dict(more or {}),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        status = _wait(started, timeout)
+    status: int | None = None
+    with log.open("wb") as output, session(command, folder, more, stdout=output) as started:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = started.wait(timeout)
     return Ran(status, round(time.monotonic() - began, 2), ends(log))
 
 
-def _wait(started: subprocess.Popen[bytes], timeout: float) -> int | None:
+_sessions: set[int] = set()
+
+
+@contextlib.contextmanager
+def session(
+    command: Sequence[str], folder: Path, more: Mapping[str, str] | None = None, **options: Any
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that ends at the end of this, with all that it has started."""
+    environment = device_environment() | dict(more or {})
+    pipes = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, **options}
+    started = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
+    _sessions.add(started.pid)
     try:
-        return started.wait(timeout)
-    except subprocess.TimeoutExpired:
-        return None
+        yield started
     finally:
-        end(started)
+        _end(started.pid)
+        started.wait()
+        _sessions.discard(started.pid)
 
 
-def end(started: subprocess.Popen[bytes]) -> None:
-    """With all processes that it has started."""
-    try:
-        os.killpg(started.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    started.wait()
+def _end(leader: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def end_with_sessions() -> None:
+    """From now on what ends this process ends what it has started, too, which is in sessions of its own."""
+
+    def stop(number: int, _frame: object) -> None:
+        for leader in list(_sessions):
+            _end(leader)
+        os._exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, stop)
 
 
 def ends(log: Path) -> str:

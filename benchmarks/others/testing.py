@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import os
@@ -15,7 +16,7 @@ from types import ModuleType
 
 from others import gtest
 from others.gtest import Progress
-from others.process import device_environment, end, run
+from others.process import run, session
 
 _CHUNK = 2000  # cases of one process: their names are a filter that each is compared with
 
@@ -60,14 +61,8 @@ class Binary:
 
     def _follow(self, command: list[str], progress: Progress, until: float, log) -> tuple[int | None, bool]:
         """(exit status, None if stopped; whether the case then under way had its whole time)."""
-        pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
-        started = subprocess.Popen(command, cwd=self.folder, env=device_environment(), start_new_session=True, **pipe)
-        try:
+        with session(command, self.folder, stdout=subprocess.PIPE) as started, contextlib.closing(started.stdout):
             return _read(started, progress, until, self.case_cap, log)
-        finally:
-            end(started)
-            if started.stdout:
-                started.stdout.close()
 
 
 def _read(started, progress: Progress, until: float, case_cap: float, log) -> tuple[int | None, bool]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -180,3 +182,24 @@ def test_every_row_of_the_table_is_well_formed(repository):
         assert building.changes(given) is not None, name
         assert given.fault in ("", verdict.PROGRAM, verdict.ENVIRONMENT), name
         assert bool(given.fault) == bool(given.note), name
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_ends_the_benchmark_ends_the_program_that_it_runs(tmp_path, process_is_gone, number):
+    script = f"""
+import sys, pathlib, threading
+sys.path.insert(0, {str(needs.REPOSITORY / "benchmarks")!r})
+from others.process import end_with_sessions, run
+end_with_sessions()
+folder = pathlib.Path({str(tmp_path)!r})
+sleeper = ["sh", "-c", "echo $$ >new; mv new pid; exec sleep 600"]
+worker = threading.Thread(target=run, args=(sleeper, folder, folder / "log", 600))
+worker.start()
+worker.join()
+"""
+    benchmark = subprocess.Popen([sys.executable, "-c", script])
+    while not (tmp_path / "pid").exists():
+        time.sleep(0.01)
+    benchmark.send_signal(number)
+    assert benchmark.wait(30) == 128 + number
+    assert process_is_gone(int((tmp_path / "pid").read_text()))

@@ -55,6 +55,14 @@ def test_the_testbeds_kernels(captured, program, kernel, dispatch, arguments):
     expect_the_captured_bytes(case)
 
 
+def test_what_a_kernel_writes_is_known_with_a_race_check(captured):
+    case = captured("gemm", "gemm_mfma", 0, "-n", "48")
+    result = replay(case, iterations=2, compare=True, device="gfx942", device_options=("race-check",))
+    ((begin, end),) = result.written
+    assert end - begin == 48 * 48 * 4 >= changed_bytes(result) > 0
+    assert replay(case, iterations=1, device="gfx942").written == ()
+
+
 @pytest.mark.parametrize("way, kernel, dispatch", FEATURES)
 def test_ways_of_launching_and_of_using_memory(captured, features, run_plainly, tmp_path, way, kernel, dispatch):
     with (tmp_path / "output").open("w") as output:

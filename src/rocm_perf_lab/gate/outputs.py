@@ -171,10 +171,15 @@ def _within(x: Numbers, y: Numbers, ulps: int) -> NDArray[np.bool_]:
 
 
 def _bytes(address: int, count: int, buffers: Sequence[Buffer]) -> Difference:
+    where, evidence = location(address, buffers)
+    return Difference(f"{count} bytes differ from {where}", {**evidence, "differing_bytes": count})
+
+
+def location(address: int, buffers: Sequence[Buffer]) -> tuple[str, dict[str, Any]]:
+    """Where that is, in words ("0x7f00 on (in out, 0 bytes from its beginning)") and as evidence."""
     inside = next((buffer for buffer in buffers if buffer.address <= address < buffer.address + buffer.size), None)
     where = f" (in {inside.name}, {address - inside.address} bytes from its beginning)" if inside else ""
-    evidence = {"parameter": inside.parameter if inside else None, "address": f"{address:#x}", "differing_bytes": count}
-    return Difference(f"{count} bytes differ from {address:#x} on{where}", evidence)
+    return f"{address:#x} on{where}", {"parameter": inside.parameter if inside else None, "address": f"{address:#x}"}
 
 
 def _told(leaves: Sequence[_Leaves]) -> Difference:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .outputs import Difference
+from .outputs import Difference, location
 
 if TYPE_CHECKING:
     from .buffers import Buffer
@@ -20,26 +21,24 @@ def stores_elsewhere(before: Ranges, after: Ranges, buffers: Sequence[Buffer]) -
     if not more:
         return None
     address, count = more[0][0], sum(end - begin for begin, end in more)
-    inside = next((buffer for buffer in buffers if buffer.address <= address < buffer.address + buffer.size), None)
-    where = f" (in {inside.name}, {address - inside.address} bytes from its beginning)" if inside else ""
-    evidence = {"parameter": inside.parameter if inside else None, "address": f"{address:#x}", "stored_bytes": count}
-    what = f"it stores to {count} bytes that the baseline does not write, from {address:#x} on{where}"
-    return Difference(f"{what}: whoever reads there meanwhile sees that", evidence)
+    where, evidence = location(address, buffers)
+    what = f"it stores to {count} bytes that the baseline does not write, from {where}"
+    return Difference(f"{what}: whoever reads there meanwhile sees that", {**evidence, "stored_bytes": count})
 
 
 def _beyond(before: Ranges, after: Ranges) -> Ranges:
     """What `after` covers and `before` does not."""
     found: list[tuple[int, int]] = []
-    known = iter(before)
-    low, high = next(known, (0, 0))
+    first = 0  # of those of `before` that do not end ahead of the range that is looked at
     for begin, end in after:
-        while begin < end:
-            while high <= begin and (low, high) != (0, 0):
-                low, high = next(known, (0, 0))
-            if (low, high) == (0, 0) or end <= low:
-                found.append((begin, end))
+        while first < len(before) and before[first][1] <= begin:
+            first += 1
+        for low, high in itertools.islice(before, first, None):
+            if low >= end:
                 break
             if begin < low:
                 found.append((begin, low))
-            begin = min(end, high) if begin < high else end
+            begin = max(begin, high)
+        if begin < end:
+            found.append((begin, end))
     return found

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ def run(command: Sequence[str], folder: Path, log: Path, timeout: float, more: M
     return Ran(status, round(time.monotonic() - began, 2), ends(log))
 
 
-_sessions: set[int] = set()
+_starting = threading.RLock()
 
 
 @contextlib.contextmanager
@@ -47,14 +48,13 @@ def session(
     """A process that ends at the end of this, with all that it has started."""
     environment = device_environment() | dict(more or {})
     pipes = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, **options}
-    started = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
-    _sessions.add(started.pid)
+    with _starting:
+        started = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
     try:
         yield started
     finally:
         _end(started.pid)
         started.wait()
-        _sessions.discard(started.pid)
 
 
 def _end(leader: int) -> None:
@@ -62,13 +62,24 @@ def _end(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
 
 
+def _children() -> list[int]:
+    """Asked of the system: a list of our own would lack the one that is just being started."""
+    threads = Path("/proc/self/task").glob("*/children")
+    return [int(child) for thread in threads for child in thread.read_text().split()]
+
+
 def end_with_sessions() -> None:
     """From now on what ends this process ends what it has started, too, which is in sessions of its own."""
 
     def stop(number: int, _frame: object) -> None:
-        for leader in list(_sessions):
-            _end(leader)
-        os._exit(128 + number)
+        with _starting:  # no other thread starts one now
+            for child in _children():
+                _end(child)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)  # where it has not come to a session of its own yet
+                with contextlib.suppress(ChildProcessError):  # another thread has waited for it
+                    os.waitpid(child, 0)
+            os._exit(128 + number)
 
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, stop)

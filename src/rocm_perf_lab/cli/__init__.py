@@ -9,14 +9,13 @@ import errno
 import importlib
 import io
 import os
-import signal
 import sys
 from typing import NoReturn
 
 import click
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.cli import debug, mistakes
+from rocm_perf_lab.cli import debug, mistakes, signals
 from rocm_perf_lab.errors import INTERRUPTED, MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # trouble of what is written to, wherever it shows
@@ -92,10 +91,9 @@ def main() -> None:
     _open_what_is_closed()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names of files are any bytes; stderr takes them already
-    signal.signal(signal.SIGTERM, _exit_on_signal)
-    signal.signal(signal.SIGHUP, _exit_on_signal)
+    signals.end_on_signals()
     code = _run(sys.argv[1:])
-    _leave_signals_to_the_system()
+    signals.leave_signals_to_the_system()
     sys.exit(code)
 
 
@@ -158,14 +156,3 @@ def _open_what_is_closed() -> None:
             if opened != descriptor:
                 os.close(opened)
             setattr(sys, name, open(descriptor, mode, closefd=False))  # noqa: SIM115 - as long as the process
-
-
-def _exit_on_signal(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
-
-
-def _leave_signals_to_the_system() -> None:
-    """While the interpreter shuts down it runs no handlers: who is asked to end then would end with success."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if callable(signal.getsignal(number)):
-            signal.signal(number, signal.SIG_DFL)

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from processes import command_lines
 from rocm_perf_lab.cage import Limits, start
-
-from .test_limits import command_lines
 
 PATIENCE_SECONDS = 10
 LAUNCHER = Path(start.__file__).with_name("launch") / "launcher.py"

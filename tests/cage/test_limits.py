@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import signal
 import time
 from pathlib import Path
 
 import pytest
+
+from processes import command_lines
 
 MIB = 1 << 20
 SMALL = {"seconds": 20.0, "memory_bytes": 200 * MIB, "processes": 60, "file_bytes": 50 * MIB, "disk_bytes": 80 * MIB}
@@ -195,9 +196,3 @@ def test_the_first_process_cannot_be_harmed_from_inside(caged):
 def test_a_missing_program_is_said_so(caged):
     ended = caged.run(["/absent/compiler"])
     assert ended.status == 127 and b"/absent/compiler: No such file" in ended.stderr
-
-
-def command_lines():
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            yield path.read_bytes()

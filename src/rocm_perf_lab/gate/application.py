@@ -31,8 +31,7 @@ from rocm_perf_lab.errors import (
     ProgramTimeoutError,
     UsageError,
 )
-
-from .verdict import APPLICATION, StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict import APPLICATION, StepVerdict, passed, rejected
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Documents

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata
 from rocm_perf_lab.code_object.pieces import pieces_of
 from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.gate.machine_code import compare_device
+from rocm_perf_lab.gate.observing import new_observations, reached
+from rocm_perf_lab.gate.verdict import CODE_OBJECT, StepVerdict, passed, rejected
 from rocm_perf_lab.hip_source import Kernel
 from rocm_perf_lab.hip_source.demangle import demangled, qualified_name
-
-from .machine_code import compare_device
-from .observing import new_observations, reached
-from .verdict import CODE_OBJECT, StepVerdict, passed, rejected
 
 STEP = CODE_OBJECT
 

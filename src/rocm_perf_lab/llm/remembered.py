@@ -11,13 +11,12 @@ from rocm_perf_lab.errors import CaptureError, JournalDiffersError, RocmPerfErro
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.llm.memory import Memory
+from rocm_perf_lab.llm.redact import Redactor
+from rocm_perf_lab.llm.workbench import ModelWorkbench
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import LeftAlone, Target
 from rocm_perf_lab.optimize.workbench import Gate, Survey
-
-from .memory import Memory
-from .redact import Redactor
-from .workbench import ModelWorkbench
 
 
 class RememberedBench:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rocm_perf_lab.gate.verdict import Verdict
-
-from .counters_moved import explanation, moved
-from .targets import LeftAlone
-from .transforms import Proposal, Refusal
+from rocm_perf_lab.optimize.counters_moved import explanation, moved
+from rocm_perf_lab.optimize.targets import LeftAlone
+from rocm_perf_lab.optimize.transforms import Proposal, Refusal
 
 Figure = TypeVar("Figure")
 

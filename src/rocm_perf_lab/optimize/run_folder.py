@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.errors import MissingInputError, OutputError
-
-from .journal import FILE, Entries
-from .source_file import sweep
+from rocm_perf_lab.optimize.journal import FILE, Entries
+from rocm_perf_lab.optimize.source_file import sweep
 
 SUFFIX = ".rocm-perf-optimize"
 BY_HAND = "gate"  # what `rocm-perf gate --describe` keeps, beside the runs

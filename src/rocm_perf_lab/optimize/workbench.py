@@ -14,8 +14,7 @@ from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.regression import DEFAULTS, RegressionLimits
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource
-
-from .targets import LeftAlone, Target
+from rocm_perf_lab.optimize.targets import LeftAlone, Target
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rocm_perf_lab.prompt import tokens
 from rocm_perf_lab.utf8 import utf8
 
-from . import tokens
-
 if TYPE_CHECKING:
-    from .context import Context
+    from rocm_perf_lab.prompt.context import Context
 
 _OF_THE_PATH = ("dependencies", "critical_path_ns", "dominant_symbol", "fraction", "speedup_ceiling", "next_in_line")
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import rocpd_database
 from rocm_perf_lab.analysis.bottleneck import CLASSES, NEAR, SIGNALS_OF, UNKNOWN, classify
 from rocm_perf_lab.analysis.evidence import Evidence
-from rocm_perf_lab.analysis.pipeline import analyse
 from rocm_perf_lab.analysis.score import HOLDS
 from rocm_perf_lab.analysis.signals import factors, signals
 from rocm_perf_lab.arch import family_of
 from rocm_perf_lab.arch.metric import Value
+from rocm_perf_lab.profile.pipeline import analyse
 from rocpd_database import Dispatch
 
 WAVES = 304 * 4 * 8  # a full device: 8 waves on each SIMD

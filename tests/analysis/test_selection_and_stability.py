@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rocpd_database
+from rocm_perf_lab.analysis.base_run import BaseRun
 from rocm_perf_lab.analysis.critical_path import critical_path, dominant_symbol
 from rocm_perf_lab.analysis.dag import build_dag
 from rocm_perf_lab.analysis.focus import focus
-from rocm_perf_lab.analysis.pipeline import analyse
 from rocm_perf_lab.analysis.selection import select
 from rocm_perf_lab.analysis.stability import classify, runtime_ms, stability
 from rocm_perf_lab.analysis.symbols import symbols_of
+from rocm_perf_lab.profile.pipeline import analyse
 from rocm_perf_lab.rocpd.reader import read_trace
 from rocpd_database import Dispatch
 
@@ -81,7 +82,7 @@ def test_no_name_of_the_programs_makes_a_kernel_the_runtimes(tmp_path, name):
     trace = read_trace(trace.path)
     assert select(trace, symbols_of(trace)).symbol.name == name
     path = critical_path(build_dag(trace))
-    assert dominant_symbol(path).name == name and focus(trace, True).symbol.name == name
+    assert dominant_symbol(path).name == name and focus(BaseRun(trace), True).symbol.name == name
 
 
 def test_a_new_helper_in_the_runtimes_code_object_is_the_runtimes(tmp_path):

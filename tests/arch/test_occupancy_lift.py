@@ -12,7 +12,7 @@ from occupancy_kernels import MODES
 from rocm_perf_lab.arch import cdna3
 from rocm_perf_lab.arch.occupancy import KernelResources, OccupancyRules, occupancy
 from rocm_perf_lab.arch.occupancy_lift import Change, lifts
-from rocm_perf_lab.report import words
+from rocm_perf_lab.text import words
 
 CDNA = cdna3.FAMILY.occupancy_rules
 

@@ -18,12 +18,12 @@ import jsonschema
 import pytest
 
 import rocpd_database
+from rocm_perf_lab.arch.counter_passes import counter_passes
 from rocm_perf_lab.arch.family import family_of
 from rocm_perf_lab.collect.command import resolve
-from rocm_perf_lab.collect.counter_passes import counter_passes
 from rocm_perf_lab.collect.device import Device
-from rocm_perf_lab.collect.passes import ThreadTraceTarget
 from rocm_perf_lab.collect.rocprofv3 import Rocprofv3
+from rocm_perf_lab.passes import ThreadTraceTarget
 
 STAND_IN = Path(__file__).with_name("rocprofv3_stand_in")
 COUNTERS = set(family_of("gfx942").counters())

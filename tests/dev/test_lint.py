@@ -1,7 +1,8 @@
-"""Style and types of all Python code, by the tools and settings of pyproject.toml."""
+"""Style, types and floors of all Python code, by the tools and settings of pyproject.toml."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,14 +13,19 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def tool(*arguments: str) -> None:
-    done = subprocess.run([sys.executable, "-m", *arguments], cwd=REPOSITORY, capture_output=True, text=True)
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "src")}
+    done = subprocess.run([sys.executable, *arguments], cwd=REPOSITORY, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("check",), ("format", "--check")], ids=["check", "format"])
 def test_ruff(arguments: tuple[str, ...]) -> None:
-    tool("ruff", *arguments, "src", "tests", "benchmarks")
+    tool("-m", "ruff", *arguments, "src", "tests", "benchmarks")
 
 
 def test_mypy() -> None:
-    tool("mypy", "--no-error-summary")
+    tool("-m", "mypy", "--no-error-summary")
+
+
+def test_imports_go_down() -> None:
+    tool("-c", "from importlinter.cli import lint_imports_command; lint_imports_command()", "--no-cache")

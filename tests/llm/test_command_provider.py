@@ -11,13 +11,13 @@ import time
 import pytest
 
 from model_run import KEY, LDS, fenced
-from rocm_perf_lab.collect.child import stoppable
 from rocm_perf_lab.errors import ModelError, UsageError
 from rocm_perf_lab.llm.keys import take_keys
 from rocm_perf_lab.llm.providers import Message
 from rocm_perf_lab.llm.providers.command import Command
 from rocm_perf_lab.llm.providers.protocol import TooLong
 from rocm_perf_lab.llm.request import Model, provider_of
+from rocm_perf_lab.process.child import stoppable
 
 QUESTION = [Message("system", "rules"), Message("user", "make it fast")]
 

@@ -9,7 +9,7 @@ import pytest
 from rocm_perf_lab.cli import cli
 from rocm_perf_lab.mcp.tools import FOLDER, TIME_LIMIT, Tool, tools
 
-TOOLS = tools()
+TOOLS = tools(cli)
 each_tool = pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
 CAGE = {"trust_candidates": True, "keep_env": ("HOME", "--json("), "readable": ("/a b",)}
 LEFT_OUT = {"as_json", "quiet", "debug", "history", "help", *CAGE}

@@ -10,9 +10,9 @@ import pydantic
 import pytest
 
 import rocpd_database
-from rocm_perf_lab.analysis.pipeline import analyse
 from rocm_perf_lab.arch import family_of
 from rocm_perf_lab.errors import OutputError
+from rocm_perf_lab.profile.pipeline import analyse
 from rocm_perf_lab.report.schema import DOCUMENTS, EvidenceItem, json_schema
 from rocm_perf_lab.report.write import to_json, write_documents
 from rocpd_database import Copy, Dispatch

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 import rocpd_database
-from rocm_perf_lab.analysis.pipeline import analyse
 from rocm_perf_lab.arch import family_of
+from rocm_perf_lab.profile.pipeline import analyse
 from rocm_perf_lab.report.terminal import render
 from rocpd_database import Copy, Dispatch
 

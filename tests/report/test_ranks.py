@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.report import words
 from rocm_perf_lab.report.schema import KernelOverRanks, RankSummary, SummaryDocument, Tool
 from rocm_perf_lab.report.terminal_ranks import render_ranks
+from rocm_perf_lab.text import words
 
 NAMES = st.text("abc", min_size=1, max_size=80)
 MS = st.floats(0.001, 1e6)

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from rocm_perf_lab.report import words
-from rocm_perf_lab.report.names import Name
 from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import Name
 
 HEADINGS = ("kernel", "on path", "to win of the span", "least slack", "dispatches", "then dominates")
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import rocpd_database
-from rocm_perf_lab.analysis.pipeline import analyse
 from rocm_perf_lab.arch import family_of
-from rocm_perf_lab.collect.counter_passes import counter_passes
-from rocm_perf_lab.report import words
+from rocm_perf_lab.arch.counter_passes import counter_passes
+from rocm_perf_lab.profile.pipeline import analyse
 from rocm_perf_lab.report.terminal import render
+from rocm_perf_lab.text import words
 from rocpd_database import Copy, Dispatch
 
 COUNTERS = dict.fromkeys(family_of("gfx942").counters(), [0.0]) | {

@@ -12,7 +12,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,6 +43,29 @@ class Ceilings:
     timing: str | None
     bandwidth: Mapping[str, Ceiling]  # by level
     arithmetic: Mapping[Pipe, Ceiling]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of a microbenchmark. key: a level, or precision and pipe. ceiling: None with the reason."""
+
+    key: str | Pipe
+    ceiling: Ceiling | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was measured, and how. target, device: the LLVM target and what the device is called. timing: 'measured' or
+    'modelled'. effort: how much work, 'full' or 'brief'.
+    """
+
+    target: str
+    device: str
+    timing: str
+    effort: str
+    repeats: int
+    outcomes: Sequence[Outcome]
 
 
 def read_ceilings(path: Path, device: int = 0) -> Ceilings:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from rocm_perf_lab.arch import Family, Product, family_of, product_of
 from rocm_perf_lab.arch.metric import Value
-from rocm_perf_lab.rocpd.tables import Agent
+from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.rocpd.tables import Agent, Trace
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,15 @@ def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbp
         memory_bandwidth=Value(memory_bandwidth_gbps, "GB/s") if memory_bandwidth_gbps else _bandwidth(agent, product),
         mall_bandwidth=_mall_bandwidth(agent, product),
     )
+
+
+def devices_of(trace: Trace, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None) -> dict[int, Device]:
+    """The devices that kernels ran on, by agent id. Raises TraceError for a dispatch on an agent that the trace lacks."""
+    used = codes(trace.dispatches.agent_id)[0].tolist()
+    missing = [id for id in used if id not in trace.agents]
+    if missing:
+        raise TraceError(f"{trace.path} has dispatches on the unknown agent {missing[0]}", "profile the program again")
+    return {id: device_of(trace.agents[id], clock_mhz, memory_bandwidth_gbps) for id in used}
 
 
 def _name(agent: Agent, product: Product | None) -> str:

@@ -66,12 +66,11 @@ def bench_of(plan: Plan, program: Program, note: Note) -> Iterator[Bench]:
 
 
 def _timers(plan: Plan, scratch: Path, note: Note) -> tuple[list[Timer], str, str | None, bool]:
-    from rocm_perf_lab.collect import session
+    from rocm_perf_lab.collect.collector import choose_collector
 
     try:
         device = devices.select(plan.device, scratch)
-        asked = session.Request(words=(), timeout=plan.timeout, roofline=False)
-        collector = session.choose_collector(device, asked, scratch, note)
+        collector = choose_collector(device, scratch, plan.timeout, note, use_rocprof=True, counters=False)
     except UnavailableError:
         if plan.measure == GPU or plan.device != devices.AUTO:
             raise

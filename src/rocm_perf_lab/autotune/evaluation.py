@@ -18,11 +18,11 @@ from typing import BinaryIO, Protocol
 from rocm_perf_lab.autotune.outcome import BUILD_FAILED, FAILED, GPU, OK, TIMEOUT, WALL, WRONG_OUTPUT, Outcome, variation
 from rocm_perf_lab.autotune.program import Program, Words, for_target
 from rocm_perf_lab.collect import device_code, kernel_failures
-from rocm_perf_lab.collect.child import stoppable
 from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.collect.execute import Stream, execute
 from rocm_perf_lab.errors import NoKernelsError, OutputError, ProgramTimeoutError, RocmPerfError
+from rocm_perf_lab.process.child import stoppable
 
 UNSTABLE_CV = 0.10
 _MOST_RUNS_FACTOR = 3  # unstable measurements are repeated up to this many times the runs asked for

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import rocm_perf_lab
-from rocm_perf_lab import native
-from rocm_perf_lab.collect import rocm
+from rocm_perf_lab import native, rocm
 
 _PARTS_OF_INSTALLATIONS = ("bin", "lib", "lib64", "libexec", "include", "llvm", "amdgcn", "hip", "share/hip", "share/rocm")
 _JOINED_OPTIONS = ("-isystem", "-iquote", "-include", "-I", "-L", "-B", "-F", "@")

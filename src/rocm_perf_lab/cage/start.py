@@ -20,8 +20,8 @@ from rocm_perf_lab.cage.limits import Ended, Limits
 from rocm_perf_lab.cage.mechanism import Mechanism
 from rocm_perf_lab.cage.mounts import mounts
 from rocm_perf_lab.cage.view import View
-from rocm_perf_lab.collect.child import DeferredInterrupts, wait
 from rocm_perf_lab.errors import NoCageError
+from rocm_perf_lab.process.child import DeferredInterrupts, wait
 
 _LAUNCHER = Path(__file__).with_name("launch") / "launcher.py"
 _KEPT_OUTPUT = 1 << 20

@@ -125,10 +125,10 @@ def command(
     if thread_trace is not None:
         _check_thread_trace(thread_trace)
         thread_trace = thread_trace.absolute()  # for workers elsewhere
-    from rocm_perf_lab.analysis.spread import Request
     from rocm_perf_lab.analysis.what_if import Speedup
-    from rocm_perf_lab.collect.run_name import of_trace
-    from rocm_perf_lab.report.existing import analyse_existing
+    from rocm_perf_lab.profile.existing import analyse_existing
+    from rocm_perf_lab.profile.run_name import of_trace
+    from rocm_perf_lab.profile.spread import Request
     from rocm_perf_lab.rocpd.restrict import Part
 
     destination = destination or of_trace(databases[0])

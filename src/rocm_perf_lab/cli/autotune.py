@@ -83,7 +83,7 @@ def command(
     from rocm_perf_lab.autotune.t4 import t4
     from rocm_perf_lab.autotune.table import table
     from rocm_perf_lab.autotune.tune import best_of
-    from rocm_perf_lab.collect.run_directory import expect_replaceable
+    from rocm_perf_lab.run_directory import expect_replaceable
 
     expect_writable(filter(None, (write_config, write_t4, write_report)), filter(None, (space, simulate, cache)))
     if profile is not None:

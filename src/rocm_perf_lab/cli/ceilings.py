@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 
 import click
@@ -12,7 +11,7 @@ from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.number import Number
 from rocm_perf_lab.cli.program_arguments import device_option
 from rocm_perf_lab.cli.progress import note
-from rocm_perf_lab.errors import OutputError, UsageError
+from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.utf8 import utf8
 from rocm_perf_lab.whole_file import replacing
 
@@ -35,30 +34,17 @@ def command(
 
     On the software device the ceilings are modelled.
     """
-    from rocm_perf_lab.collect import ceilings as benchmarks
-    from rocm_perf_lab.collect import device as devices
+    from rocm_perf_lab.profile.ceilings import measure_ceilings
     from rocm_perf_lab.report import ceilings as report
 
-    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
-        chosen = devices.select(device, Path(scratch))
-        names = _chosen(benchmarks.benchmarks_of(chosen.target), only)
-        note(f"device: {chosen.description}")
-        count = repeats or (5 if chosen.is_hardware else 1)
-        outcomes = list(benchmarks.measure(chosen, Path(scratch), count, names, note, timeout))
-    document = report.document(chosen, count, outcomes)
-    _write(destination, report.files(document, outcomes))
+    measurement = measure_ceilings(device, only, repeats, note, timeout)
+    document = report.document(measurement)
+    _write(destination, report.files(document, measurement))
     if as_json:
         click.echo(json.dumps(document, indent=2, allow_nan=False))
     else:
         report.render(document)
         click.echo(f"\nWritten to {destination}")
-
-
-def _chosen(every: tuple[str, ...], only: tuple[str, ...]) -> tuple[str, ...]:
-    unknown = [name for name in only if name not in every]
-    if unknown:
-        raise UsageError(f"--only {unknown[0]}: this device has no such benchmark", f"use one of {', '.join(every)}")
-    return tuple(name for name in every if not only or name in only)
 
 
 def _write(folder: Path, files: dict[str, str]) -> None:

@@ -19,7 +19,8 @@ from rocm_perf_lab.errors import UnavailableError
 )  # fmt: skip
 @cage_options
 @debug_option
-def command(folder: Path, **cage: Any) -> None:
+@click.pass_context
+def command(ctx: click.Context, /, folder: Path, **cage: Any) -> None:
     """Serve profile, analyze, prompt, gate, isolate, replay, autotune, optimize and doctor as MCP tools on standard input
     and output.
 
@@ -34,4 +35,4 @@ def command(folder: Path, **cage: Any) -> None:
         raise UnavailableError("the Python package mcp is missing", "run `pip install mcp`") from error
     from rocm_perf_lab.mcp.server import serve
 
-    anyio.run(serve, folder.absolute(), cage)
+    anyio.run(serve, ctx.find_root().command, folder.absolute(), cage)

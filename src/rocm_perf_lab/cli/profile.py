@@ -22,7 +22,7 @@ from rocm_perf_lab.cli.roofs import ceilings_option
 from rocm_perf_lab.errors import TraceError, UsageError
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.analysis.pipeline import Documents
+    from rocm_perf_lab.report.documents import Documents
 
 _PLAIN_WIDTH = 120  # of a report that goes to a file or a pipe, of whose width nobody knows
 
@@ -123,7 +123,8 @@ def command(
     PROGRAM and ARGS are separate words or one quoted string. Options of rocm-perf come before PROGRAM; only after a quoted
     string may they follow. Every run of the program reads the same standard input, if that is a file or a pipe.
     """
-    from rocm_perf_lab.collect.session import Request, profile
+    from rocm_perf_lab.profile.request import Request
+    from rocm_perf_lab.profile.session import profile
 
     if as_json and quiet:
         raise UsageError("--json and --quiet exclude each other", "choose one")

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab import native
+from rocm_perf_lab import native, rocm
 from rocm_perf_lab.arch.products import products
-from rocm_perf_lab.collect import gpu, live, rocm, surroundings
+from rocm_perf_lab.collect import gpu, live, surroundings
 from rocm_perf_lab.collect.topology import write_topology
 from rocm_perf_lab.errors import UnavailableError, UsageError
 

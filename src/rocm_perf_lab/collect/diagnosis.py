@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rocm_perf_lab import __version__, native
+from rocm_perf_lab import __version__, native, rocm
 from rocm_perf_lab.cage import mechanism
 from rocm_perf_lab.cage.start import REMEDY
-from rocm_perf_lab.collect import gpu, rocm, surroundings
+from rocm_perf_lab.collect import gpu, surroundings
 from rocm_perf_lab.errors import SurroundingsError, UnavailableError
 
 OK, MISSING, OPTIONAL = "ok", "missing", "optional"

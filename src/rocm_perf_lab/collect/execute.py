@@ -12,9 +12,9 @@ from functools import partial
 from typing import IO
 
 from rocm_perf_lab.collect import piped_input
-from rocm_perf_lab.collect.child import DeferredInterrupts, wait
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.errors import MissingInputError, ProgramFailedError, ProgramKilledError, ProgramTimeoutError
+from rocm_perf_lab.process.child import DeferredInterrupts, wait
 
 _GRACE_SECONDS = 2.0
 

@@ -18,7 +18,6 @@ from rocm_perf_lab.collect import rocprofv3_options, rocprofv3_output
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.collect.execute import Stream, execute
-from rocm_perf_lab.collect.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
 from rocm_perf_lab.collect.rocprofv3_log import Complaint, complaint, doubt, last_words, missing_counters
 from rocm_perf_lab.collect.rocprofv3_watch import Watch, to_descriptor
 from rocm_perf_lab.errors import (
@@ -29,6 +28,7 @@ from rocm_perf_lab.errors import (
     SurroundingsError,
     TraceError,
 )
+from rocm_perf_lab.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
 
 _NOT_TRIED = "not tried after an earlier pass failed: "
 _FAILURES_IN_A_ROW = 6  # five find one bad counter among 16 by halving

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rocm_perf_lab.collect.passes import ThreadTraceTarget
+from rocm_perf_lab.passes import ThreadTraceTarget
 
 BASE = ("--kernel-trace", "--memory-copy-trace", "--hip-trace")
 

@@ -15,8 +15,8 @@ from rocm_perf_lab.collect import kernel_failures, rocprofv3_options, rocprofv3_
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import Device, loadable
 from rocm_perf_lab.collect.execute import Stream, execute
-from rocm_perf_lab.collect.passes import THREAD_TRACE, Pass, ThreadTraceTarget
 from rocm_perf_lab.errors import CollectionError, NoKernelsError, RocmPerfError
+from rocm_perf_lab.passes import THREAD_TRACE, Pass, ThreadTraceTarget
 
 _IDLE_SECONDS = 120.0  # without a sign of life from a writer
 _ABANDON_SECONDS = 10.0  # for a trace that nobody wants any more

@@ -13,9 +13,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Limits, View
@@ -31,10 +31,8 @@ from rocm_perf_lab.errors import (
     ProgramTimeoutError,
     UsageError,
 )
+from rocm_perf_lab.gate.program_run import ProgramRun, read_program_run
 from rocm_perf_lab.gate.verdict import APPLICATION, StepVerdict, passed, rejected
-
-if TYPE_CHECKING:
-    from rocm_perf_lab.report.documents import Documents
 
 STEP = APPLICATION
 _ENDS_BADLY = (
@@ -62,18 +60,6 @@ class ApplicationOptions:
     timeout: float | None = None
     device: str = devices.AUTO
     view: View = View()
-
-
-@dataclass(frozen=True)
-class ProgramRun:
-    """runtime_ms: time in the program's own kernels. dram_bytes: None where no counters tell. counters: symbol -> sums."""
-
-    stdout: bytes
-    runtime_ms: float
-    dram_bytes: float | None
-    timing: str
-    timing_parameters: str | None
-    counters: Mapping[str, Mapping[str, float]] = field(repr=False)
 
 
 class Application:
@@ -233,10 +219,6 @@ class Application:
 
     def _run(self, program: Path, arguments: Sequence[str] | None = None, writable: tuple[Path, ...] = ()) -> ProgramRun:
         """arguments: None for the program's own. writable: folders beside that of its trace."""
-        from rocm_perf_lab.analysis.counters import counters_by_symbol
-        from rocm_perf_lab.analysis.pipeline import analyse
-        from rocm_perf_lab.rocpd.reader import read_trace
-
         self._runs += 1
         folder = self._folder / f"run-{self._runs}"
         shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
@@ -259,14 +241,7 @@ class Application:
         finally:  # also of a program that ends well although its kernel has failed
             if writes.exists():
                 raise ForeignWriteError(program.name, writes.read_text().splitlines()[0])
-        documents = analyse(database)
-        counters = {symbol: sums.values for symbol, sums in counters_by_symbol(read_trace(database), ()).items()}
-        profile = documents.profile
-        if profile.runtime_ms is None:
-            raise NoKernelsError(f"{program.name} has no times: {profile.reasons['runtime_ms']}", "see `rocm-perf doctor`")
-        return ProgramRun(
-            output.read_bytes(), profile.runtime_ms, _dram_bytes(documents), profile.timing, profile.timing_parameters, counters
-        )
+        return read_program_run(program.name, database, output.read_bytes())
 
     def _caged(self, words: Sequence[str], folder: Path, writable: tuple[Path, ...], on_gpu: bool) -> Command:
         """words: the program at its place, and its arguments; its trace is what it can leave, beside what is in `writable`."""
@@ -275,11 +250,6 @@ class Application:
         limits = Limits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _LEAST_PATIENCE_SECONDS)
         caged = cage.within(words, Path.cwd(), view, limits)
         return Command(tuple(caged), Path(caged[0]), self._place.name)
-
-
-def _dram_bytes(documents: Documents) -> float | None:
-    total = documents.roofline.total
-    return next((level.bytes for level in total.levels if level.level == "HBM"), None) if total else None
 
 
 def _moved(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, list[float]]:

@@ -26,7 +26,7 @@ from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
 from rocm_perf_lab.gate.verdict import Outcome, StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.isolate import Capture
-from rocm_perf_lab.side_by_side import side_by_side
+from rocm_perf_lab.process.side_by_side import side_by_side
 
 BUILD = "build"
 _SAME_HOST = passed(application.STEP, "the host's object code is the baseline's")

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from rocm_perf_lab.collect.child import stoppable
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.llm.ask import Asker
@@ -22,6 +21,7 @@ from rocm_perf_lab.optimize.outcome import Judged
 from rocm_perf_lab.optimize.run import Run
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.workbench import CANNOT_JUDGE, Survey
+from rocm_perf_lab.process.child import stoppable
 
 _End = tuple[list[Attempt], Exception | None]
 """A candidate's answers, and what ended it before its time."""

@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
-from rocm_perf_lab.piped import piped
+from rocm_perf_lab.process.piped import piped
 
 _GRACE_SECONDS = 10.0  # for the command to stop the program that it runs
 _KEPT_BYTES = 64 * 1024  # of stderr, its end

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import click
 import jsonschema
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
@@ -28,10 +29,10 @@ each other only. null means unknown, with the reason beside it."""
 
 
 class Commands:
-    """Lists and runs the tools. folder: where commands run that name no other. cage: see Tool.argv()."""
+    """Lists and runs the tools. cli: `rocm-perf`. folder: where commands run that name no other. cage: see Tool.argv()."""
 
-    def __init__(self, folder: Path, cage: Mapping[str, Any]):
-        self._folder, self._cage, self._tools = folder, cage, tools()
+    def __init__(self, cli: click.Command, folder: Path, cage: Mapping[str, Any]):
+        self._folder, self._cage, self._tools = folder, cage, tools(cli)
         self._turn = anyio.Lock()  # commands that share a GPU would spoil each other's times
         self._calls: set[anyio.CancelScope] = set()
 
@@ -70,9 +71,9 @@ class Commands:
             pass
 
 
-async def serve(folder: Path, cage: Mapping[str, Any]) -> None:
+async def serve(cli: click.Command, folder: Path, cage: Mapping[str, Any]) -> None:
     """Until standard input ends, or a signal."""
-    commands = Commands(folder, cage)
+    commands = Commands(cli, folder, cage)
     one = Server(
         "rocm-perf-lab",
         version=__version__,

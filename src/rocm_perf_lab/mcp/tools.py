@@ -10,8 +10,6 @@ from typing import Any
 
 import click
 
-from rocm_perf_lab.cli import cli
-
 FOLDER, TIME_LIMIT = "folder", "time_limit"
 _COMMANDS = {
     "profile": "profile",
@@ -85,12 +83,13 @@ class Tool:
         return [*words, "--", *positional]
 
 
-def tools() -> dict[str, Tool]:
-    return {name: _tool(name, words.split()) for name, words in _COMMANDS.items()}
+def tools(cli: click.Command) -> dict[str, Tool]:
+    """cli: `rocm-perf` itself."""
+    return {name: _tool(cli, name, words.split()) for name, words in _COMMANDS.items()}
 
 
-def _tool(name: str, words: Sequence[str]) -> Tool:
-    command: click.Command = cli
+def _tool(cli: click.Command, name: str, words: Sequence[str]) -> Tool:
+    command = cli
     for word in words:
         found = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
         if found is None:

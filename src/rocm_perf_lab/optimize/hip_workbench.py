@@ -30,7 +30,7 @@ from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.subject import Subject
 from rocm_perf_lab.optimize.targets import Target, spread_dispatches, targets_of
 from rocm_perf_lab.optimize.workbench import BenchOptions, Gate, Log, Survey
-from rocm_perf_lab.side_by_side import side_by_side
+from rocm_perf_lab.process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from rocm_perf_lab.gate.application import Application
@@ -112,8 +112,9 @@ class HipWorkbench:
         return self._sources[text]
 
     def survey(self, source: HipSource) -> Survey:
-        """Build and profile. Errors: those of building and of collect.session.profile()."""
-        from rocm_perf_lab.collect.session import Request, profile
+        """Build and profile. Errors: those of building and of profile.session.profile()."""
+        from rocm_perf_lab.profile.request import Request
+        from rocm_perf_lab.profile.session import profile
 
         self._profiles += 1
         self._note(f"building {source.path}" if self._profiles == 1 else "profiling what was accepted")

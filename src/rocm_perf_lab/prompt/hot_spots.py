@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.prompt.markdown import fenced
-from rocm_perf_lab.report import words
 from rocm_perf_lab.report.thread_trace import describe
 from rocm_perf_lab.report.thread_trace_schema import ThreadTraceSection, TracedInstruction, WaitChainSection
+from rocm_perf_lab.text import words
 
 if TYPE_CHECKING:
     from rocm_perf_lab.prompt.context import Context

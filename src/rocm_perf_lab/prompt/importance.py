@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.prompt.markdown import span
-from rocm_perf_lab.report import words
 from rocm_perf_lab.report.dag import DOMINATES
 from rocm_perf_lab.report.schema import DurationsSection
+from rocm_perf_lab.text import words
 
 if TYPE_CHECKING:
     from rocm_perf_lab.prompt.context import Context

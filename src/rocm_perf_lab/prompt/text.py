@@ -10,8 +10,8 @@ from rocm_perf_lab.prompt.importance import why_this_kernel
 from rocm_perf_lab.prompt.limits import bottleneck, headroom, resources, roofline
 from rocm_perf_lab.prompt.markdown import fenced, span
 from rocm_perf_lab.prompt.tried import ACCEPTED, Tried
-from rocm_perf_lab.report import words
 from rocm_perf_lab.report.terminal import modelled_label
+from rocm_perf_lab.text import words
 
 if TYPE_CHECKING:
     from rocm_perf_lab.prompt.context import Context

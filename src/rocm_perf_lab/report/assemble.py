@@ -2,60 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab import __version__
 from rocm_perf_lab.analysis.ceilings import Ceilings
-from rocm_perf_lab.analysis.critical_path import CriticalPath
-from rocm_perf_lab.analysis.dag import Dag
-from rocm_perf_lab.analysis.device import Device
 from rocm_perf_lab.analysis.durations import durations
-from rocm_perf_lab.analysis.idle import Idle
+from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.kernel import KernelFindings
-from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME, Roofline
-from rocm_perf_lab.analysis.selection import Selection
+from rocm_perf_lab.analysis.roofline import NO_CEILINGS, NO_TIME
 from rocm_perf_lab.analysis.stability import Stability
-from rocm_perf_lab.analysis.thread_trace.kernels import TracedKernels
-from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.report import schema, sections
 from rocm_perf_lab.report.dag import dag_document
 from rocm_perf_lab.report.dispatch_table import DispatchTable
 from rocm_perf_lab.report.documents import Documents
+from rocm_perf_lab.report.passes import FurtherRuns
 from rocm_perf_lab.report.thread_trace import thread_trace_section
 from rocm_perf_lab.rocpd.tables import Trace
 
 ONE_RUN = "one run: a spread needs at least two"
 
 
-@dataclass(frozen=True)
-class Findings:
-    """What an analysis found. device: of the selected dispatch. stability, path: None if the trace has no GPU times."""
-
-    trace: Trace
-    selection: Selection
-    device: Device
-    stability: Stability | None
-    kernels: list[KernelFindings]
-    dag: Dag
-    path: CriticalPath | None
-    traced: TracedKernels = field(default_factory=TracedKernels)
-    idle: list[Idle] = field(default_factory=list)
-    what_if: list[Scenario] = field(default_factory=list)
-    shift: DominanceShift | None = None
-    total: Roofline | None = None
-    ceilings: Ceilings | None = None
-
-
-def assemble(findings: Findings) -> Documents:
-    """All documents of a profile."""
+def assemble(findings: Findings, further: FurtherRuns = FurtherRuns()) -> Documents:
+    """All documents of a profile. further: what became of the runs beside the base run and its repeats."""
     head = _head(findings)
     return Documents(
-        profile=_profile(findings, head),
-        roofline=_roofline(findings, head),
+        profile=_profile(findings, further, head),
+        roofline=_roofline(findings, further, head),
         dag=dag_document(findings, head, _head_reasons(findings)),
         analysis=schema.AnalysisDocument(
             kernels=[_kernel(kernel, findings) for kernel in findings.kernels],
@@ -69,7 +44,7 @@ def assemble(findings: Findings) -> Documents:
 ALL_KERNELS = "all kernels of the program"
 
 
-def _roofline(findings: Findings, head: dict[str, Any]) -> schema.RooflineDocument:
+def _roofline(findings: Findings, further: FurtherRuns, head: dict[str, Any]) -> schema.RooflineDocument:
     kernels = [(kernel.symbol.name, kernel.roofline) for kernel in findings.kernels if kernel.roofline is not None]
     reasons = _head_reasons(findings)
     if findings.ceilings is None:
@@ -79,7 +54,7 @@ def _roofline(findings: Findings, head: dict[str, Any]) -> schema.RooflineDocume
     return schema.RooflineDocument(
         ceilings=_ceilings(findings.ceilings) if findings.ceilings else None,
         total=sections.roofline(ALL_KERNELS, findings.total) if findings.total else None,
-        kernels=[sections.roofline(name, roof) for name, roof in kernels],
+        kernels=[sections.roofline(name, roof) for name, roof in kernels] if further.roofline else [],
         reasons=reasons,
         **head,
     )
@@ -107,20 +82,22 @@ def _head_reasons(findings: Findings) -> dict[str, str]:
     return {"timing_parameters": "times are measured" if measured else "the trace does not name them"}
 
 
-def _profile(findings: Findings, head: dict[str, Any]) -> schema.ProfileDocument:
+def _profile(findings: Findings, further: FurtherRuns, head: dict[str, Any]) -> schema.ProfileDocument:
     chosen = next(kernel for kernel in findings.kernels if kernel.symbol is findings.selection.symbol)
     runtime = Value(findings.stability.median_ms, "ms") if findings.stability else Value.missing("ms", NO_TIME)
     fields = sections.nullable(runtime_ms=runtime)
     fields["reasons"] |= _head_reasons(findings)
-    roof = None if chosen.no_counters else chosen.roofline
+    roof = chosen.roofline if further.roofline and not chosen.no_counters else None
     if roof is None:
-        fields["reasons"]["roofline"] = chosen.no_counters if chosen.roofline else sections.no_position(None)
+        reason = (chosen.no_counters if chosen.roofline else None) or sections.no_position(None)
+        fields["reasons"]["roofline"] = further.no_roofline(reason)
     return schema.ProfileDocument(
         kernel=_identity(findings),
         stability=_stability(findings.stability),
         resources=sections.resources(chosen.occupancy.resources, findings.trace.dispatches, findings.selection.row),
         occupancy=sections.occupancy(chosen.occupancy, findings.device.cu.reason),
         roofline=sections.roofline(chosen.symbol.name, roof) if roof else None,
+        passes=further.sections(),
         run=_run(findings.trace),
         **head,
         **fields,

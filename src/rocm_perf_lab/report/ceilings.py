@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.analysis.ceilings import Ceilings, to_csv
-from rocm_perf_lab.collect.ceilings import Outcome, effort
-from rocm_perf_lab.collect.device import Device
+from rocm_perf_lab.analysis.ceilings import Ceilings, Measurement, Outcome, to_csv
 
 
-def document(device: Device, repeats: int, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def document(found: Measurement) -> dict[str, Any]:
     """ceilings.json: every benchmark with value, low and high, or null and the reason."""
     return {
         "schema_version": "1.0",
         "tool": {"name": "rocm-perf-lab", "version": __version__},
-        "target": device.target,
-        "device": device.description,
-        "timing": "measured" if device.is_hardware else "modelled",
-        "effort": effort(device),
-        "repeats": repeats,
-        "ceilings": [_entry(outcome) for outcome in outcomes],
+        "target": found.target,
+        "device": found.device,
+        "timing": found.timing,
+        "effort": found.effort,
+        "repeats": found.repeats,
+        "ceilings": [_entry(outcome) for outcome in found.outcomes],
     }
 
 
@@ -37,9 +34,9 @@ def _entry(outcome: Outcome) -> dict[str, Any]:
     return name | {"unit": unit, "value": found.value, "low": found.low, "high": found.high}
 
 
-def files(document: dict[str, Any], outcomes: Sequence[Outcome]) -> dict[str, str]:
+def files(document: dict[str, Any], measurement: Measurement) -> dict[str, str]:
     """File name -> text. roofline.csv has rocprof-compute's columns, those that were measured."""
-    found = {outcome.key: outcome.ceiling for outcome in outcomes if outcome.ceiling}
+    found = {outcome.key: outcome.ceiling for outcome in measurement.outcomes if outcome.ceiling}
     ceilings = Ceilings(
         "",
         document["target"],
@@ -54,9 +51,9 @@ def render(document: dict[str, Any]) -> None:
     """The table for people."""
     from rich.console import Console
 
-    from rocm_perf_lab.report import words
-    from rocm_perf_lab.report.names import Name
     from rocm_perf_lab.report.table import Table
+    from rocm_perf_lab.text import words
+    from rocm_perf_lab.text.names import Name
 
     console = Console(width=None if Console().is_terminal else 120)
     if document["timing"] == "modelled":

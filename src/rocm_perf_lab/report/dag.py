@@ -15,7 +15,7 @@ from rocm_perf_lab.report import schema
 from rocm_perf_lab.rocpd.tables import Edges
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.report.assemble import Findings
+    from rocm_perf_lab.analysis.findings import Findings
 
 INFERRED_NOTE = (
     "dependencies are inferred from order within queues and streams: events between streams and waits of the host are not in "

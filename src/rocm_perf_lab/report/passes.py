@@ -1,31 +1,35 @@
-"""Tells in profile.json what the further runs of the program yielded, and why what they did not yield is null."""
+"""What profile.json says of the further runs of the program: what they yielded, and why what they did not yield is null."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.collect.passes import COUNTERS, Pass
-from rocm_perf_lab.report.documents import Documents
-from rocm_perf_lab.report.schema import PassSection, ProfileDocument
+from rocm_perf_lab.passes import COUNTERS, Pass
+from rocm_perf_lab.report.schema import PassSection
 
 _ALL_KERNELS = "a counter pass covers all kernels"
 _SWITCHED_OFF = "switched off by --no-roofline"
 
 
-def with_passes(documents: Documents, passes: Sequence[Pass], directory: Path, roofline: bool) -> Documents:
-    """`documents` of a profile, with its passes. roofline: whether one was asked for; else it is null."""
-    fields = documents.profile.model_dump()
-    reasons = dict(documents.profile.reasons)
-    fields["passes"] = [_section(found, directory).model_dump() for found in passes]
-    if not roofline:
-        fields["roofline"], reasons["roofline"] = None, _SWITCHED_OFF
-        documents = replace(documents, roofline=documents.roofline.model_copy(update={"kernels": []}))
-    elif "roofline" in reasons:
-        why = dict.fromkeys(found.reason for found in passes if found.kind == COUNTERS and found.reason)
-        reasons["roofline"] = ": ".join([reasons["roofline"], *why])
-    return replace(documents, profile=ProfileDocument.model_validate(fields | {"reasons": reasons}))
+@dataclass(frozen=True)
+class FurtherRuns:
+    """directory: the run directory, which their outputs are in. roofline: whether one was asked for; else it is null."""
+
+    passes: Sequence[Pass] = ()
+    directory: Path = Path()
+    roofline: bool = True
+
+    def sections(self) -> list[PassSection]:
+        return [_section(found, self.directory) for found in self.passes]
+
+    def no_roofline(self, reason: str) -> str:
+        """Why there is none. reason: what the traces say."""
+        if not self.roofline:
+            return _SWITCHED_OFF
+        why = dict.fromkeys(found.reason for found in self.passes if found.kind == COUNTERS and found.reason)
+        return ": ".join([reason, *why])
 
 
 def _section(found: Pass, directory: Path) -> PassSection:

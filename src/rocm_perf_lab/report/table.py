@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from rocm_perf_lab.report.names import Name, fitted
+from rocm_perf_lab.text.names import Name, fitted
 
 _GAP = 2  # blanks before each column
 _EASY, _LEAST = 32, 16  # characters that names keep before headings are folded, and before the table is divided

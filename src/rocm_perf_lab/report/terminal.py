@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from rocm_perf_lab.report import words
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.layout import heading as _heading
 from rocm_perf_lab.report.layout import say as _say
-from rocm_perf_lab.report.names import Name, Names
 from rocm_perf_lab.report.schema import (
     DagDocument,
     Document,
@@ -28,6 +26,8 @@ from rocm_perf_lab.report.terminal_graph import render_idle, render_next_in_line
 from rocm_perf_lab.report.terminal_next import render_next
 from rocm_perf_lab.report.terminal_roofs import render_all_roofs, render_roof
 from rocm_perf_lab.report.thread_trace import describe
+from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import Name, Names
 
 _MOST_SYMBOLS = 8
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from rocm_perf_lab.report import words
 from rocm_perf_lab.report.layout import heading, labelled
-from rocm_perf_lab.report.names import Names
 from rocm_perf_lab.report.schema import DagDocument, HeadroomSection, KernelAnalysis
 from rocm_perf_lab.report.terminal_graph import IDLE_CAUSES
 from rocm_perf_lab.report.terminal_next import first_advice
+from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import Names
 
 _MOST_ADVICE = 2
 _MOSTLY = 0.5

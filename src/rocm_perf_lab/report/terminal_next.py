@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from rocm_perf_lab.collect.counter_passes import counter_passes
+from rocm_perf_lab.arch.counter_passes import counter_passes
 from rocm_perf_lab.report.layout import heading, say
 from rocm_perf_lab.report.schema import KernelAnalysis, ProfileDocument
 

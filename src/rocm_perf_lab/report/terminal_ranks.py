@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from rocm_perf_lab.report import words
 from rocm_perf_lab.report.layout import heading, say
-from rocm_perf_lab.report.names import Name, Names
 from rocm_perf_lab.report.schema import RankSummary, SummaryDocument
 from rocm_perf_lab.report.table import Table
+from rocm_perf_lab.text import words
+from rocm_perf_lab.text.names import Name, Names
 
 _MOST = 16
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from rocm_perf_lab.analysis.thread_trace.findings import Cost, Findings, Instruction, SourceLine, WaitChain
 from rocm_perf_lab.report import thread_trace_schema as schema
-from rocm_perf_lab.report import words
 from rocm_perf_lab.report.sections import nullable
+from rocm_perf_lab.text import words
 
 _MOST = 10
 NO_LINE = "the code has no line number here: compile with -g"

@@ -13,9 +13,10 @@ from rocm_perf_lab.analysis.thread_trace.findings import Findings
 from rocm_perf_lab.analysis.thread_trace.kernels import traced_kernels
 from rocm_perf_lab.analysis.trace_evidence import from_thread_trace
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.report import schema, sections, words
+from rocm_perf_lab.report import schema, sections
 from rocm_perf_lab.report.layout import heading, say
 from rocm_perf_lab.report.thread_trace import describe, thread_trace_section
+from rocm_perf_lab.text import words
 
 NO_DATABASE = (
     "a thread trace tells of some waves on one CU: times, occupancy, roofline and critical path need a database of a run of "

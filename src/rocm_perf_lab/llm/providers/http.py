@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from rocm_perf_lab.collect.child import expect_more
 from rocm_perf_lab.errors import ModelError, UnavailableError, UsageError
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.providers.protocol import (
@@ -29,6 +28,7 @@ from rocm_perf_lab.llm.providers.protocol import (
     TooLong,
     Transient,
 )
+from rocm_perf_lab.process.child import expect_more
 
 _LONGEST_MESSAGE = 300  # characters of what a server says
 _BUSY = (408, 409, 425, 429)

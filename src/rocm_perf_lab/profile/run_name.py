@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 
 from rocm_perf_lab.collect.command import Command
-from rocm_perf_lab.collect.run_directory import TRACE_FOLDER
+from rocm_perf_lab.run_directory import TRACE_FOLDER
 
 SUFFIX = ".rocm-perf"
 _ANALYSIS = ".analysis"

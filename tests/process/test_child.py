@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from rocm_perf_lab.collect.child import wait
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.execute import execute
+from rocm_perf_lab.process.child import wait
 
 
 class Interrupted(Exception):

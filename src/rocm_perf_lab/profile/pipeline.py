@@ -6,35 +6,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rocm_perf_lab.analysis.ceilings import Ceilings, ceilings_for
+from rocm_perf_lab.analysis.base_run import BaseRun, read_base_run, read_part
+from rocm_perf_lab.analysis.ceilings import ceilings_for
 from rocm_perf_lab.analysis.code_objects import CodeObjects, packing_of
-from rocm_perf_lab.analysis.counters import SymbolCounters, counters_by_symbol, sum_of
-from rocm_perf_lab.analysis.critical_path import critical_path
-from rocm_perf_lab.analysis.dag import build_dag
-from rocm_perf_lab.analysis.device import Device, device_of
+from rocm_perf_lab.analysis.counters import SymbolCounters, counters_by_symbol
+from rocm_perf_lab.analysis.device import Device, devices_of
+from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.idle import idle
 from rocm_perf_lab.analysis.kernel import study
 from rocm_perf_lab.analysis.packing import unpacked
-from rocm_perf_lab.analysis.roofline import Roofline, roofline
-from rocm_perf_lab.analysis.selection import select
 from rocm_perf_lab.analysis.stability import Stability, runtime_ms, stability
-from rocm_perf_lab.analysis.symbols import Symbol, fitting, symbols_of
+from rocm_perf_lab.analysis.symbols import Symbol, symbols_of
 from rocm_perf_lab.analysis.thread_trace.kernels import NOT_MADE, TracedKernels, traced_kernels
+from rocm_perf_lab.analysis.total import total_roofline
 from rocm_perf_lab.analysis.what_if import Speedup, what_if
-from rocm_perf_lab.errors import NoKernelsError, TraceError
-from rocm_perf_lab.report.assemble import Findings, assemble
+from rocm_perf_lab.errors import TraceError
+from rocm_perf_lab.report.assemble import assemble
 from rocm_perf_lab.report.documents import Documents
-from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.report.passes import FurtherRuns
 from rocm_perf_lab.rocpd.origin import Origin
-from rocm_perf_lab.rocpd.reader import read_trace
 from rocm_perf_lab.rocpd.restrict import WHOLE, Part
 from rocm_perf_lab.rocpd.tables import Trace
 
-__all__ = ["Documents", "analyse"]
-
 
 def analyse(
-    base: Path | Origin,
+    base: BaseRun | Path | Origin,
     repeats: Sequence[Path | Origin] = (),
     counters: Sequence[Path | Origin] = (),
     thread_trace: Path | None = None,
@@ -46,10 +42,12 @@ def analyse(
     part: Part = WHOLE,
     kernel: str | None = None,
     speedups: Sequence[Speedup] = (),
+    further: FurtherRuns = FurtherRuns(),
 ) -> Documents:
     """Analyses the runs of one program.
 
-    base: the trace that runtimes and the critical path come from; counters in it are used too.
+    base: the trace that runtimes and the critical path come from; counters in it are used too. One that has been read
+    already is of the part and the kernels that it was read for.
     repeats: further runs without counters, for the stability of the runtime.
     counters: counter passes, for everything else.
     thread_trace: a folder with the files of one, as rocprofv3 writes them; no_thread_trace: why there is none.
@@ -58,33 +56,27 @@ def analyse(
     part: what of the traces to analyse; a window of time is not looked for in counter passes, which run slower.
     kernel: a pattern as kernel_pattern has it, for the kernels to report on, out of the whole path; None for all.
     speedups: what to run the graph again with.
+    further: what is to be said of the counter passes and the thread trace.
 
     Raises TraceError for a trace that cannot be read or whose times cannot be compared with those of the base run,
     NoKernelsError if the base run dispatched no kernel.
     """
-    trace = _read(base, part)
-    if not len(trace.dispatches):
-        raise NoKernelsError(f"{trace.process.command or base} launched no GPU kernel", _no_kernels(trace))
-    passes = [_read(source, replace(part, window=None)) for source in counters]
-    again = [_read(source, part) for source in repeats]
-    for run in (*passes, *again):
-        _check_one_clock(trace, run)
-    symbols = fitting(symbols_of(trace), kernel)
-    selection = select(trace, symbols)
-    dag = build_dag(trace)
-    path = critical_path(dag) if trace.has_times else None
-    scenarios, shift = what_if(dag, path, speedups, _mangled(trace)) if path else ([], None)
+    run = base if isinstance(base, BaseRun) else read_base_run(base, kernel, part)
+    run.expect_kernels()
+    trace = run.trace
+    passes = [read_part(source, replace(part, window=None)) for source in counters]
+    again = [read_part(source, part) for source in repeats]
+    for other in (*passes, *again):
+        _check_one_clock(trace, other)
+    symbols, selection, path = run.symbols, run.selection, run.path
+    scenarios, shift = what_if(run.dag, path, speedups, _mangled(trace)) if path else ([], None)
     on_path = {found.name: found for found in path.symbols} if path else {}
-    sums = counters_by_symbol(trace, passes)
-    devices = _devices(trace, clock_mhz, memory_bandwidth_gbps)
-    family = devices[int(trace.dispatches.agent_id[selection.row])].family
-    targets = [device.target for device in devices.values()]
-    measured = ceilings_for(ceilings, targets, trace.timing) if ceilings else None
-    traced = traced_kernels(thread_trace, family) if thread_trace else TracedKernels(reason=no_thread_trace)
+    devices = devices_of(trace, clock_mhz, memory_bandwidth_gbps)
+    device = devices[int(trace.dispatches.agent_id[selection.row])]
+    measured = ceilings_for(ceilings, [one.target for one in devices.values()], trace.timing) if ceilings else None
+    traced = traced_kernels(thread_trace, device.family) if thread_trace else TracedKernels(reason=no_thread_trace)
     code = CodeObjects(trace, thread_trace)
-    for symbol in symbols_of(trace):
-        name = symbol.kernel.symbol
-        sums[name] = unpacked(sums[name], packing_of(symbol, sums[name], traced.found.get(name), code))
+    sums = _sums(trace, passes, traced, code)
     kernels = [
         study(
             trace,
@@ -101,32 +93,28 @@ def analyse(
     findings = Findings(
         trace=trace,
         selection=selection,
-        device=devices[int(trace.dispatches.agent_id[selection.row])],
+        device=device,
         stability=_stability(trace, again),
         kernels=kernels,
-        dag=dag,
+        dag=run.dag,
         path=path,
         traced=traced,
-        idle=idle(trace, dag, path) if path else [],
+        idle=idle(trace, run.dag, path) if path else [],
         what_if=scenarios,
         shift=shift,
-        total=_total(trace, symbols, sums, devices, measured),
+        total=total_roofline(symbols, sums, devices, measured),
         ceilings=measured,
     )
-    return assemble(findings)
+    return assemble(findings, further)
 
 
-def _no_kernels(trace: Trace) -> str:
-    mend = "check that it is a HIP program and that it reaches its kernels"
-    if trace.process.own:
-        return mend
-    return f"{mend}; if a process that ends by _exit, quick_exit or exec does, rocprofv3 lost it: profile with --no-rocprof"
-
-
-def _read(source: Path | Origin, part: Part) -> Trace:
-    if isinstance(source, Origin):
-        return read_trace(source.path, source.suffix, part)
-    return read_trace(source, None, part)
+def _sums(trace: Trace, passes: Sequence[Trace], traced: TracedKernels, code: CodeObjects) -> dict[str, SymbolCounters]:
+    """The counters of each kernel, by mangled symbol, with packed instructions as two."""
+    sums = counters_by_symbol(trace, passes)
+    for symbol in symbols_of(trace):
+        name = symbol.kernel.symbol
+        sums[name] = unpacked(sums[name], packing_of(symbol, sums[name], traced.found.get(name), code))
+    return sums
 
 
 def _check_one_clock(base: Trace, other: Trace) -> None:
@@ -152,26 +140,6 @@ def _stability(trace: Trace, repeats: Sequence[Trace]) -> Stability | None:
         return None
     runs = [trace, *(run for run in repeats if run.has_times)]
     return stability([runtime_ms(run) for run in runs])
-
-
-def _devices(trace: Trace, clock_mhz: float | None, memory_bandwidth_gbps: float | None) -> dict[int, Device]:
-    """The devices that kernels ran on, by agent id."""
-    used = codes(trace.dispatches.agent_id)[0].tolist()
-    missing = [id for id in used if id not in trace.agents]
-    if missing:
-        raise TraceError(f"{trace.path} has dispatches on the unknown agent {missing[0]}", "profile the program again")
-    return {id: device_of(trace.agents[id], clock_mhz, memory_bandwidth_gbps) for id in used}
-
-
-def _total(
-    trace: Trace, symbols: list[Symbol], sums: dict[str, SymbolCounters], devices: dict[int, Device], measured: Ceilings | None
-) -> Roofline | None:
-    """The roofline of all the program's own kernels together; None if they ran on several devices."""
-    own = [symbol for symbol in symbols if not symbol.is_runtime]
-    if len(devices) != 1 or not own:
-        return None
-    together = sum_of([sums[symbol.kernel.symbol] for symbol in own])
-    return roofline(together, sum(symbol.total_ns for symbol in own), next(iter(devices.values())), measured)
 
 
 def _device_of_symbol(trace: Trace, symbol: Symbol, devices: dict[int, Device]) -> Device:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
-from rocm_perf_lab.collect.child import expect_more, stoppable
+from rocm_perf_lab.process.child import expect_more, stoppable
 
 _LOOK_SECONDS = 0.5
 Result = TypeVar("Result")

@@ -9,8 +9,8 @@ import statistics
 import pytest
 
 import rocpd_database
-from rocm_perf_lab.analysis.pipeline import analyse
 from rocm_perf_lab.errors import NoKernelsError, TraceError
+from rocm_perf_lab.profile.pipeline import analyse
 from rocpd_database import Copy, Dispatch
 
 

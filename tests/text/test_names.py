@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocm_perf_lab.report.names import Names, fitted
+from rocm_perf_lab.text.names import Names, fitted
 
 # Few letters and the marks that shortening itself uses: what collides is likely.
 ALIKE = st.lists(st.text("ab…#2(<>) ", min_size=1, max_size=40), min_size=1, max_size=12, unique=True)

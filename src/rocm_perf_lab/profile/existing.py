@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rocm_perf_lab import run_directory
 from rocm_perf_lab.analysis.ranks import Rank, ranks
-from rocm_perf_lab.analysis.spread import Request, Result, analyse_ranks
-from rocm_perf_lab.collect import run_directory
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.report import words
+from rocm_perf_lab.profile.spread import Request, Result, analyse_ranks
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import SummaryDocument
 from rocm_perf_lab.report.summary import RankReports, summary
 from rocm_perf_lab.report.write import write_json
 from rocm_perf_lab.rocpd.origin import origins
 from rocm_perf_lab.rocpd.restrict import EmptyPartError
+from rocm_perf_lab.text import words
 
 Note = Callable[[str], None]
 

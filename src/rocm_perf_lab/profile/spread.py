@@ -21,10 +21,11 @@ from rocm_perf_lab.analysis.ranks import Rank
 from rocm_perf_lab.analysis.what_if import Speedup
 from rocm_perf_lab.dask_cluster import client_of
 from rocm_perf_lab.errors import UnavailableError
+from rocm_perf_lab.profile.pipeline import analyse
 from rocm_perf_lab.rocpd.restrict import EmptyPartError, Part
+from rocm_perf_lab.run_directory import TRACE_FOLDER
 
 SHORT_BYTES = 32 << 20
-MARK = ".rocpd_profile"  # stands in every run directory while it grows: who sees it sees the directory
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,6 @@ class Result:
 
 def analyse_rank(rank: Rank, request: Request, directory: Path, folder: str) -> Result:
     """Analyses one rank and writes its table of dispatches into directory/folder, if that directory can be seen here."""
-    from rocm_perf_lab.analysis.pipeline import analyse
-
     try:
         documents = analyse(
             rank.base,
@@ -71,7 +70,8 @@ def analyse_rank(rank: Rank, request: Request, directory: Path, folder: str) -> 
         )
     except EmptyPartError as error:
         return Result(None, empty=error)
-    sees = (directory / MARK).is_dir()
+    # It stands in every run directory while that grows: who sees it sees the directory.
+    sees = (directory / TRACE_FOLDER).is_dir()
     if sees:
         (directory / folder).mkdir(exist_ok=True)
         documents.dispatches.write(directory / folder / "dispatches.parquet")

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from rocm_perf_lab.collect.child import wait
-from rocm_perf_lab.side_by_side import side_by_side
+from rocm_perf_lab.process.child import wait
+from rocm_perf_lab.process.side_by_side import side_by_side
 
 
 def test_results_come_in_the_tasks_order_and_the_tasks_run_at_the_same_time():

@@ -8,8 +8,8 @@ import types
 
 import pytest
 
-from rocm_perf_lab.collect.run_directory import growing
 from rocm_perf_lab.errors import OutputError, ProgramKilledError
+from rocm_perf_lab.run_directory import growing
 
 
 def write_run(destination, text):
@@ -102,7 +102,7 @@ def test_disk_full_is_an_output_error(tmp_path):
 def test_what_a_killed_process_left_is_cleared_away_but_not_what_still_grows(tmp_path):
     program = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from rocm_perf_lab.collect.run_directory import growing\n"
+        "from rocm_perf_lab.run_directory import growing\n"
         "with growing(Path(sys.argv[1])) as directory:\n"
         "    (directory / 'half').touch()\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

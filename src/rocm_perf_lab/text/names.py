@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from rocm_perf_lab.report import words
+from rocm_perf_lab.text import words
 
 _PROSE_WIDTH = 64  # of a name within a sentence
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 import os
 import statistics
 import subprocess
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from rocm_perf_lab.analysis.ceilings import Ceiling
+from rocm_perf_lab import rocm
+from rocm_perf_lab.analysis.ceilings import Ceiling, Measurement, Outcome
 from rocm_perf_lab.arch.family import Pipe
-from rocm_perf_lab.collect import rocm
+from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.collect.tracer import BuiltinTracer
-from rocm_perf_lab.errors import RocmPerfError, UnavailableError
+from rocm_perf_lab.errors import RocmPerfError, UnavailableError, UsageError
+from rocm_perf_lab.rocpd.reader import read_trace
 
 _MEMORY = ("HBM", "MALL", "L2", "L1", "LDS")
 _VALU = ("valu_f16", "valu_f32", "valu_f64")
@@ -35,43 +37,57 @@ _I8_DEPTH = {"gfx942": 16, "gfx90a": 8}
 _KERNEL_PREFIX = "ceiling_"
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """key: a level, or precision and pipe. ceiling: None with the reason."""
+def measure_ceilings(
+    choice: str, only: Sequence[str], repeats: int | None, note: Callable[[str], None], timeout: float | None
+) -> Measurement:
+    """Runs the benchmarks named, all without any. A benchmark that fails does not stop the others.
 
-    key: str | Pipe
-    ceiling: Ceiling | None
-    reason: str | None
-
-
-def measure(
-    device: Device, scratch: Path, repeats: int, names: tuple[str, ...], note: Callable[[str], None], timeout: float | None
-) -> Iterator[Outcome]:
-    """Each named benchmark's outcome, as it is had. One that fails does not stop the others.
-
-    Raises UnavailableError without a compiler or for a target that has no benchmarks.
+    choice: the device, see collect.device. repeats: of each; None: five, one where times are modelled. timeout: seconds for
+    each. Raises what selecting a device raises; UsageError for a name that the device has no benchmark of, UnavailableError
+    without a compiler or for a target that has no benchmarks.
     """
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
+        scratch = Path(name)
+        device = devices.select(choice, scratch)
+        names = _chosen(_benchmarks_of(device.target), only)
+        note(f"device: {device.description}")
+        count = repeats or (5 if device.is_hardware else 1)
+        timing, effort = ("measured", "full") if device.is_hardware else ("modelled", "brief")
+        outcomes = list(_measured(device, scratch, count, names, effort, note, timeout))
+    return Measurement(device.target, device.description, timing, effort, count, outcomes)
+
+
+def _measured(
+    device: Device,
+    scratch: Path,
+    repeats: int,
+    names: Sequence[str],
+    effort: str,
+    note: Callable[[str], None],
+    timeout: float | None,
+) -> Iterator[Outcome]:
+    """effort: modelled times do not vary, so that a quarter of the work gives the same rates."""
     program = _compiled(device.target, scratch)
-    size = effort(device)
     tracer = BuiltinTracer.on(device, scratch, timeout)
     for number, name in enumerate(names, start=1):
         note(f"ceiling {number} of {len(names)}: {name}")
         try:
-            yield Outcome(_key(name), _rate(tracer, program, (name, str(repeats), size), scratch), None)
+            yield Outcome(_key(name), _rate(tracer, program, (name, str(repeats), effort), scratch), None)
         except RocmPerfError as error:
             yield Outcome(_key(name), None, _reason(scratch / f"{name}.log") or error.what)
 
 
-def effort(device: Device) -> str:
-    """'full' or 'brief': modelled times do not vary, so that a quarter of the work gives the same rates."""
-    return "full" if device.is_hardware else "brief"
-
-
-def benchmarks_of(target: str) -> tuple[str, ...]:
-    """Raises UnavailableError for a target without any."""
+def _benchmarks_of(target: str) -> tuple[str, ...]:
     if target not in BENCHMARKS:
         raise UnavailableError(f"there are no microbenchmarks for {target}", f"use one of {', '.join(BENCHMARKS)}")
     return BENCHMARKS[target]
+
+
+def _chosen(every: tuple[str, ...], only: Sequence[str]) -> tuple[str, ...]:
+    unknown = [name for name in only if name not in every]
+    if unknown:
+        raise UsageError(f"--only {unknown[0]}: this device has no such benchmark", f"use one of {', '.join(every)}")
+    return tuple(name for name in every if not only or name in only)
 
 
 def _key(name: str) -> str | Pipe:
@@ -80,12 +96,11 @@ def _key(name: str) -> str | Pipe:
 
 
 def _compiled(target: str, scratch: Path) -> Path:
-    benchmarks_of(target)
     compiler = rocm.find_program("hipcc")
     if compiler is None:
         raise UnavailableError("hipcc was not found: the microbenchmarks are compiled for the device at hand", "install it")
     program = scratch / "ceilings"
-    with as_file(files("rocm_perf_lab.collect").joinpath("ceilings.hip")) as source:
+    with as_file(files("rocm_perf_lab.profile").joinpath("ceilings.hip")) as source:
         flags = ["-O3", "-std=c++20", f"--offload-arch={target}", f"-DCEILING_I8_DEPTH={_I8_DEPTH.get(target, 16)}"]
         made = subprocess.run([compiler, *flags, "-o", program, source], capture_output=True, text=True)
     if made.returncode:
@@ -113,8 +128,6 @@ def _rate(tracer: BuiltinTracer, program: Path, arguments: tuple[str, ...], scra
 
 def _durations(database: Path) -> list[int]:
     """Of the benchmark's own launches, in their order, ns."""
-    from rocm_perf_lab.rocpd.reader import read_trace
-
     trace = read_trace(database)
     own = [kernel.id for kernel in trace.kernels.values() if kernel.name.startswith(_KERNEL_PREFIX)]
     dispatches = trace.dispatches

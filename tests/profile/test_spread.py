@@ -12,11 +12,12 @@ import pytest
 import needs
 import rocpd_database
 from rocm_perf_lab.__main__ import main
-from rocm_perf_lab.analysis import spread
 from rocm_perf_lab.analysis.ranks import Rank
-from rocm_perf_lab.analysis.spread import MARK, Request, analyse_rank
+from rocm_perf_lab.profile import spread
+from rocm_perf_lab.profile.spread import Request, analyse_rank
 from rocm_perf_lab.rocpd.origin import origins
 from rocm_perf_lab.rocpd.restrict import WHOLE
+from rocm_perf_lab.run_directory import TRACE_FOLDER
 from rocpd_database import Dispatch
 
 distributed = needs.module("distributed")
@@ -73,7 +74,7 @@ def test_only_documents_travel(tmp_path):
     for count in (100, 1000):
         path = rocpd_database.write(tmp_path / f"{count}.db", [Dispatch("k", 10 * n, 10 * n + 5) for n in range(count)])
         directory = tmp_path / f"run_{count}"
-        (directory / MARK).mkdir(parents=True)
+        (directory / TRACE_FOLDER).mkdir(parents=True)
         result = analyse_rank(Rank(*origins(path)), Request(WHOLE, None, None, None), directory, "rank_0")
         assert result.has_table and (directory / "rank_0" / "dispatches.parquet").exists()
         sizes.append(len(pickle.dumps(result)))

@@ -11,17 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab import run_directory
 from rocm_perf_lab.collect import device as devices
-from rocm_perf_lab.collect import device_code, rocm, run_directory, run_name
+from rocm_perf_lab.collect import device_code
+from rocm_perf_lab.collect.collector import Collector, choose_collector
 from rocm_perf_lab.collect.command import Command, resolve
-from rocm_perf_lab.collect.counter_passes import counter_passes
 from rocm_perf_lab.collect.execute import Stream
-from rocm_perf_lab.collect.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
-from rocm_perf_lab.collect.rocprofv3 import Rocprofv3
-from rocm_perf_lab.collect.tracer import BuiltinTracer
+from rocm_perf_lab.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
+from rocm_perf_lab.profile import run_name
+from rocm_perf_lab.profile.request import Request
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.analysis.pipeline import Documents
+    from rocm_perf_lab.analysis.base_run import BaseRun
+    from rocm_perf_lab.report.documents import Documents
 
 Note = Callable[[str], None]
 
@@ -33,43 +35,9 @@ _PATIENCE, _LEAST_PATIENCE_SECONDS = 50, 300.0
 
 
 @dataclass(frozen=True)
-class Request:
-    """What to profile and how.
-
-    words: the program and its arguments, or both in one string. runs: how often to run it, at least once; None: three times,
-    once where times are modelled. kernel: a pattern as kernel_pattern has it, of what to collect counters and a thread trace
-    of and to report on; None for all.
-    device: AUTO, HARDWARE or SOFTWARE_TARGET of collect.device, with device_options for the software device.
-    destination: the run directory, None for ./<program>.rocm-perf (see run_name).
-    timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
-    ceilings: a file with measured ones.
-    roofline: whether to collect counters. deep_analysis: whether to make a thread trace, on the compute unit and SIMDs given
-    (None for the family's default); focus_critical: of the kernel that dominates the critical path, not of the longest.
-    """
-
-    words: Sequence[str]
-    runs: int | None = None
-    kernel: str | None = None
-    device: str = devices.AUTO
-    device_options: Sequence[str] = ()
-    use_rocprof: bool = True
-    destination: Path | None = None
-    timeout: float | None = None
-    clock_mhz: float | None = None
-    memory_bandwidth_gbps: float | None = None
-    ceilings: Path | None = None
-    roofline: bool = True
-    deep_analysis: bool = True
-    focus_critical: bool = True
-    att_target_cu: int = 1
-    att_simd_select: int | None = None
-
-
-@dataclass(frozen=True)
 class Traces:
-    """base: the trace that times and the critical path are read from; repeats: for stability; passes: all further runs."""
+    """Beside that of the base run. repeats: for stability; passes: all further runs."""
 
-    base: Path
     repeats: Sequence[Path]
     passes: Sequence[Pass]
 
@@ -102,25 +70,18 @@ def profile(request: Request, program_output: Stream | None, note: Note) -> tupl
             from rocm_perf_lab.analysis.ceilings import ceilings_for
 
             ceilings_for(request.ceilings, [device.target], "measured" if device.is_hardware else "modelled")
-        collector = choose_collector(device, request, Path(scratch), note)
+        collector = choose_collector(
+            device, Path(scratch), request.timeout, note, use_rocprof=request.use_rocprof, counters=request.roofline
+        )
         note(f"device: {device.description}; collector: {collector.name}")
         if request.destination is None and (earlier := run_name.replaced(destination, command)):
             note(f"{destination} holds a run of `{earlier}`, which this run will replace; -o DIR keeps both")
         with device_code.expected(command, os.environ, device, note), run_directory.growing(destination) as directory:
             folder, runs = directory / run_directory.TRACE_FOLDER, request.runs or _default_runs(device)
-            traces = _collect(collector, command, folder, request, runs, program_output, note)
+            base, traces = _collect(collector, command, folder, request, runs, program_output, note)
             note("analysing")
-            documents = _analyse_and_write(traces, directory, request)
+            documents = _analyse_and_write(base, traces, directory, request)
     return documents, destination
-
-
-def choose_collector(device: devices.Device, request: Request, scratch: Path, note: Note) -> Rocprofv3 | BuiltinTracer:
-    """rocprofv3 where there is a GPU and it is installed and wanted, else the built-in tracer."""
-    rocprofv3 = rocm.find_program("rocprofv3") if device.is_hardware and request.use_rocprof else None
-    if rocprofv3 is not None:
-        passes = counter_passes(device.target) if request.roofline else []
-        return Rocprofv3(device, rocprofv3, passes, note, scratch, request.timeout)
-    return BuiltinTracer.on(device, scratch, request.timeout)
 
 
 def _default_runs(device: devices.Device) -> int:
@@ -129,14 +90,16 @@ def _default_runs(device: devices.Device) -> int:
 
 
 def _collect(
-    collector: Rocprofv3 | BuiltinTracer,
+    collector: Collector,
     command: Command,
     folder: Path,
     request: Request,
     runs: int,
     output: Stream | None,
     note: Note,
-) -> Traces:
+) -> tuple[BaseRun, Traces]:
+    from rocm_perf_lab.analysis.base_run import read_base_run
+
     environment = dict(os.environ)
     databases = [folder / "base_results.db"]
     databases += [folder / f"repeat_{number}_results.db" for number in range(1, runs)]
@@ -150,50 +113,44 @@ def _collect(
     if others:
         note(f"{others} more processes of the program used the GPU; only the first is analysed")
     limit = request.timeout or max(_LEAST_PATIENCE_SECONDS, _PATIENCE * max(seconds))
-    kernels = _kernels(databases[0], request.kernel)
-    passes = collector.of(kernels).counters(command, environment, folder, limit)
-    if request.deep_analysis and (target := _thread_trace_target(databases[0], request)):
+    base = read_base_run(databases[0], request.kernel)
+    passes = collector.of(_kernels(base)).counters(command, environment, folder, limit)
+    if request.deep_analysis and (target := _thread_trace_target(base, request)):
         note(f"thread trace: dispatch {target.iteration} of {target.name}")
         passes.append(collector.thread_trace(target, command, environment, folder / THREAD_TRACE_FOLDER, limit))
-    return Traces(databases[0], databases[1:], passes)
+    return base, Traces(databases[1:], passes)
 
 
-def _kernels(base: Path, pattern: str | None) -> list[str] | None:
-    """The demangled names of the kernels that fit; None for all. Raises UsageError where none does."""
-    if pattern is None:
-        return None
-    from rocm_perf_lab.analysis.symbols import fitting, symbols_of
-    from rocm_perf_lab.rocpd.reader import read_trace
+def _kernels(base: BaseRun) -> list[str] | None:
+    """The demangled names of the kernels to report on; None for all. Raises EmptyPartError where there is none of some."""
+    from rocm_perf_lab.analysis.symbols import symbols_of
 
-    symbols = symbols_of(read_trace(base))
-    wanted = fitting(symbols, pattern)
-    return [symbol.name for symbol in wanted] if len(wanted) < len(symbols) else None
+    wanted = base.symbols
+    return [symbol.name for symbol in wanted] if len(wanted) < len(symbols_of(base.trace)) else None
 
 
-def _thread_trace_target(base: Path, request: Request) -> ThreadTraceTarget | None:
+def _thread_trace_target(base: BaseRun, request: Request) -> ThreadTraceTarget | None:
     """None if the base run has no kernel: the analysis will say so."""
     from rocm_perf_lab.analysis.focus import focus
-    from rocm_perf_lab.rocpd.reader import read_trace
 
-    trace = read_trace(base)
-    found = focus(trace, request.focus_critical, request.kernel)
+    found = focus(base, request.focus_critical)
     if found is None:
         return None
     kernel = found.symbol.kernel
-    agent = trace.agents.get(int(trace.dispatches.agent_id[found.symbol.rows[0]]))
+    agent = base.trace.agents.get(int(base.trace.dispatches.agent_id[found.symbol.rows[0]]))
     # gfx9 takes a mask of its four SIMDs, later families the number of one.
     default = _ALL_SIMDS if agent is None or agent.target.startswith("gfx9") else _FIRST_SIMD
     simds = default if request.att_simd_select is None else request.att_simd_select
     return ThreadTraceTarget(kernel.symbol, kernel.name, found.iteration, request.att_target_cu, simds)
 
 
-def _analyse_and_write(traces: Traces, directory: Path, request: Request) -> Documents:
-    from rocm_perf_lab.analysis.pipeline import analyse
-    from rocm_perf_lab.report.passes import with_passes
+def _analyse_and_write(base: BaseRun, traces: Traces, directory: Path, request: Request) -> Documents:
+    from rocm_perf_lab.profile.pipeline import analyse
+    from rocm_perf_lab.report.passes import FurtherRuns
     from rocm_perf_lab.report.write import write_documents
 
     documents = analyse(
-        traces.base,
+        base,
         traces.repeats,
         traces.counters,
         traces.thread_trace,
@@ -201,8 +158,7 @@ def _analyse_and_write(traces: Traces, directory: Path, request: Request) -> Doc
         clock_mhz=request.clock_mhz,
         memory_bandwidth_gbps=request.memory_bandwidth_gbps,
         ceilings=request.ceilings,
-        kernel=request.kernel,
+        further=FurtherRuns(traces.passes, directory, request.roofline),
     )
-    documents = with_passes(documents, traces.passes, directory, request.roofline)
     write_documents(directory, documents)
     return documents

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.collect.command import Command
-from rocm_perf_lab.collect.run_name import of_command, of_trace, replaced
+from rocm_perf_lab.profile.run_name import of_command, of_trace, replaced
 
 
 def command(*words: str) -> Command:

@@ -1,0 +1,70 @@
+"""The run that times and the critical path come from: its trace, read once, and what follows from that, computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from rocm_perf_lab.analysis.critical_path import CriticalPath, critical_path
+from rocm_perf_lab.analysis.dag import Dag, build_dag
+from rocm_perf_lab.analysis.selection import Selection, select
+from rocm_perf_lab.analysis.symbols import Symbol, fitting, symbols_of
+from rocm_perf_lab.errors import NoKernelsError
+from rocm_perf_lab.rocpd.origin import Origin
+from rocm_perf_lab.rocpd.reader import read_trace
+from rocm_perf_lab.rocpd.restrict import WHOLE, Part
+from rocm_perf_lab.rocpd.tables import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class BaseRun:
+    """kernel: a pattern as kernel_pattern has it, of the kernels to report on; None for all. The path is of all kernels."""
+
+    trace: Trace
+    kernel: str | None = None
+
+    @cached_property
+    def symbols(self) -> list[Symbol]:
+        """Those to report on. Raises EmptyPartError where the pattern fits none of some."""
+        return fitting(symbols_of(self.trace), self.kernel)
+
+    @cached_property
+    def selection(self) -> Selection:
+        """Only of a run that dispatched kernels."""
+        return select(self.trace, self.symbols)
+
+    @cached_property
+    def dag(self) -> Dag:
+        """Raises TraceError."""
+        return build_dag(self.trace)
+
+    @cached_property
+    def path(self) -> CriticalPath | None:
+        """None if the trace has no GPU times. Raises TraceError."""
+        return critical_path(self.dag) if self.trace.has_times else None
+
+    def expect_kernels(self) -> None:
+        """Raises NoKernelsError if none was dispatched."""
+        if not len(self.trace.dispatches):
+            program = self.trace.process.command or self.trace.path
+            raise NoKernelsError(f"{program} launched no GPU kernel", _no_kernels(self.trace))
+
+
+def read_base_run(source: Path | Origin, kernel: str | None = None, part: Part = WHOLE) -> BaseRun:
+    """part: what of the trace to read. Raises TraceError for a trace that cannot be read."""
+    return BaseRun(read_part(source, part), kernel)
+
+
+def read_part(source: Path | Origin, part: Part) -> Trace:
+    """Raises TraceError for a trace that cannot be read."""
+    if isinstance(source, Origin):
+        return read_trace(source.path, source.suffix, part)
+    return read_trace(source, None, part)
+
+
+def _no_kernels(trace: Trace) -> str:
+    mend = "check that it is a HIP program and that it reaches its kernels"
+    if trace.process.own:
+        return mend
+    return f"{mend}; if a process that ends by _exit, quick_exit or exec does, rocprofv3 lost it: profile with --no-rocprof"

@@ -1,0 +1,37 @@
+"""What an analysis finds, before it becomes documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rocm_perf_lab.analysis.ceilings import Ceilings
+from rocm_perf_lab.analysis.critical_path import CriticalPath
+from rocm_perf_lab.analysis.dag import Dag
+from rocm_perf_lab.analysis.device import Device
+from rocm_perf_lab.analysis.idle import Idle
+from rocm_perf_lab.analysis.kernel import KernelFindings
+from rocm_perf_lab.analysis.roofline import Roofline
+from rocm_perf_lab.analysis.selection import Selection
+from rocm_perf_lab.analysis.stability import Stability
+from rocm_perf_lab.analysis.thread_trace.kernels import TracedKernels
+from rocm_perf_lab.analysis.what_if import DominanceShift, Scenario
+from rocm_perf_lab.rocpd.tables import Trace
+
+
+@dataclass(frozen=True)
+class Findings:
+    """device: of the selected dispatch. stability, path: None if the trace has no GPU times."""
+
+    trace: Trace
+    selection: Selection
+    device: Device
+    stability: Stability | None
+    kernels: list[KernelFindings]
+    dag: Dag
+    path: CriticalPath | None
+    traced: TracedKernels = field(default_factory=TracedKernels)
+    idle: list[Idle] = field(default_factory=list)
+    what_if: list[Scenario] = field(default_factory=list)
+    shift: DominanceShift | None = None
+    total: Roofline | None = None
+    ceilings: Ceilings | None = None

@@ -1,0 +1,28 @@
+"""All the program's own kernels together under the roofline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rocm_perf_lab.analysis.ceilings import Ceilings
+from rocm_perf_lab.analysis.counters import SymbolCounters, sum_of
+from rocm_perf_lab.analysis.device import Device
+from rocm_perf_lab.analysis.roofline import Roofline, roofline
+from rocm_perf_lab.analysis.symbols import Symbol
+
+
+def total_roofline(
+    symbols: Sequence[Symbol],
+    sums: Mapping[str, SymbolCounters],
+    devices: Mapping[int, Device],
+    measured: Ceilings | None = None,
+) -> Roofline | None:
+    """None if only the runtime's kernels ran, they ran on several devices, or nothing is known of the device's family.
+
+    sums: by mangled symbol. devices: those that kernels ran on, by agent id.
+    """
+    own = [symbol for symbol in symbols if not symbol.is_runtime]
+    if len(devices) != 1 or not own:
+        return None
+    together = sum_of([sums[symbol.kernel.symbol] for symbol in own])
+    return roofline(together, sum(symbol.total_ns for symbol in own), next(iter(devices.values())), measured)

@@ -1,0 +1,1 @@
+"""From a program or its databases to the documents in a run directory."""

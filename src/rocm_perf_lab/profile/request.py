@@ -1,0 +1,40 @@
+"""What to profile and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocm_perf_lab.collect import device as devices
+
+
+@dataclass(frozen=True)
+class Request:
+    """words: the program and its arguments, or both in one string. runs: how often to run it, at least once; None: three times,
+    once where times are modelled. kernel: a pattern as kernel_pattern has it, of what to collect counters and a thread trace
+    of and to report on; None for all.
+    device: AUTO, HARDWARE or SOFTWARE_TARGET of collect.device, with device_options for the software device.
+    destination: the run directory, None for ./<program>.rocm-perf (see profile.run_name).
+    timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
+    ceilings: a file with measured ones.
+    roofline: whether to collect counters. deep_analysis: whether to make a thread trace, on the compute unit and SIMDs given
+    (None for the family's default); focus_critical: of the kernel that dominates the critical path, not of the longest.
+    """
+
+    words: Sequence[str]
+    runs: int | None = None
+    kernel: str | None = None
+    device: str = devices.AUTO
+    device_options: Sequence[str] = ()
+    use_rocprof: bool = True
+    destination: Path | None = None
+    timeout: float | None = None
+    clock_mhz: float | None = None
+    memory_bandwidth_gbps: float | None = None
+    ceilings: Path | None = None
+    roofline: bool = True
+    deep_analysis: bool = True
+    focus_critical: bool = True
+    att_target_cu: int = 1
+    att_simd_select: int | None = None

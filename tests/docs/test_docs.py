@@ -104,6 +104,15 @@ def test_paths_exist(page: Path):
         assert (REPOSITORY / name).exists(), f"{page.name} names {name}"
 
 
+def test_the_floors_are_those_that_the_code_keeps():
+    page = (REPOSITORY / "docs" / "ARCHITECTURE.md").read_text("utf-8")
+    _, _, rest = page.partition("<!-- floors -->\n```mermaid\nflowchart TD\n")
+    picture = re.sub(r"<br/>|\b(below|leaves)\b", "", rest.partition("```")[0])
+    contract = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    floors = [name for layer in contract["layers"] for name in re.findall(r"\w+", layer)]
+    assert ["__main__", *dict.fromkeys(re.findall(r"\w+", picture))] == floors
+
+
 # ---- the command line ----
 
 

@@ -9,6 +9,9 @@ import statistics
 import pytest
 
 import rocpd_database
+from rocm_perf_lab.analysis import base_run
+from rocm_perf_lab.analysis.base_run import read_base_run
+from rocm_perf_lab.analysis.focus import focus
 from rocm_perf_lab.errors import NoKernelsError, TraceError
 from rocm_perf_lab.profile.pipeline import analyse
 from rocpd_database import Copy, Dispatch
@@ -123,3 +126,20 @@ def test_times_of_different_models_are_never_compared(tmp_path, other, role):
     with pytest.raises(TraceError, match=named):
         analyse(base, **{role: [second]})
     assert analyse(base, **{role: [base]}).profile.timing_parameters == "f00d"
+
+
+def test_the_base_run_is_read_and_its_path_computed_once(tmp_path, monkeypatch):
+    calls = []
+
+    def counted(name: str) -> None:
+        original = getattr(base_run, name)
+        monkeypatch.setattr(base_run, name, lambda *arguments: calls.append(name) or original(*arguments))
+
+    counted("read_trace")
+    counted("build_dag")
+    counted("critical_path")
+    path = rocpd_database.write(tmp_path / "t.db", [Dispatch("a", 0, 20), Dispatch("b", 30, 90)], rocpd_database.MODELLED)
+    run = read_base_run(path)
+    assert focus(run, True).symbol.name == "b"
+    assert analyse(run).dag.dominant_symbol == "b"
+    assert calls == ["read_trace", "build_dag", "critical_path"]

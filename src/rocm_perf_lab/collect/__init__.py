@@ -1,1 +1,1 @@
-"""Run a program under a collector, on a GPU or on the software device, and keep its traces in a run directory."""
+"""Run a program under a collector, on a GPU or on the software device."""

@@ -30,7 +30,7 @@ SHORT_BYTES = 32 << 20
 
 @dataclass(frozen=True)
 class Request:
-    """How to analyse each rank; see pipeline.analyse."""
+    """How to analyse each rank; see profile.pipeline.analyse."""
 
     part: Part
     kernel: str | None

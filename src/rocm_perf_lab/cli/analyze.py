@@ -128,12 +128,12 @@ def command(
     from rocm_perf_lab.analysis.what_if import Speedup
     from rocm_perf_lab.profile.existing import analyse_existing
     from rocm_perf_lab.profile.run_name import of_trace
-    from rocm_perf_lab.profile.spread import Request
+    from rocm_perf_lab.profile.spread import AnalysisRequest
     from rocm_perf_lab.rocpd.restrict import Part
 
     destination = destination or of_trace(databases[0])
     wanted = tuple(Speedup(*speedup) for speedup in speedups)
-    request = Request(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted, ceilings, thread_trace)
+    request = AnalysisRequest(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted, ceilings, thread_trace)
     found = analyse_existing(databases, request, destination, scheduler, note)
     if as_json:
         click.echo(json.dumps(found.as_json() | {"run_directory": str(destination)}, indent=2, allow_nan=False))

@@ -10,7 +10,7 @@ from typing import Any
 from rocm_perf_lab import run_directory
 from rocm_perf_lab.analysis.ranks import Rank, ranks
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.profile.spread import Request, Result, analyse_ranks
+from rocm_perf_lab.profile.spread import AnalysisRequest, Result, analyse_ranks
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import SummaryDocument
 from rocm_perf_lab.report.summary import RankReports, summary
@@ -39,7 +39,9 @@ class Found:
         return self.reports[self.summary.slowest_rank or 0 if self.summary is not None else 0]
 
 
-def analyse_existing(paths: Sequence[Path], request: Request, destination: Path, scheduler: str | None, note: Note) -> Found:
+def analyse_existing(
+    paths: Sequence[Path], request: AnalysisRequest, destination: Path, scheduler: str | None, note: Note
+) -> Found:
     """Analyses the databases and writes the run directory, which appears complete or not at all.
 
     note: told in one line about what goes on and what had to be assumed. Raises a RocmPerfError.
@@ -105,7 +107,7 @@ def _not_traced(reports: Reports) -> list[str]:
     return [kernels[0].reasons["thread_trace"]]
 
 
-def _check_patterns(request: Request, together: Sequence[RankReports]) -> None:
+def _check_patterns(request: AnalysisRequest, together: Sequence[RankReports]) -> None:
     """Each pattern of --what-if must match a kernel of some rank."""
     scenarios = [one for of in together for one in of.reports.dag.what_if]
     for pattern in (speedup.pattern for speedup in request.speedups):

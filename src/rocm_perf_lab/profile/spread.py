@@ -29,7 +29,7 @@ SHORT_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
-class Request:
+class AnalysisRequest:
     """How to analyse each rank; see profile.pipeline.analyse."""
 
     part: Part
@@ -53,7 +53,7 @@ class Result:
     empty: EmptyPartError | None = None
 
 
-def analyse_rank(rank: Rank, request: Request, directory: Path, folder: str) -> Result:
+def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: str) -> Result:
     """Analyses one rank and writes its table of dispatches into directory/folder, if that directory can be seen here."""
     try:
         documents = analyse(
@@ -81,7 +81,7 @@ def analyse_rank(rank: Rank, request: Request, directory: Path, folder: str) -> 
 def analyse_ranks(
     ranks: Sequence[Rank],
     folders: Sequence[str],
-    request: Request,
+    request: AnalysisRequest,
     directory: Path,
     scheduler: str | None,
     done: Callable[[int], None],

@@ -33,7 +33,8 @@ void end_with(const char* how) {
   if (now == nullptr) return;
   const std::string& line = now->line_;
   const size_t place = line.find('\n');
-  for (const auto& [text, size] : {std::pair{line.data(), place}, {how, std::strlen(how)}, {line.data() + place + 1, line.size() - place - 1}})
+  for (const auto& [text, size] :
+       {std::pair{line.data(), place}, {how, std::strlen(how)}, {line.data() + place + 1, line.size() - place - 1}})
     static_cast<void>(!write(STDERR_FILENO, text, size));
   _exit(now->exit_code_);
 }

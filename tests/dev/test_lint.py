@@ -1,4 +1,4 @@
-"""Style and types of all Python code, by the tools and settings of pyproject.toml."""
+"""Style and types of all code, by the tools and settings of pyproject.toml and .clang-format."""
 
 from __future__ import annotations
 
@@ -23,3 +23,11 @@ def test_ruff(arguments: tuple[str, ...]) -> None:
 
 def test_mypy() -> None:
     tool("mypy", "--no-error-summary")
+
+
+def test_clang_format() -> None:
+    files = [path for folder in ("native", "tests") for path in (REPOSITORY / folder).rglob("*")]
+    sources = [path for path in files if path.suffix in (".h", ".cpp")]
+    assert len(sources) > 300
+    done = subprocess.run(["clang-format", "--dry-run", "--Werror", *sources], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

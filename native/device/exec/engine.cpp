@@ -30,17 +30,19 @@ std::string describe(const Fault& fault, const Kernel& kernel) {
   char text[768];
   const bool before = fault.op->address < kernel.entry;  // in a function that the kernel called
   const uint64_t distance = before ? kernel.entry - fault.op->address : fault.op->address - kernel.entry;
-  int length = std::snprintf(text, sizeof text, "pc 0x%lx (entry %c 0x%lx): %s: %s; ", fault.op->address,
-                             before ? '-' : '+', distance, fault.why, fault.op->text);
+  int length = std::snprintf(text, sizeof text, "pc 0x%lx (entry %c 0x%lx): %s: %s; ", fault.op->address, before ? '-' : '+',
+                             distance, fault.why, fault.op->text);
   const auto add = [&](const char* format, auto... values) {
     if (length < static_cast<int>(sizeof text)) length += std::snprintf(text + length, sizeof text - length, format, values...);
   };
   if (fault.lane >= 0) add("lane %d of ", fault.lane);
   add("wave %u of workgroup %lu", fault.wave, fault.workgroup);
-  const bool has_address = fault.kind == FaultKind::MemoryFault || fault.kind == FaultKind::ApertureViolation || fault.kind == FaultKind::ForeignWrite;
+  const bool has_address = fault.kind == FaultKind::MemoryFault || fault.kind == FaultKind::ApertureViolation ||
+                           fault.kind == FaultKind::ForeignWrite;
   if (has_address) add(", address 0x%lx", fault.address);
   if (fault.kind == FaultKind::ForeignWrite) add(": %s", kernel.guard->describe(fault.address).c_str());
-  if (fault.kind == FaultKind::MemoryFault && kernel.memory->map()) add(": %s", kernel.memory->map()->describe(fault.address).c_str());
+  if (fault.kind == FaultKind::MemoryFault && kernel.memory->map())
+    add(": %s", kernel.memory->map()->describe(fault.address).c_str());
   return text;
 }
 
@@ -64,8 +66,12 @@ DispatchResult refusal(DispatchError kind, std::string why) {
 struct Engine::State {
   State(AddressSpace& address_space, std::unique_ptr<DeviceObserver> its_observer, unsigned host_threads,
         const EngineOptions& engine_options, const ProgramMemory* of_program)
-      : memory(address_space), observer(std::move(its_observer)), options(engine_options), program_memory(of_program),
-        threads(std::clamp<unsigned>(host_threads, 1, target::kXcds)), code(std::make_shared<Code>(memory)) {
+      : memory(address_space),
+        observer(std::move(its_observer)),
+        options(engine_options),
+        program_memory(of_program),
+        threads(std::clamp<unsigned>(host_threads, 1, target::kXcds)),
+        code(std::make_shared<Code>(memory)) {
     free.emplace(0, fresh_place());
   }
 
@@ -198,7 +204,8 @@ Progress Engine::State::advance_in_turns(Execution& execution, const Interruptio
 // Each thread steps its own XCDs in turn until each has executed its share.
 static void run_shares(std::vector<Xcd*> all, unsigned first, unsigned thread_count, std::atomic<bool>& stop) {
   std::vector<std::pair<Xcd*, uint64_t>> mine;
-  for (size_t i = first; i < all.size(); i += thread_count) mine.emplace_back(all[i], all[i]->instructions() + kInstructionsAtOnce);
+  for (size_t i = first; i < all.size(); i += thread_count)
+    mine.emplace_back(all[i], all[i]->instructions() + kInstructionsAtOnce);
   for (uint64_t rounds = 1; !mine.empty() && !stop.load(std::memory_order_relaxed); ++rounds) {
     std::erase_if(mine, [&](const auto& share) {
       const auto [xcd, end] = share;
@@ -216,7 +223,8 @@ Progress Engine::State::advance_side_by_side(Execution& execution, const Interru
     const uint64_t before = instructions_of(execution);
     {
       std::vector<std::jthread> workers;
-      for (unsigned t = 1; t < execution.threads; ++t) workers.emplace_back(run_shares, execution.unfinished, t, execution.threads, std::ref(stop));
+      for (unsigned t = 1; t < execution.threads; ++t)
+        workers.emplace_back(run_shares, execution.unfinished, t, execution.threads, std::ref(stop));
       run_shares(execution.unfinished, 0, execution.threads, stop);
     }
     std::erase_if(execution.unfinished, [](const Xcd* xcd) { return xcd->resident().empty(); });
@@ -244,8 +252,8 @@ DispatchResult Engine::State::collect(Execution& execution) {
   return result;
 }
 
-Engine::Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads, const EngineOptions& options,
-               const ProgramMemory* program_memory)
+Engine::Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads,
+               const EngineOptions& options, const ProgramMemory* program_memory)
     : state_(std::make_unique<State>(memory, std::move(observer), host_threads, options, program_memory)) {}
 Engine::~Engine() = default;
 
@@ -263,7 +271,8 @@ std::shared_ptr<Execution> Engine::begin(const DispatchRequest& request, Dispatc
 }
 
 Progress Engine::advance(Execution& execution, const Interruption& interruption) {
-  return execution.threads == 1 ? state_->advance_in_turns(execution, interruption) : state_->advance_side_by_side(execution, interruption);
+  return execution.threads == 1 ? state_->advance_in_turns(execution, interruption)
+                                : state_->advance_side_by_side(execution, interruption);
 }
 
 bool Engine::can_go_on(const Execution& execution) const { return execution.standstill->is_over(); }

@@ -27,7 +27,8 @@ struct Code {
 // The XCDs as one dispatch has them. Place 0 is for whoever is alone on the device, and keeps its caches; a dispatch that
 // begins while others are under way gets another one, with nothing in its caches.
 struct Place {
-  Place(uint64_t initial_values, std::unique_ptr<DispatchObserver> its_observer) : initial(initial_values), observer(std::move(its_observer)) {}
+  Place(uint64_t initial_values, std::unique_ptr<DispatchObserver> its_observer)
+      : initial(initial_values), observer(std::move(its_observer)) {}
   uint32_t number = 0;
   InitialValues initial;
   std::unique_ptr<DispatchObserver> observer;

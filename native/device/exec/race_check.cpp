@@ -83,7 +83,8 @@ std::vector<RaceCheck::Place>& RaceCheck::lds_places(const Wave& wave) {
 void RaceCheck::issue(const Wave& wave, const Op& op) {
   if (!op.semantics) return;
   issuing_ = &op;
-  if (op.semantics->cache_control == CacheControl::InvalidateScalar) invalidated_.emplace(static_cast<uint32_t>(wave.group->id), wave.index_in_group);
+  if (op.semantics->cache_control == CacheControl::InvalidateScalar)
+    invalidated_.emplace(static_cast<uint32_t>(wave.group->id), wave.index_in_group);
   UnderWay& under_way = this->under_way(wave);
   if (under_way.loads()) look_for_early_use(wave, op);
   if (op.semantics->unit == Unit::Barrier) late_ |= under_way.arrive(wave.group->epoch);
@@ -98,9 +99,9 @@ void RaceCheck::look_for_early_use(const Wave& wave, const Op& op) {
   const auto use = wave.mode & kModeGprIndex ? under_way.take_use(with_index(op, wave)) : under_way.take_use(op);
   if (!use) return;
   note({use->load->address, op.address, Sort::EarlyUse}, [&] {
-    return Finding{name_of(*use) + " is used before the load at " + position(*use->load) + " has been waited for: at " +
-                       position(op),
-                   format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
+    return Finding{
+        name_of(*use) + " is used before the load at " + position(*use->load) + " has been waited for: at " + position(op),
+        format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
   });
 }
 
@@ -198,7 +199,8 @@ void RaceCheck::look_for_overtaking(const Access& write, const Access& now, Acce
     return Finding{"the store at " + position(*write.op) + " had not been waited for when the atomic at " + position(*atomic) +
                        " was issued, so that others may see the atomic first",
                    format("with the store by wave %u of workgroup %u, read at address 0x%lx by wave %u of workgroup %u at ",
-                          write.wave, write.group, address, now.wave, now.group) + position(*now.op)};
+                          write.wave, write.group, address, now.wave, now.group) +
+                       position(*now.op)};
   });
 }
 
@@ -267,7 +269,8 @@ void RaceCheck::note_conflict(const Conflict& conflict) {
   note({std::min(first, second), std::max(first, second), sort}, [&] { return describe(conflict); });
 }
 
-// A write-back counts when what it is to write has been waited for; buffer_inv drops what is stale, which is what an acquire does.
+// A write-back counts when what it is to write has been waited for; buffer_inv drops what is stale, which is what an acquire
+// does.
 void RaceCheck::fence(const Wave& wave, const Op& op) {
   if (!writes_back(op)) clocks_[static_cast<uint32_t>(wave.group->id)].acquired = ++fences_;
 }

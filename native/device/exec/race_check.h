@@ -11,8 +11,8 @@
 //    asked.
 // An access at agent or system scope (sc1) counts as atomic: so does the compiler write atomic loads and stores. Lanes of one
 // wave run in lockstep and do not race. The scalar cache sees no vector stores: a scalar load of what the dispatch has
-// written may give the old value, whoever wrote it, unless its wave has invalidated that cache (s_dcache_inv). Only the last write and two readers of each place are remembered: with more, a race can
-// hide behind another one, but none is made up.
+// written may give the old value, whoever wrote it, unless its wave has invalidated that cache (s_dcache_inv). Only the last
+// write and two readers of each place are remembered: with more, a race can hide behind another one, but none is made up.
 //
 // Within a wave, a register must not be used while a load into it is under way; and a store at agent or system scope must
 // not be overtaken by the atomic that tells others of it (overtaking.h).

@@ -34,7 +34,9 @@ constexpr Operand vcc() {
 // The queue that `op` goes to, if any; that of a flat access depends on its addresses.
 std::optional<CompletionQueue> queue_of(const Op& op) {
   switch (op.semantics->unit) {
-    case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: return CompletionQueue::Vector;
+    case Unit::VectorLoad:
+    case Unit::VectorStore:
+    case Unit::VectorAtomic: return CompletionQueue::Vector;
     case Unit::Lds: return CompletionQueue::Lds;
     case Unit::Smem: return CompletionQueue::Unordered;
     default: return std::nullopt;

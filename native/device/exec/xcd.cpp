@@ -60,7 +60,8 @@ void Xcd::tell_issued(Wave& wave) {
 }
 
 inline void Xcd::start_run(Wave& wave, const Op& op) {
-  if (issued_.is_full()) [[unlikely]] tell_issued(wave);
+  if (issued_.is_full()) [[unlikely]]
+    tell_issued(wave);
   issued_.start(op.index, wave.exec());
 }
 

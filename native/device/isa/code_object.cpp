@@ -28,7 +28,8 @@ T info(amd_comgr_symbol_t symbol, amd_comgr_symbol_info_t attribute) {
 }
 
 amd_comgr_status_t take_function(amd_comgr_symbol_t symbol, void* user) {
-  if (info<amd_comgr_symbol_type_t>(symbol, AMD_COMGR_SYMBOL_INFO_TYPE) != AMD_COMGR_SYMBOL_TYPE_FUNC) return AMD_COMGR_STATUS_SUCCESS;
+  if (info<amd_comgr_symbol_type_t>(symbol, AMD_COMGR_SYMBOL_INFO_TYPE) != AMD_COMGR_SYMBOL_TYPE_FUNC)
+    return AMD_COMGR_STATUS_SUCCESS;
   // The terminating zero is not counted.
   std::string name(info<uint64_t>(symbol, AMD_COMGR_SYMBOL_INFO_NAME_LENGTH) + 1, '\0');
   amd_comgr_symbol_get_info(symbol, AMD_COMGR_SYMBOL_INFO_NAME, name.data());
@@ -85,7 +86,8 @@ CodeObject::CodeObject(std::span<const char> elf) : state_(std::make_unique<Stat
   }
   amd_comgr_iterate_symbols(state_->data, mark_kernel, &functions_);
   std::sort(functions_.begin(), functions_.end(), [](const Function& a, const Function& b) { return a.address < b.address; });
-  state_->symbolizes = amd_comgr_create_symbolizer_info(state_->data, take_text, &state_->symbolizer) == AMD_COMGR_STATUS_SUCCESS;
+  state_->symbolizes =
+      amd_comgr_create_symbolizer_info(state_->data, take_text, &state_->symbolizer) == AMD_COMGR_STATUS_SUCCESS;
 }
 
 CodeObject::~CodeObject() = default;
@@ -100,7 +102,8 @@ const Function* CodeObject::function_at(uint64_t address) const {
 
 std::string CodeObject::source_of(uint64_t address) const {
   std::string text;
-  if (!state_->symbolizes || amd_comgr_symbolize(state_->symbolizer, address, true, &text) != AMD_COMGR_STATUS_SUCCESS) return "";
+  if (!state_->symbolizes || amd_comgr_symbolize(state_->symbolizer, address, true, &text) != AMD_COMGR_STATUS_SUCCESS)
+    return "";
   return source_from_symbolizer(text);
 }
 

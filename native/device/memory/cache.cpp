@@ -35,8 +35,11 @@ uint32_t Cache::set_of(uint64_t line_number) const {
 }
 
 Cache::Cache(uint32_t bytes, uint32_t ways, uint32_t line_bytes)
-    : ways_(ways), set_bits_(static_cast<uint32_t>(std::countr_zero(bytes / line_bytes / ways))),
-      keys_(bytes / line_bytes), used_(bytes / line_bytes), lines_(bytes / line_bytes) {
+    : ways_(ways),
+      set_bits_(static_cast<uint32_t>(std::countr_zero(bytes / line_bytes / ways))),
+      keys_(bytes / line_bytes),
+      used_(bytes / line_bytes),
+      lines_(bytes / line_bytes) {
   assert(std::has_single_bit(bytes / line_bytes / ways));
 }
 

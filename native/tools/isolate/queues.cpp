@@ -103,8 +103,9 @@ void capture(WatchedQueue& queue, const Packet& packet, std::shared_ptr<const Lo
              hsa_amd_queue_intercept_packet_writer write) {
   const auto submit = [&](const Packet& ready) { write(&ready, 1); };
   if (!drain(queue.lane)) {
-    report_failure(gpu_failed.load() ? "a kernel before it failed"
-                                     : "the queues do not drain: nothing has completed for " + std::to_string(kPatienceSeconds) + " seconds");
+    report_failure(gpu_failed.load()
+                       ? "a kernel before it failed"
+                       : "the queues do not drain: nothing has completed for " + std::to_string(kPatienceSeconds) + " seconds");
     submit(packet);
   } else {
     capture_dispatch({packet, std::move(kernel), queue.agent}, submit);
@@ -144,8 +145,8 @@ hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
                           uint32_t group_bytes, hsa_queue_t** queue) {
   if (!active()) return hsa.core.hsa_queue_create_fn(agent, size, type, on_error, data, private_bytes, group_bytes, queue);
   auto* const errors = new QueueErrors{on_error, data};
-  const hsa_status_t status = hsa.amd.hsa_amd_queue_intercept_create_fn(agent, size, type, QueueErrors::report, errors, private_bytes,
-                                                                        group_bytes, queue);
+  const hsa_status_t status = hsa.amd.hsa_amd_queue_intercept_create_fn(agent, size, type, QueueErrors::report, errors,
+                                                                        private_bytes, group_bytes, queue);
   if (status != HSA_STATUS_SUCCESS) return status;
   hsa.amd.hsa_amd_queue_intercept_register_fn(*queue, on_submit, &open_queues().opened(*queue, agent));
   hsa.amd.hsa_amd_profiling_set_profiler_enabled_fn(*queue, 1);

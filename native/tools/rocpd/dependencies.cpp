@@ -20,8 +20,7 @@ const Edge* find(const std::vector<Edge>& frontier, Place place) {
 bool DownwardClosedSet::contains(Place place) const {
   if (place.chain >= chains_.size()) return false;
   const Chain& chain = chains_[place.chain];
-  return place.position < chain.prefix ||
-         std::binary_search(chain.beyond.begin(), chain.beyond.end(), place.position);
+  return place.position < chain.prefix || std::binary_search(chain.beyond.begin(), chain.beyond.end(), place.position);
 }
 
 void DownwardClosedSet::absorb(Chain& chain) {
@@ -57,20 +56,17 @@ void DownwardClosedSet::insert_all(const DownwardClosedSet& other) {
 
 // Of two frontiers, an element falls away if the other side knows it complete without having it in its own frontier:
 // then something over there implies it.
-SharedKnowledge Dependencies::merge(const SharedKnowledge& into, const SharedKnowledge& from,
-                                    EdgeKind at_least) const {
+SharedKnowledge Dependencies::merge(const SharedKnowledge& into, const SharedKnowledge& from, EdgeKind at_least) const {
   if (from->frontier.empty()) return into;
   auto merged = std::make_shared<Knowledge>();
   for (const Edge& edge : into->frontier) {
     const Edge* const other = find(from->frontier, edge.place);
     if (other != nullptr)
       merged->frontier.push_back({edge.id, edge.place, std::min(edge.kind, std::max(other->kind, at_least))});
-    else if (!from->complete.contains(edge.place))
-      merged->frontier.push_back(edge);
+    else if (!from->complete.contains(edge.place)) merged->frontier.push_back(edge);
   }
   for (const Edge& edge : from->frontier)
-    if (!into->complete.contains(edge.place))
-      merged->frontier.push_back({edge.id, edge.place, std::max(edge.kind, at_least)});
+    if (!into->complete.contains(edge.place)) merged->frontier.push_back({edge.id, edge.place, std::max(edge.kind, at_least)});
   merged->complete = into->complete;
   merged->complete.insert_all(from->complete);
   return merged;
@@ -111,8 +107,7 @@ std::vector<Edge> Dependencies::dispatch(uint64_t id, uint32_t queue_id, uint32_
                                          uint64_t completion_signal) {
   Queue& on = queue(queue_id);
   SharedKnowledge before = barrier_bit ? on.all : on.gate;
-  if (const auto host = threads_.find(thread); host != threads_.end())
-    before = merge(before, host->second, EdgeKind::host);
+  if (const auto host = threads_.find(thread); host != threads_.end()) before = merge(before, host->second, EdgeKind::host);
   const SharedKnowledge done = after(before, id, next_place(on.chain));
   on.all = barrier_bit ? done : merge(on.all, done, EdgeKind::queue);
   completes(completion_signal, done);
@@ -122,18 +117,16 @@ std::vector<Edge> Dependencies::dispatch(uint64_t id, uint32_t queue_id, uint32_
 std::vector<Edge> Dependencies::copy(uint64_t id, uint32_t thread, std::span<const uint64_t> signals,
                                      uint64_t completion_signal) {
   SharedKnowledge before = waited_for(signals, nothing());
-  if (const auto host = threads_.find(thread); host != threads_.end())
-    before = merge(before, host->second, EdgeKind::host);
+  if (const auto host = threads_.find(thread); host != threads_.end()) before = merge(before, host->second, EdgeKind::host);
   completes(completion_signal, after(before, id, next_place(kCopies)));
   return before->frontier;
 }
 
-void Dependencies::barrier(uint32_t queue_id, uint32_t thread, bool barrier_bit, bool blocks,
-                           std::span<const uint64_t> signals, uint64_t completion_signal) {
+void Dependencies::barrier(uint32_t queue_id, uint32_t thread, bool barrier_bit, bool blocks, std::span<const uint64_t> signals,
+                           uint64_t completion_signal) {
   Queue& on = queue(queue_id);
   SharedKnowledge done = waited_for(signals, barrier_bit ? on.all : on.gate);
-  if (const auto host = threads_.find(thread); host != threads_.end())
-    done = merge(done, host->second, EdgeKind::host);
+  if (const auto host = threads_.find(thread); host != threads_.end()) done = merge(done, host->second, EdgeKind::host);
   on.all = merge(on.all, done, EdgeKind::queue);
   if (blocks) on.gate = done;
   completes(completion_signal, done);

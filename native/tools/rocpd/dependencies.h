@@ -68,8 +68,7 @@ class Dependencies {
  public:
   // Each in the order in which it was recorded. Signal handle 0 means none; signals nobody was seen to complete
   // belong to the host alone and order nothing here. Both return the direct predecessors of the new operation.
-  std::vector<Edge> dispatch(uint64_t id, uint32_t queue, uint32_t thread, bool barrier_bit,
-                             uint64_t completion_signal);
+  std::vector<Edge> dispatch(uint64_t id, uint32_t queue, uint32_t thread, bool barrier_bit, uint64_t completion_signal);
   std::vector<Edge> copy(uint64_t id, uint32_t thread, std::span<const uint64_t> signals, uint64_t completion_signal);
 
   // A packet that only waits. `blocks`: later packets of the queue wait for it even without a barrier bit.

@@ -43,7 +43,8 @@ Place place_of(uint64_t address, size_t size) {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (!maps) return place;
   uint64_t begin, end, offset, inode;
-  while (std::fscanf(maps, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64 "%*[^\n]", &begin, &end, &offset, &inode) == 4) {
+  while (std::fscanf(maps, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64 "%*[^\n]", &begin, &end, &offset, &inode) ==
+         4) {
     if (address < begin || address + size > end) continue;
     place = {inode, offset + (address - begin)};
     break;
@@ -57,7 +58,7 @@ int file_of(uint64_t inode) {
   if (!folder) return -1;
   int found = -1;
   while (const dirent* entry = readdir(folder)) {
-    struct stat facts {};
+    struct stat facts{};
     const int file = std::atoi(entry->d_name);
     if (entry->d_name[0] != '.' && fstat(file, &facts) == 0 && facts.st_ino == inode && S_ISREG(facts.st_mode)) found = file;
   }

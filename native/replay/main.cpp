@@ -189,11 +189,11 @@ int run(const Options& options, int count, char** words) {
 }
 
 // One line, whatever a file's names hold.
-int fail(ExitCode code, std::string what, const char* mend) {
+int fail(ExitCode code, std::string what, const char* hint) {
   for (char& c : what)
     if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
   std::fflush(stdout);
-  std::fprintf(stderr, "rocm-perf: error: %s; %s\n", what.c_str(), mend);
+  std::fprintf(stderr, "rocm-perf: error: %s; %s\n", what.c_str(), hint);
   return code;
 }
 

@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "common/device.h"
 
@@ -75,6 +78,22 @@ std::string comparison_text(const Comparison& comparison, bool tolerant) {
 }
 
 }  // namespace
+
+Statistics statistics_of(std::vector<double> values) {
+  Statistics s;
+  if (values.empty()) return s;
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  s.average = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(n);
+  s.minimum = values.front(), s.maximum = values.back();
+  s.median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+  double squares = 0;
+  for (const double value : values) squares += (value - s.average) * (value - s.average);
+  if (n > 1) s.deviation = std::sqrt(squares / static_cast<double>(n - 1));
+  if (s.average > 0) s.cv = s.deviation / s.average;
+  s.classification = s.cv <= 0.05 ? "stable" : s.cv <= 0.10 ? "moderate" : "unstable";
+  return s;
+}
 
 std::string json_of(const Options& options, const capture::Capture& capture, const Session& session, const Result& result) {
   const capture::Dispatch& dispatch = capture.dispatch();

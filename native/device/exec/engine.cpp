@@ -6,7 +6,6 @@
 
 #include "exec/device_observer.h"
 #include "exec/execution.h"
-#include "exec/occupancy.h"
 
 namespace rpd {
 namespace {
@@ -49,9 +48,9 @@ std::string describe(const Fault& fault, const Kernel& kernel) {
 // "the kernel writes memory that is not its program's: the completion signal of its dispatch, at 0x7ff180"
 std::string foreign_write(const Fault& fault, const Kernel& kernel) {
   if (fault.kind != FaultKind::ForeignWrite) return "";
-  char place[32];
-  std::snprintf(place, sizeof place, ", at 0x%lx", fault.address);
-  return std::string(fault.why) + ": " + kernel.guard->describe(fault.address) + place;
+  char where[32];
+  std::snprintf(where, sizeof where, ", at 0x%lx", fault.address);
+  return std::string(fault.why) + ": " + kernel.guard->describe(fault.address) + where;
 }
 
 DispatchResult refusal(DispatchError kind, std::string why) {
@@ -72,7 +71,7 @@ struct Engine::State {
         program_memory(of_program),
         threads(std::clamp<unsigned>(host_threads, 1, target::kXcds)),
         code(std::make_shared<Code>(memory)) {
-    free.emplace(0, fresh_place());
+    free.emplace(0, new_slot());
   }
 
   AddressSpace& memory;
@@ -81,11 +80,11 @@ struct Engine::State {
   const ProgramMemory* program_memory;
   unsigned threads;
   std::shared_ptr<Code> code;
-  uint32_t places = 0;
-  FreePlaces free;
+  uint32_t slots = 0;
+  FreeSlots free;
 
-  std::unique_ptr<Place> fresh_place();
-  std::unique_ptr<Place> take_place();
+  std::unique_ptr<ExecutionSlot> new_slot();
+  std::unique_ptr<ExecutionSlot> take_slot();
   DispatchResult prepare(const DispatchRequest& request, Execution& execution);
   void start(Execution& execution, uint32_t resident);
   Progress advance_in_turns(Execution& execution, const Interruption& interruption);
@@ -93,20 +92,20 @@ struct Engine::State {
   DispatchResult collect(Execution& execution);
 };
 
-std::unique_ptr<Place> Engine::State::fresh_place() {
-  auto place = std::make_unique<Place>(options.initial_values, observer->new_place());
-  place->number = places++;
-  for (uint32_t i = 0; i < target::kXcds; ++i) place->xcds.push_back(std::make_unique<Xcd>(i, place->observer->xcd(i)));
-  if (options.race_seed) place->race_check = std::make_unique<RaceCheck>(*options.race_seed);
-  if (options.write_check && program_memory) place->guard = std::make_unique<WriteGuard>(*program_memory);
-  return place;
+std::unique_ptr<ExecutionSlot> Engine::State::new_slot() {
+  auto slot = std::make_unique<ExecutionSlot>(options.initial_values, observer->new_slot());
+  slot->number = slots++;
+  for (uint32_t i = 0; i < target::kXcds; ++i) slot->xcds.push_back(std::make_unique<Xcd>(i, slot->observer->xcd(i)));
+  if (options.race_seed) slot->race_check = std::make_unique<RaceCheck>(*options.race_seed);
+  if (options.write_check && program_memory) slot->guard = std::make_unique<WriteGuard>(*program_memory);
+  return slot;
 }
 
-std::unique_ptr<Place> Engine::State::take_place() {
-  if (free.empty()) return fresh_place();
-  auto place = free.extract(free.begin());
-  if (place.key() > 0) place.mapped()->observer->forget_caches();
-  return std::move(place.mapped());
+std::unique_ptr<ExecutionSlot> Engine::State::take_slot() {
+  if (free.empty()) return new_slot();
+  auto slot = free.extract(free.begin());
+  if (slot.key() > 0) slot.mapped()->observer->forget_caches();
+  return std::move(slot.mapped());
 }
 
 // Fills in the kernel; the result's error is what makes it impossible to run, if anything.
@@ -147,19 +146,19 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   kernel.agprs = kernel.descriptor.total_vgprs() - kernel.vgprs;
   kernel.program = &execution.code->program;
   kernel.memory = &memory;
-  kernel.guard = execution.place->guard.get();
-  if (kernel.guard) execution.place->guard->begin(kernel);
+  kernel.guard = execution.slot->guard.get();
+  if (kernel.guard) execution.slot->guard->begin(kernel);
   kernel.instruction_limit = options.kernel_limit;
   kernel.lds_check = options.lds_check;
-  execution.place->initial.begin();
-  kernel.initial = &execution.place->initial;
+  execution.slot->initial.begin();
+  kernel.initial = &execution.slot->initial;
   kernel.entry_op = kernel.program->at(kernel.entry);
   return {};
 }
 
 void Engine::State::start(Execution& execution, uint32_t resident) {
   const Kernel& kernel = execution.kernel;
-  RaceCheck* race_check = execution.place->race_check.get();
+  RaceCheck* race_check = execution.slot->race_check.get();
   if (race_check) race_check->begin(kernel);
   for (auto& xcd : execution.xcds()) {
     xcd->begin(kernel, resident, race_check);
@@ -244,11 +243,11 @@ DispatchResult Engine::State::collect(Execution& execution) {
     result.foreign_write = foreign_write(xcd->fault(), kernel);
     break;
   }
-  if (RaceCheck* check = execution.place->race_check.get()) {
+  if (RaceCheck* check = execution.slot->race_check.get()) {
     result.written = check->written();
     result.races = check->end();
   }
-  execution.place->observer->end(kernel, result);
+  execution.slot->observer->end(kernel, result);
   return result;
 }
 
@@ -258,7 +257,7 @@ Engine::Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, u
 Engine::~Engine() = default;
 
 std::shared_ptr<Execution> Engine::begin(const DispatchRequest& request, DispatchResult& refused) {
-  auto execution = std::make_shared<Execution>(state_->code, state_->take_place(), state_->free);
+  auto execution = std::make_shared<Execution>(state_->code, state_->take_slot(), state_->free);
   refused = state_->prepare(request, *execution);
   if (!refused.error.empty()) return nullptr;
   const uint32_t resident = resident_workgroups(execution->kernel);
@@ -309,7 +308,7 @@ void Engine::forget_code(uint64_t begin, uint64_t size) {
 }
 
 void Engine::forget_caches() {
-  for (auto& [number, place] : state_->free) place->observer->forget_caches();
+  for (auto& [number, slot] : state_->free) slot->observer->forget_caches();
   state_->observer->forget_caches();
 }
 

@@ -53,12 +53,12 @@ amd_comgr_status_t mark_kernel(amd_comgr_symbol_t symbol, void* user) {
 
 void take_text(const char* text, void* user) { *static_cast<std::string*>(user) = text ? text : ""; }
 
-// "file:line" of "file:line:column"; empty for a place that is not known ("??:0:0").
-std::string place_of(std::string place) {
-  place.resize(std::min(place.size(), place.rfind(':')));
-  const size_t colon = place.rfind(':');
-  if (colon == std::string::npos || place.starts_with("??") || place.substr(colon) == ":0") return "";
-  return place;
+// "file:line" of "file:line:column"; empty for a location that is not known ("??:0:0").
+std::string source_location(std::string location) {
+  location.resize(std::min(location.size(), location.rfind(':')));
+  const size_t colon = location.rfind(':');
+  if (colon == std::string::npos || location.starts_with("??") || location.substr(colon) == ":0") return "";
+  return location;
 }
 
 }  // namespace
@@ -72,8 +72,8 @@ std::string source_from_symbolizer(const std::string& text) {
     begin = end + 1;
     const size_t at = line.find(separator);
     if (at == std::string::npos) continue;
-    const std::string place = place_of(line.substr(at + separator.size()));
-    if (!place.empty()) source += (source.empty() ? "" : " -> ") + place;
+    const std::string location = source_location(line.substr(at + separator.size()));
+    if (!location.empty()) source += (source.empty() ? "" : " -> ") + location;
   }
   return source;
 }

@@ -72,7 +72,7 @@ Cache::Line& Cache::allocate(uint64_t line_number, Line& evicted) {
   return lines_[last_ = victim];
 }
 
-// The first place of the set that is free, else the one that was not used for longest.
+// The first way of the set that is free, else the one that was not used for longest.
 size_t Cache::victim_of(size_t first) const {
   size_t victim = first;
   for (size_t at = first; at < first + ways_; ++at) {

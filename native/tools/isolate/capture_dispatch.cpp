@@ -18,8 +18,8 @@
 #include "isolate/loose_pointers.h"
 #include "isolate/settings.h"
 #include "isolate/snapshot.h"
+#include "isolate/state.h"
 #include "isolate/target.h"
-#include "isolate/tool.h"
 
 namespace rpd::isolate {
 namespace {
@@ -255,7 +255,7 @@ void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, con
   capture::Dispatch dispatch;
   dispatch.kernel = kernel.kernel;
   dispatch.packet = packet_of(chosen.packet.dispatch);
-  dispatch.code = kernel.object->place;
+  dispatch.code = kernel.object->location;
   dispatch.variables = kernel.object->variables;
   dispatch.origin = origin(chosen);
   dispatch.not_captured = memory_map().foreign();

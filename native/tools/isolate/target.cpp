@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "isolate/tool.h"
+#include "isolate/state.h"
 
 namespace rpd::isolate {
 namespace {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/places.h"
+#include "common/ring_throttle.h"
 #include "tracer/agents.h"
 #include "tracer/collector.h"
 #include "tracer/counter_sampling.h"
@@ -38,7 +38,7 @@ struct TracedQueue {
   Lane* lane;
   uint64_t most_in_flight;  // packets
   Submitters submitters;
-  Places places;
+  RingThrottle throttle;
   // ROCr lets one thread at a time submit to a queue. The buffer is not the thread's: HIP still submits packets while
   // the main thread's thread_local objects, hence such a buffer, have been destroyed.
   uint64_t submitted = 0;  // packets
@@ -174,7 +174,7 @@ hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   if (status != HSA_STATUS_SUCCESS) return status;
   // Lives as long as the process: packets may still pass while others destroy the queue.
   auto* traced = new TracedQueue{
-      ++queues, agent, &the_collector().add_lane(), (*queue)->size / 2, Submitters((*queue)->size), Places(*queue)};
+      ++queues, agent, &the_collector().add_lane(), (*queue)->size / 2, Submitters((*queue)->size), RingThrottle(*queue)};
   open_queues().opened(*queue, *traced);
   spool::Queue created{};
   created.queue_id = traced->id;
@@ -193,14 +193,14 @@ hsa_status_t destroy_queue(hsa_queue_t* queue) {
 uint64_t add_write_index(const hsa_queue_t* handle, uint64_t count) {
   TracedQueue* const queue = recording.load(std::memory_order_relaxed) ? open_queues().find(handle) : nullptr;
   if (queue == nullptr) return hsa.core.hsa_queue_add_write_index_scacq_screl_fn(handle, count);
-  const uint64_t first = queue->places.reserve(count);
+  const uint64_t first = queue->throttle.reserve(count);
   queue->submitters.reserved(first, count);
   return first;
 }
 
 uint64_t cas_write_index(const hsa_queue_t* handle, uint64_t expected, uint64_t value) {
   TracedQueue* const queue = recording.load(std::memory_order_relaxed) ? open_queues().find(handle) : nullptr;
-  if (queue != nullptr) queue->places.await(value);
+  if (queue != nullptr) queue->throttle.await(value);
   const uint64_t found = hsa.core.hsa_queue_cas_write_index_scacq_screl_fn(handle, expected, value);
   if (queue != nullptr && found == expected) queue->submitters.reserved(expected, value - expected);
   return found;
@@ -208,7 +208,7 @@ uint64_t cas_write_index(const hsa_queue_t* handle, uint64_t expected, uint64_t 
 
 void store_write_index(const hsa_queue_t* handle, uint64_t value) {
   if (recording.load(std::memory_order_relaxed))
-    if (TracedQueue* const queue = open_queues().find(handle)) queue->places.await(value);
+    if (TracedQueue* const queue = open_queues().find(handle)) queue->throttle.await(value);
   hsa.core.hsa_queue_store_write_index_screlease_fn(handle, value);
 }
 

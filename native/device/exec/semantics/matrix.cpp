@@ -51,9 +51,9 @@ int32_t multiply_add(int32_t a, int32_t b, int32_t sum) {
 
 // Where an element of D is: its row and block, from its register and lane.
 template <int M, int Blocks>
-struct Place {
+struct Element {
   int row, block;
-  Place(int reg, int lane) {
+  Element(int reg, int lane) {
     if constexpr (M == 4) {
       row = reg;
       block = lane / M;
@@ -124,11 +124,11 @@ void multiply_matrices(const Op& op, Wave& wave) {
   alignas(64) Sum d[registers * kLanes];
   read_c<Sum, registers>(op, wave, d);
   for (int first = 0; first < registers * kLanes; first += M) {
-    const Place<M, Blocks> place(first / kLanes, first % kLanes);
+    const Element<M, Blocks> element(first / kLanes, first % kLanes);
     Sum* row = d + first;
     for (int k = 0; k < K; ++k) {
-      const Sum factor = a[place.block][k][place.row];
-      for (int column = 0; column < M; ++column) row[column] = multiply_add(factor, b[place.block][k][column], row[column]);
+      const Sum factor = a[element.block][k][element.row];
+      for (int column = 0; column < M; ++column) row[column] = multiply_add(factor, b[element.block][k][column], row[column]);
     }
   }
   std::memcpy(wave.registers(op.destination), d, sizeof d);
@@ -163,7 +163,7 @@ void multiply_sparse(const Op& op, Wave& wave) {
   uint32_t* d = wave.registers(op.destination);
   for (int reg = 0; reg < registers; ++reg) {
     for (int lane = 0; lane < kLanes; ++lane) {
-      const int row = Place<M, 1>(reg, lane).row;
+      const int row = Element<M, 1>(reg, lane).row;
       Sum sum = std::bit_cast<Sum>(d[reg * kLanes + lane]);
       for (int i = 0; i < K / 2; ++i) sum = multiply_add(a[row][i], b[k_of_a[row][i]][lane % M], sum);
       d[reg * kLanes + lane] = std::bit_cast<uint32_t>(sum);

@@ -53,11 +53,11 @@ void let_others_enter() {
 int lock_as_entrant(pthread_mutex_t* mutex) {
   Entrants& all = entrants();
   std::unique_lock lock(all.mutex);
-  const auto place = all.numbers.insert(all.numbers.end(), ++all.so_far);
+  const auto number = all.numbers.insert(all.numbers.end(), ++all.so_far);
   lock.unlock();
   const int result = pthread_mutex_lock(mutex);
   lock.lock();
-  all.numbers.erase(place);
+  all.numbers.erase(number);
   all.one_less.notify_all();
   return result;
 }

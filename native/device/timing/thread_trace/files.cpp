@@ -314,11 +314,11 @@ std::string Writer::csv() const {
     return std::pair(a.second->code_object, a.second->vaddr) < std::pair(b.second->code_object, b.second->vaddr);
   });
   for (const auto& [address, instruction] : by_vaddr) {
-    const std::string place = std::to_string(instruction->code_object) + "," + std::to_string(instruction->vaddr) + ",";
+    const std::string location = std::to_string(instruction->code_object) + "," + std::to_string(instruction->vaddr) + ",";
     if (!instruction->kernel.empty())
-      text += place + quoted("; " + instruction->kernel) + ",0,0,0,0," + quoted(demangled(instruction->kernel)) + "\n";
+      text += location + quoted("; " + instruction->kernel) + ",0,0,0,0," + quoted(demangled(instruction->kernel)) + "\n";
     const Sums& sums = lines_.at(address).sums;
-    text += place + quoted(instruction->text);
+    text += location + quoted(instruction->text);
     for (const uint64_t value : {sums.hits, sums.latency, sums.stall, sums.idle}) text += "," + std::to_string(value);
     text += "," + quoted(instruction->source) + "\n";
   }

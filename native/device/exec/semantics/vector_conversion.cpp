@@ -38,11 +38,12 @@ u16 narrow_toward_zero(float v) {
   return bits;
 }
 
+// Rounds once: the product is exact in double precision.
 template <class To>
 u32 normalise(float v) {
-  constexpr float scale = std::numeric_limits<To>::max();
-  const float low = std::is_signed_v<To> ? -1.0f : 0.0f;
-  const float clamped = is_nan(v) ? 0.0f : std::fmin(std::fmax(v, low), 1.0f);
+  constexpr double scale = std::numeric_limits<To>::max();
+  const double low = std::is_signed_v<To> ? -1.0 : 0.0;
+  const double clamped = is_nan(v) ? 0.0 : std::fmin(std::fmax(static_cast<double>(v), low), 1.0);
   return static_cast<u16>(static_cast<To>(std::nearbyint(clamped * scale)));
 }
 

@@ -1,9 +1,9 @@
 #include "capture/code_metadata.h"
 
-#include "capture/elf_segments.h"
-
 #include <cstring>
 #include <nlohmann/json.hpp>
+
+#include "capture/elf_segments.h"
 
 namespace rpd::capture {
 namespace {
@@ -33,7 +33,8 @@ std::span<const unsigned char> metadata_note(std::span<const unsigned char> file
   Elf64_Ehdr header{};
   if (!read_at(file, 0, header) || header.e_machine != kMachineAmdGpu) return {};
   for (const Elf64_Phdr& segment : elf_segments(file)) {
-    if (segment.p_type != PT_NOTE || segment.p_offset > file.size() || segment.p_filesz > file.size() - segment.p_offset) continue;
+    if (segment.p_type != PT_NOTE || segment.p_offset > file.size() || segment.p_filesz > file.size() - segment.p_offset)
+      continue;
     const auto note = note_in(file.subspan(segment.p_offset, segment.p_filesz));
     if (!note.empty()) return note;
   }

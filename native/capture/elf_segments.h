@@ -21,7 +21,8 @@ bool read_at(std::span<const unsigned char> file, uint64_t offset, T& value) {
 // Empty if it is no 64-bit ELF file, or if its table of segments is not all there.
 inline std::vector<Elf64_Phdr> elf_segments(std::span<const unsigned char> file) {
   Elf64_Ehdr header{};
-  if (!read_at(file, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) return {};
+  if (!read_at(file, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+    return {};
   std::vector<Elf64_Phdr> segments(header.e_phnum);
   for (uint32_t i = 0; i < header.e_phnum; ++i)
     if (!read_at(file, header.e_phoff + uint64_t{i} * sizeof(Elf64_Phdr), segments[i])) return {};

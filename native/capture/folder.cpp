@@ -20,9 +20,7 @@ File& File::operator=(File&& other) noexcept {
   return *this;
 }
 
-void fail_with_errno(const std::string& what) {
-  throw FileError(what + ": " + std::strerror(errno));
-}
+void fail_with_errno(const std::string& what) { throw FileError(what + ": " + std::strerror(errno)); }
 
 Folder::Folder(const std::string& path) : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (!descriptor_) fail_with_errno(path);

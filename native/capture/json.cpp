@@ -12,7 +12,8 @@ using nlohmann::json;
 
 std::string region_file(const Region& region, Phase phase) {
   char name[64];
-  std::snprintf(name, sizeof name, "%s/region_%" PRIx64 "%s.bin", kMemoryFolder, region.base, phase == Phase::after ? ".after" : "");
+  std::snprintf(name, sizeof name, "%s/region_%" PRIx64 "%s.bin", kMemoryFolder, region.base,
+                phase == Phase::after ? ".after" : "");
   return name;
 }
 
@@ -29,7 +30,8 @@ std::string hex(uint64_t value) {
 uint64_t address_of(const json& object, const char* key) {
   const std::string text = object.at(key).get<std::string>();
   char* end = nullptr;
-  if (text.size() < 3 || text.size() > 18 || text.rfind("0x", 0) != 0) refuse(std::string(key) + " is not a hexadecimal address");
+  if (text.size() < 3 || text.size() > 18 || text.rfind("0x", 0) != 0)
+    refuse(std::string(key) + " is not a hexadecimal address");
   const uint64_t value = std::strtoull(text.c_str() + 2, &end, 16);
   if (*end != '\0') refuse(std::string(key) + " is not a hexadecimal address");
   return value;
@@ -124,7 +126,8 @@ json descriptor_fields(const std::string& hexadecimal) {
 
 std::string to_json(const Dispatch& d) {
   json variables = json::array();
-  for (const Variable& v : d.variables) variables.push_back({{"name", v.name}, {"address", hex(v.address)}, {"bytes", v.bytes}});
+  for (const Variable& v : d.variables)
+    variables.push_back({{"name", v.name}, {"address", hex(v.address)}, {"bytes", v.bytes}});
   const Origin& o = d.origin;
   return dump({{"schema_version", "1.0"},
                {"kernel",
@@ -158,7 +161,8 @@ std::string to_json(const Dispatch& d) {
                  {"gpu_time_ns", o.gpu_time_ns},
                  {"timing", o.device.empty() ? "measured" : "modelled"}}},
                {"not_captured", d.not_captured},
-               {"warnings", d.warnings}}) + "\n";
+               {"warnings", d.warnings}}) +
+         "\n";
 }
 
 std::string to_json(const std::vector<Region>& regions) {
@@ -251,7 +255,8 @@ std::vector<Region> regions_from_json(const std::string& text) {
       if (object.at("file").get<std::string>() != region_file(region, Phase::before) ||
           object.at("after_file").get<std::string>() != region_file(region, Phase::after))
         refuse("the file of the region at " + hex(region.base) + " is not " + region_file(region, Phase::before));
-      for (const json& a : list(object, "allocations")) region.allocations.push_back({address_of(a, "address"), number<uint64_t>(a, "bytes")});
+      for (const json& a : list(object, "allocations"))
+        region.allocations.push_back({address_of(a, "address"), number<uint64_t>(a, "bytes")});
       regions.push_back(std::move(region));
     }
     return regions;
@@ -262,11 +267,13 @@ Manifest manifest_from_json(const std::string& text) {
   return parsed(text, kManifestFile, [](const json& root) {
     if (root.at("format").get<std::string>() != kFormatName) refuse("not a capture's manifest");
     if (number<uint64_t>(root, "version") != kFormatVersion)
-      refuse("format version " + std::to_string(number<uint64_t>(root, "version")) + "; this is version " + std::to_string(kFormatVersion));
+      refuse("format version " + std::to_string(number<uint64_t>(root, "version")) + "; this is version " +
+             std::to_string(kFormatVersion));
     Manifest manifest;
     if (!root.at("files").is_object()) refuse("files is not an object");
     for (const auto& [name, entry] : root.at("files").items()) {
-      FileEntry file{number<uint64_t>(entry, "bytes"), entry.contains("xxh3_128") ? entry.at("xxh3_128").get<std::string>() : ""};
+      FileEntry file{number<uint64_t>(entry, "bytes"),
+                     entry.contains("xxh3_128") ? entry.at("xxh3_128").get<std::string>() : ""};
       manifest.emplace(name, std::move(file));
     }
     json body = root;

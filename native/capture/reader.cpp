@@ -88,7 +88,8 @@ std::vector<unsigned char> Capture::read(const char* name, uint64_t limit) const
   if (bytes > limit) refuse(std::string(name) + " is absurdly large");
   std::vector<unsigned char> content(bytes);
   if (!read_fully(file.descriptor(), content.data(), bytes, 0)) refuse(std::string(name) + " cannot be read");
-  if (text_checksum(content.data(), bytes) != entry->second.checksum) refuse(std::string(name) + " is damaged: its checksum is wrong");
+  if (text_checksum(content.data(), bytes) != entry->second.checksum)
+    refuse(std::string(name) + " is damaged: its checksum is wrong");
   return content;
 }
 
@@ -105,7 +106,8 @@ void Capture::check_regions() const {
   for (const Region& region : regions_) {
     const std::string name = std::string(kRegionsFile) + ": the region at " + hex(region.base);
     if (region.base % kPage || region.bytes % kPage || region.bytes == 0) refuse(name + " is not of whole pages");
-    if (region.base >= kAddressLimit || region.bytes > kAddressLimit - region.base) refuse(name + " is beyond 48 bits of address");
+    if (region.base >= kAddressLimit || region.bytes > kAddressLimit - region.base)
+      refuse(name + " is beyond 48 bits of address");
     if (region.base < end) refuse(name + " overlaps the one before it, or they are not in order");
     end = region.end();
     for (const Allocation& a : region.allocations)
@@ -130,12 +132,14 @@ void Capture::read_index(Phase phase) {
     if (block.region > region) region = block.region, end = 0;
     if (block.bytes == 0 || block.bytes % kPage || block.bytes > kBlock) bad(i, "has an impossible size");
     if (block.offset % kPage || block.offset < end) bad(i, "overlaps the one before it");
-    if (block.offset > regions_[region].bytes || block.bytes > regions_[region].bytes - block.offset) bad(i, "reaches beyond its region");
+    if (block.offset > regions_[region].bytes || block.bytes > regions_[region].bytes - block.offset)
+      bad(i, "reaches beyond its region");
     end = block.offset + block.bytes;
     if (block.stored == 0 || block.stored > block.bytes) bad(i, "has an impossible stored size");
     const auto entry = manifest_.find(region_file(regions_[block.source], phase));
     if (entry == manifest_.end()) bad(i, "is in a file that the manifest does not name");
-    if (block.position > entry->second.bytes || block.stored > entry->second.bytes - block.position) bad(i, "reaches beyond its file");
+    if (block.position > entry->second.bytes || block.stored > entry->second.bytes - block.position)
+      bad(i, "reaches beyond its file");
   }
 }
 
@@ -156,8 +160,10 @@ void Capture::check_dispatch() const {
   if (!code || code->kind != Kind::code) refuse(name + "the kernel object is in no captured code object");
   if (dispatch_.code.load_bytes == 0 || !region_of(dispatch_.code.load_base, dispatch_.code.load_bytes))
     refuse(name + "the code object is in no captured region");
-  if (kernarg_.size() != dispatch_.kernel.kernarg_bytes) refuse(std::string(kKernargFile) + " has not the size of the kernel's arguments");
-  if (!kernarg_.empty() && !region_of(packet.kernarg_address, kernarg_.size())) refuse(name + "the kernel arguments are in no captured region");
+  if (kernarg_.size() != dispatch_.kernel.kernarg_bytes)
+    refuse(std::string(kKernargFile) + " has not the size of the kernel's arguments");
+  if (!kernarg_.empty() && !region_of(packet.kernarg_address, kernarg_.size()))
+    refuse(name + "the kernel arguments are in no captured region");
   for (const Variable& v : dispatch_.variables)
     if (!region_of(v.address, v.bytes)) refuse(name + "the variable " + v.name + " is in no captured region");
 }
@@ -192,7 +198,8 @@ void Capture::read_block(const Block& block, int file, unsigned char* to, std::v
 
 void Capture::load(Phase phase, uint32_t region, unsigned char* memory) const {
   const std::vector<Block>& blocks = this->blocks(phase);
-  const auto first = std::lower_bound(blocks.begin(), blocks.end(), region, [](const Block& block, uint32_t r) { return block.region < r; });
+  const auto first =
+      std::lower_bound(blocks.begin(), blocks.end(), region, [](const Block& block, uint32_t r) { return block.region < r; });
   std::vector<unsigned char> scratch;
   File file;
   uint32_t source = UINT32_MAX;
@@ -221,7 +228,8 @@ void Capture::check_holes_of(uint32_t region, Phase phase) const {
       if (data < 0 || static_cast<uint64_t>(data) >= position) break;
       at = static_cast<uint64_t>(data);
       content.resize(std::min<uint64_t>(position - at, kBlock));
-      if (!read_fully(file.descriptor(), content.data(), content.size(), at)) refuse(region_file(regions_[region], phase) + " cannot be read");
+      if (!read_fully(file.descriptor(), content.data(), content.size(), at))
+        refuse(region_file(regions_[region], phase) + " cannot be read");
       if (std::any_of(content.begin(), content.end(), [](char c) { return c != 0; }))
         refuse(region_file(regions_[region], phase) + " is damaged: it holds bytes that belong to nothing");
       at += content.size();

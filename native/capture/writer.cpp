@@ -59,7 +59,8 @@ void Writer::open_file(Phase phase, uint32_t region) {
   file_ = folder_.create(name);
   if (level_) return;
   // As long as the region, and sparse: an image of it.
-  if (ftruncate(file_.descriptor(), static_cast<off_t>(regions_[region].bytes)) != 0) fail_with_errno(folder_.path() + "/" + name);
+  if (ftruncate(file_.descriptor(), static_cast<off_t>(regions_[region].bytes)) != 0)
+    fail_with_errno(folder_.path() + "/" + name);
   entry.bytes = regions_[region].bytes;
 }
 
@@ -99,7 +100,8 @@ void Writer::store(Phase phase, Block block, const unsigned char* bytes, const P
     run_ = from, run_bytes_ = size, run_position_ = position;
   };
   if (level_) {
-    const size_t size = ZSTD_compressCCtx(compressor_.get(), compressed_.data(), compressed_.size(), bytes, block.bytes, *level_);
+    const size_t size =
+        ZSTD_compressCCtx(compressor_.get(), compressed_.data(), compressed_.size(), bytes, block.bytes, *level_);
     const bool smaller = !ZSTD_isError(size) && size < block.bytes;
     block.position = end_, block.stored = smaller ? static_cast<uint32_t>(size) : block.bytes;
     put(smaller ? reinterpret_cast<const unsigned char*>(compressed_.data()) : bytes, block.stored, end_);
@@ -129,7 +131,9 @@ void Writer::write(Phase phase, uint32_t region, uint64_t offset, std::span<cons
         ++page;
         continue;
       }
-      end = std::find(skip.begin() + page, skip.begin() + std::min<uint64_t>((page / per_block + 1) * per_block, skip.size()), true) - skip.begin();
+      end = std::find(skip.begin() + page, skip.begin() + std::min<uint64_t>((page / per_block + 1) * per_block, skip.size()),
+                      true) -
+            skip.begin();
     }
     Block block{};
     block.region = block.source = region;

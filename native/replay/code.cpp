@@ -41,9 +41,11 @@ std::string damage_of(std::span<const unsigned char> file) {
   if (file.size() < SELFMAG || std::memcmp(file.data(), ELFMAG, SELFMAG) != 0) return "";
   const auto reaches = [&](uint64_t offset, uint64_t bytes) { return offset <= file.size() && bytes <= file.size() - offset; };
   if (!capture::read_at(file, 0, header)) return "it ends within its header";
-  if (!reaches(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr))) return "its table of segments lies beyond its end";
+  if (!reaches(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr)))
+    return "its table of segments lies beyond its end";
   if (header.e_phentsize != sizeof(Elf64_Phdr)) return "its segments are described in another way";
-  if (!reaches(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr))) return "its table of sections lies beyond its end";
+  if (!reaches(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)))
+    return "its table of sections lies beyond its end";
   for (const Elf64_Phdr& segment : capture::elf_segments(file))
     if (segment.p_type != PT_GNU_STACK && !reaches(segment.p_offset, segment.p_filesz)) return "a segment lies beyond its end";
   for (uint32_t i = 0; i < header.e_shnum; ++i) {
@@ -58,13 +60,16 @@ std::string damage_of(std::span<const unsigned char> file) {
 // leave some out, but must not want any that was not filled in.
 void check_arguments(const capture::KernelMetadata& captured, const capture::KernelMetadata& replacement) {
   std::vector<capture::KernelArgument> before, after;
-  std::copy_if(captured.arguments.begin(), captured.arguments.end(), std::back_inserter(before), [](auto& a) { return !is_hidden(a); });
-  std::copy_if(replacement.arguments.begin(), replacement.arguments.end(), std::back_inserter(after), [](auto& a) { return !is_hidden(a); });
+  std::copy_if(captured.arguments.begin(), captured.arguments.end(), std::back_inserter(before),
+               [](auto& a) { return !is_hidden(a); });
+  std::copy_if(replacement.arguments.begin(), replacement.arguments.end(), std::back_inserter(after),
+               [](auto& a) { return !is_hidden(a); });
   if (before != after)
     refuse("its arguments differ from the captured kernel's (" + std::to_string(after.size()) + " instead of " +
            std::to_string(before.size()) + ", or others at the same place)");
   for (const capture::KernelArgument& argument : replacement.arguments)
-    if (is_hidden(argument) && std::find(captured.arguments.begin(), captured.arguments.end(), argument) == captured.arguments.end())
+    if (is_hidden(argument) &&
+        std::find(captured.arguments.begin(), captured.arguments.end(), argument) == captured.arguments.end())
       refuse("it wants the hidden argument " + argument.kind + ", which was not captured");
   if (replacement.kernarg_bytes > captured.kernarg_bytes)
     refuse("it takes " + std::to_string(replacement.kernarg_bytes) + " bytes of arguments, and " +
@@ -74,15 +79,17 @@ void check_arguments(const capture::KernelMetadata& captured, const capture::Ker
 void check_workgroup(const capture::Packet& packet, const capture::KernelMetadata& kernel) {
   const uint32_t items = packet.workgroup[0] * packet.workgroup[1] * packet.workgroup[2];
   if (items > kernel.max_workgroup_items)
-    refuse("it was compiled for workgroups of " + std::to_string(kernel.max_workgroup_items) + " work-items at most, and the captured have " +
-           std::to_string(items));
-  if (kernel.required_workgroup.size() == 3 && !std::equal(packet.workgroup.begin(), packet.workgroup.end(), kernel.required_workgroup.begin()))
+    refuse("it was compiled for workgroups of " + std::to_string(kernel.max_workgroup_items) +
+           " work-items at most, and the captured have " + std::to_string(items));
+  if (kernel.required_workgroup.size() == 3 &&
+      !std::equal(packet.workgroup.begin(), packet.workgroup.end(), kernel.required_workgroup.begin()))
     refuse("it requires another workgroup size than the captured");
 }
 
 }  // namespace
 
-Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captured, std::span<const unsigned char> replacement) {
+Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captured,
+        std::span<const unsigned char> replacement) {
   if (const std::string damage = damage_of(replacement); !damage.empty()) refuse("it is damaged: " + damage);
   const auto now = capture::code_metadata(replacement);
   if (!now) refuse("it is no AMD GPU code object");
@@ -93,22 +100,25 @@ Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captur
   check_workgroup(dispatch.packet, *kernel);
   const auto then = capture::code_metadata(captured);
   const capture::KernelMetadata* original = then ? then->find(dispatch.kernel.symbol) : nullptr;
-  if (original != nullptr)
-    check_arguments(*original, *kernel);
+  if (original != nullptr) check_arguments(*original, *kernel);
   else if (kernel->kernarg_bytes != dispatch.kernel.kernarg_bytes)
-    refuse("it takes " + std::to_string(kernel->kernarg_bytes) + " bytes of arguments, and " + std::to_string(dispatch.kernel.kernarg_bytes) +
-           " were captured");
+    refuse("it takes " + std::to_string(kernel->kernarg_bytes) + " bytes of arguments, and " +
+           std::to_string(dispatch.kernel.kernarg_bytes) + " were captured");
 
   Fit fit;
-  const uint32_t dynamic = dispatch.packet.group_bytes > dispatch.kernel.group_bytes ? dispatch.packet.group_bytes - dispatch.kernel.group_bytes : 0;
+  const uint32_t dynamic =
+      dispatch.packet.group_bytes > dispatch.kernel.group_bytes ? dispatch.packet.group_bytes - dispatch.kernel.group_bytes : 0;
   if (uint64_t{kernel->group_bytes} + dynamic > kGroupLimit)
-    refuse("it needs " + std::to_string(uint64_t{kernel->group_bytes} + dynamic) + " bytes of LDS, and there are " + std::to_string(kGroupLimit));
+    refuse("it needs " + std::to_string(uint64_t{kernel->group_bytes} + dynamic) + " bytes of LDS, and there are " +
+           std::to_string(kGroupLimit));
   fit.group_bytes = kernel->group_bytes + dynamic;
-  fit.private_bytes = kernel->dynamic_stack ? std::max(kernel->private_bytes, dispatch.packet.private_bytes) : kernel->private_bytes;
+  fit.private_bytes =
+      kernel->dynamic_stack ? std::max(kernel->private_bytes, dispatch.packet.private_bytes) : kernel->private_bytes;
   return fit;
 }
 
-LoadedCode::LoadedCode(hsa_agent_t agent, std::span<const unsigned char> file, const std::string& symbol) : wanted_(symbol + ".kd") {
+LoadedCode::LoadedCode(hsa_agent_t agent, std::span<const unsigned char> file, const std::string& symbol)
+    : wanted_(symbol + ".kd") {
   const auto check = [&](hsa_status_t status, const char* what) {
     if (status == HSA_STATUS_SUCCESS) return;
     const char* text = nullptr;
@@ -116,7 +126,8 @@ LoadedCode::LoadedCode(hsa_agent_t agent, std::span<const unsigned char> file, c
     refuse(std::string("ROCr refuses it: ") + what + ": " + (text != nullptr ? text : "unknown error"));
   };
   check(hsa_code_object_reader_create_from_memory(file.data(), file.size(), &reader_), "reading");
-  check(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable_), "creating an executable");
+  check(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable_),
+        "creating an executable");
   check(hsa_executable_load_agent_code_object(executable_, agent, reader_, nullptr, nullptr), "loading");
   check(hsa_executable_freeze(executable_, nullptr), "freezing");
   hsa_executable_iterate_agent_symbols(executable_, agent, on_symbol, this);

@@ -44,8 +44,8 @@ struct Fit {
   uint32_t private_bytes = 0, group_bytes = 0;
 };
 
-// Throws UnfitCode, naming what is wrong: a file that is not whole, another target, no such kernel, other arguments, too much LDS, a workgroup that
-// it was not compiled for.
+// Throws UnfitCode, naming what is wrong: a file that is not whole, another target, no such kernel, other arguments, too much
+// LDS, a workgroup that it was not compiled for.
 Fit fit(const capture::Dispatch& dispatch, std::span<const unsigned char> captured, std::span<const unsigned char> replacement);
 
 }  // namespace rpd::replay

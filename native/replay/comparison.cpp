@@ -65,15 +65,18 @@ std::vector<Span> typed(const capture::Region& region, const std::vector<Toleran
   for (const capture::Allocation& allocation : region.allocations) {
     const Tolerance* chosen = region.kind == capture::Kind::code ? nullptr : everywhere;
     for (const Tolerance& tolerance : tolerances)
-      if (tolerance.address != 0 && (tolerance.address == allocation.address || tolerance.address == region.base)) chosen = &tolerance;
-    if (chosen != nullptr) spans.push_back({allocation.address - region.base, allocation.address - region.base + allocation.bytes, chosen});
+      if (tolerance.address != 0 && (tolerance.address == allocation.address || tolerance.address == region.base))
+        chosen = &tolerance;
+    if (chosen != nullptr)
+      spans.push_back({allocation.address - region.base, allocation.address - region.base + allocation.bytes, chosen});
   }
   return spans;
 }
 
 class RegionComparison {
  public:
-  RegionComparison(const capture::Region& region, const std::vector<Tolerance>& tolerances) : region_(region), spans_(typed(region, tolerances)) {
+  RegionComparison(const capture::Region& region, const std::vector<Tolerance>& tolerances)
+      : region_(region), spans_(typed(region, tolerances)) {
     verdict_.base = region.base, verdict_.bytes = region.bytes, verdict_.kind = region.kind;
   }
 
@@ -184,7 +187,8 @@ Tolerance tolerance_from(const std::string& text) {
   return tolerance;
 }
 
-Comparison compare(ExactMemory& memory, Image& image, const capture::Capture& capture, const std::vector<Tolerance>& tolerances) {
+Comparison compare(ExactMemory& memory, Image& image, const capture::Capture& capture,
+                   const std::vector<Tolerance>& tolerances) {
   Comparison comparison;
   std::vector<unsigned char> found(kPiece);
   for (uint32_t i = 0; i < capture.regions().size(); ++i) {
@@ -206,7 +210,8 @@ Comparison compare(ExactMemory& memory, Image& image, const capture::Capture& ca
       page = end;
     }
     for (const capture::Block& block : capture.blocks(capture::Phase::after))
-      if (block.region == i) of_region.verdict().expected_changes += differing_bytes(before + block.offset, expected + block.offset, block.bytes);
+      if (block.region == i)
+        of_region.verdict().expected_changes += differing_bytes(before + block.offset, expected + block.offset, block.bytes);
     comparison.equal &= of_region.verdict().beyond == 0;
     comparison.regions.push_back(of_region.verdict());
   }

@@ -37,6 +37,7 @@ struct Comparison {
   std::vector<RegionVerdict> regions;  // every one
 };
 
-Comparison compare(ExactMemory& memory, Image& image, const capture::Capture& capture, const std::vector<Tolerance>& tolerances);
+Comparison compare(ExactMemory& memory, Image& image, const capture::Capture& capture,
+                   const std::vector<Tolerance>& tolerances);
 
 }  // namespace rpd::replay

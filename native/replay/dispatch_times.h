@@ -21,6 +21,7 @@ struct Contradiction : std::runtime_error {
 // the kernel's packet was submitted; after: of one that completed after it. host_ms: by the host's clock, from ringing the
 // doorbell for the kernel to seeing `after` complete. Throws Contradiction where the kernel's times lie outside of the two,
 // end before they start, or make it run for longer than the host waited.
-double kernel_milliseconds(const Stamps& before, const Stamps& kernel, const Stamps& after, uint64_t ticks_a_second, double host_ms);
+double kernel_milliseconds(const Stamps& before, const Stamps& kernel, const Stamps& after, uint64_t ticks_a_second,
+                           double host_ms);
 
 }  // namespace rpd::replay

@@ -23,7 +23,8 @@ constexpr uint32_t kQueuePackets = 64;
 constexpr size_t kPacketBytes = 64;
 
 // Memory was restored behind the caches' back, and will be read so: the widest fences, whatever was captured.
-constexpr uint32_t kInOrder = 1 << HSA_PACKET_HEADER_BARRIER | HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+constexpr uint32_t kInOrder = 1 << HSA_PACKET_HEADER_BARRIER |
+                              HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
                               HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
 
 std::string text_of(hsa_status_t status) {
@@ -92,7 +93,8 @@ Gpu::~Gpu() {
 std::string Gpu::product() const { return agent_text(target_.agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME); }
 
 void Gpu::open_queue() {
-  check(hsa_queue_create(target_.agent, kQueuePackets, HSA_QUEUE_TYPE_MULTI, on_queue_error, nullptr, UINT32_MAX, UINT32_MAX, &queue_),
+  check(hsa_queue_create(target_.agent, kQueuePackets, HSA_QUEUE_TYPE_MULTI, on_queue_error, nullptr, UINT32_MAX, UINT32_MAX,
+                         &queue_),
         "no queue");
   hsa_amd_profiling_set_profiler_enabled(queue_, 1);
   for (hsa_signal_t* signal : {&signals_.before, &signals_.kernel, &signals_.after})

@@ -48,10 +48,8 @@ class IdentityMemory final : public ExactMemory {
 
   void restore() override {
     for (uint32_t i = 0; i < capture_.regions().size(); ++i) {
-      if (!filled_)
-        fill(i);
-      else
-        copy_back(i);
+      if (!filled_) fill(i);
+      else copy_back(i);
     }
     filled_ = true;
   }
@@ -68,10 +66,8 @@ class IdentityMemory final : public ExactMemory {
     for (uint64_t page = 0; page < count; ++page) {
       const bool written = (entries[page] & kSwapped) || ((entries[page] & kPresent) && !(entries[page] & kOfFile));
       if (!written) continue;
-      if (!ranges.empty() && ranges.back().offset + ranges.back().bytes == page * kPage)
-        ranges.back().bytes += kPage;
-      else
-        ranges.push_back({page * kPage, kPage});
+      if (!ranges.empty() && ranges.back().offset + ranges.back().bytes == page * kPage) ranges.back().bytes += kPage;
+      else ranges.push_back({page * kPage, kPage});
     }
     return ranges;
   }
@@ -96,7 +92,8 @@ class IdentityMemory final : public ExactMemory {
   // again by a page fault, which takes many times as long as copying it here.
   void copy_back(uint32_t index) {
     const uint64_t base = capture_.regions()[index].base;
-    for (const PageRange& range : changed(index)) std::memcpy(at(base + range.offset), image_->before(index) + range.offset, range.bytes);
+    for (const PageRange& range : changed(index))
+      std::memcpy(at(base + range.offset), image_->before(index) + range.offset, range.bytes);
   }
 
   int in_aperture(const capture::Region& region) const {

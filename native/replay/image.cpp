@@ -37,8 +37,7 @@ Image::~Image() {
 const unsigned char* Image::expected(uint32_t region) {
   if (expected_ == nullptr) {
     expected_ = mapped(file_, bytes_, MAP_PRIVATE);
-    for (uint32_t r = 0; r < capture_.regions().size(); ++r)
-      capture_.load(capture::Phase::after, r, expected_ + offsets_[r]);
+    for (uint32_t r = 0; r < capture_.regions().size(); ++r) capture_.load(capture::Phase::after, r, expected_ + offsets_[r]);
   }
   return expected_ + offsets_[region];
 }

@@ -32,8 +32,9 @@ void end_with(const char* how) {
   const Doing* now = doing.load();
   if (now == nullptr) return;
   const std::string& line = now->line_;
-  const size_t place = line.find('\n');
-  for (const auto& [text, size] : {std::pair{line.data(), place}, {how, std::strlen(how)}, {line.data() + place + 1, line.size() - place - 1}})
+  const size_t gap = line.find('\n');
+  for (const auto& [text, size] :
+       {std::pair{line.data(), gap}, {how, std::strlen(how)}, {line.data() + gap + 1, line.size() - gap - 1}})
     static_cast<void>(!write(STDERR_FILENO, text, size));
   _exit(now->exit_code_);
 }
@@ -64,11 +65,11 @@ void have_last_words() {
   std::atexit(end_at_exit);
 }
 
-Doing::Doing(const std::string& subject, const std::string& what, int exit_code, const std::string& mend, bool is_foreign)
+Doing::Doing(const std::string& subject, const std::string& what, int exit_code, const std::string& hint, bool is_foreign)
     : exit_code_(exit_code), is_foreign_(is_foreign), outer_(doing.load()) {
   for (const char c : "rocm-perf: error: " + subject + ": " + what + " ")
     line_ += static_cast<unsigned char>(c) < ' ' || c == 127 ? '?' : c;
-  line_ += "\n; " + mend + "\n";
+  line_ += "\n; " + hint + "\n";
   doing.store(this);
   if (!is_foreign_) return;
   alarm(kPatienceSeconds);

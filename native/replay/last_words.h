@@ -14,12 +14,12 @@ class Doing {
  public:
   // subject: the file that is to blame. is_foreign: it is done by code that may call exit(), or never come back: a minute is
   // enough for it.
-  Doing(const std::string& subject, const std::string& what, int exit_code, const std::string& mend, bool is_foreign = false);
+  Doing(const std::string& subject, const std::string& what, int exit_code, const std::string& hint, bool is_foreign = false);
   ~Doing();
   Doing(const Doing&) = delete;
 
  private:
-  std::string line_;  // with a place for the signal's name
+  std::string line_;  // with a gap for the signal's name
   int exit_code_;
   bool is_foreign_;
   const Doing* outer_;

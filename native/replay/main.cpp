@@ -31,7 +31,9 @@ struct CannotWrite : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-double milliseconds_since(Clock::time_point began) { return std::chrono::duration<double, std::milli>(Clock::now() - began).count(); }
+double milliseconds_since(Clock::time_point began) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - began).count();
+}
 
 void try_again_elsewhere(const Options& options, int count, char** words) {
   if (options.attempt >= kAttempts) return;
@@ -135,7 +137,8 @@ int full_vm(const Options& options, const capture::Capture& capture, int count, 
       throw CannotWrite(error.what());
     }
   }
-  std::fputs((options.json ? json_of(options, capture, session, result) : text_of(options, capture, session, result)).c_str(), stdout);
+  std::fputs((options.json ? json_of(options, capture, session, result) : text_of(options, capture, session, result)).c_str(),
+             stdout);
   return result.comparison && !result.comparison->equal ? kDifferent : kFine;
 }
 
@@ -186,11 +189,11 @@ int run(const Options& options, int count, char** words) {
 }
 
 // One line, whatever a file's names hold.
-int fail(ExitCode code, std::string what, const char* mend) {
+int fail(ExitCode code, std::string what, const char* hint) {
   for (char& c : what)
     if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
   std::fflush(stdout);
-  std::fprintf(stderr, "rocm-perf: error: %s; %s\n", what.c_str(), mend);
+  std::fprintf(stderr, "rocm-perf: error: %s; %s\n", what.c_str(), hint);
   return code;
 }
 
@@ -207,7 +210,8 @@ int guarded(int count, char** words) {
   } catch (const capture::InvalidCapture& error) {
     return fail(kBadCapture, options.capture + ": " + error.what(), "capture again with `rocm-perf isolate`");
   } catch (const NotExact& error) {
-    return fail(kNotExact, options.capture + ": " + error.what(), "`rocm-perf replay reserve-check` shows every range; try a machine with a like address space");
+    return fail(kNotExact, options.capture + ": " + error.what(),
+                "`rocm-perf replay reserve-check` shows every range; try a machine with a like address space");
   } catch (const UnfitCode& error) {
     return fail(kUnfit, options.hsaco + ": " + error.what(), kBuildIt);
   } catch (const WrongOverlay& error) {

@@ -17,7 +17,8 @@ std::vector<Overlay> read_overlays(const std::string& path) {
     std::memcpy(head, all.data() + at, sizeof head);
     at += sizeof head;
     if (head[1] > all.size() - at) throw WrongOverlay(path + " ends within a record");
-    overlays.push_back({head[0], {all.begin() + static_cast<ptrdiff_t>(at), all.begin() + static_cast<ptrdiff_t>(at + head[1])}});
+    overlays.push_back(
+        {head[0], {all.begin() + static_cast<ptrdiff_t>(at), all.begin() + static_cast<ptrdiff_t>(at + head[1])}});
     at += head[1];
   }
   return overlays;

@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "common/device.h"
 
@@ -14,8 +17,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json statistics_json(const Statistics& s) {
-  return {{"average", s.average}, {"min", s.minimum}, {"max", s.maximum}, {"median", s.median},
-          {"stddev", s.deviation}, {"cv", s.cv}, {"classification", s.classification}};
+  return {{"average", s.average},
+          {"min", s.minimum},
+          {"max", s.maximum},
+          {"median", s.median},
+          {"stddev", s.deviation},
+          {"cv", s.cv},
+          {"classification", s.classification}};
 }
 
 Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
@@ -58,17 +66,34 @@ std::string comparison_text(const Comparison& comparison, bool tolerant) {
   uint64_t changed = 0, differing = 0;
   for (const RegionVerdict& v : comparison.regions) changed += v.expected_changes, differing += v.differing_bytes;
   if (comparison.equal)
-    return format("Memory after the kernel: %s the captured (%lu bytes changed by the kernel, %zu regions, %lu bytes different)\n",
-                  differing ? "within the tolerance of" : "identical to", changed, comparison.regions.size(), differing);
+    return format(
+        "Memory after the kernel: %s the captured (%lu bytes changed by the kernel, %zu regions, %lu bytes different)\n",
+        differing ? "within the tolerance of" : "identical to", changed, comparison.regions.size(), differing);
   std::string text = "Memory after the kernel: DIFFERENT from the captured\n";
   for (const RegionVerdict& v : comparison.regions)
     if (v.beyond)
-      text += format("  %s region %s: %lu of %lu bytes%s, the first at %s\n", kind_name(v.kind), hex(v.base).c_str(), v.beyond, v.bytes,
-                     tolerant ? " beyond the tolerance" : "", hex(v.first_difference).c_str());
+      text += format("  %s region %s: %lu of %lu bytes%s, the first at %s\n", kind_name(v.kind), hex(v.base).c_str(), v.beyond,
+                     v.bytes, tolerant ? " beyond the tolerance" : "", hex(v.first_difference).c_str());
   return text;
 }
 
 }  // namespace
+
+Statistics statistics_of(std::vector<double> values) {
+  Statistics s;
+  if (values.empty()) return s;
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  s.average = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(n);
+  s.minimum = values.front(), s.maximum = values.back();
+  s.median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+  double squares = 0;
+  for (const double value : values) squares += (value - s.average) * (value - s.average);
+  if (n > 1) s.deviation = std::sqrt(squares / static_cast<double>(n - 1));
+  if (s.average > 0) s.cv = s.deviation / s.average;
+  s.classification = s.cv <= 0.05 ? "stable" : s.cv <= 0.10 ? "moderate" : "unstable";
+  return s;
+}
 
 std::string json_of(const Options& options, const capture::Capture& capture, const Session& session, const Result& result) {
   const capture::Dispatch& dispatch = capture.dispatch();
@@ -125,8 +150,8 @@ std::string text_of(const Options& options, const capture::Capture& capture, con
   text += format("Iterations: %lu\n", options.iterations);
   text += format("Recopy between iterations: %s\n", options.recopy ? "yes" : "no");
   text += format("Average GPU time: %.6f ms\n", result.gpu.average);
-  text += format("GPU time: min %.6f ms, median %.6f ms, max %.6f ms, CV %.4f (%s)\n", result.gpu.minimum, result.gpu.median, result.gpu.maximum,
-                 result.gpu.cv, result.gpu.classification);
+  text += format("GPU time: min %.6f ms, median %.6f ms, max %.6f ms, CV %.4f (%s)\n", result.gpu.minimum, result.gpu.median,
+                 result.gpu.maximum, result.gpu.cv, result.gpu.classification);
   text += format("Average wait time: %.6f ms\n", result.wait.average);
   text += format("Total wall time: %.3f ms\n", result.wall_ms);
   if (result.comparison) text += comparison_text(*result.comparison, !options.tolerances.empty());
@@ -143,7 +168,12 @@ std::string json_of(const Options&, const capture::Capture& capture, const std::
                       {"outcome", name_of(p.outcome)},
                       {"got", p.outcome == Outcome::failed ? Json() : Json(hex(p.got))},
                       {"why", or_null(p.why)}});
-  return Json{{"schema_version", "1.0"}, {"capture", {{"directory", capture.path()}}}, {"outcome", name_of(worst(placements))}, {"ranges", ranges}}.dump(1) + "\n";
+  return Json{{"schema_version", "1.0"},
+              {"capture", {{"directory", capture.path()}}},
+              {"outcome", name_of(worst(placements))},
+              {"ranges", ranges}}
+             .dump(1) +
+         "\n";
 }
 
 std::string text_of(const capture::Capture&, const std::vector<Placement>& placements) {

@@ -35,7 +35,10 @@ std::vector<Placement> check_ranges(const capture::Capture& capture) {
 }
 
 Session::Session(const capture::Capture& capture, std::span<const unsigned char> replacement, const std::string& file)
-    : capture_(capture), gpu_(capture.dispatch().origin.agent), image_(capture), memory_(exact_memory(gpu_.target(), capture, &image_)) {
+    : capture_(capture),
+      gpu_(capture.dispatch().origin.agent),
+      image_(capture),
+      memory_(exact_memory(gpu_.target(), capture, &image_)) {
   const std::vector<Placement> placements = memory_->map(capture.regions());
   if (const Placement* bad = first_not_exact(placements)) throw NotExact(described(*bad));
   memory_->restore();
@@ -62,7 +65,8 @@ void Session::adopt_variables() {
       memory_->read(loaded.address, fresh.content.data(), loaded.bytes);
       fresh_.push_back(std::move(fresh));
     } else if (same->bytes != loaded.bytes) {
-      throw UnfitCode("its variable " + loaded.name + " has " + std::to_string(loaded.bytes) + " bytes instead of " + std::to_string(same->bytes));
+      throw UnfitCode("its variable " + loaded.name + " has " + std::to_string(loaded.bytes) + " bytes instead of " +
+                      std::to_string(same->bytes));
     } else {
       twins_.push_back({same->address, loaded.address, loaded.bytes});
     }
@@ -105,11 +109,12 @@ uint32_t Session::region_of(const Overlay& overlay) const {
   const auto& regions = capture_.regions();
   for (uint32_t i = 0; i < regions.size(); ++i) {
     const uint64_t offset = overlay.address - regions[i].base;
-    if (overlay.address >= regions[i].base && offset <= regions[i].bytes && overlay.content.size() <= regions[i].bytes - offset &&
-        (regions[i].kind != capture::Kind::code || is_variable(overlay)))
+    if (overlay.address >= regions[i].base && offset <= regions[i].bytes &&
+        overlay.content.size() <= regions[i].bytes - offset && (regions[i].kind != capture::Kind::code || is_variable(overlay)))
       return i;
   }
-  throw WrongOverlay(std::to_string(overlay.content.size()) + " bytes at " + hex(overlay.address) + " are in no captured region of data, and no variable");
+  throw WrongOverlay(std::to_string(overlay.content.size()) + " bytes at " + hex(overlay.address) +
+                     " are in no captured region of data, and no variable");
 }
 
 void Session::put(const Overlay& overlay) {

@@ -35,7 +35,9 @@ class Session {
   void flush_caches() { memory_->flush_caches(); }
   Times run(std::chrono::seconds limit);
 
-  Comparison compare(const std::vector<Tolerance>& tolerances) { return replay::compare(*memory_, image_, capture_, tolerances); }
+  Comparison compare(const std::vector<Tolerance>& tolerances) {
+    return replay::compare(*memory_, image_, capture_, tolerances);
+  }
   // Regions that differ from before the kernel, as files of a new or empty folder. Throws std::runtime_error.
   void dump(const std::string& folder);
 

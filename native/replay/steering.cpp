@@ -28,14 +28,16 @@ void start_svm_range_above(uint64_t end) { svm_floor.store((end + kHugePage - 1)
 }  // namespace rpd::replay
 
 // The program's own mmap comes before the C library's for all that is loaded into it.
-extern "C" __attribute__((visibility("default"))) void* mmap(void* address, size_t bytes, int rights, int flags, int file, off_t offset) noexcept {
+extern "C" __attribute__((visibility("default"))) void* mmap(void* address, size_t bytes, int rights, int flags, int file,
+                                                             off_t offset) noexcept {
   using namespace rpd::replay;
   if (steered_to != 0 && address == nullptr && rights == PROT_NONE && bytes >= steered_bytes) {
     const long got = syscall(SYS_mmap, steered_to - kGuard, bytes, rights, flags | MAP_FIXED_NOREPLACE, file, offset);
     if (got != -1) return reinterpret_cast<void*>(got);
   }
   const uint64_t floor = svm_floor.load(std::memory_order_relaxed);
-  if (address != nullptr && reinterpret_cast<uint64_t>(address) < floor && rights == PROT_NONE && bytes >= kLeastSvmRange && !(flags & MAP_FIXED)) {
+  if (address != nullptr && reinterpret_cast<uint64_t>(address) < floor && rights == PROT_NONE && bytes >= kLeastSvmRange &&
+      !(flags & MAP_FIXED)) {
     const long got = syscall(SYS_mmap, floor, bytes, rights, flags | MAP_FIXED_NOREPLACE, file, offset);
     if (got != -1) return reinterpret_cast<void*>(got);
   }

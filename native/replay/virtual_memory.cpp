@@ -54,10 +54,8 @@ class VirtualMemory final : public ExactMemory {
         case capture::Kind::registered:
         case capture::Kind::managed: map_host(placement); break;
         case capture::Kind::code:
-          if (region.contains(capture_.dispatch().code.load_base, 1))
-            load_code(placement);
-          else
-            map_device(placement);
+          if (region.contains(capture_.dispatch().code.load_base, 1)) load_code(placement);
+          else map_device(placement);
           break;
         default: map_device(placement);
       }
@@ -83,7 +81,8 @@ class VirtualMemory final : public ExactMemory {
   }
 
   void flush_caches() override {
-    if (flushed_ == nullptr) check(hsa_amd_memory_pool_allocate(pool_, kFlushBytes, 0, &flushed_), "no memory to flush the caches with");
+    if (flushed_ == nullptr)
+      check(hsa_amd_memory_pool_allocate(pool_, kFlushBytes, 0, &flushed_), "no memory to flush the caches with");
     check(hsa_amd_memory_fill(flushed_, 0, kFlushBytes / 4), "cannot flush the caches");
   }
 

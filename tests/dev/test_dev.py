@@ -68,7 +68,7 @@ def test_failed_download_is_named_and_leaves_no_root(debootstrap) -> None:
     done, arguments, cache = debootstrap('mkdir -p "$target/usr"; echo "E: Failed getting release file http://x"; exit 1')
     assert done.returncode == 69
     assert "Failed getting release file" in done.stderr
-    assert "mend: check network and proxy, and that http://mirror.example/debian" in done.stderr
+    assert "fix: check network and proxy, and that http://mirror.example/debian" in done.stderr
     assert str(cache / "log" / "base.log") in done.stderr
     assert not (cache / "root").exists()
     assert "--force-check-gpg" in arguments
@@ -99,7 +99,7 @@ def test_a_machine_whose_apt_names_no_mirror_is_told_how_to_name_one(tmp_path: P
     )
     assert (done.returncode, done.stdout) == (69, ""), done.stderr
     assert "apt's configuration names no Debian mirror" in done.stderr
-    assert "mend: name one: ROCM_PERF_DEBIAN_MIRROR=URL" in done.stderr
+    assert "fix: name one: ROCM_PERF_DEBIAN_MIRROR=URL" in done.stderr
     assert not (tmp_path / "cache" / "rocm-perf-lab" / "root.partial").exists()
 
 

@@ -1,4 +1,4 @@
-"""Style, types and floors of all Python code, by the tools and settings of pyproject.toml."""
+"""Style, types and floors of all code, by the tools and settings of pyproject.toml and .clang-format."""
 
 from __future__ import annotations
 
@@ -29,3 +29,11 @@ def test_mypy() -> None:
 
 def test_imports_go_down() -> None:
     tool("-c", "from importlinter.cli import lint_imports_command; lint_imports_command()", "--no-cache")
+
+
+def test_clang_format() -> None:
+    files = [path for folder in ("native", "tests") for path in (REPOSITORY / folder).rglob("*")]
+    sources = [path for path in files if path.suffix in (".h", ".cpp")]
+    assert len(sources) > 300
+    done = subprocess.run(["clang-format", "--dry-run", "--Werror", *sources], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

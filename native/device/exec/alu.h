@@ -113,7 +113,9 @@ constexpr bool kTakesFloats<R (*)(A...)> = is_float<R> || (is_float<std::remove_
 
 // `in_mode`, for an instruction in which MODE's floating-point bits make a difference.
 template <auto F>
-constexpr Execute if_of_floats(Execute in_mode) { return kTakesFloats<decltype(+F)> ? in_mode : nullptr; }
+constexpr Execute if_of_floats(Execute in_mode) {
+  return kTakesFloats<decltype(+F)> ? in_mode : nullptr;
+}
 
 template <auto F>
 constexpr Semantics vector(const char* mnemonic) {

@@ -28,20 +28,62 @@ T atomic_compare_swap(T* at, T compare, T value) {
 
 namespace atomic {
 
-template <class T> T add(T old, T v) { return old + v; }
-template <class T> T subtract(T old, T v) { return old - v; }
-template <class T> T reverse_subtract(T old, T v) { return v - old; }
-template <class T> T smaller(T old, T v) { return v < old ? v : old; }
-template <class T> T larger(T old, T v) { return v > old ? v : old; }
-template <class T> T bit_and(T old, T v) { return old & v; }
-template <class T> T bit_or(T old, T v) { return old | v; }
-template <class T> T bit_xor(T old, T v) { return old ^ v; }
-template <class T> T swap(T, T v) { return v; }
-template <class T> T increment(T old, T v) { return old >= v ? 0 : old + 1; }
-template <class T> T decrement(T old, T v) { return old == 0 || old > v ? v : old - 1; }
-template <class T> T float_add(T old, T v) { return settle_nan(static_cast<T>(old + v), old, v); }
-template <class T> T float_min(T old, T v) { return minimum<T, true>(old, v); }
-template <class T> T float_max(T old, T v) { return maximum<T, true>(old, v); }
+template <class T>
+T add(T old, T v) {
+  return old + v;
+}
+template <class T>
+T subtract(T old, T v) {
+  return old - v;
+}
+template <class T>
+T reverse_subtract(T old, T v) {
+  return v - old;
+}
+template <class T>
+T smaller(T old, T v) {
+  return v < old ? v : old;
+}
+template <class T>
+T larger(T old, T v) {
+  return v > old ? v : old;
+}
+template <class T>
+T bit_and(T old, T v) {
+  return old & v;
+}
+template <class T>
+T bit_or(T old, T v) {
+  return old | v;
+}
+template <class T>
+T bit_xor(T old, T v) {
+  return old ^ v;
+}
+template <class T>
+T swap(T, T v) {
+  return v;
+}
+template <class T>
+T increment(T old, T v) {
+  return old >= v ? 0 : old + 1;
+}
+template <class T>
+T decrement(T old, T v) {
+  return old == 0 || old > v ? v : old - 1;
+}
+template <class T>
+T float_add(T old, T v) {
+  return settle_nan(static_cast<T>(old + v), old, v);
+}
+template <class T>
+T float_min(T old, T v) {
+  return minimum<T, true>(old, v);
+}
+template <class T>
+T float_max(T old, T v) {
+  return maximum<T, true>(old, v);
+}
 
 inline uint32_t packed_half_add(uint32_t old, uint32_t v) {
   const auto half = [](uint32_t bits) { return std::bit_cast<Half>(static_cast<uint16_t>(bits)); };
@@ -57,8 +99,8 @@ inline uint32_t round_to_bfloat(float v) {
 }
 inline uint32_t packed_bfloat_add(uint32_t old, uint32_t v) {
   const auto single = [](uint32_t bits) { return std::bit_cast<float>(bits << 16); };
-  return round_to_bfloat(single(old & 0xffff) + single(v & 0xffff)) |
-         round_to_bfloat(single(old >> 16) + single(v >> 16)) << 16;
+  return round_to_bfloat(single(old & 0xffff) + single(v & 0xffff)) | round_to_bfloat(single(old >> 16) + single(v >> 16))
+                                                                          << 16;
 }
 
 }  // namespace atomic

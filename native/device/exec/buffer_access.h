@@ -72,8 +72,8 @@ inline void locate(const Op& op, const Wave& wave, const BufferDescriptor& buffe
 // Runs `access(lane, host pointer, bytes in range)` for each enabled lane, and tells the observer. `unit`: the bytes
 // that are in range together or not at all, of the `size` that a lane accesses. The pointer is null where no byte is.
 template <class Access>
-void for_each_buffer_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t unit, uint32_t size,
-                          Access access) {
+void for_each_buffer_lane(const Op& op, Wave& wave, const BufferDescriptor& buffer, AccessKind kind, uint32_t unit,
+                          uint32_t size, Access access) {
   BufferLanes lanes;
   locate(op, wave, buffer, lanes);
   const uint64_t misaligned = kind == AccessKind::Atomic ? size - 1 : 0;

@@ -11,8 +11,22 @@ namespace {
 
 // Bits of X, Y, Z and W from the lowest bit on. The formats' names have them the other way round: 2_10_10_10 begins with W.
 constexpr uint8_t kWidths[16][kComponents] = {
-    {}, {8}, {16}, {8, 8}, {32}, {16, 16}, {11, 11, 10}, {10, 11, 11}, {2, 10, 10, 10}, {10, 10, 10, 2},
-    {8, 8, 8, 8}, {32, 32}, {16, 16, 16, 16}, {32, 32, 32}, {32, 32, 32, 32}, {},
+    {},
+    {8},
+    {16},
+    {8, 8},
+    {32},
+    {16, 16},
+    {11, 11, 10},
+    {10, 11, 11},
+    {2, 10, 10, 10},
+    {10, 10, 10, 2},
+    {8, 8, 8, 8},
+    {32, 32},
+    {16, 16, 16, 16},
+    {32, 32, 32},
+    {32, 32, 32, 32},
+    {},
 };
 
 int64_t sign_extended(uint32_t raw, int width) { return static_cast<int32_t>(raw << (32 - width)) >> (32 - width); }
@@ -32,7 +46,8 @@ uint32_t widen_float(uint32_t raw, int width) {
 uint32_t widen(uint32_t raw, int width, NumberFormat number) {
   switch (number) {
     case NumberFormat::Unorm: return single(raw / static_cast<double>(most_unsigned(width)));
-    case NumberFormat::Snorm: return single(std::max(-1.0, sign_extended(raw, width) / static_cast<double>(most_signed(width))));
+    case NumberFormat::Snorm:
+      return single(std::max(-1.0, sign_extended(raw, width) / static_cast<double>(most_signed(width))));
     case NumberFormat::Uscaled: return single(raw);
     case NumberFormat::Sscaled: return single(static_cast<double>(sign_extended(raw, width)));
     case NumberFormat::Sint: return static_cast<uint32_t>(sign_extended(raw, width));

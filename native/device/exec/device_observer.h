@@ -16,7 +16,7 @@ namespace rpd {
 class XcdObserver : public Observer {
  public:
   virtual void begin(const Kernel& kernel, uint32_t resident_groups) = 0;
-  // The workgroup has got its place. Sets its waves' `timing`, if it keeps something for each.
+  // The workgroup has got its slot. Sets its waves' `timing`, if it keeps something for each.
   virtual void launched(Workgroup& group) = 0;
   // The wave has issued these, after what was told before. Meanwhile they are in its log, Wave::issued, which ends with the
   // instruction that whatever else is told of is by.
@@ -26,14 +26,14 @@ class XcdObserver : public Observer {
   virtual void ended(const Wave& wave) = 0;
 };
 
-// Watches the XCDs of a place, where one dispatch runs after another.
+// Watches the XCDs of a slot, where one dispatch runs after another.
 class DispatchObserver {
  public:
   virtual ~DispatchObserver() = default;
   virtual XcdObserver& xcd(uint32_t index) = 0;
   // The dispatch has ended. Fills in duration, counters and timeline, unless the result is an error.
   virtual void end(const Kernel& kernel, DispatchResult& result) = 0;
-  // Nothing is left in the place's caches.
+  // Nothing is left in the slot's caches.
   virtual void forget_caches() = 0;
 };
 
@@ -42,8 +42,8 @@ class DeviceObserver {
  public:
   virtual ~DeviceObserver() = default;
   // Lives no longer than this.
-  virtual std::unique_ptr<DispatchObserver> new_place() = 0;
-  // Nothing is left in the caches that all places share.
+  virtual std::unique_ptr<DispatchObserver> new_slot() = 0;
+  // Nothing is left in the caches that all slots share.
   virtual void forget_caches() = 0;
 };
 

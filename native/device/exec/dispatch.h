@@ -94,8 +94,8 @@ using Interruption = std::function<bool(uint64_t instructions)>;
 class Engine {
  public:
   // `observer` counts and times. program_memory: what write_check goes by; null for no such check.
-  Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads, const EngineOptions& options = {},
-         const ProgramMemory* program_memory = nullptr);
+  Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads,
+         const EngineOptions& options = {}, const ProgramMemory* program_memory = nullptr);
   ~Engine();
 
   // Places the first workgroups. Null if the kernel cannot run; `refused` says why.

@@ -6,7 +6,6 @@
 
 #include "exec/device_observer.h"
 #include "exec/execution.h"
-#include "exec/occupancy.h"
 
 namespace rpd {
 namespace {
@@ -30,26 +29,28 @@ std::string describe(const Fault& fault, const Kernel& kernel) {
   char text[768];
   const bool before = fault.op->address < kernel.entry;  // in a function that the kernel called
   const uint64_t distance = before ? kernel.entry - fault.op->address : fault.op->address - kernel.entry;
-  int length = std::snprintf(text, sizeof text, "pc 0x%lx (entry %c 0x%lx): %s: %s; ", fault.op->address,
-                             before ? '-' : '+', distance, fault.why, fault.op->text);
+  int length = std::snprintf(text, sizeof text, "pc 0x%lx (entry %c 0x%lx): %s: %s; ", fault.op->address, before ? '-' : '+',
+                             distance, fault.why, fault.op->text);
   const auto add = [&](const char* format, auto... values) {
     if (length < static_cast<int>(sizeof text)) length += std::snprintf(text + length, sizeof text - length, format, values...);
   };
   if (fault.lane >= 0) add("lane %d of ", fault.lane);
   add("wave %u of workgroup %lu", fault.wave, fault.workgroup);
-  const bool has_address = fault.kind == FaultKind::MemoryFault || fault.kind == FaultKind::ApertureViolation || fault.kind == FaultKind::ForeignWrite;
+  const bool has_address = fault.kind == FaultKind::MemoryFault || fault.kind == FaultKind::ApertureViolation ||
+                           fault.kind == FaultKind::ForeignWrite;
   if (has_address) add(", address 0x%lx", fault.address);
   if (fault.kind == FaultKind::ForeignWrite) add(": %s", kernel.guard->describe(fault.address).c_str());
-  if (fault.kind == FaultKind::MemoryFault && kernel.memory->map()) add(": %s", kernel.memory->map()->describe(fault.address).c_str());
+  if (fault.kind == FaultKind::MemoryFault && kernel.memory->map())
+    add(": %s", kernel.memory->map()->describe(fault.address).c_str());
   return text;
 }
 
 // "the kernel writes memory that is not its program's: the completion signal of its dispatch, at 0x7ff180"
 std::string foreign_write(const Fault& fault, const Kernel& kernel) {
   if (fault.kind != FaultKind::ForeignWrite) return "";
-  char place[32];
-  std::snprintf(place, sizeof place, ", at 0x%lx", fault.address);
-  return std::string(fault.why) + ": " + kernel.guard->describe(fault.address) + place;
+  char where[32];
+  std::snprintf(where, sizeof where, ", at 0x%lx", fault.address);
+  return std::string(fault.why) + ": " + kernel.guard->describe(fault.address) + where;
 }
 
 DispatchResult refusal(DispatchError kind, std::string why) {
@@ -64,9 +65,13 @@ DispatchResult refusal(DispatchError kind, std::string why) {
 struct Engine::State {
   State(AddressSpace& address_space, std::unique_ptr<DeviceObserver> its_observer, unsigned host_threads,
         const EngineOptions& engine_options, const ProgramMemory* of_program)
-      : memory(address_space), observer(std::move(its_observer)), options(engine_options), program_memory(of_program),
-        threads(std::clamp<unsigned>(host_threads, 1, target::kXcds)), code(std::make_shared<Code>(memory)) {
-    free.emplace(0, fresh_place());
+      : memory(address_space),
+        observer(std::move(its_observer)),
+        options(engine_options),
+        program_memory(of_program),
+        threads(std::clamp<unsigned>(host_threads, 1, target::kXcds)),
+        code(std::make_shared<Code>(memory)) {
+    free.emplace(0, new_slot());
   }
 
   AddressSpace& memory;
@@ -75,11 +80,11 @@ struct Engine::State {
   const ProgramMemory* program_memory;
   unsigned threads;
   std::shared_ptr<Code> code;
-  uint32_t places = 0;
-  FreePlaces free;
+  uint32_t slots = 0;
+  FreeSlots free;
 
-  std::unique_ptr<Place> fresh_place();
-  std::unique_ptr<Place> take_place();
+  std::unique_ptr<ExecutionSlot> new_slot();
+  std::unique_ptr<ExecutionSlot> take_slot();
   DispatchResult prepare(const DispatchRequest& request, Execution& execution);
   void start(Execution& execution, uint32_t resident);
   Progress advance_in_turns(Execution& execution, const Interruption& interruption);
@@ -87,20 +92,20 @@ struct Engine::State {
   DispatchResult collect(Execution& execution);
 };
 
-std::unique_ptr<Place> Engine::State::fresh_place() {
-  auto place = std::make_unique<Place>(options.initial_values, observer->new_place());
-  place->number = places++;
-  for (uint32_t i = 0; i < target::kXcds; ++i) place->xcds.push_back(std::make_unique<Xcd>(i, place->observer->xcd(i)));
-  if (options.race_seed) place->race_check = std::make_unique<RaceCheck>(*options.race_seed);
-  if (options.write_check && program_memory) place->guard = std::make_unique<WriteGuard>(*program_memory);
-  return place;
+std::unique_ptr<ExecutionSlot> Engine::State::new_slot() {
+  auto slot = std::make_unique<ExecutionSlot>(options.initial_values, observer->new_slot());
+  slot->number = slots++;
+  for (uint32_t i = 0; i < target::kXcds; ++i) slot->xcds.push_back(std::make_unique<Xcd>(i, slot->observer->xcd(i)));
+  if (options.race_seed) slot->race_check = std::make_unique<RaceCheck>(*options.race_seed);
+  if (options.write_check && program_memory) slot->guard = std::make_unique<WriteGuard>(*program_memory);
+  return slot;
 }
 
-std::unique_ptr<Place> Engine::State::take_place() {
-  if (free.empty()) return fresh_place();
-  auto place = free.extract(free.begin());
-  if (place.key() > 0) place.mapped()->observer->forget_caches();
-  return std::move(place.mapped());
+std::unique_ptr<ExecutionSlot> Engine::State::take_slot() {
+  if (free.empty()) return new_slot();
+  auto slot = free.extract(free.begin());
+  if (slot.key() > 0) slot.mapped()->observer->forget_caches();
+  return std::move(slot.mapped());
 }
 
 // Fills in the kernel; the result's error is what makes it impossible to run, if anything.
@@ -141,19 +146,19 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   kernel.agprs = kernel.descriptor.total_vgprs() - kernel.vgprs;
   kernel.program = &execution.code->program;
   kernel.memory = &memory;
-  kernel.guard = execution.place->guard.get();
-  if (kernel.guard) execution.place->guard->begin(kernel);
+  kernel.guard = execution.slot->guard.get();
+  if (kernel.guard) execution.slot->guard->begin(kernel);
   kernel.instruction_limit = options.kernel_limit;
   kernel.lds_check = options.lds_check;
-  execution.place->initial.begin();
-  kernel.initial = &execution.place->initial;
+  execution.slot->initial.begin();
+  kernel.initial = &execution.slot->initial;
   kernel.entry_op = kernel.program->at(kernel.entry);
   return {};
 }
 
 void Engine::State::start(Execution& execution, uint32_t resident) {
   const Kernel& kernel = execution.kernel;
-  RaceCheck* race_check = execution.place->race_check.get();
+  RaceCheck* race_check = execution.slot->race_check.get();
   if (race_check) race_check->begin(kernel);
   for (auto& xcd : execution.xcds()) {
     xcd->begin(kernel, resident, race_check);
@@ -198,7 +203,8 @@ Progress Engine::State::advance_in_turns(Execution& execution, const Interruptio
 // Each thread steps its own XCDs in turn until each has executed its share.
 static void run_shares(std::vector<Xcd*> all, unsigned first, unsigned thread_count, std::atomic<bool>& stop) {
   std::vector<std::pair<Xcd*, uint64_t>> mine;
-  for (size_t i = first; i < all.size(); i += thread_count) mine.emplace_back(all[i], all[i]->instructions() + kInstructionsAtOnce);
+  for (size_t i = first; i < all.size(); i += thread_count)
+    mine.emplace_back(all[i], all[i]->instructions() + kInstructionsAtOnce);
   for (uint64_t rounds = 1; !mine.empty() && !stop.load(std::memory_order_relaxed); ++rounds) {
     std::erase_if(mine, [&](const auto& share) {
       const auto [xcd, end] = share;
@@ -216,7 +222,8 @@ Progress Engine::State::advance_side_by_side(Execution& execution, const Interru
     const uint64_t before = instructions_of(execution);
     {
       std::vector<std::jthread> workers;
-      for (unsigned t = 1; t < execution.threads; ++t) workers.emplace_back(run_shares, execution.unfinished, t, execution.threads, std::ref(stop));
+      for (unsigned t = 1; t < execution.threads; ++t)
+        workers.emplace_back(run_shares, execution.unfinished, t, execution.threads, std::ref(stop));
       run_shares(execution.unfinished, 0, execution.threads, stop);
     }
     std::erase_if(execution.unfinished, [](const Xcd* xcd) { return xcd->resident().empty(); });
@@ -236,21 +243,21 @@ DispatchResult Engine::State::collect(Execution& execution) {
     result.foreign_write = foreign_write(xcd->fault(), kernel);
     break;
   }
-  if (RaceCheck* check = execution.place->race_check.get()) {
+  if (RaceCheck* check = execution.slot->race_check.get()) {
     result.written = check->written();
     result.races = check->end();
   }
-  execution.place->observer->end(kernel, result);
+  execution.slot->observer->end(kernel, result);
   return result;
 }
 
-Engine::Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads, const EngineOptions& options,
-               const ProgramMemory* program_memory)
+Engine::Engine(AddressSpace& memory, std::unique_ptr<DeviceObserver> observer, unsigned host_threads,
+               const EngineOptions& options, const ProgramMemory* program_memory)
     : state_(std::make_unique<State>(memory, std::move(observer), host_threads, options, program_memory)) {}
 Engine::~Engine() = default;
 
 std::shared_ptr<Execution> Engine::begin(const DispatchRequest& request, DispatchResult& refused) {
-  auto execution = std::make_shared<Execution>(state_->code, state_->take_place(), state_->free);
+  auto execution = std::make_shared<Execution>(state_->code, state_->take_slot(), state_->free);
   refused = state_->prepare(request, *execution);
   if (!refused.error.empty()) return nullptr;
   const uint32_t resident = resident_workgroups(execution->kernel);
@@ -263,7 +270,8 @@ std::shared_ptr<Execution> Engine::begin(const DispatchRequest& request, Dispatc
 }
 
 Progress Engine::advance(Execution& execution, const Interruption& interruption) {
-  return execution.threads == 1 ? state_->advance_in_turns(execution, interruption) : state_->advance_side_by_side(execution, interruption);
+  return execution.threads == 1 ? state_->advance_in_turns(execution, interruption)
+                                : state_->advance_side_by_side(execution, interruption);
 }
 
 bool Engine::can_go_on(const Execution& execution) const { return execution.standstill->is_over(); }
@@ -300,7 +308,7 @@ void Engine::forget_code(uint64_t begin, uint64_t size) {
 }
 
 void Engine::forget_caches() {
-  for (auto& [number, place] : state_->free) place->observer->forget_caches();
+  for (auto& [number, slot] : state_->free) slot->observer->forget_caches();
   state_->observer->forget_caches();
 }
 

@@ -13,7 +13,8 @@ inline void execute_by_mode(const Op& op, Wave& wave) {
 }
 
 inline void execute(const Op& op, Wave& wave) {
-  if (((wave.mode ^ kModeDenormals) & (kModeFloat | kModeGprIndex)) == 0) [[likely]] return op.execute(op, wave);
+  if (((wave.mode ^ kModeDenormals) & (kModeFloat | kModeGprIndex)) == 0) [[likely]]
+    return op.execute(op, wave);
   if (wave.mode & kModeGprIndex) return execute_indexed(op, wave);
   execute_by_mode(op, wave);
 }

@@ -1,4 +1,4 @@
-// A dispatch under way. The engine can have several, each at a place of its own.
+// A dispatch under way. The engine can have several, each in a slot of its own.
 #pragma once
 
 #include <map>
@@ -24,10 +24,11 @@ struct Code {
   ExecutionOrder order;
 };
 
-// The XCDs as one dispatch has them. Place 0 is for whoever is alone on the device, and keeps its caches; a dispatch that
+// The XCDs as one dispatch has them. Slot 0 is for whoever is alone on the device, and keeps its caches; a dispatch that
 // begins while others are under way gets another one, with nothing in its caches.
-struct Place {
-  Place(uint64_t initial_values, std::unique_ptr<DispatchObserver> its_observer) : initial(initial_values), observer(std::move(its_observer)) {}
+struct ExecutionSlot {
+  ExecutionSlot(uint64_t initial_values, std::unique_ptr<DispatchObserver> its_observer)
+      : initial(initial_values), observer(std::move(its_observer)) {}
   uint32_t number = 0;
   InitialValues initial;
   std::unique_ptr<DispatchObserver> observer;
@@ -36,23 +37,23 @@ struct Place {
   std::unique_ptr<WriteGuard> guard;
 };
 
-using FreePlaces = std::map<uint32_t, std::unique_ptr<Place>>;  // by number
+using FreeSlots = std::map<uint32_t, std::unique_ptr<ExecutionSlot>>;  // by number
 
 class Execution {
  public:
-  // `place` is given back at the end of its life.
-  Execution(std::shared_ptr<Code> of_code, std::unique_ptr<Place> at, FreePlaces& free)
-      : code(std::move(of_code)), place(std::move(at)), free_(free) {}
+  // `slot` is given back at the end of its life.
+  Execution(std::shared_ptr<Code> of_code, std::unique_ptr<ExecutionSlot> at, FreeSlots& free)
+      : code(std::move(of_code)), slot(std::move(at)), free_(free) {}
   ~Execution() {
-    const uint32_t number = place->number;
-    free_[number] = std::move(place);
+    const uint32_t number = slot->number;
+    free_[number] = std::move(slot);
   }
   Execution(const Execution&) = delete;
 
-  std::vector<std::unique_ptr<Xcd>>& xcds() const { return place->xcds; }
+  std::vector<std::unique_ptr<Xcd>>& xcds() const { return slot->xcds; }
 
   std::shared_ptr<Code> code;  // stays, whatever is forgotten meanwhile
-  std::unique_ptr<Place> place;
+  std::unique_ptr<ExecutionSlot> slot;
   Kernel kernel{};
   std::vector<Xcd*> unfinished;
   unsigned threads = 1;
@@ -60,7 +61,7 @@ class Execution {
   std::unique_ptr<Standstill> standstill;  // null where the order of execution is not fixed, or is random
 
  private:
-  FreePlaces& free_;
+  FreeSlots& free_;
 };
 
 }  // namespace rpd

@@ -48,14 +48,16 @@ class Constants {
   void forget() { value_ = {}; }
 
   std::optional<uint64_t> pair(const Operand& operand) const {
-    if (!is_scalar(operand) || operand.reg + 2 > kScalarRegisters || !value_[operand.reg] || !value_[operand.reg + 1]) return {};
+    if (!is_scalar(operand) || operand.reg + 2 > kScalarRegisters || !value_[operand.reg] || !value_[operand.reg + 1])
+      return {};
     return *value_[operand.reg] | static_cast<uint64_t>(*value_[operand.reg + 1]) << 32;
   }
 
   void execute(const Op& op) {
     static const Semantics *const get_pc = find_semantics("s_getpc_b64"), *const add_32 = find_semantics("s_add_u32"),
-                           *const add_with_carry = find_semantics("s_addc_u32"), *const move_32 = find_semantics("s_mov_b32"),
-                           *const move_64 = find_semantics("s_mov_b64"), *const load_64 = find_semantics("s_load_dwordx2");
+                                  *const add_with_carry = find_semantics("s_addc_u32"),
+                                  *const move_32 = find_semantics("s_mov_b32"), *const move_64 = find_semantics("s_mov_b64"),
+                                  *const load_64 = find_semantics("s_load_dwordx2");
     const Semantics* what = op.semantics;
     if (what == get_pc) return set_pair(op.destination.reg, op.address + op.size);
     if (what == add_32) return add(op, false);

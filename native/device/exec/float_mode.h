@@ -30,9 +30,13 @@ class FloatMode {
   explicit constexpr FloatMode(uint32_t mode) : mode_(mode) {}
 
   template <class T>
-  bool keeps_operands() const { return mode_ >> (is_wide_or_half<T> ? 6 : 4) & 1; }
+  bool keeps_operands() const {
+    return mode_ >> (is_wide_or_half<T> ? 6 : 4) & 1;
+  }
   template <class T>
-  bool keeps_results() const { return mode_ >> (is_wide_or_half<T> ? 7 : 5) & 1; }
+  bool keeps_results() const {
+    return mode_ >> (is_wide_or_half<T> ? 7 : 5) & 1;
+  }
 
   // For std::fesetround. The field of doubles and halves counts where any operand or the result is one: conversions between
   // formats round by it (LLVM, SIModeRegister: V_CVT_F16_F32 and V_CVT_F32_F64 take their mode from there).
@@ -46,7 +50,9 @@ class FloatMode {
 
   // "If output denormals are enabled, then output modifiers are ignored", as they are with the IEEE bit (CDNA3 ISA).
   template <class T>
-  bool modifies_output() const { return !keeps_results<T>() && !(mode_ & kModeIeee); }
+  bool modifies_output() const {
+    return !keeps_results<T>() && !(mode_ & kModeIeee);
+  }
 
  private:
   uint32_t mode_;

@@ -35,9 +35,13 @@ template <class T>
 using BitsOf = typename FloatBits<T>::Bits;
 
 template <class T>
-constexpr BitsOf<T> bits_of(T value) { return std::bit_cast<BitsOf<T>>(value); }
+constexpr BitsOf<T> bits_of(T value) {
+  return std::bit_cast<BitsOf<T>>(value);
+}
 template <class T>
-constexpr T from_bits(BitsOf<T> bits) { return std::bit_cast<T>(bits); }
+constexpr T from_bits(BitsOf<T> bits) {
+  return std::bit_cast<T>(bits);
+}
 
 template <class T>
 constexpr BitsOf<T> kSignBit = static_cast<BitsOf<T>>(BitsOf<T>{1} << (8 * sizeof(T) - 1));
@@ -52,7 +56,9 @@ constexpr bool is_nan(T v) {
   else return v != v;
 }
 template <class T>
-constexpr T quiet(T nan) { return from_bits<T>(static_cast<BitsOf<T>>(bits_of(nan) | kQuietBit<T>)); }
+constexpr T quiet(T nan) {
+  return from_bits<T>(static_cast<BitsOf<T>>(bits_of(nan) | kQuietBit<T>));
+}
 // The NaN of an invalid operation: positive and quiet, as LLVM canonicalises for this target (x86's own is negative).
 // Only V_DIV_FIXUP gives a negative one: its pseudo-code spells out 0xffc00000.
 template <class T>
@@ -65,9 +71,13 @@ constexpr int biased_exponent(T v) {
   return static_cast<int>(bits_of(v) >> FloatBits<T>::mantissa & ((1 << FloatBits<T>::exponent) - 1));
 }
 template <class T>
-constexpr bool is_denormal(T v) { return biased_exponent(v) == 0 && (bits_of(v) & kMantissaMask<T>); }
+constexpr bool is_denormal(T v) {
+  return biased_exponent(v) == 0 && (bits_of(v) & kMantissaMask<T>);
+}
 template <class T>
-constexpr bool is_signalling(T v) { return is_nan(v) && !(bits_of(v) & kQuietBit<T>); }
+constexpr bool is_signalling(T v) {
+  return is_nan(v) && !(bits_of(v) & kQuietBit<T>);
+}
 
 // The NaN rule of an arithmetic result: the first NaN operand, quieted, else the default NaN. Without branches, so that
 // loops over lanes become vector code.
@@ -114,9 +124,13 @@ constexpr T maximum(T a, T b) {
   return a > b ? a : b;
 }
 template <class T, bool Ieee>
-constexpr T minimum3(T a, T b, T c) { return minimum<T, Ieee>(minimum<T, Ieee>(a, b), c); }
+constexpr T minimum3(T a, T b, T c) {
+  return minimum<T, Ieee>(minimum<T, Ieee>(a, b), c);
+}
 template <class T, bool Ieee>
-constexpr T maximum3(T a, T b, T c) { return maximum<T, Ieee>(maximum<T, Ieee>(a, b), c); }
+constexpr T maximum3(T a, T b, T c) {
+  return maximum<T, Ieee>(maximum<T, Ieee>(a, b), c);
+}
 template <class T, bool Ieee>
 constexpr T median3(T a, T b, T c) {
   if (is_nan(a) || is_nan(b) || is_nan(c)) return minimum3<T, Ieee>(a, b, c);

@@ -23,7 +23,8 @@ class IssueLog {
  public:
   // False if the instruction does not continue the last run: then it must start one.
   bool extend(uint32_t index, uint64_t exec) {
-    if (index != last_->end || exec != last_->exec) [[unlikely]] return false;
+    if (index != last_->end || exec != last_->exec) [[unlikely]]
+      return false;
     ++last_->end;
     return true;
   }

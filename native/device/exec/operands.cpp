@@ -7,11 +7,15 @@ uint32_t select_bits(uint32_t value, Select select, bool sign_extend) {
   unsigned width = 32;
   switch (select) {
     case Select::Dword: break;
-    case Select::Byte0: case Select::Byte1: case Select::Byte2: case Select::Byte3:
+    case Select::Byte0:
+    case Select::Byte1:
+    case Select::Byte2:
+    case Select::Byte3:
       shift = 8 * (static_cast<unsigned>(select) - static_cast<unsigned>(Select::Byte0));
       width = 8;
       break;
-    case Select::Word0: case Select::Word1:
+    case Select::Word0:
+    case Select::Word1:
       shift = 16 * (static_cast<unsigned>(select) - static_cast<unsigned>(Select::Word0));
       width = 16;
       break;

@@ -35,9 +35,7 @@ T read_scalar(const Operand& operand, const Wave& wave) {
   using B = Bits<sizeof(T)>;
   B bits{};
   switch (operand.kind) {
-    case Operand::Kind::Scalar:
-      std::memcpy(&bits, &wave.scalar[operand.reg], sizeof bits);
-      break;
+    case Operand::Kind::Scalar: std::memcpy(&bits, &wave.scalar[operand.reg], sizeof bits); break;
     case Operand::Kind::Constant: bits = static_cast<B>(operand.constant); break;
     case Operand::Kind::Scc: bits = wave.scc; break;
     case Operand::Kind::Vccz: bits = wave.vcc() == 0; break;

@@ -1,7 +1,7 @@
 // Atomics that others may see before a store which the same workgroup issued earlier. Only with a race check.
 //
 // Both are at agent or system scope; nothing waits for the store (s_waitcnt vmcnt) before the atomic is issued, and memory
-// has many channels. Who reads the store's place because of what the atomic told it may read what was there before.
+// has many channels. A wave that reads what was stored because of what the atomic told it may read what was there before.
 #pragma once
 
 #include <cstdint>

@@ -53,37 +53,38 @@ uint64_t RaceCheck::permuted(uint64_t group, uint64_t group_count) const {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(group) * stride_ + start_) % group_count);
 }
 
-RaceCheck::Place* RaceCheck::global_place(uint64_t word) {
-  auto& page = pages_[word / kPagePlaces];
+RaceCheck::ShadowCell* RaceCheck::global_cell(uint64_t word) {
+  auto& page = pages_[word / kPageCells];
   if (!page) {
     if (pages_.size() * sizeof(Page) > kShadowLimit) {
       full_ = true;
-      pages_.erase(word / kPagePlaces);
+      pages_.erase(word / kPageCells);
       return nullptr;
     }
     page = std::make_unique<Page>();
   }
-  return &(*page)[word % kPagePlaces];
+  return &(*page)[word % kPageCells];
 }
 
-const RaceCheck::Place* RaceCheck::known_global_place(uint64_t word) const {
-  const auto page = pages_.find(word / kPagePlaces);
-  return page == pages_.end() ? nullptr : &(*page->second)[word % kPagePlaces];
+const RaceCheck::ShadowCell* RaceCheck::known_global_cell(uint64_t word) const {
+  const auto page = pages_.find(word / kPageCells);
+  return page == pages_.end() ? nullptr : &(*page->second)[word % kPageCells];
 }
 
-std::vector<RaceCheck::Place>& RaceCheck::lds_places(const Wave& wave) {
-  auto& [group, places] = lds_[wave.group];
-  if (places.empty() || group != wave.group->id) {  // another workgroup now runs there
+std::vector<RaceCheck::ShadowCell>& RaceCheck::lds_cells(const Wave& wave) {
+  auto& [group, cells] = lds_[wave.group];
+  if (cells.empty() || group != wave.group->id) {  // another workgroup now runs there
     group = wave.group->id;
-    places.assign(wave.lds_bytes / kPlaceBytes + 1, Place{});
+    cells.assign(wave.lds_bytes / kCellBytes + 1, ShadowCell{});
   }
-  return places;
+  return cells;
 }
 
 void RaceCheck::issue(const Wave& wave, const Op& op) {
   if (!op.semantics) return;
   issuing_ = &op;
-  if (op.semantics->cache_control == CacheControl::InvalidateScalar) invalidated_.emplace(static_cast<uint32_t>(wave.group->id), wave.index_in_group);
+  if (op.semantics->cache_control == CacheControl::InvalidateScalar)
+    invalidated_.emplace(static_cast<uint32_t>(wave.group->id), wave.index_in_group);
   UnderWay& under_way = this->under_way(wave);
   if (under_way.loads()) look_for_early_use(wave, op);
   if (op.semantics->unit == Unit::Barrier) late_ |= under_way.arrive(wave.group->epoch);
@@ -98,14 +99,14 @@ void RaceCheck::look_for_early_use(const Wave& wave, const Op& op) {
   const auto use = wave.mode & kModeGprIndex ? under_way.take_use(with_index(op, wave)) : under_way.take_use(op);
   if (!use) return;
   note({use->load->address, op.address, Sort::EarlyUse}, [&] {
-    return Finding{name_of(*use) + " is used before the load at " + position(*use->load) + " has been waited for: at " +
-                       position(op),
-                   format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
+    return Finding{
+        name_of(*use) + " is used before the load at " + position(*use->load) + " has been waited for: at " + position(op),
+        format("by wave %u of workgroup %lu", wave.index_in_group, wave.group->id)};
   });
 }
 
 RaceCheck::Access RaceCheck::access_now(const Wave& wave, const Op& op, const VectorAccess& access) {
-  QueuePlace in_queue{CompletionQueue::Vector, under_way(wave).issued(CompletionQueue::Vector)};
+  QueuePosition in_queue{CompletionQueue::Vector, under_way(wave).issued(CompletionQueue::Vector)};
   if (access.space == Space::Lds) in_queue = under_way(wave).reach_lds(op, access.mask == wave.exec());
   Access now;
   now.op = &op;
@@ -130,16 +131,16 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
     if (access.kind == AccessKind::Atomic) publish(wave, op, access);
     if (overtaking_.any() && access.kind != AccessKind::Store) see(wave, access);
   }
-  std::vector<Place>* const lds = access.space == Space::Lds ? &lds_places(wave) : nullptr;
+  std::vector<ShadowCell>* const lds = access.space == Space::Lds ? &lds_cells(wave) : nullptr;
   for (uint64_t left = access.mask; left; left &= left - 1) {
     const uint64_t begin = access.address[std::countr_zero(left)];
     const uint64_t end = begin + access.bytes;
-    for (uint64_t word = begin / kPlaceBytes; word * kPlaceBytes < end; ++word) {
-      const uint64_t first = std::max(begin, word * kPlaceBytes) % kPlaceBytes;
-      const uint64_t last = std::min(end, (word + 1) * kPlaceBytes) - word * kPlaceBytes;
+    for (uint64_t word = begin / kCellBytes; word * kCellBytes < end; ++word) {
+      const uint64_t first = std::max(begin, word * kCellBytes) % kCellBytes;
+      const uint64_t last = std::min(end, (word + 1) * kCellBytes) - word * kCellBytes;
       now.bytes = ((1u << last) - (1u << first)) & 15;
-      Place* place = lds ? &(*lds)[word] : global_place(word);
-      if (place) touch(*place, now, access.kind, access.space, word * kPlaceBytes + first);
+      ShadowCell* cell = lds ? &(*lds)[word] : global_cell(word);
+      if (cell) touch(*cell, now, access.kind, access.space, word * kCellBytes + first);
     }
   }
 }
@@ -147,12 +148,12 @@ void RaceCheck::access(const Wave& wave, const Op& op, const VectorAccess& acces
 void RaceCheck::scalar_access(const Wave& wave, uint64_t address, uint32_t bytes) {
   const auto group = static_cast<uint32_t>(wave.group->id);
   if (invalidated_.contains({group, wave.index_in_group})) return;
-  for (uint64_t word = address / kPlaceBytes; word * kPlaceBytes < address + bytes; ++word) {
-    const Place* place = known_global_place(word);
-    if (!place || !place->written) continue;
-    note({place->write.op->address, issuing_->address, Sort::StaleScalar}, [&] {
+  for (uint64_t word = address / kCellBytes; word * kCellBytes < address + bytes; ++word) {
+    const ShadowCell* cell = known_global_cell(word);
+    if (!cell || !cell->written) continue;
+    note({cell->write.op->address, issuing_->address, Sort::StaleScalar}, [&] {
       return Finding{"scalar load of what the dispatch has written, which the scalar cache may not see",
-                     format("at address 0x%lx: written ", word * kPlaceBytes) + who(place->write) +
+                     format("at address 0x%lx: written ", word * kCellBytes) + who(cell->write) +
                          format(", loaded by wave %u of workgroup %u at ", wave.index_in_group, group) + position(*issuing_)};
     });
     return;
@@ -177,14 +178,14 @@ void RaceCheck::publish(const Wave& wave, const Op& op, const VectorAccess& acce
     if (last <= completed) continue;
     for (uint64_t left = access.mask; left; left &= left - 1) {
       overtaking_.note({static_cast<uint32_t>(wave.group->id), other.index_in_group}, completed, last, op, wave.index_in_group,
-                       wave.group->epoch, access.address[std::countr_zero(left)] / kPlaceBytes);
+                       wave.group->epoch, access.address[std::countr_zero(left)] / kCellBytes);
     }
   }
 }
 
 void RaceCheck::see(const Wave& wave, const VectorAccess& access) {
   for (uint64_t left = access.mask; left; left &= left - 1) {
-    overtaking_.see(static_cast<uint32_t>(wave.group->id), access.address[std::countr_zero(left)] / kPlaceBytes);
+    overtaking_.see(static_cast<uint32_t>(wave.group->id), access.address[std::countr_zero(left)] / kCellBytes);
   }
 }
 
@@ -198,30 +199,31 @@ void RaceCheck::look_for_overtaking(const Access& write, const Access& now, Acce
     return Finding{"the store at " + position(*write.op) + " had not been waited for when the atomic at " + position(*atomic) +
                        " was issued, so that others may see the atomic first",
                    format("with the store by wave %u of workgroup %u, read at address 0x%lx by wave %u of workgroup %u at ",
-                          write.wave, write.group, address, now.wave, now.group) + position(*now.op)};
+                          write.wave, write.group, address, now.wave, now.group) +
+                       position(*now.op)};
   });
 }
 
-void RaceCheck::touch(Place& place, const Access& now, AccessKind kind, Space space, uint64_t address) {
-  const AccessKind write_kind = place.write.atomic ? AccessKind::Atomic : AccessKind::Store;
-  compare(place.write, write_kind, now, kind, space, address);
-  if (overtaking_.any() && space == Space::Global) look_for_overtaking(place.write, now, kind, address);
+void RaceCheck::touch(ShadowCell& cell, const Access& now, AccessKind kind, Space space, uint64_t address) {
+  const AccessKind write_kind = cell.write.atomic ? AccessKind::Atomic : AccessKind::Store;
+  compare(cell.write, write_kind, now, kind, space, address);
+  if (overtaking_.any() && space == Space::Global) look_for_overtaking(cell.write, now, kind, address);
   if (kind == AccessKind::Load) {
-    if (space == Space::Lds && (now.bytes & ~place.written)) note_conflict({{}, now, kind, kind, space, address});
+    if (space == Space::Lds && (now.bytes & ~cell.written)) note_conflict({{}, now, kind, kind, space, address});
     // The same wave's earlier read gives way, else the older one of another epoch.
-    Access* slot = &place.reads[0];
-    for (Access& read : place.reads) {
+    Access* slot = &cell.reads[0];
+    for (Access& read : cell.reads) {
       if (read.op && read.group == now.group && read.wave == now.wave) slot = &read;
     }
     if (slot->op && !(slot->group == now.group && slot->wave == now.wave)) {
-      slot = place.reads[1].op && ordered(place.reads[0], now, space) ? &place.reads[0] : &place.reads[1];
+      slot = cell.reads[1].op && ordered(cell.reads[0], now, space) ? &cell.reads[0] : &cell.reads[1];
     }
     *slot = now;
     return;
   }
-  for (const Access& read : place.reads) compare(read, AccessKind::Load, now, kind, space, address);
-  place.write = now;
-  place.written |= now.bytes;
+  for (const Access& read : cell.reads) compare(read, AccessKind::Load, now, kind, space, address);
+  cell.write = now;
+  cell.written |= now.bytes;
 }
 
 bool RaceCheck::ordered(const Access& before, const Access& now, Space space) const {
@@ -236,14 +238,14 @@ bool RaceCheck::ordered_in_group(const Access& before, const Access& now, Space 
   const UnderWay& wave = group_->under_way[before.wave];
   if (before.wave == now.wave) {
     // What a vector load writes into the LDS comes when it comes.
-    const bool from_memory = before.place().queue == CompletionQueue::Vector;
-    const bool overtakes = space == Space::Lds && from_memory && now.place().queue == CompletionQueue::Lds;
-    return !overtakes || wave.has_completed(before.place());
+    const bool from_memory = before.position().queue == CompletionQueue::Vector;
+    const bool overtakes = space == Space::Lds && from_memory && now.position().queue == CompletionQueue::Lds;
+    return !overtakes || wave.has_completed(before.position());
   }
   if (before.epoch == now.epoch) return false;
   if (space != Space::Lds || !late_) return true;
   for (uint32_t epoch = before.epoch; epoch < now.epoch; ++epoch)
-    if (wave.had_completed(before.place(), epoch)) return true;
+    if (wave.had_completed(before.position(), epoch)) return true;
   return false;
 }
 
@@ -267,7 +269,8 @@ void RaceCheck::note_conflict(const Conflict& conflict) {
   note({std::min(first, second), std::max(first, second), sort}, [&] { return describe(conflict); });
 }
 
-// A write-back counts when what it is to write has been waited for; buffer_inv drops what is stale, which is what an acquire does.
+// A write-back counts when what it is to write has been waited for; buffer_inv drops what is stale, which is what an acquire
+// does.
 void RaceCheck::fence(const Wave& wave, const Op& op) {
   if (!writes_back(op)) clocks_[static_cast<uint32_t>(wave.group->id)].acquired = ++fences_;
 }
@@ -315,9 +318,9 @@ std::vector<std::pair<uint64_t, uint64_t>> RaceCheck::written() const {
   };
   for (const uint64_t number : numbers) {
     const Page& page = *pages_.at(number);
-    for (uint64_t word = 0; word < kPagePlaces; ++word)
-      for (uint64_t byte = 0; byte < kPlaceBytes; ++byte)
-        if (page[word].written >> byte & 1) add((number * kPagePlaces + word) * kPlaceBytes + byte);
+    for (uint64_t word = 0; word < kPageCells; ++word)
+      for (uint64_t byte = 0; byte < kCellBytes; ++byte)
+        if (page[word].written >> byte & 1) add((number * kPageCells + word) * kCellBytes + byte);
   }
   return ranges;
 }
@@ -330,7 +333,7 @@ std::vector<std::string> RaceCheck::end() {
   }
   if (full_) {
     lines.push_back("the kernel touches more global memory than the race check can watch (" +
-                    std::to_string(kShadowLimit / sizeof(Page) * kPagePlaces * kPlaceBytes >> 20) +
+                    std::to_string(kShadowLimit / sizeof(Page) * kPageCells * kCellBytes >> 20) +
                     " MiB): races beyond that were not looked for");
   }
   full_ = false;

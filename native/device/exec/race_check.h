@@ -11,8 +11,8 @@
 //    asked.
 // An access at agent or system scope (sc1) counts as atomic: so does the compiler write atomic loads and stores. Lanes of one
 // wave run in lockstep and do not race. The scalar cache sees no vector stores: a scalar load of what the dispatch has
-// written may give the old value, whoever wrote it, unless its wave has invalidated that cache (s_dcache_inv). Only the last write and two readers of each place are remembered: with more, a race can
-// hide behind another one, but none is made up.
+// written may give the old value, whoever wrote it, unless its wave has invalidated that cache (s_dcache_inv). Only the last
+// write and two readers of each cell are remembered: with more, a race can hide behind another one, but none is made up.
 //
 // Within a wave, a register must not be used while a load into it is under way; and a store at agent or system scope must
 // not be overtaken by the atomic that tells others of it (overtaking.h).
@@ -60,7 +60,7 @@ class RaceCheck {
   void wait(const Wave& wave, unsigned vector_left, unsigned scalar_left);
 
  private:
-  // Who touched a place, and when on its workgroup's own clocks.
+  // Who touched a cell, and when on its workgroup's own clocks.
   struct Access {
     const Op* op = nullptr;    // null: nobody
     uint32_t group = 0;
@@ -68,21 +68,21 @@ class RaceCheck {
     uint32_t number = 0;       // in its queue
     uint32_t queue : 2 = 0;
     uint32_t wave : 4 = 0;
-    uint32_t bytes : 4 = 0;    // of the place, a bit each
+    uint32_t bytes : 4 = 0;    // of the cell, a bit each
     uint32_t atomic : 1 = 0;
     uint32_t releases : 21 = 0;  // that the workgroup had begun before
 
-    QueuePlace place() const { return {static_cast<CompletionQueue>(queue), number}; }
+    QueuePosition position() const { return {static_cast<CompletionQueue>(queue), number}; }
   };
   // Four bytes of memory.
-  struct Place {
+  struct ShadowCell {
     Access write;
     std::array<Access, 2> reads;
     uint8_t written = 0;     // bytes, ever
   };
-  static constexpr uint64_t kPlaceBytes = 4;
-  static constexpr uint64_t kPagePlaces = 1024;
-  using Page = std::array<Place, kPagePlaces>;
+  static constexpr uint64_t kCellBytes = 4;
+  static constexpr uint64_t kPageCells = 1024;
+  using Page = std::array<ShadowCell, kPageCells>;
 
   struct GroupClock {
     std::vector<uint64_t> releases;  // when, in fences of the whole dispatch
@@ -108,11 +108,11 @@ class RaceCheck {
   };
 
   UnderWay& under_way(const Wave& wave) const { return wave.group->under_way[wave.index_in_group]; }
-  Place* global_place(uint64_t word);
-  const Place* known_global_place(uint64_t word) const;  // null where nothing has been accessed
-  std::vector<Place>& lds_places(const Wave& wave);
+  ShadowCell* global_cell(uint64_t word);
+  const ShadowCell* known_global_cell(uint64_t word) const;  // null where nothing has been accessed
+  std::vector<ShadowCell>& lds_cells(const Wave& wave);
   Access access_now(const Wave& wave, const Op& op, const VectorAccess& access);
-  void touch(Place& place, const Access& now, AccessKind kind, Space space, uint64_t address);
+  void touch(ShadowCell& cell, const Access& now, AccessKind kind, Space space, uint64_t address);
   void look_for_early_use(const Wave& wave, const Op& op);
   void look_for_overtaking(const Access& write, const Access& now, AccessKind kind, uint64_t address);
   void publish(const Wave& wave, const Op& op, const VectorAccess& access);
@@ -137,7 +137,7 @@ class RaceCheck {
   uint64_t fences_ = 0;
   bool full_ = false;                // the shadow memory's limit is reached
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;           // by page number
-  std::unordered_map<const Workgroup*, std::pair<uint64_t, std::vector<Place>>> lds_;  // with the workgroup's number
+  std::unordered_map<const Workgroup*, std::pair<uint64_t, std::vector<ShadowCell>>> lds_;  // with the workgroup's number
   std::unordered_map<uint32_t, GroupClock> clocks_;
   const Op* issuing_ = nullptr;
   std::set<std::pair<uint32_t, uint32_t>> invalidated_;  // workgroup and wave: those that have invalidated the scalar cache

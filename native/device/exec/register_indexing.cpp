@@ -12,8 +12,8 @@ constexpr int kDestinationEnable = 3;
 
 // A destination that is also the last source moves with the destination.
 int enable_of(const Semantics& semantics, int source) {
-  const auto count = std::count_if(semantics.source_types.begin(), semantics.source_types.end(),
-                                   [](Type type) { return type != Type::None; });
+  const auto count =
+      std::count_if(semantics.source_types.begin(), semantics.source_types.end(), [](Type type) { return type != Type::None; });
   return semantics.accumulates && source + 1 == count ? kDestinationEnable : source;
 }
 

@@ -127,19 +127,20 @@ std::string Standstill::describe(const Kernel& kernel) const {
   for (const Position& position : positions_)
     if (position.state != WaveState::Ended) ++waves[position.pc];
   std::string text;
-  constexpr size_t kMostPlaces = 3;
+  constexpr size_t kMaxGroups = 3;
   char line[256];
-  for (auto place = waves.begin(); place != waves.end() && std::distance(waves.begin(), place) < static_cast<int>(kMostPlaces); ++place) {
-    const auto& [op, count] = *place;
-    std::snprintf(line, sizeof line, "%s%" PRIu64 " wave%s at pc 0x%" PRIx64 " (entry %c 0x%" PRIx64 "): %s", text.empty() ? "" : ", ", count,
-                  count == 1 ? "" : "s", op->address, op->address < kernel.entry ? '-' : '+',
+  for (auto group = waves.begin(); group != waves.end() && std::distance(waves.begin(), group) < static_cast<int>(kMaxGroups);
+       ++group) {
+    const auto& [op, count] = *group;
+    std::snprintf(line, sizeof line, "%s%" PRIu64 " wave%s at pc 0x%" PRIx64 " (entry %c 0x%" PRIx64 "): %s",
+                  text.empty() ? "" : ", ", count, count == 1 ? "" : "s", op->address, op->address < kernel.entry ? '-' : '+',
                   op->address < kernel.entry ? kernel.entry - op->address : op->address - kernel.entry, op->text);
     text += line;
   }
-  if (waves.size() > kMostPlaces) text += ", others elsewhere";
+  if (waves.size() > kMaxGroups) text += ", others elsewhere";
   if (watch_.accessed().empty()) return text;
-  std::snprintf(line, sizeof line, "; the memory they look at begins at 0x%" PRIx64 ", %zu place%s", watch_.accessed().begin()->first, accessed_,
-                accessed_ == 1 ? "" : "s");
+  std::snprintf(line, sizeof line, "; the memory they look at begins at 0x%" PRIx64 ", %zu place%s",
+                watch_.accessed().begin()->first, accessed_, accessed_ == 1 ? "" : "s");
   return text + line;
 }
 

@@ -34,7 +34,9 @@ constexpr Operand vcc() {
 // The queue that `op` goes to, if any; that of a flat access depends on its addresses.
 std::optional<CompletionQueue> queue_of(const Op& op) {
   switch (op.semantics->unit) {
-    case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: return CompletionQueue::Vector;
+    case Unit::VectorLoad:
+    case Unit::VectorStore:
+    case Unit::VectorAtomic: return CompletionQueue::Vector;
     case Unit::Lds: return CompletionQueue::Lds;
     case Unit::Smem: return CompletionQueue::Unordered;
     default: return std::nullopt;
@@ -81,19 +83,19 @@ void UnderWay::issue(const Op& op, bool has_lanes) {
   }
 }
 
-QueuePlace UnderWay::reach_lds(const Op& op, bool alone) {
+QueuePosition UnderWay::reach_lds(const Op& op, bool alone) {
   CompletionQueue queue = queue_of(op).value_or(CompletionQueue::Lds);
   if (op.semantics->space == Space::Flat) {
     queue = CompletionQueue::Unordered;
-    const QueuePlace place{queue, begin(queue)};
+    const QueuePosition position{queue, begin(queue)};
     if (!loads_.empty() && loads_.back().op == &op) {
-      if (alone) loads_.back().place = place;
-      else loads_.push_back({&op, place});
+      if (alone) loads_.back().position = position;
+      else loads_.push_back({&op, position});
     }
   }
-  const QueuePlace place{queue, issued(queue)};
-  lds_[index(queue)] = place.number;
-  return place;
+  const QueuePosition position{queue, issued(queue)};
+  lds_[index(queue)] = position.number;
+  return position;
 }
 
 void UnderWay::complete(CompletionQueue queue, unsigned left) {
@@ -102,7 +104,7 @@ void UnderWay::complete(CompletionQueue queue, unsigned left) {
 }
 
 void UnderWay::forget_completed() {
-  std::erase_if(loads_, [this](const Issued& load) { return has_completed(load.place); });
+  std::erase_if(loads_, [this](const Issued& load) { return has_completed(load.position); });
 }
 
 void UnderWay::wait(unsigned vector_left, unsigned scalar_left) {
@@ -113,7 +115,7 @@ void UnderWay::wait(unsigned vector_left, unsigned scalar_left) {
 }
 
 size_t UnderWay::take_write_backs() {
-  return std::erase_if(write_backs_, [this](const Issued& one) { return has_completed(one.place); });
+  return std::erase_if(write_backs_, [this](const Issued& one) { return has_completed(one.position); });
 }
 
 bool UnderWay::arrive(uint32_t epoch) {
@@ -123,10 +125,10 @@ bool UnderWay::arrive(uint32_t epoch) {
   return late;
 }
 
-bool UnderWay::had_completed(const QueuePlace& place, uint32_t epoch) const {
+bool UnderWay::had_completed(const QueuePosition& position, uint32_t epoch) const {
   const auto is_before = [](const Late& late, uint32_t e) { return late.epoch < e; };
   const auto found = std::lower_bound(late_.begin(), late_.end(), epoch, is_before);
-  return found == late_.end() || found->epoch != epoch || place.number <= found->completed[index(place.queue)];
+  return found == late_.end() || found->epoch != epoch || position.number <= found->completed[index(position.queue)];
 }
 
 // Of loads that complete in their order, a later one may overwrite what an earlier one will write.
@@ -134,9 +136,9 @@ std::optional<UnderWay::Use> UnderWay::take_use(const Op& op) {
   const auto queue = queue_of(op);
   for (size_t i = 0; i < loads_.size(); ++i) {
     const Issued load = loads_[i];
-    const bool in_order = queue == load.place.queue && queue != CompletionQueue::Unordered;
+    const bool in_order = queue == load.position.queue && queue != CompletionQueue::Unordered;
     const auto reg = touched(op, range_of(load.op->destination), in_order);
-    if (!reg || has_completed(load.place)) continue;
+    if (!reg || has_completed(load.position)) continue;
     loads_.erase(loads_.begin() + static_cast<ptrdiff_t>(i));
     return Use{load.op, load.op->destination.kind, static_cast<uint16_t>(*reg)};
   }

@@ -22,7 +22,7 @@ enum class CompletionQueue : uint8_t { Vector, Lds, Unordered };
 constexpr size_t kCompletionQueues = 3;
 
 // An access of a wave: the `number`-th of its queue, from 1 on.
-struct QueuePlace {
+struct QueuePosition {
   CompletionQueue queue = CompletionQueue::Vector;
   uint32_t number = 0;
 };
@@ -41,16 +41,16 @@ class UnderWay {
 
   void issue(const Op& op, bool has_lanes);
   // An access of the LDS by `op`, which was issued last; `alone`: it goes nowhere else.
-  QueuePlace reach_lds(const Op& op, bool alone);
+  QueuePosition reach_lds(const Op& op, bool alone);
   void wait(unsigned vector_left, unsigned scalar_left);
   // The wave comes to the barrier that ends the epoch; true if it has accesses of the LDS under way.
   bool arrive(uint32_t epoch);
   // All stores issued so far have been written back, as another wave knows.
   void cover_stores() { covered_ = issued(CompletionQueue::Vector); }
 
-  bool has_completed(const QueuePlace& place) const { return place.number <= completed_[index(place.queue)]; }
+  bool has_completed(const QueuePosition& position) const { return position.number <= completed_[index(position.queue)]; }
   // At the barrier that ended the epoch.
-  bool had_completed(const QueuePlace& place, uint32_t epoch) const;
+  bool had_completed(const QueuePosition& position, uint32_t epoch) const;
   uint32_t issued(CompletionQueue queue) const { return issued_[index(queue)]; }
   // Stores at agent or system scope: the numbers behind the first and up to the second may be under way.
   std::pair<uint32_t, uint32_t> wide_stores() const { return {std::max(completed_[0], covered_), wide_store_}; }
@@ -68,7 +68,7 @@ class UnderWay {
  private:
   struct Issued {
     const Op* op;
-    QueuePlace place;
+    QueuePosition position;
   };
   struct Late {
     uint32_t epoch;
@@ -83,7 +83,7 @@ class UnderWay {
 
   std::array<uint32_t, kCompletionQueues> issued_{}, completed_{}, lds_{};  // lds_: the last that accesses the LDS
   uint32_t wide_store_ = 0, covered_ = 0;
-  std::vector<Issued> write_backs_;  // not taken yet; `place` is that of the access before it
+  std::vector<Issued> write_backs_;  // not taken yet; `position` is that of the access before it
   std::vector<Issued> loads_;
   std::vector<Late> late_;   // of epochs at whose end something was under way, in their order
 };

@@ -108,7 +108,8 @@ struct Wave {
   }
   bool may_access(const Op& op, uint64_t address, uint32_t bytes, bool writes, int lane = -1) {
     AccessWindow& known = window[op.index % kWindowSlots][writes];
-    if (known.holds(address, bytes)) [[likely]] return true;
+    if (known.holds(address, bytes)) [[likely]]
+      return true;
     return look_up(address, bytes, writes, lane, known);
   }
 

@@ -40,7 +40,7 @@ struct Workgroup {
   std::vector<UnderWay> under_way;  // [wave]; only with a race check
   uint64_t id = 0;                  // linear workgroup number
   uint32_t cu = 0;
-  uint32_t place = 0;               // among the workgroups of the CU
+  uint32_t cu_slot = 0;               // among the workgroups of the CU
   uint32_t epoch = 0;               // barriers that all its waves have passed
   uint64_t slot = 0;                // unlike that of any other workgroup on the device at the same time
   uint32_t left = 0;                // waves that have not ended
@@ -52,5 +52,8 @@ struct Workgroup {
   // Lets them go on.
   void release_barrier();
 };
+
+// How many workgroups of the kernel a CU holds at once; 0 if not even one fits.
+uint32_t resident_workgroups(const Kernel& kernel);
 
 }  // namespace rpd

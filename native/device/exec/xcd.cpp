@@ -12,7 +12,7 @@ constexpr uint32_t kSliceLimit = 4096;  // instructions without a memory access 
 
 }  // namespace
 
-Xcd::Xcd(uint32_t index, XcdObserver& observer) : index_(index), places_(index), observer_(observer) {}
+Xcd::Xcd(uint32_t index, XcdObserver& observer) : index_(index), wave_slots_(index), observer_(observer) {}
 
 void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_check) {
   race_check_ = race_check;
@@ -21,7 +21,7 @@ void Xcd::begin(const Kernel& kernel, uint32_t resident_groups, RaceCheck* race_
   next_group_ = index_;
   fault_ = {};
   active_ = 0;
-  places_.clear();
+  wave_slots_.clear();
   instructions_ = 0;
   issued_.clear();
   observer_.begin(kernel, resident_groups);
@@ -48,7 +48,7 @@ bool Xcd::launch_next(Workgroup& group, uint32_t cu) {
   }
   group.start(*kernel_, id, cu, observer, &issued_);
   if (race_check_) group.under_way.assign(group.waves.size(), {});
-  places_.enter(*kernel_, group);
+  wave_slots_.enter(*kernel_, group);
   observer_.launched(group);
   next_group_ += target::kXcds;
   return true;
@@ -60,7 +60,8 @@ void Xcd::tell_issued(Wave& wave) {
 }
 
 inline void Xcd::start_run(Wave& wave, const Op& op) {
-  if (issued_.is_full()) [[unlikely]] tell_issued(wave);
+  if (issued_.is_full()) [[unlikely]]
+    tell_issued(wave);
   issued_.start(op.index, wave.exec());
 }
 
@@ -132,7 +133,7 @@ bool Xcd::step() {
   for (size_t i = 0; i < active_;) {
     Workgroup& group = *groups_[i];
     if (!run_group(group)) return false;
-    if (group.left == 0) places_.leave(group);
+    if (group.left == 0) wave_slots_.leave(group);
     if (group.left == 0 && !launch_next(group, group.cu)) {
       // Keep the order of the others: it is part of the result's determinism.
       std::rotate(groups_.begin() + i, groups_.begin() + i + 1, groups_.begin() + active_);

@@ -11,7 +11,7 @@
 #include "exec/device_observer.h"
 #include "exec/issue_log.h"
 #include "exec/race_check.h"
-#include "exec/wave_places.h"
+#include "exec/wave_slots.h"
 #include "exec/workgroup.h"
 
 namespace rpd {
@@ -61,7 +61,7 @@ class Xcd {
   uint64_t next_group_ = 0;
   std::vector<std::unique_ptr<Workgroup>> groups_;  // those on the device; storage is kept from dispatch to dispatch
   size_t active_ = 0;              // how many of them are in use
-  WavePlaces places_;
+  WaveSlots wave_slots_;
   uint64_t instructions_ = 0;
   IssueLog issued_;
   Fault fault_;

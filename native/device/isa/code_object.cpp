@@ -28,7 +28,8 @@ T info(amd_comgr_symbol_t symbol, amd_comgr_symbol_info_t attribute) {
 }
 
 amd_comgr_status_t take_function(amd_comgr_symbol_t symbol, void* user) {
-  if (info<amd_comgr_symbol_type_t>(symbol, AMD_COMGR_SYMBOL_INFO_TYPE) != AMD_COMGR_SYMBOL_TYPE_FUNC) return AMD_COMGR_STATUS_SUCCESS;
+  if (info<amd_comgr_symbol_type_t>(symbol, AMD_COMGR_SYMBOL_INFO_TYPE) != AMD_COMGR_SYMBOL_TYPE_FUNC)
+    return AMD_COMGR_STATUS_SUCCESS;
   // The terminating zero is not counted.
   std::string name(info<uint64_t>(symbol, AMD_COMGR_SYMBOL_INFO_NAME_LENGTH) + 1, '\0');
   amd_comgr_symbol_get_info(symbol, AMD_COMGR_SYMBOL_INFO_NAME, name.data());
@@ -52,12 +53,12 @@ amd_comgr_status_t mark_kernel(amd_comgr_symbol_t symbol, void* user) {
 
 void take_text(const char* text, void* user) { *static_cast<std::string*>(user) = text ? text : ""; }
 
-// "file:line" of "file:line:column"; empty for a place that is not known ("??:0:0").
-std::string place_of(std::string place) {
-  place.resize(std::min(place.size(), place.rfind(':')));
-  const size_t colon = place.rfind(':');
-  if (colon == std::string::npos || place.starts_with("??") || place.substr(colon) == ":0") return "";
-  return place;
+// "file:line" of "file:line:column"; empty for a location that is not known ("??:0:0").
+std::string source_location(std::string location) {
+  location.resize(std::min(location.size(), location.rfind(':')));
+  const size_t colon = location.rfind(':');
+  if (colon == std::string::npos || location.starts_with("??") || location.substr(colon) == ":0") return "";
+  return location;
 }
 
 }  // namespace
@@ -71,8 +72,8 @@ std::string source_from_symbolizer(const std::string& text) {
     begin = end + 1;
     const size_t at = line.find(separator);
     if (at == std::string::npos) continue;
-    const std::string place = place_of(line.substr(at + separator.size()));
-    if (!place.empty()) source += (source.empty() ? "" : " -> ") + place;
+    const std::string location = source_location(line.substr(at + separator.size()));
+    if (!location.empty()) source += (source.empty() ? "" : " -> ") + location;
   }
   return source;
 }
@@ -85,7 +86,8 @@ CodeObject::CodeObject(std::span<const char> elf) : state_(std::make_unique<Stat
   }
   amd_comgr_iterate_symbols(state_->data, mark_kernel, &functions_);
   std::sort(functions_.begin(), functions_.end(), [](const Function& a, const Function& b) { return a.address < b.address; });
-  state_->symbolizes = amd_comgr_create_symbolizer_info(state_->data, take_text, &state_->symbolizer) == AMD_COMGR_STATUS_SUCCESS;
+  state_->symbolizes =
+      amd_comgr_create_symbolizer_info(state_->data, take_text, &state_->symbolizer) == AMD_COMGR_STATUS_SUCCESS;
 }
 
 CodeObject::~CodeObject() = default;
@@ -100,7 +102,8 @@ const Function* CodeObject::function_at(uint64_t address) const {
 
 std::string CodeObject::source_of(uint64_t address) const {
   std::string text;
-  if (!state_->symbolizes || amd_comgr_symbolize(state_->symbolizer, address, true, &text) != AMD_COMGR_STATUS_SUCCESS) return "";
+  if (!state_->symbolizes || amd_comgr_symbolize(state_->symbolizer, address, true, &text) != AMD_COMGR_STATUS_SUCCESS)
+    return "";
   return source_from_symbolizer(text);
 }
 

@@ -12,10 +12,10 @@ namespace rpd {
 namespace {
 
 constexpr std::string_view kKnownModifiers[] = {
-    "offset",   "offset0",   "offset1", "sc0",     "sc1",      "nt",       "clamp",           "mul",          "div",
-    "op_sel",   "op_sel_hi", "neg_lo",  "neg_hi",  "dst_sel",  "dst_unused", "src0_sel",      "src1_sel",     "quad_perm",
-    "row_shl",  "row_shr",   "row_ror", "wave_shl", "wave_shr", "wave_rol", "wave_ror",       "row_mirror",   "row_half_mirror",
-    "row_bcast", "row_newbcast", "row_mask", "bank_mask", "bound_ctrl",
+    "offset",   "offset0",    "offset1",         "sc0",       "sc1",          "nt",       "clamp",      "mul",
+    "div",      "op_sel",     "op_sel_hi",       "neg_lo",    "neg_hi",       "dst_sel",  "dst_unused", "src0_sel",
+    "src1_sel", "quad_perm",  "row_shl",         "row_shr",   "row_ror",      "wave_shl", "wave_shr",   "wave_rol",
+    "wave_ror", "row_mirror", "row_half_mirror", "row_bcast", "row_newbcast", "row_mask", "bank_mask",  "bound_ctrl",
 };
 constexpr std::string_view kBufferModifiers[] = {"idxen", "offen", "lds", "format"};
 constexpr std::string_view kScalarMemoryModifiers[] = {"glc"};
@@ -232,7 +232,8 @@ class OpBuilder {
       op_.negate_high = bits_of(text_.numbers("neg_hi"), 0);
       return;
     }
-    if (text_.has("op_sel_hi") || text_.has("neg_lo") || text_.has("neg_hi")) return fail("packed modifiers are not modelled here");
+    if (text_.has("op_sel_hi") || text_.has("neg_lo") || text_.has("neg_hi"))
+      return fail("packed modifiers are not modelled here");
     if (semantics_.writes_byte) return byte_of_destination(select);
     // op_sel:[s0,s1,...,d] of a 16-bit instruction.
     for (size_t i = 0; i < select.size(); ++i) {

@@ -43,9 +43,7 @@ struct Operand {
   Select select = Select::Dword;
   uint64_t constant = 0;    // bits, in the width of the operand's type
 
-  bool modified() const {
-    return negate || absolute || sign_extend || dpp || select != Select::Dword;
-  }
+  bool modified() const { return negate || absolute || sign_extend || dpp || select != Select::Dword; }
 };
 
 // DPP control: which lane each lane reads. On gfx9 a disabled lane counts as out of bounds.

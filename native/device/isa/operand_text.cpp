@@ -17,10 +17,18 @@ struct NamedRegister {
 };
 
 constexpr NamedRegister kNamed[] = {
-    {"vcc", kVcc, 2},           {"vcc_lo", kVcc, 1},          {"vcc_hi", kVcc + 1, 1},
-    {"exec", kExec, 2},         {"exec_lo", kExec, 1},        {"exec_hi", kExec + 1, 1},
-    {"flat_scratch", kFlatScratch, 2}, {"flat_scratch_lo", kFlatScratch, 1}, {"flat_scratch_hi", kFlatScratch + 1, 1},
-    {"xnack_mask", kXnackMask, 2}, {"xnack_mask_lo", kXnackMask, 1}, {"xnack_mask_hi", kXnackMask + 1, 1},
+    {"vcc", kVcc, 2},
+    {"vcc_lo", kVcc, 1},
+    {"vcc_hi", kVcc + 1, 1},
+    {"exec", kExec, 2},
+    {"exec_lo", kExec, 1},
+    {"exec_hi", kExec + 1, 1},
+    {"flat_scratch", kFlatScratch, 2},
+    {"flat_scratch_lo", kFlatScratch, 1},
+    {"flat_scratch_hi", kFlatScratch + 1, 1},
+    {"xnack_mask", kXnackMask, 2},
+    {"xnack_mask_lo", kXnackMask, 1},
+    {"xnack_mask_hi", kXnackMask + 1, 1},
     {"m0", kM0, 1},
 };
 
@@ -95,8 +103,12 @@ bool parse_aperture(std::string_view text, Type type, Operand& out) {
 
 uint64_t float_constant(double value, Type type) {
   switch (type) {
-    case Type::B16: case Type::F16: case Type::PackedF16: return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
-    case Type::B64: case Type::I64: case Type::F64: return std::bit_cast<uint64_t>(value);
+    case Type::B16:
+    case Type::F16:
+    case Type::PackedF16: return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+    case Type::B64:
+    case Type::I64:
+    case Type::F64: return std::bit_cast<uint64_t>(value);
     default: return std::bit_cast<uint32_t>(static_cast<float>(value));
   }
 }

@@ -29,7 +29,11 @@ bool falls_through(const Op& op) { return op.semantics && !op.semantics->leaves;
 bool lets_others_run(const Op& op) {
   switch (op.semantics->unit) {
     case Unit::Smem: return op.sc1;
-    case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: case Unit::Barrier: case Unit::End: return true;
+    case Unit::VectorLoad:
+    case Unit::VectorStore:
+    case Unit::VectorAtomic:
+    case Unit::Barrier:
+    case Unit::End: return true;
     default: return false;
   }
 }

@@ -12,8 +12,8 @@ Table build_table() {
   for (const auto family :
        {scalar_alu_semantics(), control_semantics(), scalar_memory_semantics(), vector_integer_semantics(),
         vector_float_semantics(), vector_half_semantics(), vector_conversion_semantics(), vector_packed_semantics(),
-        vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(),
-        vector_buffer_semantics(), vector_buffer_format_semantics(), lds_semantics(), matrix_semantics()}) {
+        vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(), vector_buffer_semantics(),
+        vector_buffer_format_semantics(), lds_semantics(), matrix_semantics()}) {
     for (const Semantics& entry : family) table.emplace(entry.mnemonic, &entry);
   }
   return table;

@@ -15,7 +15,21 @@ enum class Type : uint8_t { None, B16, F16, B32, I32, F32, B64, I64, F64, Packed
 
 // Who executes it: what the SQ counts it as, and which latency rules hold.
 enum class Unit : uint8_t {
-  Valu, Matrix, Salu, Smem, VectorLoad, VectorStore, VectorAtomic, Lds, Branch, Message, Barrier, Wait, Nop, CacheControl, End,
+  Valu,
+  Matrix,
+  Salu,
+  Smem,
+  VectorLoad,
+  VectorStore,
+  VectorAtomic,
+  Lds,
+  Branch,
+  Message,
+  Barrier,
+  Wait,
+  Nop,
+  CacheControl,
+  End,
 };
 
 // Where a vector memory instruction's addresses point.
@@ -43,7 +57,19 @@ struct MatrixShape {
 
 // What an atomic does to memory: those of one kind commute. Subtracting is adding.
 enum class Update : uint8_t {
-  None, Add, SignedMinimum, UnsignedMinimum, SignedMaximum, UnsignedMaximum, And, Or, Xor, Increment, Decrement, Exchange, Float,
+  None,
+  Add,
+  SignedMinimum,
+  UnsignedMinimum,
+  SignedMaximum,
+  UnsignedMaximum,
+  And,
+  Or,
+  Xor,
+  Increment,
+  Decrement,
+  Exchange,
+  Float,
 };
 
 // Which caches an instruction is for, and what it does to vector caches. A write-back is half of a release, an invalidation
@@ -78,19 +104,19 @@ struct Semantics {
   const char* (*refusal)(const Op&) = nullptr;  // why that one cannot run, or null
   // Instead of `execute` where MODE does not treat floating point as usual (float_mode.h); null where it makes no difference.
   Execute in_mode = nullptr;
-  bool rounds_by_mode = true;          // else to nearest, as the transcendental unit does
-  bool has_poles = false;              // an operand of 0 gives infinity
+  bool rounds_by_mode = true;  // else to nearest, as the transcendental unit does
+  bool has_poles = false;  // an operand of 0 gives infinity
 
   Arithmetic arithmetic = Arithmetic::None;
   Precision precision = Precision::None;
   MatrixShape shape{};
-  Update update = Update::None;        // of an atomic on global memory
+  Update update = Update::None;  // of an atomic on global memory
   CacheControl cache_control = CacheControl::None;
   Idle idle = Idle::None;
-  bool stores = false;                 // to the LDS, or through the scalar cache: no load and no atomic
-  bool leaves = false;                 // never goes on with the instruction behind it
-  bool reads_vcc = false;              // although its text does not say so
-  bool offset_in_bits = false;         // the text has something else for the offset
+  bool stores = false;  // to the LDS, or through the scalar cache: no load and no atomic
+  bool leaves = false;  // never goes on with the instruction behind it
+  bool reads_vcc = false;  // although its text does not say so
+  bool offset_in_bits = false;  // the text has something else for the offset
 
   constexpr Semantics as(Arithmetic kind, Precision of) const {
     Semantics entry = *this;
@@ -101,7 +127,8 @@ struct Semantics {
   // Of the precision of its result.
   constexpr Semantics as(Arithmetic kind) const {
     switch (destination_type) {
-      case Type::F16: case Type::PackedF16: return as(kind, Precision::F16);
+      case Type::F16:
+      case Type::PackedF16: return as(kind, Precision::F16);
       case Type::F32: return as(kind, Precision::F32);
       case Type::F64: return as(kind, Precision::F64);
       default: return as(kind, Precision::None);

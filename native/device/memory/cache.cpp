@@ -35,8 +35,11 @@ uint32_t Cache::set_of(uint64_t line_number) const {
 }
 
 Cache::Cache(uint32_t bytes, uint32_t ways, uint32_t line_bytes)
-    : ways_(ways), set_bits_(static_cast<uint32_t>(std::countr_zero(bytes / line_bytes / ways))),
-      keys_(bytes / line_bytes), used_(bytes / line_bytes), lines_(bytes / line_bytes) {
+    : ways_(ways),
+      set_bits_(static_cast<uint32_t>(std::countr_zero(bytes / line_bytes / ways))),
+      keys_(bytes / line_bytes),
+      used_(bytes / line_bytes),
+      lines_(bytes / line_bytes) {
   assert(std::has_single_bit(bytes / line_bytes / ways));
 }
 
@@ -69,7 +72,7 @@ Cache::Line& Cache::allocate(uint64_t line_number, Line& evicted) {
   return lines_[last_ = victim];
 }
 
-// The first place of the set that is free, else the one that was not used for longest.
+// The first way of the set that is free, else the one that was not used for longest.
 size_t Cache::victim_of(size_t first) const {
   size_t victim = first;
   for (size_t at = first; at < first + ways_; ++at) {

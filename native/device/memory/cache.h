@@ -66,7 +66,7 @@ class Cache {
  private:
   uint32_t set_of(uint64_t line_number) const;
   size_t victim_of(size_t first) const;
-  // Whose line a place holds: its number and the epoch, which ends when all is dropped. Host and device addresses have
+  // Whose line a way holds: its number and the epoch, which ends when all is dropped. Host and device addresses have
   // fewer than 57 bits, so line numbers fewer than 50.
   static constexpr int kNumberBits = 50;
   uint64_t key_of(uint64_t line_number) const { return epoch_ << kNumberBits | line_number; }
@@ -75,7 +75,7 @@ class Cache {
   uint32_t set_bits_;
   uint64_t epoch_ = 1;
   uint64_t now_ = 0;
-  size_t last_ = 0;              // the place found last
+  size_t last_ = 0;              // the way found last
   std::vector<uint64_t> keys_;   // [set][way]: apart from the lines, since a search reads nothing else
   std::vector<uint64_t> used_;   // [set][way]: time of last use
   std::vector<Line> lines_;      // [set][way]

@@ -10,7 +10,7 @@ class LineLog {
  public:
   void insert(uint64_t line) {
     if (2 * (lines_.size() + 1) > slots_.size()) grow();
-    if (place(line)) lines_.push_back(line);
+    if (enter(line)) lines_.push_back(line);
   }
   const std::vector<uint64_t>& lines() const { return lines_; }
   void clear() {
@@ -25,7 +25,7 @@ class LineLog {
     while (slots_[at] != 0 && slots_[at] != line + 1) at = (at + 1) & (slots_.size() - 1);
     return at;
   }
-  bool place(uint64_t line) {
+  bool enter(uint64_t line) {
     uint64_t& slot = slots_[find(line)];
     const bool fresh = slot == 0;
     slot = line + 1;
@@ -34,7 +34,7 @@ class LineLog {
   void grow() {
     shift_ = slots_.empty() ? 54 : shift_ - 1;
     slots_.assign(size_t{1} << (64 - shift_), 0);
-    for (const uint64_t line : lines_) place(line);
+    for (const uint64_t line : lines_) enter(line);
   }
 
   unsigned shift_ = 64;

@@ -10,7 +10,8 @@ using namespace std::chrono_literals;
 
 Deadlock::State Deadlock::look() const {
   const Turns& turns = device_.turns();
-  const bool stuck = turns.any_parked() && !turns.any_active() && !device_.progresses() && host_threads::any_waits() && !handlers_at_exit::any_runs();
+  const bool stuck = turns.any_parked() && !turns.any_active() && !device_.progresses() && host_threads::any_waits() &&
+                     !handlers_at_exit::any_runs();
   return {stuck, turns.changes(), stuck ? host_threads::busy_ticks() : 0};
 }
 

@@ -91,10 +91,8 @@ void Device::invalidate_code() {
 
 Queue* Device::create_queue(const model::QueueInfo& info) {
   std::shared_ptr<Queue> queue;
-  if (info.queue_type == model::kSdmaQueue)
-    queue = std::make_shared<SdmaQueue>(*this, info);
-  else
-    queue = std::make_shared<AqlQueue>(*this, info);
+  if (info.queue_type == model::kSdmaQueue) queue = std::make_shared<SdmaQueue>(*this, info);
+  else queue = std::make_shared<AqlQueue>(*this, info);
   log_line("queue at 0x%lx created: %s, %u bytes", info.ring_base_address,
            info.queue_type == model::kSdmaQueue ? "SDMA" : "AQL", info.ring_size);
   if (auto aql = std::dynamic_pointer_cast<AqlQueue>(queue)) queue_registry().created(aql);

@@ -61,7 +61,8 @@ bool Device::is_first(const Turns::Seat& seat) {
   constexpr auto kPatience = 50ms;
   if (Clock::now() - seat.queued > kPatience) return true;
   std::lock_guard lock(queues_mutex_);
-  return std::none_of(queues_.begin(), queues_.end(), [&](const auto& queue) { return queue->is_about_to_serve(seat.submitted); });
+  return std::none_of(queues_.begin(), queues_.end(),
+                      [&](const auto& queue) { return queue->is_about_to_serve(seat.submitted); });
 }
 
 DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQueue& queue, uint64_t submitted) {
@@ -113,7 +114,8 @@ DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, A
 void Device::show_progress(const Flight& flight) {
   if (!progress::page()) return;
   const Execution& execution = *flight.execution;
-  const progress::Work work{engine_->workgroups_done(execution), engine_->workgroups(execution), engine_->instructions(execution)};
+  const progress::Work work{engine_->workgroups_done(execution), engine_->workgroups(execution),
+                            engine_->instructions(execution)};
   progress::show(flight.number, flight.kernel_object, work);
 }
 
@@ -135,7 +137,8 @@ void Device::note_release(Flight& flight, uint64_t ended_before) {
     released = latest_end_;
   } else {
     for (const Flight& other : flights_)
-      if (&other != &flight && other.queue.seat().state != Turns::Seat::State::Parked) released = std::max(released, other.start);
+      if (&other != &flight && other.queue.seat().state != Turns::Seat::State::Parked)
+        released = std::max(released, other.start);
   }
   if (released > flight.start) flight.least_duration = released - flight.start;
   flight.instructions_before_release = engine_->instructions(*flight.execution);
@@ -145,13 +148,15 @@ DispatchResult Device::finish(const DispatchRequest& request, Flight& flight) {
   progress::end();
   DispatchResult result = engine_->end(*flight.execution);
   if (result.timeline) write_thread_trace(request, *result.timeline, memory_);
-  if (result.fixed_order) log_line("%s: the XCDs take turns, for %s", kernel_name(request.kernel_object).c_str(), result.fixed_order);
+  if (result.fixed_order)
+    log_line("%s: the XCDs take turns, for %s", kernel_name(request.kernel_object).c_str(), result.fixed_order);
   report_written(result.written);
   for (const std::string& race : result.races) report_race(kernel_name(request.kernel_object) + ": " + race);
   if (flight.least_duration > 0) {
     const double all = static_cast<double>(engine_->instructions(*flight.execution));
     const double left = 1 - static_cast<double>(flight.instructions_before_release) / all;
-    result.duration_ns = std::max(result.duration_ns, flight.least_duration + static_cast<uint64_t>(left * static_cast<double>(result.duration_ns)));
+    result.duration_ns = std::max(
+        result.duration_ns, flight.least_duration + static_cast<uint64_t>(left * static_cast<double>(result.duration_ns)));
   }
   ++ended_;
   latest_end_ = flight.start + result.duration_ns;
@@ -164,11 +169,14 @@ DispatchResult Device::deadlocked() {
     for (const Flight& flight : flights_) {
       char queue[40];
       std::snprintf(queue, sizeof queue, " on queue 0x%lx, ", flight.queue.ring_address());
-      deadlock_story_ += (deadlock_story_.empty() ? "" : "; ") + kernel_name(flight.kernel_object) + queue + engine_->whereabouts(*flight.execution);
+      deadlock_story_ += (deadlock_story_.empty() ? "" : "; ") + kernel_name(flight.kernel_object) + queue +
+                         engine_->whereabouts(*flight.execution);
     }
   }
-  return failure("a deadlock: what runs waits for memory to change, no queue has anything else to do, and the program waits for the device: " +
-                 deadlock_story_);
+  return failure(
+      "a deadlock: what runs waits for memory to change, no queue has anything else to do, and the program waits for the "
+      "device: " +
+      deadlock_story_);
 }
 
 }  // namespace rpd

@@ -50,7 +50,9 @@ void Turns::queue(Seat& seat, uint64_t submitted) {
   seat.begun = false;
   seat.submitted = submitted;
   seat.queued = std::chrono::steady_clock::now();
-  line_.insert(std::find_if(line_.begin(), line_.end(), [&](const Seat* other) { return !other->begun && other->submitted > submitted; }), &seat);
+  line_.insert(std::find_if(line_.begin(), line_.end(),
+                            [&](const Seat* other) { return !other->begun && other->submitted > submitted; }),
+               &seat);
   give_on();
 }
 

@@ -1,11 +1,12 @@
 #include "runtime/model_interface.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <thread>
-#include <unistd.h>
 
 #include "runtime/device.h"
 #include "runtime/reports/log.h"

@@ -8,7 +8,6 @@
 
 namespace rpd::model {
 
-
 inline constexpr uint32_t kInterfaceMajor = 0;
 inline constexpr uint32_t kInterfaceMinor = 4;
 

@@ -41,7 +41,9 @@ void apply(std::string_view option, EngineOptions& options) {
   } else if (name == "lds-check" && !has_value) {
     options.lds_check = true;
   } else {
-    throw std::runtime_error("device option " + std::string(name) + " is unknown (known: deadlock-after=SECONDS, initial-values=SEED, kernel-limit=N, lds-check, race-check[=SEED], timed-cu=N, write-check)");
+    throw std::runtime_error("device option " + std::string(name) +
+                             " is unknown (known: deadlock-after=SECONDS, initial-values=SEED, kernel-limit=N, lds-check, "
+                             "race-check[=SEED], timed-cu=N, write-check)");
   }
 }
 

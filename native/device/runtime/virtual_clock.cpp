@@ -1,8 +1,9 @@
 #include "runtime/virtual_clock.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
-#include <time.h>
 
 namespace rpd::virtual_clock {
 namespace {

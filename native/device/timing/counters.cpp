@@ -35,7 +35,9 @@ bool computes(const Op& op, Arithmetic kind, Precision precision) {
   return has(op, Unit::Valu) && is(op, kind) && op.semantics->precision == precision;
 }
 bool is_matrix(const Op& op, Precision precision) { return has(op, Unit::Matrix) && op.semantics->precision == precision; }
-double operations512(const Op& op, Precision precision) { return is_matrix(op, precision) ? op.semantics->shape.operations() / 512 : 0; }
+double operations512(const Op& op, Precision precision) {
+  return is_matrix(op, precision) ? op.semantics->shape.operations() / 512 : 0;
+}
 
 // ---- what each counter is: a weight of every executed instruction, or a value of the dispatch ----
 
@@ -54,20 +56,22 @@ struct Definition {
 constexpr int kShaderEngines = parameter::shader_engines_per_xcd * parameter::xcds;
 constexpr int kQuad = 4;
 
-#define INSTRUCTIONS(NAME, TEST) \
-  Definition { Counter::NAME, [](const Op& op) -> double { return TEST; }, nullptr }
-#define VALUE(NAME, EXPRESSION)                                                                             \
-  Definition {                                                                                              \
+#define INSTRUCTIONS(NAME, TEST)                                        \
+  Definition {                                                          \
+    Counter::NAME, [](const Op& op) -> double { return TEST; }, nullptr \
+  }
+#define VALUE(NAME, EXPRESSION)                                                                                          \
+  Definition {                                                                                                           \
     Counter::NAME, nullptr, []([[maybe_unused]] const Dispatch& d) -> double { return static_cast<double>(EXPRESSION); } \
   }
 #define ALWAYS_ZERO(NAME) VALUE(NAME, 0)
-#define ARITHMETICS(PRECISION)                                                                                    \
-  INSTRUCTIONS(SQ_INSTS_VALU_ADD_##PRECISION, computes(op, Arithmetic::Add, Precision::PRECISION)),               \
-      INSTRUCTIONS(SQ_INSTS_VALU_MUL_##PRECISION, computes(op, Arithmetic::Multiply, Precision::PRECISION)),      \
-      INSTRUCTIONS(SQ_INSTS_VALU_FMA_##PRECISION, computes(op, Arithmetic::MultiplyAdd, Precision::PRECISION)),   \
+#define ARITHMETICS(PRECISION)                                                                                  \
+  INSTRUCTIONS(SQ_INSTS_VALU_ADD_##PRECISION, computes(op, Arithmetic::Add, Precision::PRECISION)),             \
+      INSTRUCTIONS(SQ_INSTS_VALU_MUL_##PRECISION, computes(op, Arithmetic::Multiply, Precision::PRECISION)),    \
+      INSTRUCTIONS(SQ_INSTS_VALU_FMA_##PRECISION, computes(op, Arithmetic::MultiplyAdd, Precision::PRECISION)), \
       INSTRUCTIONS(SQ_INSTS_VALU_TRANS_##PRECISION, computes(op, Arithmetic::Transcendental, Precision::PRECISION))
-#define MATRIX(PRECISION)                                                                \
-  INSTRUCTIONS(SQ_INSTS_VALU_MFMA_##PRECISION, is_matrix(op, Precision::PRECISION)),     \
+#define MATRIX(PRECISION)                                                            \
+  INSTRUCTIONS(SQ_INSTS_VALU_MFMA_##PRECISION, is_matrix(op, Precision::PRECISION)), \
       INSTRUCTIONS(SQ_INSTS_VALU_MFMA_MOPS_##PRECISION, operations512(op, Precision::PRECISION))
 
 // In any order; each counter of the table has exactly one.
@@ -127,8 +131,8 @@ const Definition kDefinitions[] = {
     INSTRUCTIONS(SQ_VALU_MFMA_BUSY_CYCLES, issue_cost(op).matrix_cycles),
 
     VALUE(SQ_CYCLES, (d.work.busy_cycles + d.work.release_cycles) * kShaderEngines),
-    VALUE(SQ_BUSY_CYCLES, d.work.busy_cycles * kShaderEngines),
-    VALUE(SQ_BUSY_CU_CYCLES, d.work.busy_cycles * d.waves.active_cus),
+    VALUE(SQ_BUSY_CYCLES, d.work.busy_cycles* kShaderEngines),
+    VALUE(SQ_BUSY_CU_CYCLES, d.work.busy_cycles* d.waves.active_cus),
     VALUE(SQ_WAVE_CYCLES, d.work.wave_cycles / kQuad),
     VALUE(SQ_WAIT_ANY, d.work.wait_cycles / kQuad),
     VALUE(SQ_WAIT_INST_ANY, d.work.issue_wait_cycles / kQuad),
@@ -237,8 +241,8 @@ const std::vector<rpd_counter_info>& counter_table() {
   return table;
 }
 
-std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed,
-                                   const MemoryCounts& memory, const WaveCounts& waves, const WorkDone& work) {
+std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed, const MemoryCounts& memory,
+                                   const WaveCounts& waves, const WorkDone& work) {
   static std::mutex mutex;
   static auto& table = *new WeightTable;
   std::vector<double> values(kCounterCount, 0.0);

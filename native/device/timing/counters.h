@@ -15,7 +15,7 @@ namespace rpd {
 const std::vector<rpd_counter_info>& counter_table();
 
 // The counters of one dispatch. `executed[i]` says how often the program's Op i ran (waves).
-std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed,
-                                   const MemoryCounts& memory, const WaveCounts& waves, const WorkDone& work);
+std::vector<double> counter_values(const Program& program, const std::vector<uint64_t>& executed, const MemoryCounts& memory,
+                                   const WaveCounts& waves, const WorkDone& work);
 
 }  // namespace rpd

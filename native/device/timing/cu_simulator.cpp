@@ -91,12 +91,14 @@ struct Simd {
 
 class Replay {
  public:
-  Replay(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions, CuObserver* observer)
+  Replay(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions,
+         CuObserver* observer)
       : trace_(trace), around_(surroundings), costs_(costs), instructions_(instructions), observer_(observer) {}
 
   CuOutcome run() {
     // The dispatcher serves the CUs in turn, this one last.
-    if (!trace_.groups().empty()) dispatcher_free_ = (around_.sharers_of_dispatcher - 1) * launch_cycles(trace_.groups().front());
+    if (!trace_.groups().empty())
+      dispatcher_free_ = (around_.sharers_of_dispatcher - 1) * launch_cycles(trace_.groups().front());
     for (uint32_t i = 0; i < around_.resident_groups; ++i) launch_next(0);
     while (!queue_.empty()) {
       const Turn turn = queue_.top();
@@ -196,8 +198,11 @@ class Replay {
     switch (entry.op->semantics->unit) {
       case Unit::Valu: return simd.vector_free;
       case Unit::Matrix: return std::max(simd.vector_free, simd.matrix_free);
-      case Unit::Salu: case Unit::Smem: return simd.scalar_free;
-      case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic: return address_free_;
+      case Unit::Salu:
+      case Unit::Smem: return simd.scalar_free;
+      case Unit::VectorLoad:
+      case Unit::VectorStore:
+      case Unit::VectorAtomic: return address_free_;
       case Unit::Lds: return lds_free_;
       default: return 0;
     }
@@ -212,18 +217,14 @@ class Replay {
     uint64_t next = time + kSlot;
     wave.issued = time;
     switch (op.semantics->unit) {
-      case Unit::Valu:
-        simd.vector_free = next = time + costs_.of(op).busy_cycles;
-        break;
+      case Unit::Valu: simd.vector_free = next = time + costs_.of(op).busy_cycles; break;
       case Unit::Matrix:
         simd.vector_free = time + kSlot;
         simd.matrix_free = time + costs_.of(op).busy_cycles;
         wave.results.push_back({op.destination.kind, op.destination.reg,
                                 static_cast<uint16_t>(op.destination.reg + op.destination.dwords - 1), simd.matrix_free});
         break;
-      case Unit::Salu:
-        simd.scalar_free = time + kSlot;
-        break;
+      case Unit::Salu: simd.scalar_free = time + kSlot; break;
       case Unit::Smem:
         simd.scalar_free = time + kSlot;
         wave.scalar.issue(scalar_access(entry.cost, time));
@@ -233,13 +234,13 @@ class Replay {
         lds_free_ = time + std::max<uint64_t>(parameter::lds_issue_cycles, entry.cost.lds_cycles);
         wave.scalar.issue(lds_free_ + parameter::lds_latency_cycles);
         break;
-      case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic:
+      case Unit::VectorLoad:
+      case Unit::VectorStore:
+      case Unit::VectorAtomic:
         wave.vector.issue(access(entry, time));
         if (entry.cost.lds_cycles) wave.scalar.issue(time + entry.cost.lds_cycles + parameter::lds_latency_cycles);
         break;
-      case Unit::Nop:
-        next = time + costs_.of(op).wave_cycles;
-        break;
+      case Unit::Nop: next = time + costs_.of(op).wave_cycles; break;
       case Unit::Barrier: return wait_at_barrier(wave, next);
       case Unit::End:
         next = time + parameter::wave_end_cycles;
@@ -294,11 +295,13 @@ class Replay {
         const double read = memory_free_ + around_.memory_latency_cycles;
         done = std::max(done, read);
         outcome_.memory_reads += cost.memory_reads;
-        outcome_.memory_read_cycles += cost.memory_reads * (read - static_cast<double>(address_free_) - parameter::l2_latency_cycles);
+        outcome_.memory_read_cycles +=
+            cost.memory_reads * (read - static_cast<double>(address_free_) - parameter::l2_latency_cycles);
       }
     }
     if (cost.host_reads) {
-      host_free_ = std::max(host_free_, static_cast<double>(address_free_)) + 64.0 * cost.host_reads / around_.host_bytes_per_cycle;
+      host_free_ =
+          std::max(host_free_, static_cast<double>(address_free_)) + 64.0 * cost.host_reads / around_.host_bytes_per_cycle;
       done = std::max(done, host_free_ + static_cast<double>(kHostLatencyCycles));
     }
     return static_cast<uint64_t>(std::ceil(done));
@@ -354,7 +357,8 @@ class Replay {
 
 }  // namespace
 
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions, CuObserver* observer) {
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions,
+                      CuObserver* observer) {
   return Replay(trace, surroundings, costs, instructions, observer).run();
 }
 

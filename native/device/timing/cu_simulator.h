@@ -37,7 +37,7 @@ struct CuOutcome {
 };
 
 // `instructions` is what the instruction cache holds; kept from dispatch to dispatch. `observer` may be null.
-CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs,
-                      Cache& instructions, CuObserver* observer = nullptr);
+CuOutcome simulate_cu(const CuTrace& trace, const CuSurroundings& surroundings, const IssueCosts& costs, Cache& instructions,
+                      CuObserver* observer = nullptr);
 
 }  // namespace rpd

@@ -10,7 +10,7 @@
 namespace rpd {
 namespace {
 
-// Adds up what the XCDs of one place did.
+// Adds up what the XCDs of one slot did.
 class DispatchTiming final : public DispatchObserver {
  public:
   DispatchTiming(uint64_t choice, WarmCaches& warm) : choice_(choice), warm_(warm) {
@@ -67,7 +67,7 @@ class DispatchTiming final : public DispatchObserver {
 class DeviceTiming final : public DeviceObserver {
  public:
   explicit DeviceTiming(uint64_t choice) : choice_(choice) {}
-  std::unique_ptr<DispatchObserver> new_place() override { return std::make_unique<DispatchTiming>(choice_, warm_); }
+  std::unique_ptr<DispatchObserver> new_slot() override { return std::make_unique<DispatchTiming>(choice_, warm_); }
   void forget_caches() override {
     warm_.mall.clear();
     warm_.instructions.invalidate();

@@ -50,7 +50,9 @@ CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, uint32_t reside
               std::max<uint64_t>(1, (neighbours + parameter::shader_engines_per_xcd - 1) / parameter::shader_engines_per_xcd))};
 }
 
-double over(uint64_t mine, uint64_t other) { return static_cast<double>(mine) / static_cast<double>(std::max<uint64_t>(1, other)); }
+double over(uint64_t mine, uint64_t other) {
+  return static_cast<double>(mine) / static_cast<double>(std::max<uint64_t>(1, other));
+}
 double beyond(uint64_t mine, double other) { return std::max(0.0, static_cast<double>(mine) - other); }
 
 // How often `mine` has done all of what `other` did: `longer` times at most, and at least once. What passes between L1 and
@@ -134,7 +136,8 @@ double memory_read_cycles(const std::vector<XcdWork>& xcds, const CuOutcome& out
   const MemoryCounts device = counts_of(xcds);
   const double alone = memory_latency_cycles(hits.reads) - parameter::l2_latency_cycles;
   const double mean = outcome.memory_reads ? outcome.memory_read_cycles / static_cast<double>(outcome.memory_reads) : alone;
-  const double host = static_cast<double>(parameter::host_latency_ns) * parameter::clock_mhz / 1000 - parameter::l2_latency_cycles;
+  const double host =
+      static_cast<double>(parameter::host_latency_ns) * parameter::clock_mhz / 1000 - parameter::l2_latency_cycles;
   return mean * static_cast<double>(device.memory_reads128) + host * static_cast<double>(device.host_reads64) +
          alone * static_cast<double>(device.memory_reads64 - device.host_reads64);
 }

@@ -66,6 +66,7 @@ struct Sample {
 };
 
 // What is watched has no influence on the result.
-WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm, const WatchedCu* watched = nullptr);
+WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, WarmCaches& warm,
+                       const WatchedCu* watched = nullptr);
 
 }  // namespace rpd

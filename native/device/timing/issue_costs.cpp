@@ -14,7 +14,8 @@ long matrix_rate(Precision precision, bool several_blocks) {
     case Precision::XF32: return parameter::matrix_xf32_per_cycle;
     case Precision::F32: return parameter::matrix_f32_per_cycle;
     case Precision::F64: return parameter::matrix_f64_per_cycle / (several_blocks ? 2 : 1);
-    case Precision::I8: case Precision::F8: return several_blocks ? parameter::matrix_blocks_per_cycle : parameter::matrix_8bit_per_cycle;
+    case Precision::I8:
+    case Precision::F8: return several_blocks ? parameter::matrix_blocks_per_cycle : parameter::matrix_8bit_per_cycle;
     default: return several_blocks ? parameter::matrix_blocks_per_cycle : parameter::matrix_16bit_per_cycle;
   }
 }
@@ -65,7 +66,8 @@ IssueCost issue_cost(const Op& op) {
     cost.matrix_cycles = cost.busy_cycles;
   }
   const bool holds_the_wave = unit == Unit::Valu || unit == Unit::Lds;
-  cost.wave_cycles = static_cast<uint16_t>(holds_the_wave ? cost.busy_cycles : std::max<long>(parameter::issue_cycles, idle_cycles(op)));
+  cost.wave_cycles =
+      static_cast<uint16_t>(holds_the_wave ? cost.busy_cycles : std::max<long>(parameter::issue_cycles, idle_cycles(op)));
   return cost;
 }
 

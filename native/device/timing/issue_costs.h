@@ -37,7 +37,8 @@ class IssueCosts {
   uint32_t wave_cycles(uint32_t first, uint32_t end) const { return sums_[end].wave_cycles - sums_[first].wave_cycles; }
   Sums of_run(uint32_t first, uint32_t end) const {
     const Sums &from = sums_[first], &until = sums_[end];  // they may have wrapped around; the difference has not
-    return {until.wave_cycles - from.wave_cycles, until.vector_quads - from.vector_quads, until.matrix_cycles - from.matrix_cycles};
+    return {until.wave_cycles - from.wave_cycles, until.vector_quads - from.vector_quads,
+            until.matrix_cycles - from.matrix_cycles};
   }
 
  private:

@@ -59,7 +59,8 @@ struct MemoryCounts {
   }
   // Of the device's own memory.
   uint64_t memory_bytes() const {
-    return 128 * memory_reads128 + 64 * (memory_reads64 - host_reads64) + 64 * memory_writes64 + 32 * memory_writes32 - host_write_bytes;
+    return 128 * memory_reads128 + 64 * (memory_reads64 - host_reads64) + 64 * memory_writes64 + 32 * memory_writes32 -
+           host_write_bytes;
   }
   uint64_t l2_bytes() const { return 128 * l1_read_requests + 64 * (scalar_misses + l2_writes + l2_atomics); }
   // Across the link to the host, which carries both directions at a time: the busier one.

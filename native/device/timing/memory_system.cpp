@@ -135,17 +135,26 @@ void complete_vector(WaveTiming& wave, uint64_t latency) {
 namespace {
 
 template <class T>
-void add(T& to, uint64_t what) { to = static_cast<T>(std::min<uint64_t>(std::numeric_limits<T>::max(), to + what)); }
+void add(T& to, uint64_t what) {
+  to = static_cast<T>(std::min<uint64_t>(std::numeric_limits<T>::max(), to + what));
+}
 
 // Adds what happens to the counts during its life to a wave's cost and to what it asks of its CU's units.
 class CostOf {
  public:
   CostOf(const MemoryCounts& counts, WaveTiming& wave)
-      : counts_(counts), cost_(wave.cost()), units_(wave.units), look_ups_(counts.l1_accesses), reads_(counts.l1_read_requests), writes_(writes()),
-        memory_(counts.memory_reads128), host_(counts.host_reads64) {}
+      : counts_(counts),
+        cost_(wave.cost()),
+        units_(wave.units),
+        look_ups_(counts.l1_accesses),
+        reads_(counts.l1_read_requests),
+        writes_(writes()),
+        memory_(counts.memory_reads128),
+        host_(counts.host_reads64) {}
   ~CostOf() {
     keep_units_busy();
-    if (!cost_) [[likely]] return;
+    if (!cost_) [[likely]]
+      return;
     add(cost_->look_ups, counts_.l1_accesses - look_ups_);
     add(cost_->l2_reads, counts_.l1_read_requests - reads_);
     add(cost_->l2_writes, writes() - writes_);
@@ -173,7 +182,8 @@ class CostOf {
 MemorySystem::MemorySystem() : l2_(parameter::l2_bytes, parameter::l2_ways) {
   l1_.reserve(parameter::cus_per_xcd);
   for (long i = 0; i < parameter::cus_per_xcd; ++i) l1_.emplace_back(parameter::l1_bytes, parameter::l1_ways);
-  for (uint32_t i = 0; i < kScalarCaches; ++i) scalar_.emplace_back(parameter::scalar_cache_bytes, parameter::scalar_cache_ways, kScalarLineBytes);
+  for (uint32_t i = 0; i < kScalarCaches; ++i)
+    scalar_.emplace_back(parameter::scalar_cache_bytes, parameter::scalar_cache_ways, kScalarLineBytes);
 }
 
 void MemorySystem::begin(bool acquires, const AllocationMap* map) {
@@ -395,7 +405,8 @@ uint64_t MemorySystem::scratch(const Wave& wave, const Op& op, const VectorAcces
       addresses[l] = base + offset / 4 * dword_row + 4 * l + offset % 4;
     });
     const uint32_t bytes = std::min(4u, access.bytes - done);
-    latency = std::max(latency, global(wave.timing->cu, op, {access.kind, Space::Scratch, bytes, access.mask, addresses.data()}));
+    latency =
+        std::max(latency, global(wave.timing->cu, op, {access.kind, Space::Scratch, bytes, access.mask, addresses.data()}));
   }
   return latency;
 }

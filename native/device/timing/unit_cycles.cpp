@@ -24,12 +24,17 @@ void CuUnits::add(const WaveUnits& wave, uint32_t simd, uint64_t instructions, d
 }
 
 CuUnits::Cycles CuUnits::cycles() const {
-  return {busiest(&Simd::vector), busiest(&Simd::matrix),  busiest(&Simd::scalar),
-          address_,               lds_,                    traffic_bytes_ / parameter::l1_bytes_per_cycle};
+  return {busiest(&Simd::vector),
+          busiest(&Simd::matrix),
+          busiest(&Simd::scalar),
+          address_,
+          lds_,
+          traffic_bytes_ / parameter::l1_bytes_per_cycle};
 }
 
 uint64_t CuUnits::longest() const {
-  return std::max({busiest(&Simd::vector), busiest(&Simd::matrix), address_, lds_, traffic_bytes_ / parameter::l1_bytes_per_cycle});
+  return std::max(
+      {busiest(&Simd::vector), busiest(&Simd::matrix), address_, lds_, traffic_bytes_ / parameter::l1_bytes_per_cycle});
 }
 
 }  // namespace rpd

@@ -35,7 +35,7 @@ class CuUnits {
   struct Simd {
     uint64_t vector = 0, matrix = 0, scalar = 0;
   };
-  uint64_t busiest(uint64_t Simd::*kind) const {
+  uint64_t busiest(uint64_t Simd::* kind) const {
     uint64_t most = 0;
     for (const Simd& simd : simds_) most = std::max(most, simd.*kind);
     return most;

@@ -59,9 +59,11 @@ void XcdTiming::follow_program() {
 
 // The wave's clock, and its recording, go past these instructions.
 inline void XcdTiming::pass(WaveTiming& wave, uint32_t first, uint32_t end) {
-  if (end > known_end_) [[unlikely]] follow_program();
+  if (end > known_end_) [[unlikely]]
+    follow_program();
   wave.clock += costs_.wave_cycles(first, end);
-  if (!wave.trace) [[likely]] return;
+  if (!wave.trace) [[likely]]
+    return;
   for (uint32_t i = first; i < end; ++i) wave.trace->add(costs_.op(i));
 }
 

@@ -26,8 +26,6 @@ inline Hsa hsa;  // plain data: outlives every static destructor
 // effects: a tool's glance at a signal must not count as the application's.
 inline amd_signal_t* memory_of(hsa_signal_t signal) { return reinterpret_cast<amd_signal_t*>(signal.handle); }
 
-inline bool completed(hsa_signal_t signal) {
-  return __atomic_load_n(&memory_of(signal)->value, __ATOMIC_ACQUIRE) <= 0;
-}
+inline bool completed(hsa_signal_t signal) { return __atomic_load_n(&memory_of(signal)->value, __ATOMIC_ACQUIRE) <= 0; }
 
 }  // namespace rpd

@@ -23,8 +23,7 @@ T info(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t attribute) {
 
 inline std::string uri_of(hsa_loaded_code_object_t object) {
   std::string uri(info<uint32_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH), '\0');
-  hsa.loader.hsa_ven_amd_loader_loaded_code_object_get_info(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI,
-                                                            uri.data());
+  hsa.loader.hsa_ven_amd_loader_loaded_code_object_get_info(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI, uri.data());
   return uri;
 }
 

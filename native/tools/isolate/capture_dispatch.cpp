@@ -18,8 +18,8 @@
 #include "isolate/loose_pointers.h"
 #include "isolate/settings.h"
 #include "isolate/snapshot.h"
+#include "isolate/state.h"
 #include "isolate/target.h"
-#include "isolate/tool.h"
 
 namespace rpd::isolate {
 namespace {
@@ -136,7 +136,8 @@ std::vector<unsigned char> bytes_at(MemoryAccess& access, const std::vector<Sour
     pages.region.base = first;
     pages.region.bytes = ((address + size + capture::kPage - 1) & ~(capture::kPage - 1)) - first;
     std::vector<unsigned char> copy;
-    access.read(pages, [&](uint64_t, std::span<const unsigned char> bytes) { copy.insert(copy.end(), bytes.begin(), bytes.end()); });
+    access.read(pages,
+                [&](uint64_t, std::span<const unsigned char> bytes) { copy.insert(copy.end(), bytes.begin(), bytes.end()); });
     copy.erase(copy.begin(), copy.begin() + static_cast<ptrdiff_t>(address - first));
     copy.resize(size);
     return copy;
@@ -243,7 +244,9 @@ void note_what_arguments_say(const LoadedKernel& kernel, std::span<const unsigne
   for (std::string& text : loose_pointers(kernarg, *described, regions)) dispatch.not_captured.push_back(std::move(text));
   for (const capture::KernelArgument& argument : described->arguments)
     if (argument.kind == "hidden_hostcall_buffer")
-      dispatch.warnings.push_back("the kernel may call the host (printf, assert): where it does, a replay has nobody to answer, and fails or waits for ever");
+      dispatch.warnings.push_back(
+          "the kernel may call the host (printf, assert): where it does, a replay has nobody to answer, and fails or waits for "
+          "ever");
 }
 
 void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, const std::function<void(const Packet&)>& submit) {
@@ -252,7 +255,7 @@ void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, con
   capture::Dispatch dispatch;
   dispatch.kernel = kernel.kernel;
   dispatch.packet = packet_of(chosen.packet.dispatch);
-  dispatch.code = kernel.object->place;
+  dispatch.code = kernel.object->location;
   dispatch.variables = kernel.object->variables;
   dispatch.origin = origin(chosen);
   dispatch.not_captured = memory_map().foreign();
@@ -262,7 +265,8 @@ void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, con
 
   const auto access = memory_access(chosen.agent, settings().staged_copies);
   dispatch.descriptor = hexadecimal(bytes_at(*access, sources, dispatch.packet.kernel_object, 64, "the kernel descriptor"));
-  const auto kernarg = bytes_at(*access, sources, dispatch.packet.kernarg_address, kernel.kernel.kernarg_bytes, "the kernel's arguments");
+  const auto kernarg =
+      bytes_at(*access, sources, dispatch.packet.kernarg_address, kernel.kernel.kernarg_bytes, "the kernel's arguments");
   note_what_arguments_say(kernel, kernarg, regions, dispatch);
 
   Snapshot snapshot(writer, *access, sources);
@@ -291,7 +295,8 @@ std::string new_folder() {
   std::filesystem::create_directories(settings().folder, error);
   const std::string name = settings().folder + "/isolate_capture_" + std::to_string(getpid());
   std::string path = name;
-  for (int i = 1; std::filesystem::exists(std::filesystem::symlink_status(path, error)); ++i) path = name + "_" + std::to_string(i);
+  for (int i = 1; std::filesystem::exists(std::filesystem::symlink_status(path, error)); ++i)
+    path = name + "_" + std::to_string(i);
   return path;
 }
 

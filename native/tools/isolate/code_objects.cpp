@@ -59,8 +59,8 @@ struct Loading {
 
 hsa_status_t on_symbol(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t symbol, void* data) {
   auto& loading = *static_cast<Loading*>(data);
-  const capture::CodeObject& place = loading.object->place;
-  const auto inside = [&](uint64_t address) { return address - place.load_base < place.load_bytes; };
+  const capture::CodeObject& location = loading.object->location;
+  const auto inside = [&](uint64_t address) { return address - location.load_base < location.load_bytes; };
   const auto type = info<hsa_symbol_kind_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE);
   if (type == HSA_SYMBOL_KIND_VARIABLE) {
     const auto address = info<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
@@ -94,17 +94,17 @@ hsa_status_t on_code_object(hsa_executable_t executable, hsa_loaded_code_object_
   auto loaded = std::make_shared<LoadedObject>();
   loaded->executable = executable.handle;
   loaded->agent = info<hsa_agent_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT);
-  loaded->place.load_base = info<uint64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE);
-  loaded->place.load_bytes = info<uint64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE);
-  loaded->place.load_delta = info<int64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA);
-  loaded->place.uri = uri_of(object);
+  loaded->location.load_base = info<uint64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE);
+  loaded->location.load_bytes = info<uint64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE);
+  loaded->location.load_delta = info<int64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA);
+  loaded->location.uri = uri_of(object);
   Loading loading{loaded};
   hsa.core.hsa_executable_iterate_agent_symbols_fn(executable, loaded->agent, on_symbol, &loading);
   if (active()) note_wanted(loading);
   for (const auto& [address, kernel] : loading.kernels)
     if (kernel.wanted && !loaded->file) loaded->file = bytes_of(object);
   const std::lock_guard lock(known().mutex);
-  known().objects[loaded->place.load_base] = loaded;
+  known().objects[loaded->location.load_base] = loaded;
   for (auto& [address, kernel] : loading.kernels) {
     kernel.object = loaded;
     known().kernels[address] = std::make_shared<LoadedKernel>(std::move(kernel));
@@ -140,12 +140,13 @@ std::vector<Source> loaded_code() {
   const std::lock_guard lock(known().mutex);
   std::vector<Source> sources;
   for (const auto& [base, object] : known().objects) {
-    if (object->place.load_bytes == 0) continue;
+    if (object->location.load_bytes == 0) continue;
     Source source;
     source.region.base = base & ~(capture::kPage - 1);
-    source.region.bytes = ((base + object->place.load_bytes + capture::kPage - 1) & ~(capture::kPage - 1)) - source.region.base;
+    source.region.bytes =
+        ((base + object->location.load_bytes + capture::kPage - 1) & ~(capture::kPage - 1)) - source.region.base;
     source.region.kind = capture::Kind::code;
-    source.region.allocations = {{base, object->place.load_bytes}};
+    source.region.allocations = {{base, object->location.load_bytes}};
     source.agent = object->agent;
     sources.push_back(std::move(source));
   }

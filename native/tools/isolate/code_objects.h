@@ -14,7 +14,7 @@ namespace rpd::isolate {
 struct LoadedObject {
   uint64_t executable = 0;
   hsa_agent_t agent{};
-  capture::CodeObject place;
+  capture::CodeObject location;
   std::vector<capture::Variable> variables;
   std::shared_ptr<const std::vector<unsigned char>> file;  // kept for objects with a kernel that is wanted
 };

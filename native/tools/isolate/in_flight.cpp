@@ -168,8 +168,8 @@ hsa_status_t destroy(hsa_signal_t signal) {
   return hsa.core.hsa_signal_destroy_fn(signal);
 }
 
-hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t bytes,
-                        uint32_t waits, const hsa_signal_t* signals, hsa_signal_t completion) {
+hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t bytes, uint32_t waits,
+                        const hsa_signal_t* signals, hsa_signal_t completion) {
   if (active()) the_gate().pass(), copy_lane().submitted_copy(completion, {signals, waits});
   return hsa.amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, bytes, waits, signals, completion);
 }

@@ -103,7 +103,8 @@ class StagedAccess final : public MemoryAccess {
     hsa.core.hsa_signal_store_relaxed_fn(buffer.done, 1);
     const uint64_t bytes = std::min(kPiece, source.region.bytes - offset);
     const auto* from = reinterpret_cast<const void*>(source.region.base + offset);
-    if (hsa.amd.hsa_amd_memory_async_copy_fn(buffer.memory, host_, from, source.agent, bytes, 0, nullptr, buffer.done) != HSA_STATUS_SUCCESS)
+    if (hsa.amd.hsa_amd_memory_async_copy_fn(buffer.memory, host_, from, source.agent, bytes, 0, nullptr, buffer.done) !=
+        HSA_STATUS_SUCCESS)
       fail(source);
   }
   void finish(const Source& source, const Buffer& buffer) {

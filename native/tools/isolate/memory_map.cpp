@@ -57,7 +57,8 @@ std::vector<Source> MemoryMap::regions(const std::vector<Source>& code) const {
       sources.push_back({std::move(region), entry.agent});
     }
   }
-  std::stable_sort(sources.begin(), sources.end(), [](const Source& a, const Source& b) { return a.region.base < b.region.base; });
+  std::stable_sort(sources.begin(), sources.end(),
+                   [](const Source& a, const Source& b) { return a.region.base < b.region.base; });
   std::vector<Source> merged;
   for (Source& source : sources) {
     if (merged.empty() || source.region.base >= merged.back().region.end()) {
@@ -218,10 +219,12 @@ std::string described(const char* what, const void* address, uint64_t bytes) {
   return text;
 }
 
-hsa_status_t ipc_attach(const hsa_amd_ipc_memory_t* handle, size_t bytes, uint32_t count, const hsa_agent_t* agents, void** address) {
+hsa_status_t ipc_attach(const hsa_amd_ipc_memory_t* handle, size_t bytes, uint32_t count, const hsa_agent_t* agents,
+                        void** address) {
   const hsa_status_t status = hsa.amd.hsa_amd_ipc_memory_attach_fn(handle, bytes, count, agents, address);
   if (status == HSA_STATUS_SUCCESS)
-    memory_map().add_foreign(reinterpret_cast<uint64_t>(*address), described("memory of another process (IPC)", *address, bytes));
+    memory_map().add_foreign(reinterpret_cast<uint64_t>(*address),
+                             described("memory of another process (IPC)", *address, bytes));
   return status;
 }
 

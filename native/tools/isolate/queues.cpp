@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/places.h"
+#include "common/ring_throttle.h"
 #include "isolate/capture_dispatch.h"
 #include "isolate/failures.h"
 #include "isolate/gate.h"
@@ -20,10 +20,10 @@ namespace {
 constexpr int64_t kPatienceSeconds = 600;
 
 struct WatchedQueue {
-  WatchedQueue(const hsa_queue_t* handle, hsa_agent_t agent) : agent(agent), places(handle) {}
+  WatchedQueue(const hsa_queue_t* handle, hsa_agent_t agent) : agent(agent), throttle(handle) {}
   hsa_agent_t agent;
   Lane lane{Lane::Order::in_queue};
-  Places places;
+  RingThrottle throttle;
 };
 
 class OpenQueues {
@@ -103,8 +103,9 @@ void capture(WatchedQueue& queue, const Packet& packet, std::shared_ptr<const Lo
              hsa_amd_queue_intercept_packet_writer write) {
   const auto submit = [&](const Packet& ready) { write(&ready, 1); };
   if (!drain(queue.lane)) {
-    report_failure(gpu_failed.load() ? "a kernel before it failed"
-                                     : "the queues do not drain: nothing has completed for " + std::to_string(kPatienceSeconds) + " seconds");
+    report_failure(gpu_failed.load()
+                       ? "a kernel before it failed"
+                       : "the queues do not drain: nothing has completed for " + std::to_string(kPatienceSeconds) + " seconds");
     submit(packet);
   } else {
     capture_dispatch({packet, std::move(kernel), queue.agent}, submit);
@@ -144,8 +145,8 @@ hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
                           uint32_t group_bytes, hsa_queue_t** queue) {
   if (!active()) return hsa.core.hsa_queue_create_fn(agent, size, type, on_error, data, private_bytes, group_bytes, queue);
   auto* const errors = new QueueErrors{on_error, data};
-  const hsa_status_t status = hsa.amd.hsa_amd_queue_intercept_create_fn(agent, size, type, QueueErrors::report, errors, private_bytes,
-                                                                        group_bytes, queue);
+  const hsa_status_t status = hsa.amd.hsa_amd_queue_intercept_create_fn(agent, size, type, QueueErrors::report, errors,
+                                                                        private_bytes, group_bytes, queue);
   if (status != HSA_STATUS_SUCCESS) return status;
   hsa.amd.hsa_amd_queue_intercept_register_fn(*queue, on_submit, &open_queues().opened(*queue, agent));
   hsa.amd.hsa_amd_profiling_set_profiler_enabled_fn(*queue, 1);
@@ -158,20 +159,20 @@ hsa_status_t destroy_queue(hsa_queue_t* queue) {
   return hsa.core.hsa_queue_destroy_fn(queue);
 }
 
-// Also after the capture: the ring that Places guards is there as long as the queue.
+// Also after the capture: the ring that RingThrottle guards is there as long as the queue.
 uint64_t add_write_index(const hsa_queue_t* handle, uint64_t count) {
   WatchedQueue* const queue = open_queues().find(handle);
   if (queue == nullptr) return hsa.core.hsa_queue_add_write_index_scacq_screl_fn(handle, count);
-  return queue->places.reserve(count);
+  return queue->throttle.reserve(count);
 }
 
 uint64_t cas_write_index(const hsa_queue_t* handle, uint64_t expected, uint64_t value) {
-  if (WatchedQueue* const queue = open_queues().find(handle)) queue->places.await(value);
+  if (WatchedQueue* const queue = open_queues().find(handle)) queue->throttle.await(value);
   return hsa.core.hsa_queue_cas_write_index_scacq_screl_fn(handle, expected, value);
 }
 
 void store_write_index(const hsa_queue_t* handle, uint64_t value) {
-  if (WatchedQueue* const queue = open_queues().find(handle)) queue->places.await(value);
+  if (WatchedQueue* const queue = open_queues().find(handle)) queue->throttle.await(value);
   hsa.core.hsa_queue_store_write_index_screlease_fn(handle, value);
 }
 

@@ -16,8 +16,8 @@ struct Settings {
   bool staged_copies = false;  // read device memory by copies even where it could be read directly
 };
 
-// ISOLATE_KERNEL, ISOLATE_ASK, ISOLATE_DISPATCH_INDEX, ISOLATE_OUTPUT_DIR, ISOLATE_ZSTD_LEVEL, ISOLATE_STAGED. Nothing if there is no
-// kernel to capture, or (after saying so) if a value cannot be understood.
+// ISOLATE_KERNEL, ISOLATE_ASK, ISOLATE_DISPATCH_INDEX, ISOLATE_OUTPUT_DIR, ISOLATE_ZSTD_LEVEL, ISOLATE_STAGED. Nothing if there
+// is no kernel to capture, or (after saying so) if a value cannot be understood.
 std::optional<Settings> settings_from_environment();
 
 // One line on stderr, and in the file that ISOLATE_REPORT names, if any.

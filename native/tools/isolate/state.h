@@ -1,9 +1,14 @@
-// How far the library is: before the capture everything is watched, after it nothing.
+// What the library was asked for, and how far it is: before the capture everything is watched, after it nothing.
 #pragma once
 
 #include <atomic>
 
+#include "isolate/settings.h"
+
 namespace rpd::isolate {
+
+// Of this process; only where the library is active.
+const Settings& settings();
 
 // Set by OnLoad; cleared when the capture is made or has failed, at OnUnload, and in forked children.
 inline std::atomic<bool> watching{false};

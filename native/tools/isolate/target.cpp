@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "isolate/tool.h"
+#include "isolate/state.h"
 
 namespace rpd::isolate {
 namespace {
@@ -44,8 +44,8 @@ std::string what_was_dispatched() {
   const uint64_t count = matched.load();
   std::string text;
   if (count > 0) {
-    text = "only " + std::to_string(count) + " dispatches of kernels that match '" + settings().pattern + "', so there is no number " +
-           std::to_string(settings().dispatch) + " (the first is 0)";
+    text = "only " + std::to_string(count) + " dispatches of kernels that match '" + settings().pattern +
+           "', so there is no number " + std::to_string(settings().dispatch) + " (the first is 0)";
     return text;
   }
   text = "no kernel matches '" + settings().pattern + "'; dispatched were";

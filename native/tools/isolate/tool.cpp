@@ -1,6 +1,4 @@
 // Entry points of the HSA tools library. ROCr calls OnLoad from hsa_init, before the program has any queue.
-#include "isolate/tool.h"
-
 #include <pthread.h>
 
 #include <cstdlib>

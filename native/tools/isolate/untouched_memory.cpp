@@ -19,7 +19,8 @@ constexpr const char* kName = "/memfd:hsakmt_model (deleted)";  // [libhsakmt, h
 int reopened() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
-    if (std::filesystem::read_symlink(entry.path(), error).string() == kName) return open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
+    if (std::filesystem::read_symlink(entry.path(), error).string() == kName)
+      return open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
   }
   return -1;
 }
@@ -43,7 +44,8 @@ UntouchedMemory::~UntouchedMemory() {
 
 bool UntouchedMemory::holds(const void* memory, uint64_t bytes) const {
   const auto address = reinterpret_cast<uint64_t>(memory);
-  const auto next = std::upper_bound(mappings_.begin(), mappings_.end(), address, [](uint64_t a, const Mapping& m) { return a < m.begin; });
+  const auto next =
+      std::upper_bound(mappings_.begin(), mappings_.end(), address, [](uint64_t a, const Mapping& m) { return a < m.begin; });
   if (next == mappings_.begin()) return false;
   const Mapping& mapping = *std::prev(next);
   if (address + bytes > mapping.end) return false;

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "isolate/settings.h"
-#include "isolate/tool.h"
+#include "isolate/state.h"
 
 namespace rpd::isolate {
 namespace {

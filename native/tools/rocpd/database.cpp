@@ -23,9 +23,7 @@ Database::Database(const std::string& path) {
 
 Database::~Database() { sqlite3_close(handle_); }
 
-void Database::run(const std::string& sql) {
-  check(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr), handle_);
-}
+void Database::run(const std::string& sql) { check(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr), handle_); }
 
 Insert::Insert(Database& database, std::string_view table, std::string_view columns) : database_(database) {
   const auto count = 1 + std::count(columns.begin(), columns.end(), ',');
@@ -37,15 +35,12 @@ Insert::Insert(Database& database, std::string_view table, std::string_view colu
 
 Insert::~Insert() { sqlite3_finalize(statement_); }
 
-void Insert::bind(int at, int64_t value) {
-  check(sqlite3_bind_int64(statement_, at, value), database_.handle());
-}
+void Insert::bind(int at, int64_t value) { check(sqlite3_bind_int64(statement_, at, value), database_.handle()); }
 
 void Insert::bind(int at, double value) { check(sqlite3_bind_double(statement_, at, value), database_.handle()); }
 
 void Insert::bind(int at, std::string_view value) {
-  check(sqlite3_bind_text(statement_, at, value.data(), static_cast<int>(value.size()), SQLITE_STATIC),
-        database_.handle());
+  check(sqlite3_bind_text(statement_, at, value.data(), static_cast<int>(value.size()), SQLITE_STATIC), database_.handle());
 }
 
 void Insert::bind(int at, std::nullopt_t) { check(sqlite3_bind_null(statement_, at), database_.handle()); }

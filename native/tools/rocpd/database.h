@@ -58,10 +58,8 @@ class Insert {
   void bind(int at, std::nullopt_t);
   template <class T>
   void bind(int at, const std::optional<T>& value) {
-    if (value)
-      bind(at, *value);
-    else
-      bind(at, std::nullopt);
+    if (value) bind(at, *value);
+    else bind(at, std::nullopt);
   }
   void step();
 

@@ -10,18 +10,17 @@ SharedKnowledge nothing() {
   return empty;
 }
 
-const Edge* find(const std::vector<Edge>& frontier, Place place) {
-  const auto at = std::find_if(frontier.begin(), frontier.end(), [&](const Edge& e) { return e.place == place; });
+const Edge* find(const std::vector<Edge>& frontier, Position position) {
+  const auto at = std::find_if(frontier.begin(), frontier.end(), [&](const Edge& e) { return e.position == position; });
   return at == frontier.end() ? nullptr : &*at;
 }
 
 }  // namespace
 
-bool DownwardClosedSet::contains(Place place) const {
-  if (place.chain >= chains_.size()) return false;
-  const Chain& chain = chains_[place.chain];
-  return place.position < chain.prefix ||
-         std::binary_search(chain.beyond.begin(), chain.beyond.end(), place.position);
+bool DownwardClosedSet::contains(Position position) const {
+  if (position.chain >= chains_.size()) return false;
+  const Chain& chain = chains_[position.chain];
+  return position.index < chain.prefix || std::binary_search(chain.beyond.begin(), chain.beyond.end(), position.index);
 }
 
 void DownwardClosedSet::absorb(Chain& chain) {
@@ -31,11 +30,11 @@ void DownwardClosedSet::absorb(Chain& chain) {
   chain.beyond.erase(chain.beyond.begin(), kept);
 }
 
-void DownwardClosedSet::insert(Place place) {
-  if (contains(place)) return;
-  if (place.chain >= chains_.size()) chains_.resize(place.chain + 1);
-  Chain& chain = chains_[place.chain];
-  chain.beyond.insert(std::lower_bound(chain.beyond.begin(), chain.beyond.end(), place.position), place.position);
+void DownwardClosedSet::insert(Position position) {
+  if (contains(position)) return;
+  if (position.chain >= chains_.size()) chains_.resize(position.chain + 1);
+  Chain& chain = chains_[position.chain];
+  chain.beyond.insert(std::lower_bound(chain.beyond.begin(), chain.beyond.end(), position.index), position.index);
   absorb(chain);
 }
 
@@ -57,30 +56,28 @@ void DownwardClosedSet::insert_all(const DownwardClosedSet& other) {
 
 // Of two frontiers, an element falls away if the other side knows it complete without having it in its own frontier:
 // then something over there implies it.
-SharedKnowledge Dependencies::merge(const SharedKnowledge& into, const SharedKnowledge& from,
-                                    EdgeKind at_least) const {
+SharedKnowledge Dependencies::merge(const SharedKnowledge& into, const SharedKnowledge& from, EdgeKind at_least) const {
   if (from->frontier.empty()) return into;
   auto merged = std::make_shared<Knowledge>();
   for (const Edge& edge : into->frontier) {
-    const Edge* const other = find(from->frontier, edge.place);
+    const Edge* const other = find(from->frontier, edge.position);
     if (other != nullptr)
-      merged->frontier.push_back({edge.id, edge.place, std::min(edge.kind, std::max(other->kind, at_least))});
-    else if (!from->complete.contains(edge.place))
-      merged->frontier.push_back(edge);
+      merged->frontier.push_back({edge.id, edge.position, std::min(edge.kind, std::max(other->kind, at_least))});
+    else if (!from->complete.contains(edge.position)) merged->frontier.push_back(edge);
   }
   for (const Edge& edge : from->frontier)
-    if (!into->complete.contains(edge.place))
-      merged->frontier.push_back({edge.id, edge.place, std::max(edge.kind, at_least)});
+    if (!into->complete.contains(edge.position))
+      merged->frontier.push_back({edge.id, edge.position, std::max(edge.kind, at_least)});
   merged->complete = into->complete;
   merged->complete.insert_all(from->complete);
   return merged;
 }
 
-SharedKnowledge Dependencies::after(const SharedKnowledge& before, uint64_t id, Place place) const {
+SharedKnowledge Dependencies::after(const SharedKnowledge& before, uint64_t id, Position position) const {
   auto knowledge = std::make_shared<Knowledge>();
   knowledge->complete = before->complete;
-  knowledge->complete.insert(place);
-  knowledge->frontier.push_back({id, place, EdgeKind::queue});
+  knowledge->complete.insert(position);
+  knowledge->frontier.push_back({id, position, EdgeKind::queue});
   return knowledge;
 }
 
@@ -93,7 +90,7 @@ Dependencies::Queue& Dependencies::queue(uint32_t id) {
   return entry->second;
 }
 
-Place Dependencies::next_place(uint32_t chain) { return {chain, chain_lengths_[chain]++}; }
+Position Dependencies::next_position(uint32_t chain) { return {chain, chain_lengths_[chain]++}; }
 
 SharedKnowledge Dependencies::waited_for(std::span<const uint64_t> signals, SharedKnowledge so_far) const {
   for (const uint64_t signal : signals) {
@@ -111,9 +108,8 @@ std::vector<Edge> Dependencies::dispatch(uint64_t id, uint32_t queue_id, uint32_
                                          uint64_t completion_signal) {
   Queue& on = queue(queue_id);
   SharedKnowledge before = barrier_bit ? on.all : on.gate;
-  if (const auto host = threads_.find(thread); host != threads_.end())
-    before = merge(before, host->second, EdgeKind::host);
-  const SharedKnowledge done = after(before, id, next_place(on.chain));
+  if (const auto host = threads_.find(thread); host != threads_.end()) before = merge(before, host->second, EdgeKind::host);
+  const SharedKnowledge done = after(before, id, next_position(on.chain));
   on.all = barrier_bit ? done : merge(on.all, done, EdgeKind::queue);
   completes(completion_signal, done);
   return before->frontier;
@@ -122,18 +118,16 @@ std::vector<Edge> Dependencies::dispatch(uint64_t id, uint32_t queue_id, uint32_
 std::vector<Edge> Dependencies::copy(uint64_t id, uint32_t thread, std::span<const uint64_t> signals,
                                      uint64_t completion_signal) {
   SharedKnowledge before = waited_for(signals, nothing());
-  if (const auto host = threads_.find(thread); host != threads_.end())
-    before = merge(before, host->second, EdgeKind::host);
-  completes(completion_signal, after(before, id, next_place(kCopies)));
+  if (const auto host = threads_.find(thread); host != threads_.end()) before = merge(before, host->second, EdgeKind::host);
+  completes(completion_signal, after(before, id, next_position(kCopies)));
   return before->frontier;
 }
 
-void Dependencies::barrier(uint32_t queue_id, uint32_t thread, bool barrier_bit, bool blocks,
-                           std::span<const uint64_t> signals, uint64_t completion_signal) {
+void Dependencies::barrier(uint32_t queue_id, uint32_t thread, bool barrier_bit, bool blocks, std::span<const uint64_t> signals,
+                           uint64_t completion_signal) {
   Queue& on = queue(queue_id);
   SharedKnowledge done = waited_for(signals, barrier_bit ? on.all : on.gate);
-  if (const auto host = threads_.find(thread); host != threads_.end())
-    done = merge(done, host->second, EdgeKind::host);
+  if (const auto host = threads_.find(thread); host != threads_.end()) done = merge(done, host->second, EdgeKind::host);
   on.all = merge(on.all, done, EdgeKind::queue);
   if (blocks) on.gate = done;
   completes(completion_signal, done);

@@ -22,9 +22,9 @@ enum class EdgeKind : uint8_t {
 };
 
 // Where an operation stands: in the order of one queue, or of all copies.
-struct Place {
-  uint32_t chain, position;
-  bool operator==(const Place&) const = default;
+struct Position {
+  uint32_t chain, index;
+  bool operator==(const Position&) const = default;
 };
 
 inline constexpr uint32_t kCopies = 0;  // the chain of all copies; queues follow
@@ -33,17 +33,17 @@ inline constexpr uint32_t kCopies = 0;  // the chain of all copies; queues follo
 // wait for directly any more takes no memory.
 struct Edge {
   uint64_t id;
-  Place place;
+  Position position;
   EdgeKind kind;
-  bool is_to_copy() const { return place.chain == kCopies; }
+  bool is_to_copy() const { return position.chain == kCopies; }
 };
 
 // A set of operations that contains, with each, everything before it. Nearly always it is "all of this queue up to
 // here" for each queue, so that is how it is stored: per chain a prefix length and the few positions beyond it.
 class DownwardClosedSet {
  public:
-  bool contains(Place place) const;
-  void insert(Place place);
+  bool contains(Position position) const;
+  void insert(Position position);
   void insert_all(const DownwardClosedSet& other);
 
  private:
@@ -68,8 +68,7 @@ class Dependencies {
  public:
   // Each in the order in which it was recorded. Signal handle 0 means none; signals nobody was seen to complete
   // belong to the host alone and order nothing here. Both return the direct predecessors of the new operation.
-  std::vector<Edge> dispatch(uint64_t id, uint32_t queue, uint32_t thread, bool barrier_bit,
-                             uint64_t completion_signal);
+  std::vector<Edge> dispatch(uint64_t id, uint32_t queue, uint32_t thread, bool barrier_bit, uint64_t completion_signal);
   std::vector<Edge> copy(uint64_t id, uint32_t thread, std::span<const uint64_t> signals, uint64_t completion_signal);
 
   // A packet that only waits. `blocks`: later packets of the queue wait for it even without a barrier bit.
@@ -87,10 +86,10 @@ class Dependencies {
   };
 
   Queue& queue(uint32_t id);
-  Place next_place(uint32_t chain);
+  Position next_position(uint32_t chain);
   SharedKnowledge waited_for(std::span<const uint64_t> signals, SharedKnowledge so_far) const;
   SharedKnowledge merge(const SharedKnowledge& into, const SharedKnowledge& from, EdgeKind at_least) const;
-  SharedKnowledge after(const SharedKnowledge& before, uint64_t id, Place place) const;
+  SharedKnowledge after(const SharedKnowledge& before, uint64_t id, Position position) const;
   void completes(uint64_t signal, const SharedKnowledge& knowledge);
 
   std::vector<uint32_t> chain_lengths_{0};

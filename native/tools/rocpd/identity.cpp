@@ -32,13 +32,13 @@ Machine this_machine() {
 
 std::string guid_of(const spool::Process& process, const Machine& machine) {
   const uint64_t ms = process.start_ns / 1'000'000;
-  std::mt19937_64 random(fnv1a(machine.id + "|" + std::to_string(process.pid) + "|" + std::to_string(process.ppid) +
-                               "|" + std::to_string(process.start_ns)));
+  std::mt19937_64 random(fnv1a(machine.id + "|" + std::to_string(process.pid) + "|" + std::to_string(process.ppid) + "|" +
+                               std::to_string(process.start_ns)));
   const uint64_t tail = (random() & 0x3fffffffffffffff) | 0x8000000000000000;
   char text[37];
   std::snprintf(text, sizeof text, "%08x-%04x-7%03x-%04x-%012llx", static_cast<unsigned>(ms >> 16 & 0xffffffff),
-                static_cast<unsigned>(ms & 0xffff), static_cast<unsigned>(ms & 0xfff),
-                static_cast<unsigned>(tail >> 48), static_cast<unsigned long long>(tail & 0xffffffffffff));
+                static_cast<unsigned>(ms & 0xffff), static_cast<unsigned>(ms & 0xfff), static_cast<unsigned>(tail >> 48),
+                static_cast<unsigned long long>(tail & 0xffffffffffff));
   return text;
 }
 

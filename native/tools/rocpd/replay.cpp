@@ -61,8 +61,8 @@ class Player {
     if (const auto kernel = kernel_ids_.find(fixed.kernel_object); kernel != kernel_ids_.end())
       dispatch.kernel_id = kernel->second;
     if (dependencies_)
-      dispatch.after = dependencies_->dispatch(fixed.dispatch_id, fixed.queue_id, fixed.origin.thread,
-                                               fixed.barrier_bit != 0, fixed.completion_signal);
+      dispatch.after = dependencies_->dispatch(fixed.dispatch_id, fixed.queue_id, fixed.origin.thread, fixed.barrier_bit != 0,
+                                               fixed.completion_signal);
     dispatches_[fixed.dispatch_id] = std::move(dispatch);
   }
 
@@ -72,8 +72,7 @@ class Player {
     if (dependencies_) {
       std::vector<uint64_t> signals(copy.fixed.signal_count);
       record.array<spool::Copy>(signals.size(), signals.data());
-      copy.after = dependencies_->copy(copy.fixed.copy_id, copy.fixed.origin.thread, signals,
-                                       copy.fixed.completion_signal);
+      copy.after = dependencies_->copy(copy.fixed.copy_id, copy.fixed.origin.thread, signals, copy.fixed.completion_signal);
     }
     copies_[copy.fixed.copy_id] = std::move(copy);
   }
@@ -85,8 +84,8 @@ class Player {
     // Of several signals any one of which is enough, none is certain to have been waited for.
     const auto used = std::count_if(signals.begin(), signals.end(), [](uint64_t s) { return s != 0; });
     if (barrier.waits == spool::Waits::any && used > 1) signals = {};
-    dependencies_->barrier(barrier.queue_id, barrier.thread, barrier.barrier_bit != 0,
-                           barrier.waits != spool::Waits::none, signals, barrier.completion_signal);
+    dependencies_->barrier(barrier.queue_id, barrier.thread, barrier.barrier_bit != 0, barrier.waits != spool::Waits::none,
+                           signals, barrier.completion_signal);
   }
 
   template <class Operation>

@@ -46,8 +46,13 @@ class Strings {
 class Writer {
  public:
   Writer(const SpoolReader& spool, const Trace& trace, uint64_t end_ns, const std::string& path)
-      : spool_(spool), trace_(trace), end_ns_(end_ns), machine_(this_machine()), guid_(guid_of(trace.process.fixed, machine_)),
-        suffix_("_" + guid_), database_(path) {
+      : spool_(spool),
+        trace_(trace),
+        end_ns_(end_ns),
+        machine_(this_machine()),
+        guid_(guid_of(trace.process.fixed, machine_)),
+        suffix_("_" + guid_),
+        database_(path) {
     std::replace(suffix_.begin(), suffix_.end(), '-', '_');
     for (const Agent& agent : trace.agents) agents_[agent.fixed.node_id] = &agent;
   }
@@ -106,8 +111,7 @@ class Writer {
 
   void write_strings() {
     strings_.add("");
-    for (const char* category : {kHipApi, kDispatchCategory, kCopyCategory, kAllocationCategory})
-      strings_.add(category);
+    for (const char* category : {kHipApi, kDispatchCategory, kCopyCategory, kAllocationCategory}) strings_.add(category);
     for (const std::string& function : trace_.functions) strings_.add(function);
     for (const auto& [source, destination] : trace_.copy_directions) strings_.add(copy_name(source, destination));
     for (const Agent& agent : trace_.agents)
@@ -116,8 +120,7 @@ class Writer {
     for (const Counter& counter : trace_.counters) strings_.add(counter.name);
     for (const Kernel& kernel : trace_.kernels) {
       const KernelNames names = kernel_names(kernel.name);
-      for (const std::string* text : {&kernel.name, &names.formatted, &names.demangled, &names.truncated})
-        strings_.add(*text);
+      for (const std::string* text : {&kernel.name, &names.formatted, &names.demangled, &names.truncated}) strings_.add(*text);
     }
     strings_.number();
     Insert insert(database_, table("string"), "id, string");
@@ -129,8 +132,8 @@ class Writer {
     uname(&name);
     Insert(database_, table("info_node"),
            "id, hash, machine_id, system_name, hostname, release, version, hardware_name, domain_name")
-        .row(nid(), machine_.hash, machine_.id, name.sysname, name.nodename, name.release, name.version,
-             name.machine, name.domainname);
+        .row(nid(), machine_.hash, machine_.id, name.sysname, name.nodename, name.release, name.version, name.machine,
+             name.domainname);
   }
 
   std::string process_extdata() const {
@@ -149,10 +152,9 @@ class Writer {
 
   void write_process() {
     const spool::Process& process = trace_.process.fixed;
-    Insert(database_, table("info_process"),
-           "id, nid, ppid, pid, init, fini, start, end, command, environment, extdata")
-        .row(pid(), nid(), process.ppid, pid(), process.start_ns, end_ns_, process.start_ns, end_ns_,
-             trace_.process.command, trace_.process.environment, process_extdata());
+    Insert(database_, table("info_process"), "id, nid, ppid, pid, init, fini, start, end, command, environment, extdata")
+        .row(pid(), nid(), process.ppid, pid(), process.start_ns, end_ns_, process.start_ns, end_ns_, trace_.process.command,
+             trace_.process.environment, process_extdata());
   }
 
   void write_threads() {
@@ -167,8 +169,7 @@ class Writer {
     for (const Agent& agent : trace_.agents) {
       const uint32_t node = agent.fixed.node_id;
       insert.row(node, nid(), pid(), agent.fixed.gpu != 0 ? "GPU" : "CPU", node, node, agent.fixed.type_index,
-                 agent.fixed.device_id, agent.name, agent.model, agent.vendor, agent.product, agent.product,
-                 agent.extdata);
+                 agent.fixed.device_id, agent.name, agent.model, agent.vendor, agent.product, agent.product, agent.extdata);
     }
   }
 
@@ -198,8 +199,7 @@ class Writer {
       extdata.text("uri", object.uri).number("load_base", o.load_base).number("load_size", o.load_size);
       extdata.raw("load_delta", std::to_string(o.load_delta)).number("storage_type", o.storage_type);
       extdata.number("memory_base", o.memory_base).number("memory_size", o.memory_size);
-      insert.row(o.code_object_id, nid(), pid(), o.node_id, object.uri, o.load_base, o.load_size, o.load_delta,
-                 extdata.str());
+      insert.row(o.code_object_id, nid(), pid(), o.node_id, object.uri, o.load_base, o.load_size, o.load_delta, extdata.str());
     }
   }
 
@@ -224,9 +224,8 @@ class Writer {
                   JsonObject().number("handle", k.kernel_object + static_cast<uint64_t>(k.entry_offset)).str());
       extdata.text("formatted_kernel_name", names.formatted).text("demangled_kernel_name", names.demangled);
       extdata.text("truncated_kernel_name", names.truncated);
-      insert.row(k.kernel_id, nid(), pid(), k.code_object_id, kernel.name, names.formatted, k.kernel_object,
-                 k.kernarg_bytes, k.kernarg_alignment, k.group_bytes, k.private_bytes, k.sgprs, k.arch_vgprs,
-                 k.accum_vgprs, extdata.str());
+      insert.row(k.kernel_id, nid(), pid(), k.code_object_id, kernel.name, names.formatted, k.kernel_object, k.kernarg_bytes,
+                 k.kernarg_alignment, k.group_bytes, k.private_bytes, k.sgprs, k.arch_vgprs, k.accum_vgprs, extdata.str());
     }
   }
 
@@ -240,8 +239,8 @@ class Writer {
     for (size_t i = 0; i < trace_.counters.size(); ++i) {
       const Counter& counter = trace_.counters[i];
       const auto agent = agents_.find(node);
-      insert.row(uint64_t{i + 1}, nid(), pid(), node, "GPU", counter.name, counter.name, counter.description, "rocm",
-                 "ABS", counter.block, "", 0, 0, agent == agents_.end() ? "{}" : agent->second->extdata);
+      insert.row(uint64_t{i + 1}, nid(), pid(), node, "GPU", counter.name, counter.name, counter.description, "rocm", "ABS",
+                 counter.block, "", 0, 0, agent == agents_.end() ? "{}" : agent->second->extdata);
     }
   }
 
@@ -291,11 +290,9 @@ class Writer {
       const uint64_t stack = d.origin.correlation;
       events.row(event, category, stack, stack, 0, dependencies(dispatch.after));
       insert.row(d.dispatch_id, nid(), pid(), d.origin.thread, trace_.node_of_queue(d.queue_id), dispatch.kernel_id,
-                 d.dispatch_id, d.queue_id, d.origin.stream, dispatch.start_ns, dispatch.end_ns, d.private_bytes,
-                 d.group_bytes, d.workgroup[0], d.workgroup[1], d.workgroup[2], d.grid[0], d.grid[1], d.grid[2],
-                 no_name, event);
-      for (size_t i = 0; i < dispatch.counters.size(); ++i)
-        counters.row(event, uint64_t{i + 1}, dispatch.counters[i]);
+                 d.dispatch_id, d.queue_id, d.origin.stream, dispatch.start_ns, dispatch.end_ns, d.private_bytes, d.group_bytes,
+                 d.workgroup[0], d.workgroup[1], d.workgroup[2], d.grid[0], d.grid[1], d.grid[2], no_name, event);
+      for (size_t i = 0; i < dispatch.counters.size(); ++i) counters.row(event, uint64_t{i + 1}, dispatch.counters[i]);
     };
     Dependencies dependencies_so_far;
     replay(spool_, visitor, &dependencies_so_far);
@@ -314,7 +311,8 @@ class Writer {
       const uint64_t stack = c.origin.correlation;
       events.row(event, strings_.id(kCopyCategory), stack, stack, 0, dependencies(copy.after));
       insert.row(c.copy_id, nid(), pid(), c.origin.thread, copy.start_ns, copy.end_ns,
-                 strings_.id(copy_name(c.source_node, c.destination_node)), c.destination_node, c.destination, c.source_node, c.source, c.size, c.origin.stream, event);
+                 strings_.id(copy_name(c.source_node, c.destination_node)), c.destination_node, c.destination, c.source_node,
+                 c.source, c.size, c.origin.stream, event);
     };
     Dependencies dependencies_so_far;
     replay(spool_, visitor, &dependencies_so_far);
@@ -330,8 +328,8 @@ class Writer {
       const uint64_t event = event_of_allocation(++number);
       events.row(event, strings_.id(kAllocationCategory), a.origin.correlation, a.origin.correlation, 0);
       const auto agent = a.size == 0 ? std::nullopt : std::optional<uint32_t>(a.node_id);
-      insert.row(nid(), pid(), a.origin.thread, agent, a.size == 0 ? "FREE" : "ALLOC", "REAL", a.start_ns, a.end_ns,
-                 a.address, a.size, 0, a.origin.stream, event);
+      insert.row(nid(), pid(), a.origin.thread, agent, a.size == 0 ? "FREE" : "ALLOC", "REAL", a.start_ns, a.end_ns, a.address,
+                 a.size, 0, a.origin.stream, event);
     };
     replay(spool_, visitor);
   }

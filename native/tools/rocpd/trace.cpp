@@ -63,23 +63,22 @@ class Survey {
       case Kind::queue: return trace_.queues.push_back(record.fixed<spool::Queue>());
       case Kind::code_object:
         return trace_.code_objects.push_back({record.fixed<spool::CodeObject>(), text<spool::CodeObject>(record, 0)});
-      case Kind::kernel:
-        return trace_.kernels.push_back({record.fixed<spool::Kernel>(), text<spool::Kernel>(record, 0)});
+      case Kind::kernel: return trace_.kernels.push_back({record.fixed<spool::Kernel>(), text<spool::Kernel>(record, 0)});
       default: return;
     }
   }
 
   void on_process(const RecordView& record) {
     using P = spool::Process;
-    trace_.process = {record.fixed<P>(),     text<P>(record, 0), text<P>(record, 1), text<P>(record, 2),
+    trace_.process = {record.fixed<P>(),  text<P>(record, 0), text<P>(record, 1), text<P>(record, 2),
                       text<P>(record, 3), text<P>(record, 4), text<P>(record, 5)};
     has_process_ = true;
   }
 
   void on_agent(const RecordView& record) {
     using A = spool::Agent;
-    trace_.agents.push_back({record.fixed<A>(), text<A>(record, 0), text<A>(record, 1), text<A>(record, 2),
-                             text<A>(record, 3), text<A>(record, 4)});
+    trace_.agents.push_back({record.fixed<A>(), text<A>(record, 0), text<A>(record, 1), text<A>(record, 2), text<A>(record, 3),
+                             text<A>(record, 4)});
   }
 
   void on_counter(const RecordView& record) {

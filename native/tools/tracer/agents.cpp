@@ -55,8 +55,7 @@ Properties hsa_properties(hsa_agent_t agent, bool gpu) {
   const auto simds = info<uint32_t>(agent, HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU);
   p["simd_per_cu"] = simds;
   p["simd_count"] = uint64_t(units) * simds;
-  if (simds != 0)
-    p["max_waves_per_simd"] = info<uint32_t>(agent, HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU) / simds;
+  if (simds != 0) p["max_waves_per_simd"] = info<uint32_t>(agent, HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU) / simds;
   p["wave_front_size"] = info<uint32_t>(agent, HSA_AGENT_INFO_WAVEFRONT_SIZE);
   p["num_xcc"] = info<uint32_t>(agent, HSA_AMD_AGENT_INFO_NUM_XCC);
   p["family_id"] = info<uint32_t>(agent, HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID);
@@ -137,8 +136,8 @@ void record_agent(hsa_agent_t agent, const KnownAgent& known, uint32_t type_inde
 hsa_status_t remember(hsa_agent_t agent, void*) {
   const auto type = info<hsa_device_type_t>(agent, HSA_AGENT_INFO_DEVICE);
   if (type != HSA_DEVICE_TYPE_CPU && type != HSA_DEVICE_TYPE_GPU) return HSA_STATUS_SUCCESS;
-  known_agents().push_back({agent.handle, info<uint32_t>(agent, HSA_AMD_AGENT_INFO_DRIVER_NODE_ID),
-                            type == HSA_DEVICE_TYPE_GPU, text_info(agent, HSA_AGENT_INFO_NAME)});
+  known_agents().push_back({agent.handle, info<uint32_t>(agent, HSA_AMD_AGENT_INFO_DRIVER_NODE_ID), type == HSA_DEVICE_TYPE_GPU,
+                            text_info(agent, HSA_AGENT_INFO_NAME)});
   return HSA_STATUS_SUCCESS;
 }
 

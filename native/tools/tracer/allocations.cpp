@@ -1,11 +1,11 @@
 // Device and host memory taken from HSA memory pools.
+#include <mutex>
+#include <unordered_map>
+
 #include "tracer/agents.h"
 #include "tracer/host_context.h"
 #include "tracer/recorder.h"
 #include "tracer/wrappers.h"
-
-#include <mutex>
-#include <unordered_map>
 
 namespace rpd::tracer {
 namespace {
@@ -50,16 +50,14 @@ void record_allocation(uint32_t node, void* address, uint64_t bytes, uint64_t st
 hsa_status_t allocate(hsa_amd_memory_pool_t pool, size_t bytes, uint32_t flags, void** address) {
   const uint64_t start = now_ns();
   const hsa_status_t status = hsa.amd.hsa_amd_memory_pool_allocate_fn(pool, bytes, flags, address);
-  if (status == HSA_STATUS_SUCCESS && recording.load())
-    record_allocation(node_of(pool), *address, bytes, start);
+  if (status == HSA_STATUS_SUCCESS && recording.load()) record_allocation(node_of(pool), *address, bytes, start);
   return status;
 }
 
 hsa_status_t release(void* address) {
   const uint64_t start = now_ns();
   const hsa_status_t status = hsa.amd.hsa_amd_memory_pool_free_fn(address);
-  if (status == HSA_STATUS_SUCCESS && address != nullptr && recording.load())
-    record_allocation(0, address, 0, start);
+  if (status == HSA_STATUS_SUCCESS && address != nullptr && recording.load()) record_allocation(0, address, 0, start);
   return status;
 }
 

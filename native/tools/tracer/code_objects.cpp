@@ -64,8 +64,7 @@ hsa_status_t on_code_object(hsa_executable_t executable, hsa_loaded_code_object_
   record_of_object.load_base = loaded.base;
   record_of_object.load_size = loaded.size;
   record_of_object.load_delta = info<int64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA);
-  record_of_object.storage_type =
-      info<uint32_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE);
+  record_of_object.storage_type = info<uint32_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE);
   if (record_of_object.storage_type == HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY) {
     record_of_object.memory_base =
         info<uint64_t>(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE);

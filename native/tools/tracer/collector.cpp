@@ -22,10 +22,8 @@ bool has_ended(const InFlight& operation) {
 void move_completed(std::vector<InFlight>& from, std::vector<InFlight>& into, size_t window) {
   size_t read = 0, kept = 0;
   for (; read < from.size() && kept < window; ++read) {
-    if (has_ended(from[read]))
-      into.push_back(from[read]);
-    else
-      from[kept++] = from[read];
+    if (has_ended(from[read])) into.push_back(from[read]);
+    else from[kept++] = from[read];
   }
   from.erase(from.begin() + static_cast<ptrdiff_t>(kept), from.begin() + static_cast<ptrdiff_t>(read));
 }
@@ -55,7 +53,8 @@ void Lane::take_completed(std::vector<InFlight>& into) {
 
 bool Lane::waits_for(hsa_signal_t signal) {
   std::lock_guard lock(mutex_);
-  return std::any_of(forwarded_.begin(), forwarded_.end(), [&](const InFlight& one) { return one.signal.handle == signal.handle; });
+  return std::any_of(forwarded_.begin(), forwarded_.end(),
+                     [&](const InFlight& one) { return one.signal.handle == signal.handle; });
 }
 
 bool Lane::empty() {
@@ -75,8 +74,7 @@ void Collector::submitted(Lane& lane, const InFlight& operation) {
   if (operation.forward.handle != 0)
     hsa.amd.hsa_amd_signal_async_handler_fn(operation.signal, HSA_SIGNAL_CONDITION_LT, 1, on_completion,
                                             reinterpret_cast<void*>(operation.signal.handle));
-  else if (asleep_.exchange(false))
-    wake_.release();
+  else if (asleep_.exchange(false)) wake_.release();
 }
 
 // Whoever collected the operation, its signal can be used again only now: until ROCr has called, it still watches it.
@@ -113,10 +111,8 @@ void Collector::run() {
   while (!stopping_.load()) {
     // First say that we sleep, then look whether there is anything to do: a submission falls on one side or the other.
     asleep_.store(true);
-    if (idle())
-      wake_.acquire();
-    else
-      static_cast<void>(wake_.try_acquire_for(kGlance));
+    if (idle()) wake_.acquire();
+    else static_cast<void>(wake_.try_acquire_for(kGlance));
     asleep_.store(false);
     collect();
   }
@@ -173,10 +169,8 @@ void Collector::finish(const InFlight& operation) {
   record_of_end.end_ns = end;
   record(operation.work == Work::dispatch ? spool::Kind::dispatch_end : spool::Kind::copy_end, record_of_end);
 
-  if (operation.forward.handle != 0)
-    forward(operation, start, end);
-  else
-    quiet_.give_back(operation.signal);
+  if (operation.forward.handle != 0) forward(operation, start, end);
+  else quiet_.give_back(operation.signal);
 }
 
 // The application's signal gets the raw device times before its value changes, as the device would have done it:

@@ -49,29 +49,26 @@ hsa_status_t trace_copy(const Transfer& transfer, uint32_t waits, const hsa_sign
   signal_will_complete(completion);
 
   const hsa_status_t status = submit(operation.signal);
-  if (status == HSA_STATUS_SUCCESS)
-    the_collector().submitted(copy_lane(), operation);
-  else
-    the_collector().refused(operation);
+  if (status == HSA_STATUS_SUCCESS) the_collector().submitted(copy_lane(), operation);
+  else the_collector().refused(operation);
   return status;
 }
 
-hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t bytes,
-                        uint32_t waits, const hsa_signal_t* signals, hsa_signal_t completion) {
+hsa_status_t async_copy(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t bytes, uint32_t waits,
+                        const hsa_signal_t* signals, hsa_signal_t completion) {
   return trace_copy({to, from, bytes, node_of(to_agent), node_of(from_agent)}, waits, signals, completion,
                     [&](hsa_signal_t ours) {
-                      return hsa.amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, bytes, waits,
-                                                                  signals, ours);
+                      return hsa.amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, bytes, waits, signals, ours);
                     });
 }
 
-hsa_status_t async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent,
-                                  size_t bytes, uint32_t waits, const hsa_signal_t* signals, hsa_signal_t completion,
+hsa_status_t async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent, size_t bytes,
+                                  uint32_t waits, const hsa_signal_t* signals, hsa_signal_t completion,
                                   hsa_amd_sdma_engine_id_t engine, bool force) {
   return trace_copy({to, from, bytes, node_of(to_agent), node_of(from_agent)}, waits, signals, completion,
                     [&](hsa_signal_t ours) {
-                      return hsa.amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, bytes,
-                                                                            waits, signals, ours, engine, force);
+                      return hsa.amd.hsa_amd_memory_async_copy_on_engine_fn(to, to_agent, from, from_agent, bytes, waits,
+                                                                            signals, ours, engine, force);
                     });
 }
 
@@ -85,8 +82,8 @@ hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_o
   const Transfer transfer{to->base, from->base, bytes, to_host ? host_node() : node_of(agent),
                           from_host ? host_node() : node_of(agent)};
   return trace_copy(transfer, waits, signals, completion, [&](hsa_signal_t ours) {
-    return hsa.amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, waits,
-                                                     signals, ours);
+    return hsa.amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range, agent, direction, waits, signals,
+                                                     ours);
   });
 }
 

@@ -129,28 +129,28 @@ bool traced() {
 }  // namespace rpd::tracer
 
 #define RPD_HIP_EXPORT extern "C" __attribute__((visibility("default"))) hipError_t
-#define RPD_HIP_NEXT(name, parameters)         \
-  using Function = hipError_t(*) parameters;   \
+#define RPD_HIP_NEXT(name, parameters)       \
+  using Function = hipError_t(*) parameters; \
   static const auto next = reinterpret_cast<Function>(rpd::tracer::next_function(#name));
 
 using rpd::tracer::per_thread;
 
-#define RPD_HIP(name, parameters, arguments, stream_of_call)  \
-  RPD_HIP_EXPORT name parameters {                            \
-    RPD_HIP_NEXT(name, parameters)                            \
-    if (!rpd::tracer::traced()) return next arguments;        \
-    const rpd::tracer::HipCall call(#name, stream_of_call);   \
-    return next arguments;                                    \
+#define RPD_HIP(name, parameters, arguments, stream_of_call) \
+  RPD_HIP_EXPORT name parameters {                           \
+    RPD_HIP_NEXT(name, parameters)                           \
+    if (!rpd::tracer::traced()) return next arguments;       \
+    const rpd::tracer::HipCall call(#name, stream_of_call);  \
+    return next arguments;                                   \
   }
 
-#define RPD_HIP_NEW_STREAM(name, parameters, arguments, created_stream)               \
-  RPD_HIP_EXPORT name parameters {                                                    \
-    RPD_HIP_NEXT(name, parameters)                                                    \
-    if (!rpd::tracer::traced()) return next arguments;                                \
-    const rpd::tracer::HipCall call(#name, nullptr);                                  \
-    const hipError_t status = next arguments;                                         \
-    if (status == hipSuccess) rpd::tracer::streams().created(*created_stream);        \
-    return status;                                                                    \
+#define RPD_HIP_NEW_STREAM(name, parameters, arguments, created_stream)        \
+  RPD_HIP_EXPORT name parameters {                                             \
+    RPD_HIP_NEXT(name, parameters)                                             \
+    if (!rpd::tracer::traced()) return next arguments;                         \
+    const rpd::tracer::HipCall call(#name, nullptr);                           \
+    const hipError_t status = next arguments;                                  \
+    if (status == hipSuccess) rpd::tracer::streams().created(*created_stream); \
+    return status;                                                             \
   }
 
 #include "tracer/hip_functions.def"

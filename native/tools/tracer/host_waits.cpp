@@ -49,16 +49,12 @@ hsa_signal_value_t seen(hsa_signal_t signal, hsa_signal_value_t value) {
   return value;
 }
 
-hsa_signal_value_t load_relaxed(hsa_signal_t signal) {
-  return seen(signal, hsa.core.hsa_signal_load_relaxed_fn(signal));
-}
+hsa_signal_value_t load_relaxed(hsa_signal_t signal) { return seen(signal, hsa.core.hsa_signal_load_relaxed_fn(signal)); }
 
-hsa_signal_value_t load_scacquire(hsa_signal_t signal) {
-  return seen(signal, hsa.core.hsa_signal_load_scacquire_fn(signal));
-}
+hsa_signal_value_t load_scacquire(hsa_signal_t signal) { return seen(signal, hsa.core.hsa_signal_load_scacquire_fn(signal)); }
 
-hsa_signal_value_t wait_relaxed(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t value,
-                                uint64_t limit, hsa_wait_state_t state) {
+hsa_signal_value_t wait_relaxed(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t value, uint64_t limit,
+                                hsa_wait_state_t state) {
   return seen(signal, hsa.core.hsa_signal_wait_relaxed_fn(signal, condition, value, limit, state));
 }
 
@@ -67,22 +63,18 @@ hsa_signal_value_t wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t co
   return seen(signal, hsa.core.hsa_signal_wait_scacquire_fn(signal, condition, value, limit, state));
 }
 
-uint32_t wait_any(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions,
-                  hsa_signal_value_t* values, uint64_t limit, hsa_wait_state_t state,
-                  hsa_signal_value_t* satisfying) {
+uint32_t wait_any(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions, hsa_signal_value_t* values,
+                  uint64_t limit, hsa_wait_state_t state, hsa_signal_value_t* satisfying) {
   hsa_signal_value_t value = 1;
-  const uint32_t which =
-      hsa.amd.hsa_amd_signal_wait_any_fn(count, signals, conditions, values, limit, state, &value);
+  const uint32_t which = hsa.amd.hsa_amd_signal_wait_any_fn(count, signals, conditions, values, limit, state, &value);
   if (which < count) seen(signals[which], value);
   if (satisfying != nullptr) *satisfying = value;
   return which;
 }
 
-uint32_t wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions,
-                  hsa_signal_value_t* values, uint64_t limit, hsa_wait_state_t state,
-                  hsa_signal_value_t* satisfying) {
-  const uint32_t which =
-      hsa.amd.hsa_amd_signal_wait_all_fn(count, signals, conditions, values, limit, state, satisfying);
+uint32_t wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions, hsa_signal_value_t* values,
+                  uint64_t limit, hsa_wait_state_t state, hsa_signal_value_t* satisfying) {
+  const uint32_t which = hsa.amd.hsa_amd_signal_wait_all_fn(count, signals, conditions, values, limit, state, satisfying);
   if (which != UINT32_MAX) {
     for (uint32_t i = 0; i < count; ++i)
       if (signals[i].handle != 0 && completed(signals[i])) saw_complete(signals[i]);
@@ -110,8 +102,7 @@ hsa_status_t async_handler(hsa_signal_t signal, hsa_signal_condition_t condition
   if (!recording.load() || signal.handle == 0 || handler == nullptr)
     return hsa.amd.hsa_amd_signal_async_handler_fn(signal, condition, value, handler, data);
   auto* ours = new AsyncHandler{signal, handler, data};
-  const hsa_status_t status =
-      hsa.amd.hsa_amd_signal_async_handler_fn(signal, condition, value, on_signal, ours);
+  const hsa_status_t status = hsa.amd.hsa_amd_signal_async_handler_fn(signal, condition, value, on_signal, ours);
   if (status != HSA_STATUS_SUCCESS) delete ours;
   return status;
 }

@@ -1,6 +1,5 @@
 #include "tracer/kernel_registers.h"
 
-
 namespace rpd::tracer {
 namespace {
 

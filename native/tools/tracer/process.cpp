@@ -30,8 +30,7 @@ int writers_end = -1;  // of the same pipe
 
 std::string with_pid(std::string path) {
   const std::string pid = std::to_string(getpid());
-  for (size_t at = path.find("%p"); at != std::string::npos; at = path.find("%p", at + pid.size()))
-    path.replace(at, 2, pid);
+  for (size_t at = path.find("%p"); at != std::string::npos; at = path.find("%p", at + pid.size())) path.replace(at, 2, pid);
   return path;
 }
 
@@ -84,8 +83,9 @@ std::string command_line() {
 
 // Only what steers ROCm and this tool: traces are passed on, and an environment holds credentials.
 std::string environment_json() {
-  static constexpr const char* kPrefixes[] = {"HSA_", "HIP_", "ROCR_", "ROCM_", "ROCP", "GPU_", "AMD_",
-                                              "CUDA_VISIBLE_DEVICES=", "OMP_", "LD_PRELOAD=", "LD_LIBRARY_PATH="};
+  static constexpr const char* kPrefixes[] = {
+      "HSA_", "HIP_",        "ROCR_",           "ROCM_", "ROCP", "GPU_", "AMD_", "CUDA_VISIBLE_DEVICES=",
+      "OMP_", "LD_PRELOAD=", "LD_LIBRARY_PATH="};
   spool::JsonObject object;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
@@ -120,8 +120,7 @@ bool start_writer() {
   const char* arguments[] = {writer.c_str(), "--after", pid.c_str(), nullptr};
   char* no_environment[] = {nullptr};  // above all none of the variables that load this library
   pid_t child = 0;
-  const int error = posix_spawn(&child, writer.c_str(), &files, &attributes, const_cast<char**>(arguments),
-                                no_environment);
+  const int error = posix_spawn(&child, writer.c_str(), &files, &attributes, const_cast<char**>(arguments), no_environment);
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   // The writer leaves this process's family at once: a program that waits for all its children must not wait for it.

@@ -7,12 +7,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/ring_throttle.h"
 #include "tracer/agents.h"
 #include "tracer/collector.h"
 #include "tracer/counter_sampling.h"
 #include "tracer/host_context.h"
 #include "tracer/host_waits.h"
-#include "common/places.h"
 #include "tracer/recorder.h"
 #include "tracer/submitters.h"
 #include "tracer/wrappers.h"
@@ -38,7 +38,7 @@ struct TracedQueue {
   Lane* lane;
   uint64_t most_in_flight;  // packets
   Submitters submitters;
-  Places places;
+  RingThrottle throttle;
   // ROCr lets one thread at a time submit to a queue. The buffer is not the thread's: HIP still submits packets while
   // the main thread's thread_local objects, hence such a buffer, have been destroyed.
   uint64_t submitted = 0;  // packets
@@ -79,10 +79,14 @@ OpenQueues& open_queues() {
 uint8_t type_of(const Packet& packet) { return packet.dispatch.header >> HSA_PACKET_HEADER_TYPE & 0xff; }
 uint32_t barrier_bit_of(const Packet& packet) { return packet.dispatch.header >> HSA_PACKET_HEADER_BARRIER & 1; }
 
-void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit,
-                     const spool::Origin& origin, TracedQueue& queue) {
-  const InFlight operation{the_collector().stand_in_for(packet.completion_signal), packet.completion_signal,
-                           queue.agent, ++dispatches, queue.submitted, Work::dispatch,
+void submit_dispatch(hsa_kernel_dispatch_packet_t& packet, uint32_t barrier_bit, const spool::Origin& origin,
+                     TracedQueue& queue) {
+  const InFlight operation{the_collector().stand_in_for(packet.completion_signal),
+                           packet.completion_signal,
+                           queue.agent,
+                           ++dispatches,
+                           queue.submitted,
+                           Work::dispatch,
                            counter_sampling().keeps_next(packet.kernel_object)};
   spool::Dispatch dispatch{};
   dispatch.dispatch_id = operation.id;
@@ -114,8 +118,7 @@ void record_barrier(const Packet& packet, const spool::Origin& origin, const Tra
   if (type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR) {
     barrier.waits = type == HSA_PACKET_TYPE_BARRIER_AND ? Waits::all : Waits::any;
     for (int i = 0; i < 5; ++i) barrier.signals[i] = packet.barrier.dep_signal[i].handle;
-  } else if (type == HSA_PACKET_TYPE_VENDOR_SPECIFIC &&
-             packet.vendor.AmdFormat == HSA_AMD_PACKET_TYPE_BARRIER_VALUE) {
+  } else if (type == HSA_PACKET_TYPE_VENDOR_SPECIFIC && packet.vendor.AmdFormat == HSA_AMD_PACKET_TYPE_BARRIER_VALUE) {
     barrier.waits = Waits::all;
     barrier.signals[0] = packet.barrier_value.signal.handle;
   }
@@ -125,9 +128,7 @@ void record_barrier(const Packet& packet, const spool::Origin& origin, const Tra
 
 // Where a program without a tracer waits for a free slot in the ring of the device, it waits here, at half that ring: a
 // read index may lag behind what has completed, and ROCr's own way to put packets off would be untried ground.
-bool has_room(const TracedQueue& queue) {
-  return queue.submitted - queue.lane->last_completed() < queue.most_in_flight;
-}
+bool has_room(const TracedQueue& queue) { return queue.submitted - queue.lane->last_completed() < queue.most_in_flight; }
 
 void wait_for_room(const TracedQueue& queue) {
   while (!has_room(queue)) {
@@ -142,12 +143,10 @@ void rewrite(Packet& packet, const spool::Origin& origin, TracedQueue& queue) {
   ++queue.submitted;
   if (type_of(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH)
     submit_dispatch(packet.dispatch, barrier_bit_of(packet), origin, queue);
-  else
-    record_barrier(packet, origin, queue);
+  else record_barrier(packet, origin, queue);
 }
 
-void on_submit(const void* packets, uint64_t count, uint64_t first, void* data,
-               hsa_amd_queue_intercept_packet_writer write) {
+void on_submit(const void* packets, uint64_t count, uint64_t first, void* data, hsa_amd_queue_intercept_packet_writer write) {
   if (!recording.load(std::memory_order_relaxed)) return write(packets, count);
   auto& queue = *static_cast<TracedQueue*>(data);
   auto& ours = queue.rewritten;
@@ -170,12 +169,12 @@ hsa_status_t create_queue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
                           uint32_t group_bytes, hsa_queue_t** queue) {
   if (!recording.load())
     return hsa.core.hsa_queue_create_fn(agent, size, type, on_error, data, private_bytes, group_bytes, queue);
-  hsa_status_t status = hsa.amd.hsa_amd_queue_intercept_create_fn(agent, size, type, on_error, data, private_bytes,
-                                                                  group_bytes, queue);
+  hsa_status_t status =
+      hsa.amd.hsa_amd_queue_intercept_create_fn(agent, size, type, on_error, data, private_bytes, group_bytes, queue);
   if (status != HSA_STATUS_SUCCESS) return status;
   // Lives as long as the process: packets may still pass while others destroy the queue.
-  auto* traced = new TracedQueue{++queues, agent, &the_collector().add_lane(), (*queue)->size / 2,
-                                 Submitters((*queue)->size), Places(*queue)};
+  auto* traced = new TracedQueue{
+      ++queues, agent, &the_collector().add_lane(), (*queue)->size / 2, Submitters((*queue)->size), RingThrottle(*queue)};
   open_queues().opened(*queue, *traced);
   spool::Queue created{};
   created.queue_id = traced->id;
@@ -194,14 +193,14 @@ hsa_status_t destroy_queue(hsa_queue_t* queue) {
 uint64_t add_write_index(const hsa_queue_t* handle, uint64_t count) {
   TracedQueue* const queue = recording.load(std::memory_order_relaxed) ? open_queues().find(handle) : nullptr;
   if (queue == nullptr) return hsa.core.hsa_queue_add_write_index_scacq_screl_fn(handle, count);
-  const uint64_t first = queue->places.reserve(count);
+  const uint64_t first = queue->throttle.reserve(count);
   queue->submitters.reserved(first, count);
   return first;
 }
 
 uint64_t cas_write_index(const hsa_queue_t* handle, uint64_t expected, uint64_t value) {
   TracedQueue* const queue = recording.load(std::memory_order_relaxed) ? open_queues().find(handle) : nullptr;
-  if (queue != nullptr) queue->places.await(value);
+  if (queue != nullptr) queue->throttle.await(value);
   const uint64_t found = hsa.core.hsa_queue_cas_write_index_scacq_screl_fn(handle, expected, value);
   if (queue != nullptr && found == expected) queue->submitters.reserved(expected, value - expected);
   return found;
@@ -209,7 +208,7 @@ uint64_t cas_write_index(const hsa_queue_t* handle, uint64_t expected, uint64_t 
 
 void store_write_index(const hsa_queue_t* handle, uint64_t value) {
   if (recording.load(std::memory_order_relaxed))
-    if (TracedQueue* const queue = open_queues().find(handle)) queue->places.await(value);
+    if (TracedQueue* const queue = open_queues().find(handle)) queue->throttle.await(value);
   hsa.core.hsa_queue_store_write_index_screlease_fn(handle, value);
 }
 

@@ -14,7 +14,10 @@ namespace rpd::tracer {
 inline std::atomic<bool> recording{false};
 
 // Never destroyed: threads of the program may still submit work while its static destructors run.
-spool::Spool& the_spool();
+inline spool::Spool& the_spool() {
+  static spool::Spool& spool = *new spool::Spool;
+  return spool;
+}
 
 template <class T>
 void record(spool::Kind kind, const T& fixed, std::initializer_list<std::string_view> strings = {},

@@ -57,8 +57,7 @@ void start(HsaApiTable* table) {
 }  // namespace
 }  // namespace rpd::tracer
 
-extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable* table, uint64_t, uint64_t,
-                                                              const char* const*) {
+extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable* table, uint64_t, uint64_t, const char* const*) {
   using namespace rpd::tracer;
   static bool loaded = false;
   const char* path = std::getenv("ROCM_PERF_TRACE");

@@ -3,6 +3,8 @@
 // that are named here.
 #pragma once
 
+// clang-format off: a row each, as in a table
+
 #define ATOMIC(NAME, KIND, FUNCTION, T32, T64)                                     \
   ATOMIC_ONE(NAME, KIND, (update<T32, atomic::FUNCTION<T32>>), 4),                  \
       ATOMIC_ONE(NAME "_x2", KIND, (update<T64, atomic::FUNCTION<T64>>), 8)
@@ -35,3 +37,4 @@
   ATOMIC_ONE("min_f64", Float, (update<double, atomic::float_min<double>>), 8), \
   ATOMIC_ONE("max_f64", Float, (update<double, atomic::float_max<double>>), 8), \
   ATOMIC_ONE("pk_add_f16", Float, (update<uint32_t, atomic::packed_half_add>), 4)
+// clang-format on

@@ -52,8 +52,15 @@ void trap(const Op& op, Wave& wave) {
 }
 
 enum HardwareRegister : unsigned {
-  kMode = 1, kStatus = 2, kTrapStatus = 3, kHardwareId = 4, kRegisterAllocation = 5, kLdsAllocation = 6, kBufferStatus = 7,
-  kMemoryBases = 15, kXccId = 20,
+  kMode = 1,
+  kStatus = 2,
+  kTrapStatus = 3,
+  kHardwareId = 4,
+  kRegisterAllocation = 5,
+  kLdsAllocation = 6,
+  kBufferStatus = 7,
+  kMemoryBases = 15,
+  kXccId = 20,
 };
 
 // SCC 0, USER_PRIO 4:3, TRAP_EN 6, EXECZ 9, VCCZ 10, IN_TG 11, VALID 16.
@@ -129,7 +136,8 @@ template <class T, bool OfDestination>
 void move_relative(const Op& op, Wave& wave) {
   Operand moved = OfDestination ? op.destination : op.source[0];
   const uint64_t reg = uint64_t{moved.reg} + wave.scalar[kM0];
-  if (reg + sizeof(T) / 4 > kFlatScratch) return wave.raise("a scalar register that does not exist, by the index in m0", op.address);
+  if (reg + sizeof(T) / 4 > kFlatScratch)
+    return wave.raise("a scalar register that does not exist, by the index in m0", op.address);
   moved.reg = static_cast<uint16_t>(reg);
   if constexpr (OfDestination) write_scalar(moved, wave, read_scalar<T>(op.source[0], wave));
   else write_scalar(op.destination, wave, read_scalar<T>(moved, wave));
@@ -196,8 +204,13 @@ const Semantics kTable[] = {
     internal("s_incperflevel", nothing, Unit::Nop),
     internal("s_decperflevel", nothing, Unit::Nop),
     internal("s_ttracedata", nothing, Unit::Nop),
-    {.mnemonic = "s_set_gpr_idx_on", .execute = index_on, .unit = Unit::Salu, .destinations = 0, .destination_type = Type::None,
-     .source_types = {Type::B32}, .needs_immediate = true},
+    {.mnemonic = "s_set_gpr_idx_on",
+     .execute = index_on,
+     .unit = Unit::Salu,
+     .destinations = 0,
+     .destination_type = Type::None,
+     .source_types = {Type::B32},
+     .needs_immediate = true},
     internal("s_set_gpr_idx_off", index_off, Unit::Salu),
     internal("s_set_gpr_idx_mode", index_enables, Unit::Salu),
     {"s_set_gpr_idx_idx", index_only, Unit::Salu, 0, Type::None, {Type::B32}},

@@ -28,7 +28,8 @@ bool addresses_of(const Op& op, Wave& wave, uint32_t offset, uint32_t bytes, Lds
   }
   out.outside = outside & wave.exec();
   out.inside = wave.exec() & ~outside;
-  if (out.outside == 0) [[likely]] return true;
+  if (out.outside == 0) [[likely]]
+    return true;
   const int first = std::countr_zero(out.outside);
   return may_leave_lds(wave, out.lane[first], first);
 }
@@ -66,16 +67,21 @@ void write_at(const Op& op, Wave& wave, uint32_t offset, const uint32_t* reg) {
     const int l = std::countr_zero(left);
     uint32_t values[Dwords];
     for (int i = 0; i < Dwords; ++i) values[i] = reg[i * kLanes + l];
-    if (addresses.inside >> l & 1) [[likely]] std::memcpy(wave.lds + addresses.lane[l], values, sizeof values);
+    if (addresses.inside >> l & 1) [[likely]]
+      std::memcpy(wave.lds + addresses.lane[l], values, sizeof values);
     else store_lds(wave, addresses.lane[l], sizeof values, reinterpret_cast<const uint8_t*>(values));
   }
   observe(op, wave, AccessKind::Store, 4 * Dwords, addresses);
 }
 
 template <int Dwords>
-void read(const Op& op, Wave& wave) { read_at<Dwords>(op, wave, op.offset, wave.registers(op.destination)); }
+void read(const Op& op, Wave& wave) {
+  read_at<Dwords>(op, wave, op.offset, wave.registers(op.destination));
+}
 template <int Dwords>
-void write(const Op& op, Wave& wave) { write_at<Dwords>(op, wave, op.offset, wave.registers(op.source[1])); }
+void write(const Op& op, Wave& wave) {
+  write_at<Dwords>(op, wave, op.offset, wave.registers(op.source[1]));
+}
 
 // The paired forms: offsets count elements (or 64 elements).
 template <int Dwords, int Stride>
@@ -274,55 +280,84 @@ constexpr Semantics by_mode(Semantics entry, Execute in_mode) {
   return entry;
 }
 
-#define ATOMIC(OPERATION, SUFFIX, T, FUNCTION)                                             \
-  lds("ds_" OPERATION "_" SUFFIX, update<T, atomic::FUNCTION<T>>, 0, sizeof(T)),            \
+#define ATOMIC(OPERATION, SUFFIX, T, FUNCTION)                                   \
+  lds("ds_" OPERATION "_" SUFFIX, update<T, atomic::FUNCTION<T>>, 0, sizeof(T)), \
       lds("ds_" OPERATION "_rtn_" SUFFIX, update<T, atomic::FUNCTION<T>>, 1, sizeof(T))
-#define FLOAT_ATOMIC(OPERATION, SUFFIX, T, FUNCTION)                                                   \
-  by_mode(lds("ds_" OPERATION "_" SUFFIX, update<T, atomic::FUNCTION<T>>, 0, sizeof(T)),                \
-          update_in_mode<T, atomic::FUNCTION<T>>),                                                      \
-      by_mode(lds("ds_" OPERATION "_rtn_" SUFFIX, update<T, atomic::FUNCTION<T>>, 1, sizeof(T)),        \
+#define FLOAT_ATOMIC(OPERATION, SUFFIX, T, FUNCTION)                                             \
+  by_mode(lds("ds_" OPERATION "_" SUFFIX, update<T, atomic::FUNCTION<T>>, 0, sizeof(T)),         \
+          update_in_mode<T, atomic::FUNCTION<T>>),                                               \
+      by_mode(lds("ds_" OPERATION "_rtn_" SUFFIX, update<T, atomic::FUNCTION<T>>, 1, sizeof(T)), \
               update_in_mode<T, atomic::FUNCTION<T>>)
 #define INTEGER_ATOMICS(OPERATION, U32, U64, FUNCTION) \
   ATOMIC(OPERATION, U32, uint32_t, FUNCTION), ATOMIC(OPERATION, U64, uint64_t, FUNCTION)
 
 const Semantics kTable[] = {
-    lds("ds_read_b32", read<1>, 1, 4), lds("ds_read_b64", read<2>, 1, 8), lds("ds_read_b96", read<3>, 1, 12),
+    lds("ds_read_b32", read<1>, 1, 4),
+    lds("ds_read_b64", read<2>, 1, 8),
+    lds("ds_read_b96", read<3>, 1, 12),
     lds("ds_read_b128", read<4>, 1, 16),
-    lds("ds_read2_b32", read_two<1, 1>, 1, 8), lds("ds_read2_b64", read_two<2, 1>, 1, 16),
-    lds("ds_read2st64_b32", read_two<1, 64>, 1, 8), lds("ds_read2st64_b64", read_two<2, 64>, 1, 16),
-    lds("ds_read_u8", read_narrow<uint8_t, Half16::Whole>, 1, 1), lds("ds_read_i8", read_narrow<int8_t, Half16::Whole>, 1, 1),
-    lds("ds_read_u16", read_narrow<uint16_t, Half16::Whole>, 1, 2), lds("ds_read_i16", read_narrow<int16_t, Half16::Whole>, 1, 2),
-    lds("ds_read_u8_d16", read_narrow<uint8_t, Half16::Low>, 1, 1), lds("ds_read_u8_d16_hi", read_narrow<uint8_t, Half16::High>, 1, 1),
-    lds("ds_read_i8_d16", read_narrow<int8_t, Half16::Low>, 1, 1), lds("ds_read_i8_d16_hi", read_narrow<int8_t, Half16::High>, 1, 1),
-    lds("ds_read_u16_d16", read_narrow<uint16_t, Half16::Low>, 1, 2), lds("ds_read_u16_d16_hi", read_narrow<uint16_t, Half16::High>, 1, 2),
-    lds_write("ds_write_b32", write<1>, 4), lds_write("ds_write_b64", write<2>, 8), lds_write("ds_write_b96", write<3>, 12),
+    lds("ds_read2_b32", read_two<1, 1>, 1, 8),
+    lds("ds_read2_b64", read_two<2, 1>, 1, 16),
+    lds("ds_read2st64_b32", read_two<1, 64>, 1, 8),
+    lds("ds_read2st64_b64", read_two<2, 64>, 1, 16),
+    lds("ds_read_u8", read_narrow<uint8_t, Half16::Whole>, 1, 1),
+    lds("ds_read_i8", read_narrow<int8_t, Half16::Whole>, 1, 1),
+    lds("ds_read_u16", read_narrow<uint16_t, Half16::Whole>, 1, 2),
+    lds("ds_read_i16", read_narrow<int16_t, Half16::Whole>, 1, 2),
+    lds("ds_read_u8_d16", read_narrow<uint8_t, Half16::Low>, 1, 1),
+    lds("ds_read_u8_d16_hi", read_narrow<uint8_t, Half16::High>, 1, 1),
+    lds("ds_read_i8_d16", read_narrow<int8_t, Half16::Low>, 1, 1),
+    lds("ds_read_i8_d16_hi", read_narrow<int8_t, Half16::High>, 1, 1),
+    lds("ds_read_u16_d16", read_narrow<uint16_t, Half16::Low>, 1, 2),
+    lds("ds_read_u16_d16_hi", read_narrow<uint16_t, Half16::High>, 1, 2),
+    lds_write("ds_write_b32", write<1>, 4),
+    lds_write("ds_write_b64", write<2>, 8),
+    lds_write("ds_write_b96", write<3>, 12),
     lds_write("ds_write_b128", write<4>, 16),
-    lds_write("ds_write2_b32", write_two<1, 1>, 8), lds_write("ds_write2_b64", write_two<2, 1>, 16),
-    lds_write("ds_write2st64_b32", write_two<1, 64>, 8), lds_write("ds_write2st64_b64", write_two<2, 64>, 16),
-    lds_write("ds_write_b8", write_narrow<uint8_t, 0>, 1), lds_write("ds_write_b16", write_narrow<uint16_t, 0>, 2),
-    lds_write("ds_write_b8_d16_hi", write_narrow<uint8_t, 16>, 1), lds_write("ds_write_b16_d16_hi", write_narrow<uint16_t, 16>, 2),
+    lds_write("ds_write2_b32", write_two<1, 1>, 8),
+    lds_write("ds_write2_b64", write_two<2, 1>, 16),
+    lds_write("ds_write2st64_b32", write_two<1, 64>, 8),
+    lds_write("ds_write2st64_b64", write_two<2, 64>, 16),
+    lds_write("ds_write_b8", write_narrow<uint8_t, 0>, 1),
+    lds_write("ds_write_b16", write_narrow<uint16_t, 0>, 2),
+    lds_write("ds_write_b8_d16_hi", write_narrow<uint8_t, 16>, 1),
+    lds_write("ds_write_b16_d16_hi", write_narrow<uint16_t, 16>, 2),
 
-    INTEGER_ATOMICS("add", "u32", "u64", add), INTEGER_ATOMICS("sub", "u32", "u64", subtract),
-    INTEGER_ATOMICS("rsub", "u32", "u64", reverse_subtract), INTEGER_ATOMICS("inc", "u32", "u64", increment),
-    INTEGER_ATOMICS("dec", "u32", "u64", decrement), INTEGER_ATOMICS("min", "u32", "u64", smaller),
-    INTEGER_ATOMICS("max", "u32", "u64", larger), INTEGER_ATOMICS("and", "b32", "b64", bit_and),
-    INTEGER_ATOMICS("or", "b32", "b64", bit_or), INTEGER_ATOMICS("xor", "b32", "b64", bit_xor),
-    ATOMIC("min", "i32", int32_t, smaller), ATOMIC("min", "i64", int64_t, smaller),
-    ATOMIC("max", "i32", int32_t, larger), ATOMIC("max", "i64", int64_t, larger),
-    FLOAT_ATOMIC("add", "f32", float, float_add), FLOAT_ATOMIC("add", "f64", double, float_add),
-    FLOAT_ATOMIC("min", "f32", float, float_min), FLOAT_ATOMIC("max", "f32", float, float_max),
-    FLOAT_ATOMIC("min", "f64", double, float_min), FLOAT_ATOMIC("max", "f64", double, float_max),
+    INTEGER_ATOMICS("add", "u32", "u64", add),
+    INTEGER_ATOMICS("sub", "u32", "u64", subtract),
+    INTEGER_ATOMICS("rsub", "u32", "u64", reverse_subtract),
+    INTEGER_ATOMICS("inc", "u32", "u64", increment),
+    INTEGER_ATOMICS("dec", "u32", "u64", decrement),
+    INTEGER_ATOMICS("min", "u32", "u64", smaller),
+    INTEGER_ATOMICS("max", "u32", "u64", larger),
+    INTEGER_ATOMICS("and", "b32", "b64", bit_and),
+    INTEGER_ATOMICS("or", "b32", "b64", bit_or),
+    INTEGER_ATOMICS("xor", "b32", "b64", bit_xor),
+    ATOMIC("min", "i32", int32_t, smaller),
+    ATOMIC("min", "i64", int64_t, smaller),
+    ATOMIC("max", "i32", int32_t, larger),
+    ATOMIC("max", "i64", int64_t, larger),
+    FLOAT_ATOMIC("add", "f32", float, float_add),
+    FLOAT_ATOMIC("add", "f64", double, float_add),
+    FLOAT_ATOMIC("min", "f32", float, float_min),
+    FLOAT_ATOMIC("max", "f32", float, float_max),
+    FLOAT_ATOMIC("min", "f64", double, float_min),
+    FLOAT_ATOMIC("max", "f64", double, float_max),
     lds("ds_pk_add_f16", update<uint32_t, atomic::packed_half_add>, 0, 4),
     lds("ds_pk_add_rtn_f16", update<uint32_t, atomic::packed_half_add>, 1, 4),
     lds("ds_pk_add_bf16", update<uint32_t, atomic::packed_bfloat_add>, 0, 4),
     lds("ds_pk_add_rtn_bf16", update<uint32_t, atomic::packed_bfloat_add>, 1, 4),
     lds("ds_wrxchg_rtn_b32", update<uint32_t, atomic::swap<uint32_t>>, 1, 4),
     lds("ds_wrxchg_rtn_b64", update<uint64_t, atomic::swap<uint64_t>>, 1, 8),
-    lds("ds_cmpst_b32", compare_store<uint32_t>, 0, 4), lds("ds_cmpst_rtn_b32", compare_store<uint32_t>, 1, 4),
-    lds("ds_cmpst_b64", compare_store<uint64_t>, 0, 8), lds("ds_cmpst_rtn_b64", compare_store<uint64_t>, 1, 8),
+    lds("ds_cmpst_b32", compare_store<uint32_t>, 0, 4),
+    lds("ds_cmpst_rtn_b32", compare_store<uint32_t>, 1, 4),
+    lds("ds_cmpst_b64", compare_store<uint64_t>, 0, 8),
+    lds("ds_cmpst_rtn_b64", compare_store<uint64_t>, 1, 8),
 
-    lds("ds_bpermute_b32", permute_backward, 1, 0), lds("ds_permute_b32", permute_forward, 1, 0),
-    with_control(lds("ds_swizzle_b32", swizzle, 1, 0)), lds("ds_nop", nothing, 0, 0),
+    lds("ds_bpermute_b32", permute_backward, 1, 0),
+    lds("ds_permute_b32", permute_forward, 1, 0),
+    with_control(lds("ds_swizzle_b32", swizzle, 1, 0)),
+    lds("ds_nop", nothing, 0, 0),
 };
 
 }  // namespace

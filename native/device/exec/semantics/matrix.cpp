@@ -45,13 +45,15 @@ auto element(const Wave& wave, const Operand& operand, int lane, int index) {
 }
 
 float multiply_add(float a, float b, float sum) { return std::fma(a, b, sum); }
-int32_t multiply_add(int32_t a, int32_t b, int32_t sum) { return static_cast<int32_t>(static_cast<uint32_t>(a * b) + static_cast<uint32_t>(sum)); }
+int32_t multiply_add(int32_t a, int32_t b, int32_t sum) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a * b) + static_cast<uint32_t>(sum));
+}
 
 // Where an element of D is: its row and block, from its register and lane.
 template <int M, int Blocks>
-struct Place {
+struct Element {
   int row, block;
-  Place(int reg, int lane) {
+  Element(int reg, int lane) {
     if constexpr (M == 4) {
       row = reg;
       block = lane / M;
@@ -122,11 +124,11 @@ void multiply_matrices(const Op& op, Wave& wave) {
   alignas(64) Sum d[registers * kLanes];
   read_c<Sum, registers>(op, wave, d);
   for (int first = 0; first < registers * kLanes; first += M) {
-    const Place<M, Blocks> place(first / kLanes, first % kLanes);
+    const Element<M, Blocks> element(first / kLanes, first % kLanes);
     Sum* row = d + first;
     for (int k = 0; k < K; ++k) {
-      const Sum factor = a[place.block][k][place.row];
-      for (int column = 0; column < M; ++column) row[column] = multiply_add(factor, b[place.block][k][column], row[column]);
+      const Sum factor = a[element.block][k][element.row];
+      for (int column = 0; column < M; ++column) row[column] = multiply_add(factor, b[element.block][k][column], row[column]);
     }
   }
   std::memcpy(wave.registers(op.destination), d, sizeof d);
@@ -161,7 +163,7 @@ void multiply_sparse(const Op& op, Wave& wave) {
   uint32_t* d = wave.registers(op.destination);
   for (int reg = 0; reg < registers; ++reg) {
     for (int lane = 0; lane < kLanes; ++lane) {
-      const int row = Place<M, 1>(reg, lane).row;
+      const int row = Element<M, 1>(reg, lane).row;
       Sum sum = std::bit_cast<Sum>(d[reg * kLanes + lane]);
       for (int i = 0; i < K / 2; ++i) sum = multiply_add(a[row][i], b[k_of_a[row][i]][lane % M], sum);
       d[reg * kLanes + lane] = std::bit_cast<uint32_t>(sum);
@@ -190,7 +192,8 @@ void multiply_matrices_double(const Op& op, Wave& wave) {
       const int in_block = M == 4 ? lane % 16 / 4 * 4 : 0;
       double sum = read_double(wave, op.source[2], pair, lane);
       for (int k = 0; k < K; ++k) {
-        sum = std::fma(read_double(wave, op.source[0], 0, 16 * k + in_block + row), read_double(wave, op.source[1], 0, 16 * k + lane % 16), sum);
+        sum = std::fma(read_double(wave, op.source[0], 0, 16 * k + in_block + row),
+                       read_double(wave, op.source[1], 0, 16 * k + lane % 16), sum);
       }
       out[pair][lane] = sum;
     }
@@ -214,7 +217,9 @@ constexpr Precision precision_of() {
   else return Precision::F8;
 }
 template <class In>
-constexpr Type kAccumulator = std::is_same_v<In, double> ? Type::F64 : std::is_same_v<In, int8_t> ? Type::I32 : Type::F32;
+constexpr Type kAccumulator = std::is_same_v<In, double>   ? Type::F64
+                              : std::is_same_v<In, int8_t> ? Type::I32
+                                                           : Type::F32;
 
 template <class In>
 constexpr Semantics matrix(const char* name, Execute execute, MatrixModifiers modifiers, const MatrixShape& shape) {
@@ -245,28 +250,38 @@ constexpr Semantics of_doubles(const char* name) {
 }
 
 // The shapes of a 16-bit type.
-#define SHAPES16(SUFFIX, IN)                                                                              \
-  dense<32, 8, IN>("v_mfma_f32_32x32x8_" SUFFIX), dense<16, 16, IN>("v_mfma_f32_16x16x16_" SUFFIX),       \
+#define SHAPES16(SUFFIX, IN)                                                                                        \
+  dense<32, 8, IN>("v_mfma_f32_32x32x8_" SUFFIX), dense<16, 16, IN>("v_mfma_f32_16x16x16_" SUFFIX),                 \
       blocks<32, 4, 2, IN>("v_mfma_f32_32x32x4_2b_" SUFFIX), blocks<16, 4, 4, IN>("v_mfma_f32_16x16x4_4b_" SUFFIX), \
-      blocks<4, 4, 16, IN>("v_mfma_f32_4x4x4_16b_" SUFFIX),                                               \
-      sparse<16, 32, IN>("v_smfmac_f32_16x16x32_" SUFFIX), sparse<32, 16, IN>("v_smfmac_f32_32x32x16_" SUFFIX)
-#define SHAPES8(SUFFIX, A, B)                                                                                   \
-  dense<32, 16, A, B>("v_mfma_f32_32x32x16_" SUFFIX), dense<16, 32, A, B>("v_mfma_f32_16x16x32_" SUFFIX),       \
+      blocks<4, 4, 16, IN>("v_mfma_f32_4x4x4_16b_" SUFFIX), sparse<16, 32, IN>("v_smfmac_f32_16x16x32_" SUFFIX),    \
+      sparse<32, 16, IN>("v_smfmac_f32_32x32x16_" SUFFIX)
+#define SHAPES8(SUFFIX, A, B)                                                                             \
+  dense<32, 16, A, B>("v_mfma_f32_32x32x16_" SUFFIX), dense<16, 32, A, B>("v_mfma_f32_16x16x32_" SUFFIX), \
       sparse<16, 64, A, B>("v_smfmac_f32_16x16x64_" SUFFIX), sparse<32, 32, A, B>("v_smfmac_f32_32x32x32_" SUFFIX)
 
 const Semantics kTable[] = {
     dense<32, 2, float>("v_mfma_f32_32x32x2_f32", MatrixModifiers::Pattern),
     dense<16, 4, float>("v_mfma_f32_16x16x4_f32", MatrixModifiers::Pattern),
-    blocks<32, 1, 2, float>("v_mfma_f32_32x32x1_2b_f32"), blocks<16, 1, 4, float>("v_mfma_f32_16x16x1_4b_f32"),
+    blocks<32, 1, 2, float>("v_mfma_f32_32x32x1_2b_f32"),
+    blocks<16, 1, 4, float>("v_mfma_f32_16x16x1_4b_f32"),
     blocks<4, 1, 16, float>("v_mfma_f32_4x4x1_16b_f32"),
-    dense<16, 8, XFloat>("v_mfma_f32_16x16x8_xf32"), dense<32, 4, XFloat>("v_mfma_f32_32x32x4_xf32"),
-    SHAPES16("f16", Half), SHAPES16("bf16", BFloat),
-    SHAPES8("fp8_fp8", Fp8, Fp8), SHAPES8("fp8_bf8", Fp8, Bf8), SHAPES8("bf8_fp8", Bf8, Fp8), SHAPES8("bf8_bf8", Bf8, Bf8),
-    dense<32, 16, int8_t>("v_mfma_i32_32x32x16_i8"), dense<16, 32, int8_t>("v_mfma_i32_16x16x32_i8"),
-    blocks<32, 4, 2, int8_t>("v_mfma_i32_32x32x4_2b_i8"), blocks<16, 4, 4, int8_t>("v_mfma_i32_16x16x4_4b_i8"),
+    dense<16, 8, XFloat>("v_mfma_f32_16x16x8_xf32"),
+    dense<32, 4, XFloat>("v_mfma_f32_32x32x4_xf32"),
+    SHAPES16("f16", Half),
+    SHAPES16("bf16", BFloat),
+    SHAPES8("fp8_fp8", Fp8, Fp8),
+    SHAPES8("fp8_bf8", Fp8, Bf8),
+    SHAPES8("bf8_fp8", Bf8, Fp8),
+    SHAPES8("bf8_bf8", Bf8, Bf8),
+    dense<32, 16, int8_t>("v_mfma_i32_32x32x16_i8"),
+    dense<16, 32, int8_t>("v_mfma_i32_16x16x32_i8"),
+    blocks<32, 4, 2, int8_t>("v_mfma_i32_32x32x4_2b_i8"),
+    blocks<16, 4, 4, int8_t>("v_mfma_i32_16x16x4_4b_i8"),
     blocks<4, 4, 16, int8_t>("v_mfma_i32_4x4x4_16b_i8"),
-    sparse<16, 64, int8_t>("v_smfmac_i32_16x16x64_i8"), sparse<32, 32, int8_t>("v_smfmac_i32_32x32x32_i8"),
-    of_doubles<16, 1>("v_mfma_f64_16x16x4_f64"), of_doubles<4, 4>("v_mfma_f64_4x4x4_4b_f64"),
+    sparse<16, 64, int8_t>("v_smfmac_i32_16x16x64_i8"),
+    sparse<32, 32, int8_t>("v_smfmac_i32_32x32x32_i8"),
+    of_doubles<16, 1>("v_mfma_f64_16x16x4_f64"),
+    of_doubles<4, 4>("v_mfma_f64_4x4x4_4b_f64"),
 };
 
 }  // namespace

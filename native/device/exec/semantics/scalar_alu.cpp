@@ -57,9 +57,13 @@ T extract(bool& scc, T value, u32 field, unsigned offset_bits) {
 }
 
 template <class T>
-i32 find_first(T value) { return value == 0 ? -1 : std::countr_zero(value); }
+i32 find_first(T value) {
+  return value == 0 ? -1 : std::countr_zero(value);
+}
 template <class T>
-i32 leading(T value) { return value == 0 ? -1 : std::countl_zero(value); }
+i32 leading(T value) {
+  return value == 0 ? -1 : std::countl_zero(value);
+}
 // Position of the first bit from the top that differs from the sign.
 template <class T>
 i32 leading_signed(T value) {
@@ -179,10 +183,22 @@ const Semantics kTable[] = {
     scalar<[](bool& c, u32 a, u32 b) { return subtract(c, a, b, c); }>("s_subb_u32"),
     scalar<[](bool& c, i32 a, i32 b) { return add_signed(c, a, b); }>("s_add_i32"),
     scalar<[](bool& c, i32 a, i32 b) { return subtract_signed(c, a, b); }>("s_sub_i32"),
-    scalar<[](bool& c, i32 a, i32 b) { c = a < b; return c ? a : b; }>("s_min_i32"),
-    scalar<[](bool& c, u32 a, u32 b) { c = a < b; return c ? a : b; }>("s_min_u32"),
-    scalar<[](bool& c, i32 a, i32 b) { c = a >= b; return c ? a : b; }>("s_max_i32"),
-    scalar<[](bool& c, u32 a, u32 b) { c = a >= b; return c ? a : b; }>("s_max_u32"),
+    scalar<[](bool& c, i32 a, i32 b) {
+      c = a < b;
+      return c ? a : b;
+    }>("s_min_i32"),
+    scalar<[](bool& c, u32 a, u32 b) {
+      c = a < b;
+      return c ? a : b;
+    }>("s_min_u32"),
+    scalar<[](bool& c, i32 a, i32 b) {
+      c = a >= b;
+      return c ? a : b;
+    }>("s_max_i32"),
+    scalar<[](bool& c, u32 a, u32 b) {
+      c = a >= b;
+      return c ? a : b;
+    }>("s_max_u32"),
     scalar<[](bool& c, u32 a, u32 b) { return c ? a : b; }>("s_cselect_b32"),
     scalar<[](bool& c, u64 a, u64 b) { return c ? a : b; }>("s_cselect_b64"),
     scalar<[](bool& c, u32 a, u32 b) { return logic(c, a & b); }>("s_and_b32"),
@@ -216,12 +232,30 @@ const Semantics kTable[] = {
     scalar<[](bool& c, i32 a, u32 b) { return extract(c, a, b, 5); }>("s_bfe_i32"),
     scalar<[](bool& c, u64 a, u32 b) { return extract(c, a, b, 6); }>("s_bfe_u64"),
     scalar<[](bool& c, i64 a, u32 b) { return extract(c, a, b, 6); }>("s_bfe_i64"),
-    scalar<[](bool& c, i32 a, i32 b) { const u32 d = static_cast<u32>(a) - static_cast<u32>(b);
-                                       return logic(c, static_cast<i32>(d) < 0 ? 0 - d : d); }>("s_absdiff_i32"),
-    scalar<[](bool& c, u32 a, u32 b) { const u64 s = (u64{a} << 1) + b; c = s >> 32; return static_cast<u32>(s); }>("s_lshl1_add_u32"),
-    scalar<[](bool& c, u32 a, u32 b) { const u64 s = (u64{a} << 2) + b; c = s >> 32; return static_cast<u32>(s); }>("s_lshl2_add_u32"),
-    scalar<[](bool& c, u32 a, u32 b) { const u64 s = (u64{a} << 3) + b; c = s >> 32; return static_cast<u32>(s); }>("s_lshl3_add_u32"),
-    scalar<[](bool& c, u32 a, u32 b) { const u64 s = (u64{a} << 4) + b; c = s >> 32; return static_cast<u32>(s); }>("s_lshl4_add_u32"),
+    scalar<[](bool& c, i32 a, i32 b) {
+      const u32 d = static_cast<u32>(a) - static_cast<u32>(b);
+      return logic(c, static_cast<i32>(d) < 0 ? 0 - d : d);
+    }>("s_absdiff_i32"),
+    scalar<[](bool& c, u32 a, u32 b) {
+      const u64 s = (u64{a} << 1) + b;
+      c = s >> 32;
+      return static_cast<u32>(s);
+    }>("s_lshl1_add_u32"),
+    scalar<[](bool& c, u32 a, u32 b) {
+      const u64 s = (u64{a} << 2) + b;
+      c = s >> 32;
+      return static_cast<u32>(s);
+    }>("s_lshl2_add_u32"),
+    scalar<[](bool& c, u32 a, u32 b) {
+      const u64 s = (u64{a} << 3) + b;
+      c = s >> 32;
+      return static_cast<u32>(s);
+    }>("s_lshl3_add_u32"),
+    scalar<[](bool& c, u32 a, u32 b) {
+      const u64 s = (u64{a} << 4) + b;
+      c = s >> 32;
+      return static_cast<u32>(s);
+    }>("s_lshl4_add_u32"),
     scalar<[](bool&, u32 a, u32 b) { return (a & 0xffff) | b << 16; }>("s_pack_ll_b32_b16"),
     scalar<[](bool&, u32 a, u32 b) { return (a & 0xffff) | (b & 0xffff0000u); }>("s_pack_lh_b32_b16"),
     scalar<[](bool&, u32 a, u32 b) { return a >> 16 | (b & 0xffff0000u); }>("s_pack_hh_b32_b16"),
@@ -299,10 +333,18 @@ const Semantics kTable[] = {
     with_immediate("s_cmovk_i32", conditional_move_k),
     with_immediate("s_addk_i32", add_k),
     with_immediate("s_mulk_i32", multiply_k),
-    compares_k<eq, true>("s_cmpk_eq_i32"), compares_k<lg, true>("s_cmpk_lg_i32"), compares_k<gt, true>("s_cmpk_gt_i32"),
-    compares_k<ge, true>("s_cmpk_ge_i32"), compares_k<lt, true>("s_cmpk_lt_i32"), compares_k<le, true>("s_cmpk_le_i32"),
-    compares_k<eq, false>("s_cmpk_eq_u32"), compares_k<lg, false>("s_cmpk_lg_u32"), compares_k<gt, false>("s_cmpk_gt_u32"),
-    compares_k<ge, false>("s_cmpk_ge_u32"), compares_k<lt, false>("s_cmpk_lt_u32"), compares_k<le, false>("s_cmpk_le_u32"),
+    compares_k<eq, true>("s_cmpk_eq_i32"),
+    compares_k<lg, true>("s_cmpk_lg_i32"),
+    compares_k<gt, true>("s_cmpk_gt_i32"),
+    compares_k<ge, true>("s_cmpk_ge_i32"),
+    compares_k<lt, true>("s_cmpk_lt_i32"),
+    compares_k<le, true>("s_cmpk_le_i32"),
+    compares_k<eq, false>("s_cmpk_eq_u32"),
+    compares_k<lg, false>("s_cmpk_lg_u32"),
+    compares_k<gt, false>("s_cmpk_gt_u32"),
+    compares_k<ge, false>("s_cmpk_ge_u32"),
+    compares_k<lt, false>("s_cmpk_lt_u32"),
+    compares_k<le, false>("s_cmpk_le_u32"),
 };
 
 }  // namespace

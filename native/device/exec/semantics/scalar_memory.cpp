@@ -120,7 +120,11 @@ constexpr Semantics loads(const char* name, Execute execute, Type base) {
 }
 
 constexpr Semantics writes(const char* name, Execute execute) {
-  return {.mnemonic = name, .execute = execute, .unit = Unit::Smem, .destinations = 0, .destination_type = Type::None,
+  return {.mnemonic = name,
+          .execute = execute,
+          .unit = Unit::Smem,
+          .destinations = 0,
+          .destination_type = Type::None,
           .source_types = {Type::B64, Type::B64, Type::I32}};
 }
 
@@ -135,12 +139,16 @@ constexpr Semantics updates(const char* name, Execute execute, Update kind) {
   return entry;
 }
 constexpr Semantics controls_cache(const char* name, CacheControl control) {
-  return {.mnemonic = name, .execute = nothing, .unit = Unit::CacheControl, .destinations = 0, .destination_type = Type::None,
+  return {.mnemonic = name,
+          .execute = nothing,
+          .unit = Unit::CacheControl,
+          .destinations = 0,
+          .destination_type = Type::None,
           .cache_control = control};
 }
 
-#define ATOMIC_OF(BUFFER_OR_NOT, BUFFER, NAME, KIND, FUNCTION, T32, T64)                                          \
-  updates(BUFFER_OR_NOT "atomic_" NAME, update<T32, atomic::FUNCTION<T32>, BUFFER>, Update::KIND),                \
+#define ATOMIC_OF(BUFFER_OR_NOT, BUFFER, NAME, KIND, FUNCTION, T32, T64)                           \
+  updates(BUFFER_OR_NOT "atomic_" NAME, update<T32, atomic::FUNCTION<T32>, BUFFER>, Update::KIND), \
       updates(BUFFER_OR_NOT "atomic_" NAME "_x2", update<T64, atomic::FUNCTION<T64>, BUFFER>, Update::KIND)
 #define ATOMIC(NAME, KIND, FUNCTION, T32, T64) \
   ATOMIC_OF("s_", false, NAME, KIND, FUNCTION, T32, T64), ATOMIC_OF("s_buffer_", true, NAME, KIND, FUNCTION, T32, T64)
@@ -156,23 +164,34 @@ const Semantics kTable[] = {
     loads("s_buffer_load_dwordx4", buffer_load<4>, Type::B64),
     loads("s_buffer_load_dwordx8", buffer_load<8>, Type::B64),
     loads("s_buffer_load_dwordx16", buffer_load<16>, Type::B64),
-    stores("s_store_dword", store<1>), stores("s_store_dwordx2", store<2>), stores("s_store_dwordx4", store<4>),
-    stores("s_buffer_store_dword", buffer_store<1>), stores("s_buffer_store_dwordx2", buffer_store<2>),
+    stores("s_store_dword", store<1>),
+    stores("s_store_dwordx2", store<2>),
+    stores("s_store_dwordx4", store<4>),
+    stores("s_buffer_store_dword", buffer_store<1>),
+    stores("s_buffer_store_dwordx2", buffer_store<2>),
     stores("s_buffer_store_dwordx4", buffer_store<4>),
-    ATOMIC("add", Add, add, uint32_t, uint64_t), ATOMIC("sub", Add, subtract, uint32_t, uint64_t),
-    ATOMIC("smin", SignedMinimum, smaller, int32_t, int64_t), ATOMIC("umin", UnsignedMinimum, smaller, uint32_t, uint64_t),
-    ATOMIC("smax", SignedMaximum, larger, int32_t, int64_t), ATOMIC("umax", UnsignedMaximum, larger, uint32_t, uint64_t),
-    ATOMIC("and", And, bit_and, uint32_t, uint64_t), ATOMIC("or", Or, bit_or, uint32_t, uint64_t),
-    ATOMIC("xor", Xor, bit_xor, uint32_t, uint64_t), ATOMIC("swap", Exchange, swap, uint32_t, uint64_t),
-    ATOMIC("inc", Increment, increment, uint32_t, uint64_t), ATOMIC("dec", Decrement, decrement, uint32_t, uint64_t),
+    ATOMIC("add", Add, add, uint32_t, uint64_t),
+    ATOMIC("sub", Add, subtract, uint32_t, uint64_t),
+    ATOMIC("smin", SignedMinimum, smaller, int32_t, int64_t),
+    ATOMIC("umin", UnsignedMinimum, smaller, uint32_t, uint64_t),
+    ATOMIC("smax", SignedMaximum, larger, int32_t, int64_t),
+    ATOMIC("umax", UnsignedMaximum, larger, uint32_t, uint64_t),
+    ATOMIC("and", And, bit_and, uint32_t, uint64_t),
+    ATOMIC("or", Or, bit_or, uint32_t, uint64_t),
+    ATOMIC("xor", Xor, bit_xor, uint32_t, uint64_t),
+    ATOMIC("swap", Exchange, swap, uint32_t, uint64_t),
+    ATOMIC("inc", Increment, increment, uint32_t, uint64_t),
+    ATOMIC("dec", Decrement, decrement, uint32_t, uint64_t),
     updates("s_atomic_cmpswap", compare_swap<uint32_t, false>, Update::Exchange),
     updates("s_atomic_cmpswap_x2", compare_swap<uint64_t, false>, Update::Exchange),
     updates("s_buffer_atomic_cmpswap", compare_swap<uint32_t, true>, Update::Exchange),
     updates("s_buffer_atomic_cmpswap_x2", compare_swap<uint64_t, true>, Update::Exchange),
     {"s_memtime", read_clock, Unit::Smem, 1, Type::B64},
     {"s_memrealtime", read_clock, Unit::Smem, 1, Type::B64},
-    controls_cache("s_dcache_inv", CacheControl::InvalidateScalar), controls_cache("s_dcache_wb", CacheControl::OtherScalar),
-    controls_cache("s_dcache_inv_vol", CacheControl::InvalidateScalar), controls_cache("s_dcache_wb_vol", CacheControl::OtherScalar),
+    controls_cache("s_dcache_inv", CacheControl::InvalidateScalar),
+    controls_cache("s_dcache_wb", CacheControl::OtherScalar),
+    controls_cache("s_dcache_inv_vol", CacheControl::InvalidateScalar),
+    controls_cache("s_dcache_wb_vol", CacheControl::OtherScalar),
 };
 
 }  // namespace

@@ -66,7 +66,8 @@ void put(const BufferFormat& format, const Components& values, uint32_t* reg, in
     } else {
       uint32_t& word = reg[i / 2 * kLanes + lane];
       const bool upper = W == Width::UpperHalf || i % 2;
-      word = upper ? place_narrow<Half16::High>(word, to_half(format, values[i])) : place_narrow<Half16::Low>(word, to_half(format, values[i]));
+      word = upper ? place_narrow<Half16::High>(word, to_half(format, values[i]))
+                   : place_narrow<Half16::Low>(word, to_half(format, values[i]));
     }
   }
 }
@@ -90,7 +91,8 @@ void for_each_element(const Op& op, Wave& wave, AccessKind kind, Access access) 
   if (!layout.format.exists()) return wave.raise("a buffer format that does not exist", op.address);
   const uint32_t bytes = layout.format.bytes();
   if (bytes == 0) {
-    for (uint64_t left = wave.exec(); left; left &= left - 1) access(layout, std::countr_zero(left), static_cast<uint8_t*>(nullptr));
+    for (uint64_t left = wave.exec(); left; left &= left - 1)
+      access(layout, std::countr_zero(left), static_cast<uint8_t*>(nullptr));
     return;
   }
   for_each_buffer_lane(op, wave, buffer, kind, bytes, bytes, [&](int l, uint8_t* at, uint32_t) { access(layout, l, at); });
@@ -135,12 +137,12 @@ constexpr Semantics format(const char* name, Execute execute, Unit unit, int byt
 }
 
 // `BYTES` in registers.
-#define ONE(KIND, NAME, COUNT, WIDTH, BYTES)                                                                                  \
-  format(KIND "buffer_load_format_" NAME, load<COUNT, Width::WIDTH>, Unit::VectorLoad, BYTES, sizeof KIND > 1),                \
+#define ONE(KIND, NAME, COUNT, WIDTH, BYTES)                                                                    \
+  format(KIND "buffer_load_format_" NAME, load<COUNT, Width::WIDTH>, Unit::VectorLoad, BYTES, sizeof KIND > 1), \
       format(KIND "buffer_store_format_" NAME, store<COUNT, Width::WIDTH>, Unit::VectorStore, BYTES, sizeof KIND > 1)
-#define ALL(KIND)                                                                                                              \
-  ONE(KIND, "x", 1, Whole, 4), ONE(KIND, "xy", 2, Whole, 8), ONE(KIND, "xyz", 3, Whole, 12), ONE(KIND, "xyzw", 4, Whole, 16),  \
-      ONE(KIND, "d16_x", 1, Halves, 2), ONE(KIND, "d16_xy", 2, Halves, 4), ONE(KIND, "d16_xyz", 3, Halves, 6),                 \
+#define ALL(KIND)                                                                                                             \
+  ONE(KIND, "x", 1, Whole, 4), ONE(KIND, "xy", 2, Whole, 8), ONE(KIND, "xyz", 3, Whole, 12), ONE(KIND, "xyzw", 4, Whole, 16), \
+      ONE(KIND, "d16_x", 1, Halves, 2), ONE(KIND, "d16_xy", 2, Halves, 4), ONE(KIND, "d16_xyz", 3, Halves, 6),                \
       ONE(KIND, "d16_xyzw", 4, Halves, 8)
 
 const Semantics kTable[] = {ALL(""), ALL("t"), ONE("", "d16_hi_x", 1, UpperHalf, 2)};

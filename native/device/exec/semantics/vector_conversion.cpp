@@ -38,11 +38,12 @@ u16 narrow_toward_zero(float v) {
   return bits;
 }
 
+// Rounds once: the product is exact in double precision.
 template <class To>
-u32 normalise(float v) {
-  constexpr float scale = std::numeric_limits<To>::max();
-  const float low = std::is_signed_v<To> ? -1.0f : 0.0f;
-  const float clamped = is_nan(v) ? 0.0f : std::fmin(std::fmax(v, low), 1.0f);
+u16 normalise(double v) {
+  constexpr double scale = std::numeric_limits<To>::max();
+  const double low = std::is_signed_v<To> ? -1.0 : 0.0;
+  const double clamped = std::isnan(v) ? 0.0 : std::fmin(std::fmax(v, low), 1.0);
   return static_cast<u16>(static_cast<To>(std::nearbyint(clamped * scale)));
 }
 
@@ -83,7 +84,9 @@ u16 narrow_pair(float low, float high) {
   return static_cast<u16>(F::narrow(low, Saturates) | F::narrow(high, Saturates) << 8);
 }
 template <class F, bool Saturates>
-u32 narrow_stochastically(float v, u32 random) { return F::narrow_stochastically(v, random, Saturates); }
+u32 narrow_stochastically(float v, u32 random) {
+  return F::narrow_stochastically(v, random, Saturates);
+}
 
 // Of MODE only FP16_OVFL counts: these round to nearest, and what is a denormal single is 0 here.
 template <auto Saturating, auto Without>
@@ -168,15 +171,23 @@ const Semantics kTable[] = {
     converts_pair(vector<[](float a, float b) { return narrow_pair_toward_zero(a, b); }>("v_cvt_pkrtz_f16_f32").as(Conversion)),
     vector<[](float a, float b) { return pack(normalise<i16>(a), normalise<i16>(b)); }>("v_cvt_pknorm_i16_f32").as(Conversion),
     vector<[](float a, float b) { return pack(normalise<u16>(a), normalise<u16>(b)); }>("v_cvt_pknorm_u16_f32").as(Conversion),
-    vector<[](u32 a, u32 b) { return pack(a > 0xffff ? 0xffff : a, b > 0xffff ? 0xffff : b); }>("v_cvt_pk_u16_u32").as(Conversion),
+    vector<[](Half a, Half b) { return pack(normalise<i16>(a), normalise<i16>(b)); }>("v_cvt_pknorm_i16_f16").as(Conversion),
+    vector<[](Half a, Half b) { return pack(normalise<u16>(a), normalise<u16>(b)); }>("v_cvt_pknorm_u16_f16").as(Conversion),
+    vector<[](Half v) { return normalise<i16>(v); }>("v_cvt_norm_i16_f16").as(Conversion),
+    vector<[](Half v) { return normalise<u16>(v); }>("v_cvt_norm_u16_f16").as(Conversion),
+    vector<[](u32 a, u32 b) { return pack(a > 0xffff ? 0xffff : a, b > 0xffff ? 0xffff : b); }>("v_cvt_pk_u16_u32")
+        .as(Conversion),
     vector<[](i32 a, i32 b) {
       const auto clamp = [](i32 v) { return static_cast<u32>(v < -32768 ? -32768 : v > 32767 ? 32767 : v); };
       return pack(clamp(a), clamp(b));
-    }>("v_cvt_pk_i16_i32").as(Conversion),
+    }>("v_cvt_pk_i16_i32")
+        .as(Conversion),
     vector<[](float v, u32 index, u32 into) { return insert_byte(v, index, into); }>("v_cvt_pk_u8_f32").as(Conversion),
 
-    narrows_pair<Fp8>("v_cvt_pk_fp8_f32").as(Conversion), narrows_pair<Bf8>("v_cvt_pk_bf8_f32").as(Conversion),
-    narrows_stochastically<Fp8>("v_cvt_sr_fp8_f32").as(Conversion), narrows_stochastically<Bf8>("v_cvt_sr_bf8_f32").as(Conversion),
+    narrows_pair<Fp8>("v_cvt_pk_fp8_f32").as(Conversion),
+    narrows_pair<Bf8>("v_cvt_pk_bf8_f32").as(Conversion),
+    narrows_stochastically<Fp8>("v_cvt_sr_fp8_f32").as(Conversion),
+    narrows_stochastically<Bf8>("v_cvt_sr_bf8_f32").as(Conversion),
     widens("v_cvt_f32_fp8", widen_byte<Fp8>, Type::F32),
     widens("v_cvt_f32_bf8", widen_byte<Bf8>, Type::F32),
     widens("v_cvt_pk_f32_fp8", widen_pair<Fp8>, Type::F64),

@@ -15,10 +15,22 @@ using u32 = uint32_t;
 using i32 = int32_t;
 using u64 = uint64_t;
 
-template <class T> T add(T a, T b) { return settle_nan(a + b, a, b); }
-template <class T> T subtract(T a, T b) { return settle_nan(a - b, a, b); }
-template <class T> T multiply(T a, T b) { return settle_nan(a * b, a, b); }
-template <class T> T fused(T a, T b, T c) { return settle_nan(std::fma(a, b, c), a, b, c); }
+template <class T>
+T add(T a, T b) {
+  return settle_nan(a + b, a, b);
+}
+template <class T>
+T subtract(T a, T b) {
+  return settle_nan(a - b, a, b);
+}
+template <class T>
+T multiply(T a, T b) {
+  return settle_nan(a * b, a, b);
+}
+template <class T>
+T fused(T a, T b, T c) {
+  return settle_nan(std::fma(a, b, c), a, b, c);
+}
 
 // ---- the transcendental unit: correctly rounded here (hardware: within 1 ulp), denormals flushed ----
 
@@ -40,12 +52,17 @@ double cosine_of_turns(double x) { return std::isinf(x) ? NAN : std::cos(std::re
 
 // ---- division: the three steps that make v_rcp correctly rounded ----
 
-template <class T> constexpr int kScaleBy = sizeof(T) == 4 ? 64 : 128;
-template <class T> constexpr int kFarApart = sizeof(T) == 4 ? 96 : 768;
-template <class T> constexpr int kTinyNumerator = sizeof(T) == 4 ? 23 : 53;
+template <class T>
+constexpr int kScaleBy = sizeof(T) == 4 ? 64 : 128;
+template <class T>
+constexpr int kFarApart = sizeof(T) == 4 ? 96 : 768;
+template <class T>
+constexpr int kTinyNumerator = sizeof(T) == 4 ? 23 : 53;
 
 template <class T>
-bool same_bits(T a, T b) { return bits_of(a) == bits_of(b); }
+bool same_bits(T a, T b) {
+  return bits_of(a) == bits_of(b);
+}
 
 struct Scaling {
   int power = 0;     // D = ldexp(S0, power)
@@ -208,7 +225,9 @@ T mantissa_of(T v) {
 }
 // Rounds once, overflows to infinity: the pseudo-code's factor 2.0F ** n would itself overflow.
 template <class T>
-T scale(T v, i32 exponent) { return settle_nan(std::ldexp(v, exponent), v); }
+T scale(T v, i32 exponent) {
+  return settle_nan(std::ldexp(v, exponent), v);
+}
 
 // Bits of 2/pi for the exact reduction of large angles: a segment of 53 of them, further on the larger the angle.
 double reduction_segment(double angle, u32 segment) {
@@ -283,7 +302,8 @@ const Semantics kTable[] = {
     vector<[](double v, i32 e) { return scale(v, e); }>("v_ldexp_f64"),
     rounds_to_nearest(vector<[](double angle, u32 segment) { return reduction_segment(angle, segment); }>("v_trig_preop_f64")),
     {"v_div_scale_f64", divide_scale<double>, Unit::Valu, 2, Type::F64, {Type::F64, Type::F64, Type::F64}},
-    by_vcc({"v_div_fmas_f64", divide_fmas<double>, Unit::Valu, 1, Type::F64, {Type::F64, Type::F64, Type::F64}}).as(MultiplyAdd),
+    by_vcc({"v_div_fmas_f64", divide_fmas<double>, Unit::Valu, 1, Type::F64, {Type::F64, Type::F64, Type::F64}})
+        .as(MultiplyAdd),
     rounds_to_nearest(vector<[](double q, double d, double n) { return divide_fixup(q, d, n); }>("v_div_fixup_f64")),
 };
 

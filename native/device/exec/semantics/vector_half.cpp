@@ -15,7 +15,9 @@ Half fused(Half a, Half b, Half c) {
   return settle_nan(to_half(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
 }
 template <double (*F)(double)>
-Half through_double(Half v) { return settle_nan(to_half(F(static_cast<double>(v))), v); }
+Half through_double(Half v) {
+  return settle_nan(to_half(F(static_cast<double>(v))), v);
+}
 
 double reciprocal(double x) { return 1.0 / x; }
 double reciprocal_root(double x) { return 1.0 / std::sqrt(x); }
@@ -40,9 +42,7 @@ Half mantissa_of(Half v) {
   int exponent;
   return static_cast<Half>(std::frexp(x, &exponent));
 }
-Half scale(Half v, int16_t exponent) {
-  return settle_nan(to_half(std::ldexp(static_cast<double>(v), exponent)), v);
-}
+Half scale(Half v, int16_t exponent) { return settle_nan(to_half(std::ldexp(static_cast<double>(v), exponent)), v); }
 
 Half divide_fixup(Half quotient, Half denominator, Half numerator) {
   const bool negative = (bits_of(denominator) ^ bits_of(numerator)) & kSignBit<Half>;

@@ -29,7 +29,9 @@ i32 extract_signed(i32 value, u32 offset, u32 width) {
 }
 
 template <class T>
-T median(T a, T b, T c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }
+T median(T a, T b, T c) {
+  return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
 
 u32 reverse_bits(u32 v) {
   u32 out = 0;
@@ -92,12 +94,18 @@ Sum dot(u32 a, u32 b, T c) {
   return total;
 }
 template <int Bits, class T>
-T wrapped_dot(u32 a, u32 b, T c) { return static_cast<T>(dot<Bits, T, u32>(a, b, c)); }
+T wrapped_dot(u32 a, u32 b, T c) {
+  return static_cast<T>(dot<Bits, T, u32>(a, b, c));
+}
 template <int Bits, class T>
-T saturated_dot(u32 a, u32 b, T c) { return saturated<T>(dot<Bits, T, i64>(a, b, c)); }
+T saturated_dot(u32 a, u32 b, T c) {
+  return saturated<T>(dot<Bits, T, i64>(a, b, c));
+}
 
 template <int Bits, class T>
-constexpr Semantics dots(const char* name) { return saturates<wrapped_dot<Bits, T>, saturated_dot<Bits, T>>(name); }
+constexpr Semantics dots(const char* name) {
+  return saturates<wrapped_dot<Bits, T>, saturated_dot<Bits, T>>(name);
+}
 template <int Bits>
 constexpr Semantics accumulating_dots(const char* name) {
   Semantics entry = dots<Bits, i32>(name);
@@ -111,9 +119,13 @@ constexpr i64 sum(i64 a, i64 b) { return a + b; }
 constexpr i64 difference(i64 a, i64 b) { return a - b; }
 constexpr i64 reverse_difference(i64 a, i64 b) { return b - a; }
 template <class T, auto F>
-constexpr T wrapped(T a, T b) { return static_cast<T>(F(a, b)); }
+constexpr T wrapped(T a, T b) {
+  return static_cast<T>(F(a, b));
+}
 template <class T, auto F>
-constexpr T clamped(T a, T b) { return saturated<T>(F(a, b)); }
+constexpr T clamped(T a, T b) {
+  return saturated<T>(F(a, b));
+}
 
 // The same of functions that give the exact value of their own operands.
 template <class R, auto Exact, class F = decltype(+Exact)>
@@ -201,16 +213,23 @@ const Semantics kTable[] = {
     vector<[](u32 a) { return reverse_bits(a); }>("v_bfrev_b32"),
     vector<[](u32 a) { return a == 0 ? -1 : std::countl_zero(a); }>("v_ffbh_u32").as(Integer32),
     vector<[](u32 a) { return a == 0 ? -1 : std::countr_zero(a); }>("v_ffbl_b32"),
-    vector<[](i32 a) { const u32 m = static_cast<u32>(a < 0 ? ~a : a); return m == 0 ? -1 : std::countl_zero(m); }>("v_ffbh_i32").as(Integer32),
+    vector<[](i32 a) {
+      const u32 m = static_cast<u32>(a < 0 ? ~a : a);
+      return m == 0 ? -1 : std::countl_zero(m);
+    }>("v_ffbh_i32")
+        .as(Integer32),
 
     saturates<wrapped<u32, sum>, clamped<u32, sum>>("v_add_u32").as(Integer32),
     saturates<wrapped<u32, difference>, clamped<u32, difference>>("v_sub_u32").as(Integer32),
     saturates<wrapped<u32, reverse_difference>, clamped<u32, reverse_difference>>("v_subrev_u32").as(Integer32),
     saturates<wrapped<i32, sum>, clamped<i32, sum>>("v_add_i32").as(Integer32),
     saturates<wrapped<i32, difference>, clamped<i32, difference>>("v_sub_i32").as(Integer32),
-    carries<plus, false, kMost>("v_add_co_u32").as(Integer32), carries<plus, true, kMost>("v_addc_co_u32").as(Integer32),
-    carries<minus, false, 0>("v_sub_co_u32").as(Integer32), carries<minus, true, 0>("v_subb_co_u32").as(Integer32),
-    carries<reverse_minus, false, 0>("v_subrev_co_u32").as(Integer32), carries<reverse_minus, true, 0>("v_subbrev_co_u32").as(Integer32),
+    carries<plus, false, kMost>("v_add_co_u32").as(Integer32),
+    carries<plus, true, kMost>("v_addc_co_u32").as(Integer32),
+    carries<minus, false, 0>("v_sub_co_u32").as(Integer32),
+    carries<minus, true, 0>("v_subb_co_u32").as(Integer32),
+    carries<reverse_minus, false, 0>("v_subrev_co_u32").as(Integer32),
+    carries<reverse_minus, true, 0>("v_subbrev_co_u32").as(Integer32),
     vector<[](u32 a, u32 b) { return a * b; }>("v_mul_lo_u32").as(Integer32),
     vector<[](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }>("v_mul_hi_u32").as(Integer32),
     vector<[](i32 a, i32 b) { return static_cast<i32>(i64{a} * b >> 32); }>("v_mul_hi_i32").as(Integer32),
@@ -220,10 +239,20 @@ const Semantics kTable[] = {
     vector<[](u32 a, u32 b) { return static_cast<i32>(i64{low24_signed(a)} * low24_signed(b) >> 32); }>("v_mul_hi_i32_i24"),
     held<u32, [](u32 a, u32 b, u32 c) { return i64{low24(a)} * low24(b) + c; }>("v_mad_u32_u24"),
     held<i32, [](u32 a, u32 b, i32 c) { return i64{low24_signed(a)} * low24_signed(b) + c; }>("v_mad_i32_i24"),
-    {.mnemonic = "v_mad_u64_u32", .execute = multiply_add_64<false>, .destinations = 2, .destination_type = Type::B64,
-     .source_types = {Type::B32, Type::B32, Type::B64}, .saturates = true, .arithmetic = Integer32},
-    {.mnemonic = "v_mad_i64_i32", .execute = multiply_add_64<true>, .destinations = 2, .destination_type = Type::B64,
-     .source_types = {Type::B32, Type::B32, Type::I64}, .saturates = true, .arithmetic = Integer32},
+    {.mnemonic = "v_mad_u64_u32",
+     .execute = multiply_add_64<false>,
+     .destinations = 2,
+     .destination_type = Type::B64,
+     .source_types = {Type::B32, Type::B32, Type::B64},
+     .saturates = true,
+     .arithmetic = Integer32},
+    {.mnemonic = "v_mad_i64_i32",
+     .execute = multiply_add_64<true>,
+     .destinations = 2,
+     .destination_type = Type::B64,
+     .source_types = {Type::B32, Type::B32, Type::I64},
+     .saturates = true,
+     .arithmetic = Integer32},
     held<u32, [](u16 a, u16 b, u32 c) { return i64{a} * b + c; }>("v_mad_u32_u16"),
     held<i32, [](i16 a, i16 b, i32 c) { return i64{a} * b + c; }>("v_mad_i32_i16"),
 
@@ -271,9 +300,15 @@ const Semantics kTable[] = {
     vector<[](u32 a, u32 b, u32 c) { return average_bytes(a, b, c); }>("v_lerp_u8"),
     held<u32, [](u32 a, u32 b, u32 c) { return i64{a > b ? a - b : b - a} + c; }>("v_sad_u32").as(Integer32),
 
-    dots<8, i32>("v_dot4_i32_i8"), dots<8, u32>("v_dot4_u32_u8"), dots<4, i32>("v_dot8_i32_i4"), dots<4, u32>("v_dot8_u32_u4"),
-    dots<16, i32>("v_dot2_i32_i16"), dots<16, u32>("v_dot2_u32_u16"),
-    accumulating_dots<8>("v_dot4c_i32_i8"), accumulating_dots<4>("v_dot8c_i32_i4"), accumulating_dots<16>("v_dot2c_i32_i16"),
+    dots<8, i32>("v_dot4_i32_i8"),
+    dots<8, u32>("v_dot4_u32_u8"),
+    dots<4, i32>("v_dot8_i32_i4"),
+    dots<4, u32>("v_dot8_u32_u4"),
+    dots<16, i32>("v_dot2_i32_i16"),
+    dots<16, u32>("v_dot2_u32_u16"),
+    accumulating_dots<8>("v_dot4c_i32_i8"),
+    accumulating_dots<4>("v_dot8c_i32_i4"),
+    accumulating_dots<16>("v_dot2c_i32_i16"),
 
     saturates<wrapped<u16, sum>, clamped<u16, sum>>("v_add_u16"),
     saturates<wrapped<u16, difference>, clamped<u16, difference>>("v_sub_u16"),

@@ -92,7 +92,8 @@ void access_edge_of_lds(Wave& wave, AccessKind kind, uint64_t at, uint32_t bytes
 
 // All lanes, each behind the one before, in memory that is known to be accessible: false if it is another case.
 template <class Access>
-bool access_consecutive(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses, Access access) {
+bool access_consecutive(const Op& op, const Wave& wave, bool writes, uint64_t lanes, const Addresses& addresses,
+                        Access access) {
   const uint32_t bytes = op.semantics->bytes;
   const uint64_t first = addresses.lane[0];
   if (lanes != ~uint64_t{0} || !wave.known_accessible(op, first, uint64_t{bytes} * kLanes, writes)) return false;
@@ -259,7 +260,11 @@ constexpr Semantics updates(const char* name, Execute execute, Update kind, Spac
 }
 
 constexpr Semantics fences(const char* name, CacheControl control) {
-  return {.mnemonic = name, .execute = fence, .unit = Unit::CacheControl, .destinations = 0, .destination_type = Type::None,
+  return {.mnemonic = name,
+          .execute = fence,
+          .unit = Unit::CacheControl,
+          .destinations = 0,
+          .destination_type = Type::None,
           .cache_control = control};
 }
 
@@ -268,34 +273,39 @@ constexpr Semantics without_destination(Semantics entry) {
   return entry;
 }
 
-#define LOAD(NAME, EXECUTE, BYTES)                                                        \
-  access("flat_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Flat, BYTES),                \
-      access("global_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Global, BYTES),        \
+#define LOAD(NAME, EXECUTE, BYTES)                                                  \
+  access("flat_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Flat, BYTES),         \
+      access("global_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Global, BYTES), \
       access("scratch_load_" NAME, EXECUTE, Unit::VectorLoad, Space::Scratch, BYTES)
-#define LOAD_TO_LDS(NAME, T)                                                                                 \
+#define LOAD_TO_LDS(NAME, T)                                                                                        \
   without_destination(access("global_load_lds_" NAME, load_to_lds<T>, Unit::VectorLoad, Space::Global, sizeof(T))), \
       without_destination(access("scratch_load_lds_" NAME, load_to_lds<T>, Unit::VectorLoad, Space::Scratch, sizeof(T)))
-#define STORE(NAME, EXECUTE, BYTES)                                                       \
-  access("flat_store_" NAME, EXECUTE, Unit::VectorStore, Space::Flat, BYTES),              \
-      access("global_store_" NAME, EXECUTE, Unit::VectorStore, Space::Global, BYTES),      \
+#define STORE(NAME, EXECUTE, BYTES)                                                   \
+  access("flat_store_" NAME, EXECUTE, Unit::VectorStore, Space::Flat, BYTES),         \
+      access("global_store_" NAME, EXECUTE, Unit::VectorStore, Space::Global, BYTES), \
       access("scratch_store_" NAME, EXECUTE, Unit::VectorStore, Space::Scratch, BYTES)
-#define ATOMIC_ONE(NAME, KIND, EXECUTE, BYTES)                                            \
-  updates("flat_atomic_" NAME, EXECUTE, Update::KIND, Space::Flat, BYTES),                 \
+#define ATOMIC_ONE(NAME, KIND, EXECUTE, BYTES)                             \
+  updates("flat_atomic_" NAME, EXECUTE, Update::KIND, Space::Flat, BYTES), \
       updates("global_atomic_" NAME, EXECUTE, Update::KIND, Space::Global, BYTES)
 
 const Semantics kTable[] = {
     COMMON_LOADS,
 
-    LOAD_TO_LDS("dword", uint32_t), LOAD_TO_LDS("ubyte", uint8_t), LOAD_TO_LDS("sbyte", int8_t),
-    LOAD_TO_LDS("ushort", uint16_t), LOAD_TO_LDS("sshort", int16_t),
+    LOAD_TO_LDS("dword", uint32_t),
+    LOAD_TO_LDS("ubyte", uint8_t),
+    LOAD_TO_LDS("sbyte", int8_t),
+    LOAD_TO_LDS("ushort", uint16_t),
+    LOAD_TO_LDS("sshort", int16_t),
 
     COMMON_STORES,
 
     COMMON_ATOMICS,
     ATOMIC_ONE("pk_add_bf16", Float, (update<uint32_t, atomic::packed_bfloat_add>), 4),
 
-    fences("buffer_wbl2", CacheControl::WriteBack), fences("buffer_inv", CacheControl::Invalidate),
-    fences("buffer_invl2", CacheControl::InvalidateL2), fences("buffer_wbinvl1", CacheControl::WriteBack),
+    fences("buffer_wbl2", CacheControl::WriteBack),
+    fences("buffer_inv", CacheControl::Invalidate),
+    fences("buffer_invl2", CacheControl::InvalidateL2),
+    fences("buffer_wbinvl1", CacheControl::WriteBack),
     fences("buffer_wbinvl1_vol", CacheControl::WriteBack),
 };
 

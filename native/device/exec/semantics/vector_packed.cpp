@@ -173,8 +173,14 @@ Half fused(Half a, Half b, Half c) {
   return settle_nan(to_half(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
 }
 float fused(float a, float b, float c) { return settle_nan(std::fma(a, b, c), a, b, c); }
-template <class T> T add(T a, T b) { return settle_nan(static_cast<T>(a + b), a, b); }
-template <class T> T multiply(T a, T b) { return settle_nan(static_cast<T>(a * b), a, b); }
+template <class T>
+T add(T a, T b) {
+  return settle_nan(static_cast<T>(a + b), a, b);
+}
+template <class T>
+T multiply(T a, T b) {
+  return settle_nan(static_cast<T>(a * b), a, b);
+}
 
 // V_PK_MOV_B32: op_sel picks for the low result from S0, for the high result from S1.
 void packed_move(const Op& op, Wave& wave) {
@@ -285,7 +291,11 @@ const Semantics kTable[] = {
     packed<[](float a, float b, float c) { return fused(a, b, c); }>("v_pk_fma_f32").as(MultiplyAdd, Precision::F32),
     packed<[](float a, float b) { return multiply(a, b); }>("v_pk_mul_f32").as(Multiply, Precision::F32),
     packed<[](float a, float b) { return add(a, b); }>("v_pk_add_f32").as(Add, Precision::F32),
-    {.mnemonic = "v_pk_mov_b32", .execute = packed_move, .destination_type = Type::B64, .source_types = {Type::B32, Type::B32}, .packed = true},
+    {.mnemonic = "v_pk_mov_b32",
+     .execute = packed_move,
+     .destination_type = Type::B64,
+     .source_types = {Type::B32, Type::B32},
+     .packed = true},
     packed<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_pk_fma_f16").as(MultiplyAdd),
     packed<[](Half a, Half b) { return add(a, b); }>("v_pk_add_f16").as(Add),
     packed<[](Half a, Half b) { return multiply(a, b); }>("v_pk_mul_f16").as(Multiply),
@@ -297,10 +307,14 @@ const Semantics kTable[] = {
                      [](i16 a, i16 b, i16 c) { return saturated<i16>(int64_t{a} * b + c); }>("v_pk_mad_i16"),
     packed_saturates<[](u16 a, u16 b) { return static_cast<u16>(u32{a} * b); },
                      [](u16 a, u16 b) { return saturated<u16>(int64_t{a} * b); }>("v_pk_mul_lo_u16"),
-    packed_saturates<[](u16 a, u16 b) { return static_cast<u16>(a + b); }, [](u16 a, u16 b) { return saturated<u16>(a + b); }>("v_pk_add_u16"),
-    packed_saturates<[](u16 a, u16 b) { return static_cast<u16>(a - b); }, [](u16 a, u16 b) { return saturated<u16>(a - b); }>("v_pk_sub_u16"),
-    packed_saturates<[](i16 a, i16 b) { return static_cast<i16>(a + b); }, [](i16 a, i16 b) { return saturated<i16>(a + b); }>("v_pk_add_i16"),
-    packed_saturates<[](i16 a, i16 b) { return static_cast<i16>(a - b); }, [](i16 a, i16 b) { return saturated<i16>(a - b); }>("v_pk_sub_i16"),
+    packed_saturates<[](u16 a, u16 b) { return static_cast<u16>(a + b); }, [](u16 a, u16 b) { return saturated<u16>(a + b); }>(
+        "v_pk_add_u16"),
+    packed_saturates<[](u16 a, u16 b) { return static_cast<u16>(a - b); }, [](u16 a, u16 b) { return saturated<u16>(a - b); }>(
+        "v_pk_sub_u16"),
+    packed_saturates<[](i16 a, i16 b) { return static_cast<i16>(a + b); }, [](i16 a, i16 b) { return saturated<i16>(a + b); }>(
+        "v_pk_add_i16"),
+    packed_saturates<[](i16 a, i16 b) { return static_cast<i16>(a - b); }, [](i16 a, i16 b) { return saturated<i16>(a - b); }>(
+        "v_pk_sub_i16"),
     packed<[](u16 a, u16 b) { return static_cast<u16>(b << (a & 15)); }>("v_pk_lshlrev_b16"),
     packed<[](u16 a, u16 b) { return static_cast<u16>(b >> (a & 15)); }>("v_pk_lshrrev_b16"),
     packed<[](u16 a, i16 b) { return static_cast<i16>(b >> (a & 15)); }>("v_pk_ashrrev_i16"),

@@ -19,7 +19,8 @@ constexpr size_t kNameBytes = 64;  // what ROCr gives to a name
 
 bool is_gpu(hsa_agent_t agent) {
   hsa_device_type_t kind;
-  return original().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &kind) == HSA_STATUS_SUCCESS && kind == HSA_DEVICE_TYPE_GPU;
+  return original().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &kind) == HSA_STATUS_SUCCESS &&
+         kind == HSA_DEVICE_TYPE_GPU;
 }
 
 // From the file that the topology has beside ROCr's own.
@@ -40,7 +41,8 @@ std::string product_name(hsa_agent_t agent) {
 hsa_status_t agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, void* value) {
   const hsa_status_t status = original().core.hsa_agent_get_info_fn(agent, attribute, value);
   if (status != HSA_STATUS_SUCCESS) return status;
-  if (attribute == static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES)) *static_cast<bool*>(value) = is_gpu(agent);
+  if (attribute == static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES))
+    *static_cast<bool*>(value) = is_gpu(agent);
   if (attribute == static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_PRODUCT_NAME) && is_gpu(agent))
     std::strncpy(static_cast<char*>(value), product_name(agent).c_str(), kNameBytes);
   return status;

@@ -14,8 +14,7 @@ namespace {
 
 // Submits a copy by `submit`, which is ROCr's own function.
 template <class Submit>
-hsa_status_t order_copy(hsa_signal_t completion, uint32_t dependency_count, const hsa_signal_t* dependencies,
-                        Submit submit) {
+hsa_status_t order_copy(hsa_signal_t completion, uint32_t dependency_count, const hsa_signal_t* dependencies, Submit submit) {
   virtual_clock::advance_by(submit_cost_ns());
   copy_dependencies().submitted(completion, virtual_clock::now(), dependencies ? dependency_count : 0, dependencies);
   const hsa_status_t status = submit();
@@ -24,34 +23,30 @@ hsa_status_t order_copy(hsa_signal_t completion, uint32_t dependency_count, cons
   return status;
 }
 
-hsa_status_t async_copy(void* target, hsa_agent_t target_agent, const void* source, hsa_agent_t source_agent,
-                        size_t size, uint32_t dependency_count, const hsa_signal_t* dependencies,
-                        hsa_signal_t completion) {
+hsa_status_t async_copy(void* target, hsa_agent_t target_agent, const void* source, hsa_agent_t source_agent, size_t size,
+                        uint32_t dependency_count, const hsa_signal_t* dependencies, hsa_signal_t completion) {
   return order_copy(completion, dependency_count, dependencies, [&] {
-    return original().amd.hsa_amd_memory_async_copy_fn(target, target_agent, source, source_agent, size,
-                                                       dependency_count, dependencies, completion);
+    return original().amd.hsa_amd_memory_async_copy_fn(target, target_agent, source, source_agent, size, dependency_count,
+                                                       dependencies, completion);
   });
 }
 
-hsa_status_t async_copy_on_engine(void* target, hsa_agent_t target_agent, const void* source,
-                                  hsa_agent_t source_agent, size_t size, uint32_t dependency_count,
-                                  const hsa_signal_t* dependencies, hsa_signal_t completion,
-                                  hsa_amd_sdma_engine_id_t engine, bool force) {
+hsa_status_t async_copy_on_engine(void* target, hsa_agent_t target_agent, const void* source, hsa_agent_t source_agent,
+                                  size_t size, uint32_t dependency_count, const hsa_signal_t* dependencies,
+                                  hsa_signal_t completion, hsa_amd_sdma_engine_id_t engine, bool force) {
   return order_copy(completion, dependency_count, dependencies, [&] {
     return original().amd.hsa_amd_memory_async_copy_on_engine_fn(target, target_agent, source, source_agent, size,
-                                                                 dependency_count, dependencies, completion, engine,
-                                                                 force);
+                                                                 dependency_count, dependencies, completion, engine, force);
   });
 }
 
-hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* target, const hsa_dim3_t* target_offset,
-                             const hsa_pitched_ptr_t* source, const hsa_dim3_t* source_offset,
-                             const hsa_dim3_t* range, hsa_agent_t agent, hsa_amd_copy_direction_t direction,
-                             uint32_t dependency_count, const hsa_signal_t* dependencies, hsa_signal_t completion) {
+hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* target, const hsa_dim3_t* target_offset, const hsa_pitched_ptr_t* source,
+                             const hsa_dim3_t* source_offset, const hsa_dim3_t* range, hsa_agent_t agent,
+                             hsa_amd_copy_direction_t direction, uint32_t dependency_count, const hsa_signal_t* dependencies,
+                             hsa_signal_t completion) {
   return order_copy(completion, dependency_count, dependencies, [&] {
-    return original().amd.hsa_amd_memory_async_copy_rect_fn(target, target_offset, source, source_offset, range,
-                                                            agent, direction, dependency_count, dependencies,
-                                                            completion);
+    return original().amd.hsa_amd_memory_async_copy_rect_fn(target, target_offset, source, source_offset, range, agent,
+                                                            direction, dependency_count, dependencies, completion);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/hooks/handlers_at_exit.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -7,7 +9,6 @@
 #include <map>
 #include <mutex>
 #include <thread>
-#include <unistd.h>
 
 #include "runtime/device.h"
 #include "runtime/queues/signals.h"

@@ -87,7 +87,8 @@ uint64_t busy_ticks() {
   for_each_thread([](pid_t thread) {
     const uint64_t now = ticks_of(thread);
     uint64_t& before = known().ticks[thread];
-    if (!known().of_runtime.contains(thread) && !known().waiting.contains(thread)) known().sum += now - (now < before ? now : before);
+    if (!known().of_runtime.contains(thread) && !known().waiting.contains(thread))
+      known().sum += now - (now < before ? now : before);
     before = now;
   });
   return known().sum;

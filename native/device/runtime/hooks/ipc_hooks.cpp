@@ -33,23 +33,24 @@ struct Shared {
 };
 static_assert(sizeof(Shared) <= sizeof(hsa_amd_ipc_memory_t));
 
-struct Place {
+struct Location {
   uint64_t inode = 0, offset = 0;
 };
 
 // Which file this process has mapped there.
-Place place_of(uint64_t address, size_t size) {
-  Place place;
+Location location_of(uint64_t address, size_t size) {
+  Location location;
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
-  if (!maps) return place;
+  if (!maps) return location;
   uint64_t begin, end, offset, inode;
-  while (std::fscanf(maps, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64 "%*[^\n]", &begin, &end, &offset, &inode) == 4) {
+  while (std::fscanf(maps, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64 "%*[^\n]", &begin, &end, &offset, &inode) ==
+         4) {
     if (address < begin || address + size > end) continue;
-    place = {inode, offset + (address - begin)};
+    location = {inode, offset + (address - begin)};
     break;
   }
   std::fclose(maps);
-  return place;
+  return location;
 }
 
 int file_of(uint64_t inode) {
@@ -57,7 +58,7 @@ int file_of(uint64_t inode) {
   if (!folder) return -1;
   int found = -1;
   while (const dirent* entry = readdir(folder)) {
-    struct stat facts {};
+    struct stat facts{};
     const int file = std::atoi(entry->d_name);
     if (entry->d_name[0] != '.' && fstat(file, &facts) == 0 && facts.st_ino == inode && S_ISREG(facts.st_mode)) found = file;
   }
@@ -69,10 +70,10 @@ hsa_status_t create(void* address, size_t size, hsa_amd_ipc_memory_t* handle) {
   const auto list = devices();
   if (!address || !handle || size == 0 || list.empty()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto number = reinterpret_cast<uint64_t>(address);
-  const Place place = place_of(reinterpret_cast<uint64_t>(list.front()->memory().at(number)), size);
-  const int file = place.inode ? file_of(place.inode) : -1;
+  const Location location = location_of(reinterpret_cast<uint64_t>(list.front()->memory().at(number)), size);
+  const int file = location.inode ? file_of(location.inode) : -1;
   if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // not the device's, or more than one allocation
-  const Shared shared{kMark, getpid(), file, list.front()->allocations().is_local(number), place.offset, size};
+  const Shared shared{kMark, getpid(), file, list.front()->allocations().is_local(number), location.offset, size};
   std::memset(handle, 0, sizeof *handle);
   std::memcpy(handle, &shared, sizeof shared);
   return HSA_STATUS_SUCCESS;

@@ -65,7 +65,8 @@ std::shared_ptr<const LoadedCode> loaded_code_at(uint64_t address) {
 }
 
 void remember_code(hsa_executable_t executable) {
-  if (const auto iterate = code_loader().hsa_ven_amd_loader_executable_iterate_loaded_code_objects) iterate(executable, remember, nullptr);
+  if (const auto iterate = code_loader().hsa_ven_amd_loader_executable_iterate_loaded_code_objects)
+    iterate(executable, remember, nullptr);
 }
 
 }  // namespace rpd

@@ -65,7 +65,8 @@ Attributes& attributes() {
 struct Pages {
   uint64_t begin, end;
   Pages(const void* address, size_t size)
-      : begin(reinterpret_cast<uint64_t>(address) & ~(kPage - 1)), end((reinterpret_cast<uint64_t>(address) + size + kPage - 1) & ~(kPage - 1)) {}
+      : begin(reinterpret_cast<uint64_t>(address) & ~(kPage - 1)),
+        end((reinterpret_cast<uint64_t>(address) + size + kPage - 1) & ~(kPage - 1)) {}
 };
 
 bool is_access(uint64_t attribute) {
@@ -87,7 +88,9 @@ hsa_status_t set_attributes(void* address, size_t size, hsa_amd_svm_attribute_pa
   return status;
 }
 
-uint64_t default_of(uint64_t attribute) { return attribute == HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG ? HSA_AMD_SVM_GLOBAL_FLAG_FINE_GRAINED : 0; }
+uint64_t default_of(uint64_t attribute) {
+  return attribute == HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG ? HSA_AMD_SVM_GLOBAL_FLAG_FINE_GRAINED : 0;
+}
 
 hsa_status_t get_attributes(void* address, size_t size, hsa_amd_svm_attribute_pair_t* pairs, size_t count) {
   if (!address || size == 0 || (!pairs && count > 0)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -98,14 +101,15 @@ hsa_status_t get_attributes(void* address, size_t size, hsa_amd_svm_attribute_pa
     if (is_access(attribute)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // only to be set
     if (attribute == HSA_AMD_SVM_ATTRIB_ACCESS_QUERY)
       attribute = attributes().access[value].get(pages.begin, pages.end).value_or(HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE);
-    else
-      value = attributes().plain[attribute].get(pages.begin, pages.end).value_or(default_of(attribute));
+    else value = attributes().plain[attribute].get(pages.begin, pages.end).value_or(default_of(attribute));
   }
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t prefetch(void* address, size_t size, hsa_agent_t agent, uint32_t count, const hsa_signal_t* dependencies, hsa_signal_t completion) {
-  const hsa_status_t status = original().amd.hsa_amd_svm_prefetch_async_fn(address, size, agent, count, dependencies, completion);
+hsa_status_t prefetch(void* address, size_t size, hsa_agent_t agent, uint32_t count, const hsa_signal_t* dependencies,
+                      hsa_signal_t completion) {
+  const hsa_status_t status =
+      original().amd.hsa_amd_svm_prefetch_async_fn(address, size, agent, count, dependencies, completion);
   if (status != HSA_STATUS_SUCCESS) return status;
   const Pages pages(address, size);
   const std::lock_guard lock(attributes().mutex);

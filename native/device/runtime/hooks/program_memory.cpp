@@ -95,7 +95,8 @@ hsa_status_t own(hsa_executable_t executable, hsa_loaded_code_object_t object, v
 }  // namespace
 
 void own_variables_of(hsa_executable_t executable) {
-  if (const auto iterate = code_loader().hsa_ven_amd_loader_executable_iterate_loaded_code_objects) iterate(executable, own, nullptr);
+  if (const auto iterate = code_loader().hsa_ven_amd_loader_executable_iterate_loaded_code_objects)
+    iterate(executable, own, nullptr);
 }
 
 void disown_variables_of(hsa_executable_t executable) {

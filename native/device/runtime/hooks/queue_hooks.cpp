@@ -19,25 +19,23 @@ void remember(hsa_queue_t* queue, QueueErrorCallback callback, void* data) {
   program_queue->error_callback = callback;
   program_queue->error_data = data;
   program_queue->hardware = hardware;
-  program_queue->intercepted =
-      !hardware || hardware->ring_address() != reinterpret_cast<uint64_t>(queue->base_address);
+  program_queue->intercepted = !hardware || hardware->ring_address() != reinterpret_cast<uint64_t>(queue->base_address);
   program_queue->next_unstamped = original().core.hsa_queue_load_write_index_relaxed_fn(queue);
   queue_registry().add(program_queue);
   if (!program_queue->intercepted) hardware->require_release();
 }
 
-hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, QueueErrorCallback callback,
-                          void* data, uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
+hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, QueueErrorCallback callback, void* data,
+                          uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
   queue_registry().take_last_created();
-  const hsa_status_t status =
-      original().core.hsa_queue_create_fn(agent, size, without_global_wave_sync(type), callback, data, private_bytes, group_bytes, queue);
+  const hsa_status_t status = original().core.hsa_queue_create_fn(agent, size, without_global_wave_sync(type), callback, data,
+                                                                  private_bytes, group_bytes, queue);
   if (status == HSA_STATUS_SUCCESS) remember(*queue, callback, data);
   return status;
 }
 
-hsa_status_t queue_intercept_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
-                                    QueueErrorCallback callback, void* data, uint32_t private_bytes,
-                                    uint32_t group_bytes, hsa_queue_t** queue) {
+hsa_status_t queue_intercept_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type, QueueErrorCallback callback,
+                                    void* data, uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t** queue) {
   queue_registry().take_last_created();
   const hsa_status_t status = original().amd.hsa_amd_queue_intercept_create_fn(
       agent, size, without_global_wave_sync(type), callback, data, private_bytes, group_bytes, queue);
@@ -110,10 +108,8 @@ bool ring_doorbell(hsa_signal_t signal, hsa_signal_value_t value, void (*store)(
   const uint64_t end = stamp_until(*queue, static_cast<uint64_t>(value) + 1);
   store(signal, value);
   if (const auto hardware = queue->hardware.lock()) {
-    if (queue->intercepted)
-      hardware->wake();
-    else
-      hardware->release_until(end);
+    if (queue->intercepted) hardware->wake();
+    else hardware->release_until(end);
   }
   return true;
 }

@@ -56,10 +56,8 @@ void block_until(Done done) {
   for (;;) {
     const uint32_t seen = signal_changes().current();
     if (done()) return;
-    if (Clock::now() < spin_end)
-      std::this_thread::yield();
-    else
-      signal_changes().wait(seen, 1ms);
+    if (Clock::now() < spin_end) std::this_thread::yield();
+    else signal_changes().wait(seen, 1ms);
   }
 }
 
@@ -169,8 +167,8 @@ hsa_signal_value_t wait_relaxed(hsa_signal_t signal, hsa_signal_condition_t cond
                                 uint64_t timeout, hsa_wait_state_t) {
   return wait_one({signal, condition, reference}, timeout);
 }
-hsa_signal_value_t wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition,
-                                  hsa_signal_value_t reference, uint64_t timeout, hsa_wait_state_t) {
+hsa_signal_value_t wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t reference,
+                                  uint64_t timeout, hsa_wait_state_t) {
   return wait_one({signal, condition, reference}, timeout);  // its loads acquire
 }
 
@@ -181,8 +179,8 @@ std::vector<WaitItem> items_of(uint32_t count, const hsa_signal_t* signals, cons
   return items;
 }
 
-uint32_t wait_any(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions,
-                  hsa_signal_value_t* references, uint64_t timeout, hsa_wait_state_t, hsa_signal_value_t* value) {
+uint32_t wait_any(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions, hsa_signal_value_t* references,
+                  uint64_t timeout, hsa_wait_state_t, hsa_signal_value_t* value) {
   end_polling();
   auto items = items_of(count, signals, conditions, references);
   uint32_t first = count;
@@ -199,8 +197,8 @@ uint32_t wait_any(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t*
   return first;
 }
 
-uint32_t wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions,
-                  hsa_signal_value_t* references, uint64_t timeout, hsa_wait_state_t, hsa_signal_value_t* values) {
+uint32_t wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions, hsa_signal_value_t* references,
+                  uint64_t timeout, hsa_wait_state_t, hsa_signal_value_t* values) {
   end_polling();
   auto items = items_of(count, signals, conditions, references);
   const auto look = [&] { return std::all_of(items.begin(), items.end(), [](WaitItem& item) { return item.look(); }); };
@@ -218,10 +216,8 @@ uint32_t wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t*
 // otherwise, unless a device or a tool has said so already, the thread itself is what completes it.
 void note_host_write(hsa_signal_t signal, hsa_signal_value_t value) {
   if (of(signal).kind != AMD_SIGNAL_KIND_USER) return;
-  if (value > 0)
-    __atomic_store_n(&of(signal).end_ts, 0, __ATOMIC_RELAXED);
-  else if (completion_time(of(signal)) == 0)
-    set_times(of(signal), virtual_clock::now(), virtual_clock::now());
+  if (value > 0) __atomic_store_n(&of(signal).end_ts, 0, __ATOMIC_RELAXED);
+  else if (completion_time(of(signal)) == 0) set_times(of(signal), virtual_clock::now(), virtual_clock::now());
 }
 
 template <auto Function>
@@ -253,8 +249,7 @@ hsa_status_t destroy(hsa_signal_t signal) {
   return original().core.hsa_signal_destroy_fn(signal);
 }
 
-hsa_status_t create(hsa_signal_value_t value, uint32_t consumer_count, const hsa_agent_t* consumers,
-                    hsa_signal_t* signal) {
+hsa_status_t create(hsa_signal_value_t value, uint32_t consumer_count, const hsa_agent_t* consumers, hsa_signal_t* signal) {
   const hsa_status_t status = original().core.hsa_signal_create_fn(value, consumer_count, consumers, signal);
   is_new(status, signal);
   return status;
@@ -262,8 +257,7 @@ hsa_status_t create(hsa_signal_value_t value, uint32_t consumer_count, const hsa
 
 hsa_status_t create_with_attributes(hsa_signal_value_t value, uint32_t consumer_count, const hsa_agent_t* consumers,
                                     uint64_t attributes, hsa_signal_t* signal) {
-  const hsa_status_t status =
-      original().amd.hsa_amd_signal_create_fn(value, consumer_count, consumers, attributes, signal);
+  const hsa_status_t status = original().amd.hsa_amd_signal_create_fn(value, consumer_count, consumers, attributes, signal);
   is_new(status, signal);
   return status;
 }

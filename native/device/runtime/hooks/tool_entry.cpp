@@ -23,8 +23,9 @@ OriginalTables& original() {
 void expect_hooks() {
   static std::atomic<bool> said{false};
   if (original().core.version.major_id != 0 || said.exchange(true)) return;
-  report_error("ROCr has not loaded the device as a tools library: times know nothing of the host. HSA_TOOLS_LIB has to "
-               "name it; beside a profiler that registered with ROCr, set HSA_TOOLS_ROCPROFILER_V1_TOOLS=1, too");
+  report_error(
+      "ROCr has not loaded the device as a tools library: times know nothing of the host. HSA_TOOLS_LIB has to "
+      "name it; beside a profiler that registered with ROCr, set HSA_TOOLS_ROCPROFILER_V1_TOOLS=1, too");
 }
 
 namespace {
@@ -82,8 +83,9 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable* table, uint64
   if (table->core_->version.major_id != HSA_CORE_API_TABLE_MAJOR_VERSION ||
       table->amd_ext_->version.major_id != HSA_AMD_EXT_API_TABLE_MAJOR_VERSION ||
       table->amd_ext_->version.minor_id < offsetof(AmdExtTable, hsa_amd_signal_wait_all_fn)) {
-    report_error("this ROCr has another version of the tools interface than the device was built for; times will "
-                 "be wrong");
+    report_error(
+        "this ROCr has another version of the tools interface than the device was built for; times will "
+        "be wrong");
     return false;
   }
   copy_table(original().core, *table->core_);

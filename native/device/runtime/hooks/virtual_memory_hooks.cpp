@@ -86,7 +86,9 @@ hsa_status_t reserve_aligned(void** address, size_t size, uint64_t wanted, uint6
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t reserve(void** address, size_t size, uint64_t wanted, uint64_t flags) { return reserve_aligned(address, size, wanted, 0, flags); }
+hsa_status_t reserve(void** address, size_t size, uint64_t wanted, uint64_t flags) {
+  return reserve_aligned(address, size, wanted, 0, flags);
+}
 
 bool is_reserved(uint64_t address, size_t size) {
   const auto next = state().reserved.upper_bound(address);
@@ -114,10 +116,13 @@ hsa_status_t free_addresses(void* address, size_t size) {
 
 // ---- memory ----
 
-hsa_status_t create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type_t type, uint64_t, hsa_amd_vmem_alloc_handle_t* handle) {
+hsa_status_t create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type_t type, uint64_t,
+                    hsa_amd_vmem_alloc_handle_t* handle) {
   if (!handle || size == 0 || size % kPage) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   size_t most = 0;
-  if (original().amd.hsa_amd_memory_pool_get_info_fn(pool, HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE, &most) == HSA_STATUS_SUCCESS && size > most)
+  if (original().amd.hsa_amd_memory_pool_get_info_fn(pool, HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE, &most) ==
+          HSA_STATUS_SUCCESS &&
+      size > most)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   const int file = memfd_create("rocm-perf-memory", MFD_CLOEXEC);
   if (file < 0) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -177,7 +182,8 @@ hsa_status_t map(void* address, size_t size, size_t offset, hsa_amd_vmem_alloc_h
   const std::lock_guard lock(state().mutex);
   const auto memory = memory_of(handle);
   if (!memory) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-  if (size == 0 || size % kPage || offset % kPage || offset > memory->size || size > memory->size - offset) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (size == 0 || size % kPage || offset % kPage || offset > memory->size || size > memory->size - offset)
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (!is_reserved(number(address), size) || any_mapped(number(address), size)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (mmap(address, size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file, static_cast<off_t>(offset)) == MAP_FAILED)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -264,7 +270,7 @@ hsa_status_t pool_of_agent(hsa_agent_t agent, void* found) {
 }
 
 hsa_status_t import_handle(int file, hsa_amd_vmem_alloc_handle_t* handle) {
-  struct stat facts {};
+  struct stat facts{};
   if (!handle || fstat(file, &facts) != 0 || facts.st_size == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const int own = dup(file);
   if (own < 0) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;

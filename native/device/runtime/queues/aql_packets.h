@@ -1,11 +1,11 @@
 // AQL packets: 64 bytes, told apart by the type in the header (HSA Platform System Architecture, 2.9).
 #pragma once
 
-#include <cstdint>
-#include <cstring>
-
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+
+#include <cstdint>
+#include <cstring>
 
 namespace rpd {
 

@@ -1,8 +1,9 @@
 #include "runtime/queues/aql_queue.h"
 
+#include <hsa/amd_hsa_queue.h>
+
 #include <algorithm>
 #include <cstddef>
-#include <hsa/amd_hsa_queue.h>
 
 #include "runtime/device.h"
 #include "runtime/hooks/hooks.h"
@@ -43,9 +44,7 @@ AqlQueue::AqlQueue(Device& device, const model::QueueInfo& info) : Queue(device,
   next_ = *device.memory().at<uint64_t>(info.read_pointer_address);
 }
 
-uint64_t AqlQueue::queue_address() const {
-  return info_.write_pointer_address - offsetof(amd_queue_v2_t, write_dispatch_id);
-}
+uint64_t AqlQueue::queue_address() const { return info_.write_pointer_address - offsetof(amd_queue_v2_t, write_dispatch_id); }
 
 void AqlQueue::release_until(uint64_t end) {
   uint64_t before = released_end_.load(std::memory_order_relaxed);
@@ -149,8 +148,7 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
   request.acquires = fences(dispatch.header, HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE);
   request.releases = fences(dispatch.header, HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE);
 
-  if (dispatch.kernel_object == 0)
-    return fail("kernel dispatch without a kernel object", queue_error::kInvalidCode);
+  if (dispatch.kernel_object == 0) return fail("kernel dispatch without a kernel object", queue_error::kInvalidCode);
   for (int axis = 0; axis < 3; ++axis)
     if (request.grid[axis] == 0 || request.workgroup[axis] == 0)
       return fail("kernel dispatch with an empty grid or workgroup", queue_error::kInvalidDimension);
@@ -158,8 +156,7 @@ void AqlQueue::process_dispatch(const AqlPacket& packet) {
   const uint64_t start = ready_time(packet) + launch_overhead_ns();
   DispatchResult result = device_.run(request, start, *this, packet.submit_time());
   if (stopping()) return;
-  if (!result.error.empty())
-    return fail_dispatch(kernel_name(dispatch.kernel_object), result);
+  if (!result.error.empty()) return fail_dispatch(kernel_name(dispatch.kernel_object), result);
 
   const uint64_t end = start + result.duration_ns;
   dispatch_records().add(packet.completion_signal(),

@@ -1,10 +1,10 @@
 // What barrier packets wait for, and when that is so in virtual time.
 #pragma once
 
-#include <cstdint>
-
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
+
+#include <cstdint>
 
 #include "memory/address_space.h"
 

@@ -13,15 +13,14 @@ const amd_signal_t& on_host(hsa_signal_t signal) { return *reinterpret_cast<cons
 }  // namespace
 
 void CopyDependencies::submitted(hsa_signal_t completion, uint64_t submit_time, uint32_t count,
-                           const hsa_signal_t* dependencies) {
+                                 const hsa_signal_t* dependencies) {
   if (completion.handle == 0) return;
   Order order{submit_time, {}};
   for (uint32_t i = 0; i < count; ++i) {
     if (dependencies[i].handle == 0) continue;
     if (load_value(on_host(dependencies[i])) == 0)
       order.ready_time = std::max(order.ready_time, completion_time(on_host(dependencies[i])));
-    else
-      order.pending.push_back(dependencies[i]);
+    else order.pending.push_back(dependencies[i]);
   }
   std::lock_guard lock(mutex_);
   orders_[completion.handle] = std::move(order);

@@ -1,12 +1,12 @@
 // What the host knew when it submitted a copy, which SDMA packets cannot carry.
 #pragma once
 
+#include <hsa/hsa.h>
+
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
-
-#include <hsa/hsa.h>
 
 namespace rpd {
 

@@ -66,10 +66,8 @@ void Queue::serve() {
     const uint32_t seen = work_.current();
     const bool worked = serve_packets();
     const auto now = std::chrono::steady_clock::now();
-    if (worked)
-      last_work = now;
-    else
-      work_.wait(seen, look_interval(now - last_work));
+    if (worked) last_work = now;
+    else work_.wait(seen, look_interval(now - last_work));
   }
   finished_.store(true, std::memory_order_release);
 }

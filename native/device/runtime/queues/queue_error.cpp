@@ -1,11 +1,11 @@
 #include "runtime/queues/queue_error.h"
 
-#include <cstdlib>
-#include <thread>
-
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa_ext_amd.h>
+
+#include <cstdlib>
+#include <thread>
 
 #include "runtime/device.h"
 #include "runtime/queues/aql_queue.h"

@@ -4,6 +4,8 @@
 // the two know of a queue meets here.
 #pragma once
 
+#include <hsa/hsa.h>
+
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -11,8 +13,6 @@
 #include <thread>
 #include <unordered_map>
 #include <vector>
-
-#include <hsa/hsa.h>
 
 namespace rpd {
 

@@ -73,8 +73,7 @@ sdma::Packet SdmaQueue::packet() {
 void SdmaQueue::execute(const sdma::Packet& packet) {
   log_line("SDMA queue 0x%lx byte %lu: opcode %u.%u", ring_address(), read_, packet.opcode(), packet.sub_opcode());
   switch (packet.opcode()) {
-    case sdma::kCopy:
-      return packet.sub_opcode() == sdma::kLinear ? copy_linear(packet) : copy_rect(packet);
+    case sdma::kCopy: return packet.sub_opcode() == sdma::kLinear ? copy_linear(packet) : copy_rect(packet);
     case sdma::kFence: return fence(packet);
     case sdma::kTrap: return device_.wakeups().raise(packet.bits(1, 0, 28));
     case sdma::kPollRegmem: return poll(packet);
@@ -99,8 +98,7 @@ void SdmaQueue::copy_rect(const sdma::Packet& packet) {
     return device_.memory().at<char>(box.address) + ((box.z + z) * box.slice + (box.y + y) * box.pitch + box.x) * size;
   };
   for (uint64_t z = 0; z < copy.depth; ++z)
-    for (uint64_t y = 0; y < copy.height; ++y)
-      std::memmove(row(copy.target, y, z), row(copy.source, y, z), copy.width * size);
+    for (uint64_t y = 0; y < copy.height; ++y) std::memmove(row(copy.target, y, z), row(copy.source, y, z), copy.width * size);
   moved(copy.width * copy.height * copy.depth * size, copy.target.address, copy.source.address);
 }
 
@@ -131,12 +129,9 @@ void SdmaQueue::poll(const sdma::Packet& packet) {
   if (!memory) return;  // a register: flushes the host data path, which this device does not have
   auto* target = device_.memory().at<uint32_t>(packet.qword(1));
   const uint32_t function = packet.bits(0, 28, 3), reference = packet.dword(3), mask = packet.dword(4);
-  const auto satisfied = [&] {
-    return poll_satisfied(function, __atomic_load_n(target, __ATOMIC_ACQUIRE) & mask, reference);
-  };
+  const auto satisfied = [&] { return poll_satisfied(function, __atomic_load_n(target, __ATOMIC_ACQUIRE) & mask, reference); };
   if (!wait_until(satisfied)) return;
-  if (const amd_signal_t* signal = signal_of_value(target))
-    dependencies_ = std::max(dependencies_, completion_time(*signal));
+  if (const amd_signal_t* signal = signal_of_value(target)) dependencies_ = std::max(dependencies_, completion_time(*signal));
 }
 
 void SdmaQueue::atomic(const sdma::Packet& packet) {

@@ -1,9 +1,10 @@
 // HSA signals as a device sees them: amd_signal_t in memory that host and device share.
 #pragma once
 
-#include <cstdint>
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
+
+#include <cstdint>
 
 namespace rpd {
 

@@ -41,7 +41,8 @@ hsa_status_t remember(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t sym
 }
 
 hsa_status_t remember_kernels_of(hsa_agent_t agent, void* executable) {
-  original().core.hsa_executable_iterate_agent_symbols_fn(*static_cast<hsa_executable_t*>(executable), agent, remember, nullptr);
+  original().core.hsa_executable_iterate_agent_symbols_fn(*static_cast<hsa_executable_t*>(executable), agent, remember,
+                                                          nullptr);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -63,7 +64,8 @@ hsa_status_t destroy(hsa_executable_t executable) {
 
 std::string demangled_name(const std::string& symbol) {
   int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
+                                                         std::free);
   return status == 0 ? text.get() : symbol;
 }
 

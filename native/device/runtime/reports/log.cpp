@@ -1,10 +1,11 @@
 #include "runtime/reports/log.h"
 
+#include <unistd.h>
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <unistd.h>
 
 namespace rpd {
 namespace {

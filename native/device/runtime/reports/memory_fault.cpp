@@ -1,12 +1,13 @@
 #include "runtime/reports/memory_fault.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <unistd.h>
 #include <vector>
 
 #include "runtime/hooks/hooks.h"
@@ -50,8 +51,9 @@ uint64_t device_address(uint64_t host_address) {
 }
 
 void write_fault(uint64_t address) {
-  char line[] = "rocm-perf-device: memory access fault: a kernel or copy accessed device address "
-                "0x0000000000000000, which is not allocated\n";
+  char line[] =
+      "rocm-perf-device: memory access fault: a kernel or copy accessed device address "
+      "0x0000000000000000, which is not allocated\n";
   char* digits = std::strstr(line, "0x") + 2;
   for (int i = 15; i >= 0; --i, address >>= 4) digits[i] = "0123456789abcdef"[address & 15];
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, line, sizeof line - 1);

@@ -1,10 +1,10 @@
 // What a program gets for a kernel's or copy's access to memory that is not there.
 #pragma once
 
+#include <hsa/hsa_ext_amd.h>
+
 #include <cstdint>
 #include <string>
-
-#include <hsa/hsa_ext_amd.h>
 
 namespace rpd {
 

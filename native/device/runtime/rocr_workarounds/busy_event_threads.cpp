@@ -44,8 +44,8 @@ void* pausing_calloc(size_t count, size_t size) {
 }  // namespace
 
 void avoid_busy_event_threads() {
-  static const bool replaced = replace_plt_slot("libhsa-runtime64.so", "calloc",
-                                                reinterpret_cast<void*>(pausing_calloc)) != nullptr;
+  static const bool replaced =
+      replace_plt_slot("libhsa-runtime64.so", "calloc", reinterpret_cast<void*>(pausing_calloc)) != nullptr;
   if (!replaced) log_line("ROCr's event threads may keep a core busy");
 }
 

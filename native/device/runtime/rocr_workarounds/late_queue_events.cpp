@@ -1,12 +1,13 @@
+#include <pthread.h>
+#include <unistd.h>
+#include <unwind.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <mutex>
-#include <pthread.h>
-#include <unistd.h>
-#include <unwind.h>
 
 #include "runtime/reports/log.h"
 #include "runtime/rocr_workarounds/plt_slot.h"
@@ -45,19 +46,18 @@ constexpr auto kPatience = 5s;
 void let_others_enter() {
   Entrants& others = entrants();
   std::unique_lock lock(others.mutex);
-  others.one_less.wait_for(lock, kPatience, [&, last = others.so_far] {
-    return others.numbers.empty() || others.numbers.front() > last;
-  });
+  others.one_less.wait_for(lock, kPatience,
+                           [&, last = others.so_far] { return others.numbers.empty() || others.numbers.front() > last; });
 }
 
 int lock_as_entrant(pthread_mutex_t* mutex) {
   Entrants& all = entrants();
   std::unique_lock lock(all.mutex);
-  const auto place = all.numbers.insert(all.numbers.end(), ++all.so_far);
+  const auto number = all.numbers.insert(all.numbers.end(), ++all.so_far);
   lock.unlock();
   const int result = pthread_mutex_lock(mutex);
   lock.lock();
-  all.numbers.erase(place);
+  all.numbers.erase(number);
   all.one_less.notify_all();
   return result;
 }
@@ -76,8 +76,8 @@ int polite_lock(pthread_mutex_t* mutex) {
 }  // namespace
 
 void avoid_late_queue_events() {
-  static const bool replaced = replace_plt_slot("libhsa-runtime64.so", "pthread_mutex_lock",
-                                                reinterpret_cast<void*>(polite_lock)) != nullptr;
+  static const bool replaced =
+      replace_plt_slot("libhsa-runtime64.so", "pthread_mutex_lock", reinterpret_cast<void*>(polite_lock)) != nullptr;
   if (!replaced) log_line("a program may abort when it destroys its last queue");
 }
 

@@ -1,13 +1,14 @@
 #include "runtime/rocr_workarounds/plt_slot.h"
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <elf.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 namespace rpd {
 namespace {
@@ -26,9 +27,9 @@ struct Search {
 };
 
 struct LinkageTable {
-  const ElfW(Sym)* symbols = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
-  const ElfW(Rela)* relocations = nullptr;
+  const ElfW(Rela) * relocations = nullptr;
   size_t count = 0;
 };
 
@@ -66,8 +67,7 @@ int search_library(dl_phdr_info* library, size_t, void* context) {
   for (size_t i = 0; i < table.count; ++i) {
     const auto& relocation = table.relocations[i];
     if (ELF64_R_TYPE(relocation.r_info) != kJumpSlot) continue;
-    if (std::strcmp(table.names + table.symbols[ELF64_R_SYM(relocation.r_info)].st_name, search.function) != 0)
-      continue;
+    if (std::strcmp(table.names + table.symbols[ELF64_R_SYM(relocation.r_info)].st_name, search.function) != 0) continue;
     search.slot = reinterpret_cast<void*>(library->dlpi_addr + relocation.r_offset);
     search.read_only = is_read_only(*library, relocation.r_offset);
     return 1;

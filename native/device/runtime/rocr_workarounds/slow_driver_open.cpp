@@ -1,8 +1,9 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "runtime/reports/log.h"
 #include "runtime/rocr_workarounds/plt_slot.h"

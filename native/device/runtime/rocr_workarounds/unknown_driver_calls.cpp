@@ -48,8 +48,10 @@ _Unwind_Reason_Code look(_Unwind_Context* frame, void* context) {
   auto& search = *static_cast<Search*>(context);
   if (search.in_server && !search.found) {
     constexpr int kRbx = 3, kRbp = 6, kR12 = 12;  // DWARF's numbers
-    search.caller = {_Unwind_GetGR(frame, kRbx), _Unwind_GetGR(frame, kRbp), _Unwind_GetGR(frame, kR12), _Unwind_GetGR(frame, kR12 + 1),
-                     _Unwind_GetGR(frame, kR12 + 2), _Unwind_GetGR(frame, kR12 + 3), _Unwind_GetCFA(frame), _Unwind_GetIP(frame)};
+    search.caller = {_Unwind_GetGR(frame, kRbx),     _Unwind_GetGR(frame, kRbp),
+                     _Unwind_GetGR(frame, kR12),     _Unwind_GetGR(frame, kR12 + 1),
+                     _Unwind_GetGR(frame, kR12 + 2), _Unwind_GetGR(frame, kR12 + 3),
+                     _Unwind_GetCFA(frame),          _Unwind_GetIP(frame)};
     search.found = true;
   }
   if (!search.in_server) {
@@ -82,7 +84,8 @@ _Unwind_Reason_Code look(_Unwind_Context* frame, void* context) {
   search = Search{.server = server};
   _Unwind_Backtrace(look, &search);
   if (!search.found) std::abort();
-  report_error("the device has no such driver call%s%s: it fails", search.wanted_by.empty() ? "" : ", wanted by ", search.wanted_by.c_str());
+  report_error("the device has no such driver call%s%s: it fails", search.wanted_by.empty() ? "" : ", wanted by ",
+               search.wanted_by.c_str());
   leave_model();
   errno = ENOTTY;
   return_failure_to(search.caller);

@@ -32,7 +32,9 @@ std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave) {
   for (size_t i = 0; i < wave.entries.size(); ++i) {
     const Op& op = *wave.entries[i].op;
     switch (op.semantics->unit) {
-      case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic:
+      case Unit::VectorLoad:
+      case Unit::VectorStore:
+      case Unit::VectorAtomic:
         vector.accesses.push_back(i);
         if (op.semantics->space == Space::Flat) {  // completes in memory or in the LDS
           others.accesses.push_back(i);
@@ -43,9 +45,8 @@ std::vector<WaitDependencies> wait_dependencies(const TimelineWave& wave) {
         others.any_order = true;
         others.accesses.push_back(i);
         break;
-      case Unit::Lds: case Unit::Message:
-        others.accesses.push_back(i);
-        break;
+      case Unit::Lds:
+      case Unit::Message: others.accesses.push_back(i); break;
       case Unit::Wait: {
         const auto wait_for = [&](Outstanding& outstanding, uint32_t left, uint32_t most) {
           if (left == most) return;

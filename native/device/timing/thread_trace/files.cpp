@@ -29,16 +29,21 @@ enum State { kEmpty, kIdle, kExecuting, kWaiting, kStalled, kStates };
 
 Category category_of(const Op& op, const Op* next) {
   switch (op.semantics->unit) {
-    case Unit::Valu: case Unit::Matrix: return kValu;
+    case Unit::Valu:
+    case Unit::Matrix: return kValu;
     case Unit::Salu: return kSalu;
     case Unit::Smem: return kSmem;
-    case Unit::VectorLoad: case Unit::VectorStore: case Unit::VectorAtomic:
-      return op.semantics->space == Space::Buffer ? kBuffer : kFlat;
+    case Unit::VectorLoad:
+    case Unit::VectorStore:
+    case Unit::VectorAtomic: return op.semantics->space == Space::Buffer ? kBuffer : kFlat;
     case Unit::Lds: return kLds;
     case Unit::Branch: return next == op.next ? kNotTaken : kTaken;
-    case Unit::Barrier: case Unit::Wait: case Unit::Nop: return kImmediate;
+    case Unit::Barrier:
+    case Unit::Wait:
+    case Unit::Nop: return kImmediate;
     case Unit::CacheControl: return is_for_scalar_caches(op.semantics->cache_control) ? kSmem : kBuffer;
-    case Unit::Message: case Unit::End: return kMessage;
+    case Unit::Message:
+    case Unit::End: return kMessage;
   }
   return kMessage;
 }
@@ -52,7 +57,8 @@ void write_file(const fs::path& path, const std::string& text) {
 
 std::string demangled(const std::string& symbol) {
   int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
+                                                         std::free);
   return status == 0 ? text.get() : "";
 }
 
@@ -150,7 +156,10 @@ std::vector<std::pair<State, uint64_t>> Writer::states_of(const TimelineWave& wa
 
 void Writer::wave(const TimelineWave& wave, uint32_t id, const std::string& name) {
   JsonText json;
-  json.raw("{\"duration\":").number(wave.end - wave.begin).raw(",\"name\":\"SE0\",\"num_insts\":").number(wave.entries.size() + wave.lost);
+  json.raw("{\"duration\":")
+      .number(wave.end - wave.begin)
+      .raw(",\"name\":\"SE0\",\"num_insts\":")
+      .number(wave.entries.size() + wave.lost);
   json.raw(",\"num_stitched\":").number(wave.entries.size()).raw(",\"wave\":{\"begin\":").number(wave.begin);
   json.raw(",\"cu\":").number(of_.cu).raw(",\"end\":").number(wave.end).raw(",\"id\":").number(id);
   json.raw(",\"instructions\":").list(wave.entries, [&](const TimelineEntry& entry) {
@@ -173,7 +182,8 @@ void Writer::waves() {
   for (const TimelineWave* traced : traced_) {
     auto& in_slot = names[{traced->simd, traced->slot}];
     const auto id = static_cast<uint32_t>(in_slot.size());
-    std::string name = "se0_sm" + std::to_string(traced->simd) + "_sl" + std::to_string(traced->slot) + "_wv" + std::to_string(id) + ".json";
+    std::string name =
+        "se0_sm" + std::to_string(traced->simd) + "_sl" + std::to_string(traced->slot) + "_wv" + std::to_string(id) + ".json";
     wave(*traced, id, name);
     in_slot[id] = {std::move(name), traced};
   }
@@ -206,16 +216,24 @@ void Writer::code() const {
     if (!first) json.raw(",");
     first = false;
     if (!instruction.kernel.empty()) {
-      json.raw("[").string("; " + instruction.kernel).raw(",0,").number(line.number - 1).raw(",").string(demangled(instruction.kernel));
+      json.raw("[")
+          .string("; " + instruction.kernel)
+          .raw(",0,")
+          .number(line.number - 1)
+          .raw(",")
+          .string(demangled(instruction.kernel));
       json.raw(",").number(instruction.code_object).raw(",").number(instruction.vaddr).raw(",0,0,0,0],");
     }
     json.raw("[").string(instruction.text).raw(",0,").number(line.number).raw(",").string(instruction.source);
-    for (const uint64_t value : {instruction.code_object, instruction.vaddr, line.sums.hits, line.sums.latency, line.sums.stall, line.sums.idle}) {
+    for (const uint64_t value :
+         {instruction.code_object, instruction.vaddr, line.sums.hits, line.sums.latency, line.sums.stall, line.sums.idle}) {
       json.raw(",").number(value);
     }
     json.raw("]");
   }
-  json.raw("],\"header\":\"ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle\",\"version\":").string(kVersion).raw("}");
+  json.raw("],\"header\":\"ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle\",\"version\":")
+      .string(kVersion)
+      .raw("}");
   write_file(folder_ / "code.json", json.text());
 }
 
@@ -231,7 +249,8 @@ void Writer::occupancy() const {
     events.push_back({wave.end, &wave, false});
   }
   // A slot is free before it is taken again.
-  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.time != b.time ? a.time < b.time : a.start < b.start; });
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event& a, const Event& b) { return a.time != b.time ? a.time < b.time : a.start < b.start; });
   JsonText json;
   json.raw("{");
   if (!events.empty()) {
@@ -295,10 +314,11 @@ std::string Writer::csv() const {
     return std::pair(a.second->code_object, a.second->vaddr) < std::pair(b.second->code_object, b.second->vaddr);
   });
   for (const auto& [address, instruction] : by_vaddr) {
-    const std::string place = std::to_string(instruction->code_object) + "," + std::to_string(instruction->vaddr) + ",";
-    if (!instruction->kernel.empty()) text += place + quoted("; " + instruction->kernel) + ",0,0,0,0," + quoted(demangled(instruction->kernel)) + "\n";
+    const std::string location = std::to_string(instruction->code_object) + "," + std::to_string(instruction->vaddr) + ",";
+    if (!instruction->kernel.empty())
+      text += location + quoted("; " + instruction->kernel) + ",0,0,0,0," + quoted(demangled(instruction->kernel)) + "\n";
     const Sums& sums = lines_.at(address).sums;
-    text += place + quoted(instruction->text);
+    text += location + quoted(instruction->text);
     for (const uint64_t value : {sums.hits, sums.latency, sums.stall, sums.idle}) text += "," + std::to_string(value);
     text += "," + quoted(instruction->source) + "\n";
   }
@@ -319,7 +339,8 @@ void write_thread_trace(const fs::path& folder, const std::string& name, const T
   const fs::path partial = folder / ("." + name + "." + std::to_string(getpid()) + ".partial");
   std::error_code error;
   fs::remove_all(partial, error);
-  if (!fs::create_directories(partial, error)) throw std::runtime_error("cannot write " + partial.string() + ": " + error.message());
+  if (!fs::create_directories(partial, error))
+    throw std::runtime_error("cannot write " + partial.string() + ": " + error.message());
   try {
     Writer writer(partial, traced, timeline, listing);
     writer.write_folder();

@@ -7,7 +7,8 @@
 //   rpd_isa_probe survey  < sections > counts     of each section (its size in 4 bytes, then the code), see survey.h
 //   rpd_isa_probe list               > lines      every entry of the table, see list_all
 //   rpd_isa_probe classes            > lines      of every entry what counters and costs go by, see list_classes
-//   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least> <cycles that its unit is busy>"
+//   rpd_isa_probe costs              > lines      "<mnemonic> <cycles until its wave can issue again, at the least> <cycles
+//   that its unit is busy>"
 //
 // A run's input: Header, the code, then header.cases times a case: CaseHeader, 128 SGPRs, header.vgprs * 64 VGPRs
 // ([register][lane]), header.agprs * 64 AGPRs, LDS bytes, scratch bytes of each of the 64 lanes, memory bytes.
@@ -185,8 +186,8 @@ void for_each_entry(F f) {
   for (const auto family :
        {scalar_alu_semantics(), control_semantics(), scalar_memory_semantics(), vector_integer_semantics(),
         vector_float_semantics(), vector_half_semantics(), vector_conversion_semantics(), vector_packed_semantics(),
-        vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(),
-        vector_buffer_semantics(), vector_buffer_format_semantics(), lds_semantics(), matrix_semantics()}) {
+        vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(), vector_buffer_semantics(),
+        vector_buffer_format_semantics(), lds_semantics(), matrix_semantics()}) {
     for (const Semantics& entry : family) f(entry);
   }
 }
@@ -205,8 +206,8 @@ void list_classes() {
   for_each_entry([](const Semantics& entry) {
     const MatrixShape& shape = entry.shape;
     std::cout << entry.mnemonic << ' ' << static_cast<int>(entry.arithmetic) << ' ' << static_cast<int>(entry.precision) << ' '
-              << shape.m << 'x' << shape.n << 'x' << shape.k << 'x' << shape.blocks << ' ' << static_cast<int>(entry.update) << ' '
-              << entry.stores << ' ' << entry.leaves << '\n';
+              << shape.m << 'x' << shape.n << 'x' << shape.k << 'x' << shape.blocks << ' ' << static_cast<int>(entry.update)
+              << ' ' << entry.stores << ' ' << entry.leaves << '\n';
   });
 }
 

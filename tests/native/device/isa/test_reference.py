@@ -505,3 +505,11 @@ def test_wide_sums_of_products_are_held_by_clamp(assembler, probe, random, name)
     a, b, c = (draw(random, WAVES * LANES, width) for width in (32, 32, 64))
     got = run(assembler, probe, f"{name} v[6:7], vcc, v0, v2, v[4:5] clamp", [(a, 32), (b, 32), (c, 64)], 64)
     assert got.tolist() == [reference(*map(int, row)) for row in zip(a, b, c, strict=True)]
+
+
+@pytest.mark.parametrize(("name", "width"), [("v_cvt_pknorm_i16_f32", 32), ("v_cvt_pknorm_i16_f16", 16)])
+def test_normalised_integers_are_rounded_once(assembler, probe, name, width):
+    """No single holds the product of -0.50048828125 and 32767, -16399.4995, which would become -16399.5 and that -16400."""
+    bits = np.full(WAVES * LANES, bits_of_float(-0.50048828125, width))
+    got = run(assembler, probe, f"{name} v6, v0, v0", [(bits, width)], 32)
+    assert set(got.tolist()) == {0xBFF1BFF1}  # -16399 twice

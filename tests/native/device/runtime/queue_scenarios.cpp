@@ -170,12 +170,9 @@ void barrier_value() {
     int64_t reference, mask, before, after;
   };
   const Case cases[] = {
-      {HSA_SIGNAL_CONDITION_EQ, 5, -1, 4, 5},
-      {HSA_SIGNAL_CONDITION_EQ, 5, 0xff, 0x104, 0x105},
-      {HSA_SIGNAL_CONDITION_NE, 7, -1, 7, 8},
-      {HSA_SIGNAL_CONDITION_LT, 1, -1, 1, 0},
-      {HSA_SIGNAL_CONDITION_LT, 0, -1, 3, -2},
-      {HSA_SIGNAL_CONDITION_GTE, 10, -1, 9, 10},
+      {HSA_SIGNAL_CONDITION_EQ, 5, -1, 4, 5},  {HSA_SIGNAL_CONDITION_EQ, 5, 0xff, 0x104, 0x105},
+      {HSA_SIGNAL_CONDITION_NE, 7, -1, 7, 8},  {HSA_SIGNAL_CONDITION_LT, 1, -1, 1, 0},
+      {HSA_SIGNAL_CONDITION_LT, 0, -1, 3, -2}, {HSA_SIGNAL_CONDITION_GTE, 10, -1, 9, 10},
   };
   Queue queue;
   for (const Case& c : cases) {
@@ -238,8 +235,7 @@ void many_waiters() {
     std::vector<std::thread> waiters;
     for (int i = 0; i < 4; ++i)
       waiters.emplace_back([&] {
-        EXPECT(hsa_signal_wait_scacquire(done.handle, HSA_SIGNAL_CONDITION_LT, 1, ~uint64_t{0},
-                                         HSA_WAIT_STATE_BLOCKED) == 0);
+        EXPECT(hsa_signal_wait_scacquire(done.handle, HSA_SIGNAL_CONDITION_LT, 1, ~uint64_t{0}, HSA_WAIT_STATE_BLOCKED) == 0);
       });
     queue.barrier({start.handle}, done.handle);
     std::this_thread::sleep_for(std::chrono::microseconds(round * 20));

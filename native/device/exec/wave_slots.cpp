@@ -1,4 +1,4 @@
-#include "exec/wave_places.h"
+#include "exec/wave_slots.h"
 
 #include <bit>
 
@@ -39,20 +39,20 @@ uint32_t lds_allocation(const Kernel& kernel, uint32_t group) {
 
 }  // namespace
 
-void WavePlaces::enter(const Kernel& kernel, Workgroup& group) {
+void WaveSlots::enter(const Kernel& kernel, Workgroup& group) {
   Unit& unit = units_[group.cu];
-  group.place = take(unit.groups);
+  group.cu_slot = take(unit.groups);
   for (Wave& wave : group.waves) {
     const uint32_t simd = ++unit.launched % target::kSimdsPerCu;
     const uint32_t slot = take(unit.waves[simd]);
-    wave.hardware = {hardware_id(group.cu, group.place, simd, slot), xcd_, register_allocation(kernel),
-                     lds_allocation(kernel, group.place)};
+    wave.hardware = {hardware_id(group.cu, group.cu_slot, simd, slot), xcd_, register_allocation(kernel),
+                     lds_allocation(kernel, group.cu_slot)};
   }
 }
 
-void WavePlaces::leave(const Workgroup& group) {
+void WaveSlots::leave(const Workgroup& group) {
   Unit& unit = units_[group.cu];
-  give_back(unit.groups, group.place);
+  give_back(unit.groups, group.cu_slot);
   for (const Wave& wave : group.waves) give_back(unit.waves[wave.hardware.id >> 4 & 3], wave.hardware.id & 0xf);
 }
 

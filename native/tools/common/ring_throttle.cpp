@@ -1,4 +1,4 @@
-#include "common/places.h"
+#include "common/ring_throttle.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,28 +10,28 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// Packets that their threads have not rung for are handed over by our ringing; so long a thread gets to do it itself.
+// How long a thread may take to ring the doorbell for its packets before we ring it instead.
 constexpr auto kBeforeRinging = 1ms;
-// Ringing waits for whoever is handing packets over, however long the device lets him wait. If the queue still stands
-// so long after that, the packet that it waits for is one that this thread has yet to write.
+// Ringing returns when whoever is handing packets over has done so, however long the device takes. If the queue still has
+// not moved this long after that, it waits for a packet that this very thread has yet to write.
 constexpr auto kPatience = 200ms;
 
 }  // namespace
 
-bool Places::fits(uint64_t end) const {
+bool RingThrottle::fits(uint64_t end) const {
   const uint64_t read = hsa.core.hsa_queue_load_read_index_scacquire_fn(queue_);
-  return end <= read + kMost || given_up_at_.load(std::memory_order_relaxed) == read;
+  return end <= read + kMaxPackets || given_up_at_.load(std::memory_order_relaxed) == read;
 }
 
-uint64_t Places::reserve(uint64_t count) {
+uint64_t RingThrottle::reserve(uint64_t count) {
   for (;;) {
     const uint64_t first = hsa.core.hsa_queue_load_write_index_relaxed_fn(queue_);
-    await(first + std::min(count, kMost));
+    await(first + std::min(count, kMaxPackets));
     if (hsa.core.hsa_queue_cas_write_index_scacq_screl_fn(queue_, first, first + count) == first) return first;
   }
 }
 
-void Places::await(uint64_t end) {
+void RingThrottle::await(uint64_t end) {
   uint64_t read = ~uint64_t{0};
   auto since = Clock::now();
   for (bool rung = false; !fits(end);) {

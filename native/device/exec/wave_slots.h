@@ -9,13 +9,13 @@
 
 namespace rpd {
 
-class WavePlaces {
+class WaveSlots {
  public:
-  explicit WavePlaces(uint32_t xcd) : xcd_(xcd), units_(target::kCusPerXcd) {}
+  explicit WaveSlots(uint32_t xcd) : xcd_(xcd), units_(target::kCusPerXcd) {}
 
   // No workgroup is there.
   void clear() { units_.assign(units_.size(), Unit{}); }
-  // Finds places for a workgroup on its CU, and writes them into its waves.
+  // Finds wave slots for a workgroup on its CU, and writes them into its waves.
   void enter(const Kernel& kernel, Workgroup& group);
   void leave(const Workgroup& group);
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 
@@ -37,6 +36,7 @@ def command(
     """
     from rocm_perf_lab.collect import ceilings as benchmarks
     from rocm_perf_lab.collect import device as devices
+    from rocm_perf_lab.json_model import json_text
     from rocm_perf_lab.report import ceilings as report
 
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
@@ -48,7 +48,7 @@ def command(
     document = report.document(chosen, count, outcomes)
     _write(destination, report.files(document, outcomes))
     if as_json:
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        click.echo(json_text(document))
     else:
         report.render(document)
         click.echo(f"\nWritten to {destination}")

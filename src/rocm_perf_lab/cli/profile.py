@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -176,9 +175,17 @@ def _runtime_ms(documents: Documents) -> float:
 
 
 def _print_json(documents: Documents, directory: Path) -> None:
-    parts = ("profile", "roofline", "dag", "analysis")
-    result = {part: getattr(documents, part).model_dump(mode="json") for part in parts}
-    click.echo(json.dumps(result | {"run_directory": str(directory)}, indent=2, allow_nan=False))
+    from rocm_perf_lab.json_model import json_text
+    from rocm_perf_lab.report.profile_document import ProfileOutput
+
+    output = ProfileOutput(
+        profile=documents.profile,
+        roofline=documents.roofline,
+        dag=documents.dag,
+        analysis=documents.analysis,
+        run_directory=str(directory),
+    )
+    click.echo(json_text(output))
 
 
 def _print_report(documents: Documents, directory: Path) -> None:

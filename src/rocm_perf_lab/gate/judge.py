@@ -28,6 +28,7 @@ from .promises import NONE, Promises, broken_in_capture
 from .reader import Reader
 from .source_check import Taken, check_source, with_promises
 from .verdict import Outcome, StepVerdict, Verdict, passed, rejected, skipped
+from .verdict_document import DifferenceSection
 
 BUILD = "build"
 _SAME_HOST = passed(application.STEP, "the host's object code is the baseline's")
@@ -221,12 +222,13 @@ class Judge:
             found, unlike = self._equivalence.in_program(index, made, lambda: recapture(self._baseline, index))
         except RocmPerfError as error:
             reason = f"its dispatch in the program cannot be captured: {error.what}"
-            return rejected(application.STEP, reason, **verdict.evidence)
+            return rejected(application.STEP, reason, verdict.evidence)
         if found is not None:
             reason = f"in the program itself {found.reason}"
-            return rejected(application.STEP, reason, **verdict.evidence, difference=found.evidence)
+            where = found.where or DifferenceSection()
+            return rejected(application.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
         what = "as the baseline's leaves it" + (f", but for {', '.join(unlike)}: other in each run" if unlike else "")
-        return replace(verdict, evidence={**verdict.evidence, "memory_after_its_dispatch": what})
+        return replace(verdict, evidence=verdict.evidence.model_copy(update={"memory_after_its_dispatch": what}))
 
 
 @dataclass

@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from rocm_perf_lab.optimize.compile import SCRATCH
-from rocm_perf_lab.prompt.places import Places, of_strings
+from rocm_perf_lab.prompt.places import Places
 
 from .keys import Key
 
@@ -46,10 +45,6 @@ class Redactor:
     def text(self, text: str) -> str:
         """The text of a program: without secrets, and without this machine's folders."""
         return self._places.clean(self.secrets(text))
-
-    def document(self, value: Any) -> Any:
-        """The same of every string in a JSON value."""
-        return of_strings(value, self.text)
 
     def compiler_words(self, output: str, source: str, most_lines: int = 40) -> str:
         """What a compiler says about the file named `source`, or a copy of it; what it quotes of others is left out.

@@ -11,6 +11,7 @@ from rocm_perf_lab.errors import CaptureError, JournalDiffersError, RocmPerfErro
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.json_model import with_texts_changed
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import LeftAlone, Target
 from rocm_perf_lab.optimize.workbench import Gate, Survey
@@ -98,7 +99,7 @@ class _RedactedGate:
         return replace(verdict, steps=tuple(map(self._shown, verdict.steps)))
 
     def _shown(self, step: StepVerdict) -> StepVerdict:
-        reason, evidence = self._redactor.text(step.reason), self._redactor.document(dict(step.evidence))
+        reason, evidence = self._redactor.text(step.reason), with_texts_changed(step.evidence, self._redactor.text)
         return replace(step, reason=reason, evidence=evidence)
 
 

@@ -8,11 +8,11 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from rocm_perf_lab.collect import surroundings
 from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, UsageError
 from rocm_perf_lab.gate import source_check
+from rocm_perf_lab.gate.gate_document import GateDocument
 from rocm_perf_lab.gate.judge import STEPS
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.verdict import Verdict, rejected, skipped
@@ -55,19 +55,22 @@ class Judgement:
     kernel: str
     survey: Survey | None = None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> GateDocument:
         """For --json."""
-        request, survey = self.request, self.survey
-        return {
-            "baseline": str(request.baseline),
-            "candidate": str(request.candidate),
-            "kernel": self.kernel if survey else None,
-            "device": survey.device if survey else None,
-            "timing": survey.timing if survey else None,
-            "timing_parameters": survey.timing_parameters if survey else None,
-            "equivalence": request.bench.equivalence,
-            "ulps": request.bench.ulps,
-        } | self.verdict.document()
+        request, survey, verdict = self.request, self.survey, self.verdict.document()
+        return GateDocument(
+            baseline=str(request.baseline),
+            candidate=str(request.candidate),
+            kernel=self.kernel if survey else None,
+            device=survey.device if survey else None,
+            timing=survey.timing if survey else None,
+            timing_parameters=survey.timing_parameters if survey else None,
+            equivalence=request.bench.equivalence,
+            ulps=request.bench.ulps,
+            accepted=verdict.accepted,
+            steps=verdict.steps,
+            adopted=verdict.adopted,
+        )
 
 
 def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
@@ -134,7 +137,7 @@ def _keep(folder: Path, request: GateRequest, judgement: Judgement, texts: tuple
     baseline, candidate = digest(before), digest(after)
     diff = unified_diff(before, after, request.baseline.name)
     journal.append("proposal", candidate=candidate, description=request.description, kernel=judgement.kernel, diff=diff)
-    journal.append("verdict", baseline=baseline, candidate=candidate, verdict=judgement.verdict.document())
+    journal.append("verdict", baseline=baseline, candidate=candidate, verdict=judgement.verdict.document().as_json())
 
 
 def _content(path: Path) -> bytes:

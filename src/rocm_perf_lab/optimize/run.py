@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError, TraceError
 from rocm_perf_lab.gate.verdict import Verdict
+from rocm_perf_lab.gate.verdict_document import VerdictDocument
 from rocm_perf_lab.hip_source import HipSource, apply_edits
 from rocm_perf_lab.hip_source.edits import unified_diff
 
@@ -50,7 +51,10 @@ class Run:
         self._file = SourceFile(source, directory, journal)
         self.outcome = Outcome(source, found_by, directory)
         verdicts = journal.of("verdict")
-        self._known = {(e["baseline"], e["candidate"]): Verdict.from_document(e["verdict"]) for e in verdicts}
+        self._known = {
+            (e["baseline"], e["candidate"]): Verdict.from_document(VerdictDocument.model_validate(e["verdict"]))
+            for e in verdicts
+        }
         self._answers = {e["candidate"]: e["kept"] for e in journal.of("answer")}
 
     def original(self) -> bytes:
@@ -110,7 +114,7 @@ class Run:
         key = (digest(source.text), one.digest)
         if key not in self._known:
             self._known[key] = gate().judge(one.text, proposal.promises)
-            self._journal.append("verdict", baseline=key[0], candidate=key[1], verdict=self._known[key].document())
+            self._journal.append("verdict", baseline=key[0], candidate=key[1], verdict=self._known[key].document().as_json())
         verdict = self._known[key]
         text = one.text if verdict.adopted is None else verdict.adopted
         return Judged(proposal, one.digest, one.diff, text, verdict)

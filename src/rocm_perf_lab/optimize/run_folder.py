@@ -8,9 +8,9 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from rocm_perf_lab.errors import MissingInputError, OutputError
+from rocm_perf_lab.optimize.optimize_document import EarlierRun, HistoryDocument
 
 from .journal import FILE, Entries
 from .source_file import sweep
@@ -100,24 +100,22 @@ def expect_place_for_results(source: Path) -> None:
         raise OutputError(f"{folder} cannot be written", f"copy {source.name} to a folder of yours, where the result will be")
 
 
-def history(folder: Path) -> list[dict[str, Any]]:
+def history(folder: Path) -> HistoryDocument:
     """One entry a run: when it began, on what, and how it ended."""
-    entries = []
-    for run in runs_in(folder):
-        journal = Entries(run)
-        begin, end = journal.last("begin") or {}, journal.last("end")
-        proposals = journal.of("verdict")
-        entries.append(
-            {
-                "run": str(run),
-                "began": begin.get("time"),
-                "source": begin.get("source"),
-                "judged": len(proposals),
-                "accepted": [entry["description"] for entry in journal.of("accepted")],
-                "baseline_ms": end.get("baseline_ms") if end else None,
-                "final_ms": end.get("final_ms") if end else None,
-                "timing": end.get("timing") if end else None,
-                "ended": end is not None,
-            }
-        )
-    return entries
+    return HistoryDocument([_entry(run) for run in runs_in(folder)])
+
+
+def _entry(run: Path) -> EarlierRun:
+    journal = Entries(run)
+    begin, end = journal.last("begin") or {}, journal.last("end") or {}
+    return EarlierRun(
+        run=str(run),
+        began=begin.get("time"),
+        source=begin.get("source"),
+        judged=len(journal.of("verdict")),
+        accepted=[entry["description"] for entry in journal.of("accepted")],
+        baseline_ms=end.get("baseline_ms"),
+        final_ms=end.get("final_ms"),
+        timing=end.get("timing"),
+        ended=bool(end),
+    )

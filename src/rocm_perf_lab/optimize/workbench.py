@@ -13,6 +13,7 @@ from rocm_perf_lab.errors import CaptureError, NoCaptureError, PlacementError, R
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.regression import DEFAULTS, RegressionLimits
 from rocm_perf_lab.gate.verdict import Verdict
+from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.hip_source import HipSource
 
 from .targets import LeftAlone, Target
@@ -35,7 +36,7 @@ class Survey:
     """
 
     runtime_ms: float | None
-    timing: str
+    timing: Timing
     timing_parameters: str | None
     device: str
     targets: Sequence[Target]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.gate.verdict import Verdict
+from rocm_perf_lab.gate.verdict_document import VerdictDocument
 from rocm_perf_lab.hip_source.demangle import qualified_name
 from rocm_perf_lab.optimize.journal import read
 from rocm_perf_lab.optimize.run_folder import journals_in
@@ -57,7 +58,9 @@ def _of_run(entries: list[dict[str, Any]], kernel: str, digest: str) -> Iterator
         elif entry["event"] == "verdict" and (proposal := proposals.get(entry["candidate"])):
             if qualified_name(proposal["kernel"]) != name:
                 continue
-            outcome, reason = _outcome(Verdict.from_document(entry["verdict"]), answers.get(entry["candidate"]))
+            outcome, reason = _outcome(
+                Verdict.from_document(VerdictDocument.model_validate(entry["verdict"])), answers.get(entry["candidate"])
+            )
             yield (
                 (entry["baseline"], entry["candidate"]),
                 Tried(

@@ -76,6 +76,10 @@ def _written(value: str, info: SerializationInfo) -> str:
     return change(value) if change else value
 
 
+TOLERANT = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
+"""Of what is read back: other versions may have written other fields, but this one does not."""
+
+
 class JsonModel(BaseModel):
     """An object with all its fields, always. The description of one that can be null says when it is."""
 
@@ -87,10 +91,9 @@ class JsonModel(BaseModel):
 
 
 class SparseModel(JsonModel):
-    """An object without the fields that were not given; their descriptions say when that is. Others are ignored: other
-    versions may have written them."""
+    """An object without the fields that were not given; their descriptions say when that is."""
 
-    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
+    model_config = TOLERANT
 
     @model_serializer(mode="wrap")
     def _given_ones(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pytest
 from killed_runs import killed_before
 from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, TraceError
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.journal import Journal
@@ -75,8 +76,8 @@ class _Gate:
         self.bench.judged.append(candidate)
         before, after = TIMES[self.before], TIMES.get(candidate, 11.0)
         how = passed if after < before else rejected
-        measurement = how("measurement", "by the table", ratio=after / before)
-        return Verdict((measurement, passed("application", "", runtime_ms=[10.0, after])), candidate)
+        measurement = how("measurement", "by the table", MeasurementEvidence(ratio=after / before))
+        return Verdict((measurement, passed("application", "", ApplicationEvidence(runtime_ms=(10.0, after)))), candidate)
 
 
 def session(folder: Path, run: Path, bench: Bench | None, in_place: bool = True, approve=lambda _: True) -> Session:
@@ -134,7 +135,7 @@ def started(folder: Path, in_place: bool, deadline: int) -> int:
 
 def told(outcome) -> dict:
     """What the report says but for where files lie."""
-    return {key: value for key, value in outcome.document().items() if key not in ("run", "source", "written")}
+    return {key: value for key, value in outcome.document().as_json().items() if key not in ("run", "source", "written")}
 
 
 def resumable(runs: Path) -> Path:

@@ -176,16 +176,9 @@ def _runtime_ms(documents: Documents) -> float:
 
 def _print_json(documents: Documents, directory: Path) -> None:
     from rocm_perf_lab.json_model import json_text
-    from rocm_perf_lab.report.profile_document import ProfileOutput
+    from rocm_perf_lab.report.profile_document import profile_output
 
-    output = ProfileOutput(
-        profile=documents.profile,
-        roofline=documents.roofline,
-        dag=documents.dag,
-        analysis=documents.analysis,
-        run_directory=str(directory),
-    )
-    click.echo(json_text(output))
+    click.echo(json_text(profile_output(documents, directory)))
 
 
 def _print_report(documents: Documents, directory: Path) -> None:

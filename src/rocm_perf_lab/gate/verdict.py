@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
@@ -18,7 +18,6 @@ from rocm_perf_lab.gate.verdict_document import (
 )
 
 Kind = TypeVar("Kind", bound=Evidence)
-NOTHING = Evidence()
 
 
 class Outcome(str, Enum):
@@ -34,7 +33,7 @@ class StepVerdict:
     step: str
     outcome: Outcome
     reason: str
-    evidence: Evidence = NOTHING
+    evidence: Evidence = field(default_factory=Evidence)
 
 
 @dataclass(frozen=True)
@@ -113,13 +112,13 @@ def _text(source: bytes) -> str:
     return source.decode("utf-8", "surrogateescape")
 
 
-def passed(step: str, reason: str, evidence: Evidence = NOTHING) -> StepVerdict:
-    return StepVerdict(step, Outcome.PASSED, reason, evidence)
+def passed(step: str, reason: str, evidence: Evidence | None = None) -> StepVerdict:
+    return StepVerdict(step, Outcome.PASSED, reason, evidence or Evidence())
 
 
-def skipped(step: str, reason: str = "an earlier step rejected the candidate", evidence: Evidence = NOTHING) -> StepVerdict:
-    return StepVerdict(step, Outcome.SKIPPED, reason, evidence)
+def skipped(step: str, reason: str = "an earlier step rejected the candidate", evidence: Evidence | None = None) -> StepVerdict:
+    return StepVerdict(step, Outcome.SKIPPED, reason, evidence or Evidence())
 
 
-def rejected(step: str, reason: str, evidence: Evidence = NOTHING) -> StepVerdict:
-    return StepVerdict(step, Outcome.REJECTED, reason, evidence)
+def rejected(step: str, reason: str, evidence: Evidence | None = None) -> StepVerdict:
+    return StepVerdict(step, Outcome.REJECTED, reason, evidence or Evidence())

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
-from rocm_perf_lab.json_model import JsonModel, SparseModel, Text
+from rocm_perf_lab.json_model import TOLERANT, JsonModel, SparseModel, Text
 from rocm_perf_lab.replay.replay_document import CountedSection
 
 Pair = tuple[int, int]
@@ -223,7 +223,7 @@ _EVIDENCE: dict[str, type[Evidence]] = {
 class StepSection(JsonModel):
     """One step's outcome."""
 
-    model_config = {"extra": "ignore"}
+    model_config = TOLERANT
 
     step: str = Field(description="source, build, code object, equivalence, measurement or application")
     outcome: Literal["passed", "rejected", "skipped"] = Field(
@@ -244,7 +244,7 @@ class StepSection(JsonModel):
 class VerdictDocument(JsonModel):
     """What the gate says of a candidate."""
 
-    model_config = {"extra": "ignore"}
+    model_config = TOLERANT
 
     accepted: bool = Field(description="whether every step passed, or was skipped by the user's choice")
     steps: list[StepSection] = Field(description="one object per step, in order")

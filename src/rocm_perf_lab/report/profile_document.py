@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field, RootModel
 
 from rocm_perf_lab.json_model import JsonModel, Text
 from rocm_perf_lab.report.schema import (
@@ -13,6 +16,9 @@ from rocm_perf_lab.report.schema import (
     SummaryDocument,
     ThreadTraceDocument,
 )
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.report.documents import Reports
 
 
 class RankDocuments(JsonModel):
@@ -42,3 +48,19 @@ class ThreadTraceOutput(JsonModel):
     """What thread traces tell without a database."""
 
     thread_trace: ThreadTraceDocument = Field(description="what the thread traces tell")
+
+
+class AnalyzeOutput(RootModel[ProfileOutput | RanksOutput | ThreadTraceOutput]):
+    """Of one rank, of several, or of thread traces without a database."""
+
+
+def profile_output(reports: Reports, directory: Path) -> ProfileOutput:
+    return ProfileOutput(**dict(_documents(reports)), run_directory=str(directory))
+
+
+def ranks_output(summary: SummaryDocument, reports: list[Reports], directory: Path) -> RanksOutput:
+    return RanksOutput(summary=summary, ranks=list(map(_documents, reports)), run_directory=str(directory))
+
+
+def _documents(of: Reports) -> RankDocuments:
+    return RankDocuments(profile=of.profile, roofline=of.roofline, dag=of.dag, analysis=of.analysis)

@@ -145,13 +145,13 @@ class CheckedRange(JsonModel):
 
     base: str = Field(description="its captured address, hexadecimal")
     bytes: int = Field(description="size")
-    outcome: Literal["exact", "relocated", "failed"] = Field(description="whether it can be had there")
-    got: str | None = Field(description="address that can be had, hexadecimal; null if none can")
-    why: str | None = Field(description="why it cannot be had exactly; null if it can")
+    outcome: Literal["exact", "relocated", "failed"] = Field(description="whether it can be mapped there")
+    got: str | None = Field(description="address that can be mapped, hexadecimal; null if none can")
+    why: str | None = Field(description="why it cannot be mapped exactly; null if it can")
 
 
 class ReserveCheckDocument(JsonModel):
-    """Whether captured addresses can be had."""
+    """Whether captured addresses can be mapped."""
 
     schema_version: Literal["1.0"] = Field(description="version of the schema")
     capture: CheckedCapture = Field(description="the capture")

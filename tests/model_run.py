@@ -159,7 +159,7 @@ class Run:
         return self.loop(provider_of(model, {model.provider: Key(KEY)}), model=model, **options)
 
     def events(self, name: str) -> list[dict]:
-        return Journal(self.directory).of(name)
+        return [entry for entry in Journal(self.directory).entries if entry["event"] == name]
 
     @property
     def changed(self) -> bool:

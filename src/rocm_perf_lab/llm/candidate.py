@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from rocm_perf_lab.hip_source import Edit, HipSource, apply_edits
+from rocm_perf_lab.llm.journal_lines import AttemptLine, Question
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.outcome import Judged
 from rocm_perf_lab.optimize.run import Run
@@ -68,16 +69,16 @@ class CandidateChain:
         """Up to the first that the gate accepts. Errors: those of asking and of the gate's baseline."""
         messages = [Message("system", SYSTEM), Message("user", context)]
         for number in range(1, MOST_REPAIRS + 2):
-            asked = {
-                "iteration": iteration,
-                "source": digest(self._source.text),
-                "kernel": self._target.demangled,
-                "candidate": candidate,
-                "answer": number,
-            }
+            asked = Question(
+                iteration=iteration,
+                source=digest(self._source.text),
+                kernel=self._target.demangled,
+                candidate=candidate,
+                answer=number,
+            )
             reply = self._asker.ask(asked, messages)
             attempt = self._examined(reply, Attempt(iteration, self._target.demangled, candidate, number))
-            self._journal.append("attempt", question=asked, step=attempt.step, reason=attempt.reason)
+            self._journal.append(AttemptLine(question=asked, step=attempt.step, reason=attempt.reason))
             yield attempt
             if not attempt.step or not reply.text:
                 return

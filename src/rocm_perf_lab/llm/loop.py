@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from rocm_perf_lab.collect.child import stoppable
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.llm.journal_lines import StopLine
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.outcome import Judged
 from rocm_perf_lab.optimize.run import Run
@@ -89,7 +90,7 @@ class ModelLoop:
 
     def _end(self, stop: Stop) -> ModelOutcome:
         self._note(f"stopped: {stop.detail}")
-        self._journal.append("stop", reason=stop.reason, detail=stop.detail)
+        self._journal.append(StopLine(reason=stop.reason, detail=stop.detail))
         self.outcome.stop = stop
         self._run.end()
         return self.outcome

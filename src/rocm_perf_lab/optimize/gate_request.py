@@ -20,6 +20,7 @@ from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.hip_source.source import content_of
 from rocm_perf_lab.kernel_pattern import exactly, fits
+from rocm_perf_lab.optimize.journal_lines import ProposalLine, VerdictLine
 
 from . import run_folder
 from .hip_workbench import HipWorkbench
@@ -116,9 +117,7 @@ def _judged(request: GateRequest, subject: Subject, texts: tuple[bytes, bytes], 
             return Judgement(request, Verdict((step, *map(skipped, STEPS[1:]))), kernel.name)
         # A pattern also keeps the kernel from being left alone because it could gain little.
         pattern = request.bench.pattern or (exactly(kernel.demangled) if kernel.demangled else _instances(kernel))
-        bench = HipWorkbench(
-            subject, Path(scratch), replace(request.bench, pattern=pattern), lambda _event, **_fields: None, note
-        )
+        bench = HipWorkbench(subject, Path(scratch), replace(request.bench, pattern=pattern), lambda _line: None, note)
         survey = bench.survey(baseline)
         target = next((one for one in survey.targets if baseline.kernel(one.kernel).identity == kernel.identity), None)
         if target is None:
@@ -136,8 +135,9 @@ def _keep(folder: Path, request: GateRequest, judgement: Judgement, texts: tuple
     before, after = texts
     baseline, candidate = digest(before), digest(after)
     diff = unified_diff(before, after, request.baseline.name)
-    journal.append("proposal", candidate=candidate, description=request.description, kernel=judgement.kernel, diff=diff)
-    journal.append("verdict", baseline=baseline, candidate=candidate, verdict=judgement.verdict.document().as_json())
+    description = request.description or ""
+    journal.append(ProposalLine(candidate=candidate, description=description, kernel=judgement.kernel, diff=diff))
+    journal.append(VerdictLine(baseline=baseline, candidate=candidate, verdict=judgement.verdict.document()))
 
 
 def _content(path: Path) -> bytes:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_perf_lab.errors import MissingInputError, OutputError
+from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, EndLine, VerdictLine
 from rocm_perf_lab.optimize.optimize_document import EarlierRun, HistoryDocument
 
 from .journal import FILE, Entries
@@ -68,9 +69,10 @@ def unfinished(folder: Path, command: str) -> Path:
     if not runs:
         raise MissingInputError(f"{folder} has no run to resume", "start one without --resume")
     journal = Entries(runs[-1])
-    if journal.last("end") is not None:
+    if journal.last(EndLine) is not None:
         raise MissingInputError(f"{runs[-1]} has ended: nothing is left to resume", "start another without --resume")
-    began = (journal.last("begin") or {}).get("command", command)
+    begin = journal.last(BeginLine)
+    began = command if begin is None else begin.command
     if began != command:
         raise MissingInputError(f"{runs[-1]} was begun by `rocm-perf {began}`", f"resume it with `rocm-perf {began} --resume`")
     return runs[-1]
@@ -80,10 +82,10 @@ def sweep_after_kills(folder: Path) -> None:
     """Remove the temporary files that killed runs left beside sources and results; those are whole at any moment."""
     for run in runs_in(folder):
         journal = Entries(run)
-        backup = journal.last("backup")
-        if backup is None or journal.last("end") is not None:
+        backup = journal.last(BackupLine)
+        if backup is None or journal.last(EndLine) is not None:
             continue
-        source = Path(backup["source"])
+        source = Path(backup.source)
         for path in (source, *results_of(source)):
             sweep(path)
 
@@ -107,15 +109,15 @@ def history(folder: Path) -> HistoryDocument:
 
 def _entry(run: Path) -> EarlierRun:
     journal = Entries(run)
-    begin, end = journal.last("begin") or {}, journal.last("end") or {}
+    begin, end = journal.last(BeginLine), journal.last(EndLine)
     return EarlierRun(
         run=str(run),
-        began=begin.get("time"),
-        source=begin.get("source"),
-        judged=len(journal.of("verdict")),
-        accepted=[entry["description"] for entry in journal.of("accepted")],
-        baseline_ms=end.get("baseline_ms"),
-        final_ms=end.get("final_ms"),
-        timing=end.get("timing"),
-        ended=bool(end),
+        began=begin.time if begin else None,
+        source=begin.source if begin else None,
+        judged=len(journal.of(VerdictLine)),
+        accepted=[line.description for line in journal.of(AcceptedLine)],
+        baseline_ms=end.baseline_ms if end else None,
+        final_ms=end.final_ms if end else None,
+        timing=end.timing if end else None,
+        ended=end is not None,
     )

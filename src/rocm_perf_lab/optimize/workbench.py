@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
@@ -15,14 +15,15 @@ from rocm_perf_lab.gate.regression import DEFAULTS, RegressionLimits
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.optimize.journal_lines import Line
 
 from .targets import LeftAlone, Target
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
 
-Log = Callable[..., Any]
-"""log(event, **fields): one line of the journal."""
+Log = Callable[[Line], None]
+"""Writes one line of the journal."""
 
 CANNOT_JUDGE = (NoCaptureError, CaptureError, PlacementError, ReplayFailedError)
 """Errors of the baseline's captures and replays: the kernel is left alone, the run goes on."""

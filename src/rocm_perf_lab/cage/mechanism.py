@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .homes import is_open
+from rocm_perf_lab.cage.homes import is_open
 
 _OPTIONS = (
     "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "cage",
@@ -73,14 +73,14 @@ _layers: dict[tuple[Mechanism, int], bool] = {}
 def _takes_layer(mechanism: Mechanism, device: int, folder: str) -> bool:
     """Tried once a file system."""
     if (mechanism, device) not in _layers:
-        from .start import command_line
+        from rocm_perf_lab.cage.start import command_line
 
         _layers[mechanism, device] = _succeeds(command_line(mechanism, ["true"], Path(folder)))
     return _layers[mechanism, device]
 
 
 def works(mechanism: Mechanism) -> bool:
-    from .start import command_line
+    from rocm_perf_lab.cage.start import command_line
 
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as folder:
         return _succeeds(command_line(mechanism, ["true"], Path(folder)))

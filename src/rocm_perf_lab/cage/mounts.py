@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .homes import is_open, parts_to_show
-from .limits import Limits
-from .needed import needed_by
-from .view import View
+from rocm_perf_lab.cage.homes import is_open, parts_to_show
+from rocm_perf_lab.cage.limits import Limits
+from rocm_perf_lab.cage.needed import needed_by
+from rocm_perf_lab.cage.view import View
 
 _SYSTEM = ("/usr", "/opt", "/sys", "/nix/store", "/gnu/store")
 _LINKED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # into /usr on most systems

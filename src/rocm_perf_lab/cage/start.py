@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import IO
 
 from rocm_perf_lab import native
+from rocm_perf_lab.cage import mechanism as mechanisms
+from rocm_perf_lab.cage.limits import Ended, Limits
+from rocm_perf_lab.cage.mechanism import Mechanism
+from rocm_perf_lab.cage.mounts import mounts
+from rocm_perf_lab.cage.view import View
 from rocm_perf_lab.collect.child import DeferredInterrupts, wait
 from rocm_perf_lab.errors import NoCageError
-
-from . import mechanism as mechanisms
-from .limits import Ended, Limits
-from .mechanism import Mechanism
-from .mounts import mounts
-from .view import View
 
 _LAUNCHER = Path(__file__).with_name("launch") / "launcher.py"
 _KEPT_OUTPUT = 1 << 20

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .fat_binary import code_objects_in
-from .metadata import Argument, CodeObject, KernelMetadata, parse
-from .targets import targets_in
+from rocm_perf_lab.code_object.fat_binary import code_objects_in
+from rocm_perf_lab.code_object.metadata import Argument, CodeObject, KernelMetadata, parse
+from rocm_perf_lab.code_object.targets import targets_in
 
 __all__ = ["Argument", "CodeObject", "KernelMetadata", "code_objects_in", "parse", "targets_in"]

@@ -6,7 +6,7 @@ import ctypes
 import functools
 from collections.abc import Iterator
 
-from ..errors import UnavailableError
+from rocm_perf_lab.errors import UnavailableError
 
 _LIBRARIES = ("libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so")
 _READ = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p)

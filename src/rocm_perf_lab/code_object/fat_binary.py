@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import SourceError, UnavailableError
+from rocm_perf_lab.errors import SourceError, UnavailableError
 
 MAGIC, COMPRESSED_MAGIC, ELF_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", b"\x7fELF"
 _BUNDLER_SECONDS = 600  # a library's bundle unpacks to gigabytes

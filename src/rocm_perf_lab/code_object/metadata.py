@@ -9,7 +9,7 @@ import io
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import SourceError
+from rocm_perf_lab.errors import SourceError
 
 _NOTE_TYPE = 32  # NT_AMDGPU_METADATA
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import SourceError
+from rocm_perf_lab.errors import SourceError
 
 _FUNCTION, _OBJECT = "STT_FUNC", "STT_OBJECT"
 _WIDTHS = {1: 4, 2: 4, 3: 8, 4: 4, 5: 8, 6: 4, 7: 4, 8: 4, 9: 4, 10: 4, 11: 4}  # R_AMDGPU_* -> bytes that it patches

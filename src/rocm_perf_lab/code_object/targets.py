@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from .fat_binary import COMPRESSED_MAGIC, ELF_MAGIC, MAGIC, bundle_index, compressed_size
+from rocm_perf_lab.code_object.fat_binary import COMPRESSED_MAGIC, ELF_MAGIC, MAGIC, bundle_index, compressed_size
 
 _HEADER_BYTES = 1 << 20  # of a bundle's content, uncompressed: its index and more
 _ZLIB = 0  # of LLVM's compression::Format; 1 is zstd

@@ -31,9 +31,8 @@ from rocm_perf_lab.errors import (
     ProgramTimeoutError,
     UsageError,
 )
-
-from .verdict import StepVerdict, passed, rejected
-from .verdict_document import APPLICATION, ApplicationEvidence, Timing
+from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import APPLICATION, ApplicationEvidence, Timing
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Documents

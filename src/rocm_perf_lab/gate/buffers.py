@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.code_object import KernelMetadata
+from rocm_perf_lab.gate.numbers import dtype_of
 from rocm_perf_lab.hip_source import Kernel
 from rocm_perf_lab.hip_source.layout import Layout, Leaf, Types
 from rocm_perf_lab.isolate import Capture
 
-from .numbers import dtype_of
-
 if TYPE_CHECKING:
-    from .numbers import Bytes, Numbers
+    from rocm_perf_lab.gate.numbers import Bytes, Numbers
 
 _MOST_DEEP = 3  # pointers behind each other
 _MOST_POINTERS = 64  # followed out of one buffer

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.edits import line_start
 from rocm_perf_lab.hip_source.tokens import line_of, with_comments
-
-from .promises import NONE, Promises
 
 
 @dataclass(frozen=True)

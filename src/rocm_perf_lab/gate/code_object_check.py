@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata
 from rocm_perf_lab.code_object.pieces import pieces_of
 from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.gate.machine_code import compare_device
+from rocm_perf_lab.gate.observing import new_observations, reached
+from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import CODE_OBJECT, CodeObjectEvidence
 from rocm_perf_lab.hip_source import Kernel
 from rocm_perf_lab.hip_source.demangle import demangled, qualified_name
-
-from .machine_code import compare_device
-from .observing import new_observations, reached
-from .verdict import StepVerdict, passed, rejected
-from .verdict_document import CODE_OBJECT, CodeObjectEvidence
 
 STEP = CODE_OBJECT
 

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.code_object import parse
 from rocm_perf_lab.code_object.pieces import pieces_of
+from rocm_perf_lab.gate.code_object_check import Image, changed_beside
+from rocm_perf_lab.gate.machine_code import compare_host
+from rocm_perf_lab.gate.observing import reached
 from rocm_perf_lab.hip_source import HipSource, Kernel
 
-from .code_object_check import Image, changed_beside
-from .machine_code import compare_host
-from .observing import reached
-
 if TYPE_CHECKING:
-    from .judge import Builder
+    from rocm_perf_lab.gate.judge import Builder
 
 
 def device_differs(baseline: HipSource, candidate: HipSource, builder: Builder, kernel: Kernel, symbol: str) -> str | None:

@@ -15,22 +15,21 @@ from rocm_perf_lab.cage import View
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError, UnfitCodeError
+from rocm_perf_lab.gate import seeds
+from rocm_perf_lab.gate.buffers import Arguments, Unknown, arguments_of
+from rocm_perf_lab.gate.checked_replay import is_modelled, write_check
+from rocm_perf_lab.gate.in_program import difference_in_program
+from rocm_perf_lab.gate.measurement import OtherInputs
+from rocm_perf_lab.gate.outputs import Difference, Outputs, difference
+from rocm_perf_lab.gate.perturbation import FIRST, PREFERRED, Perturbation, Perturber
+from rocm_perf_lab.gate.stores import stores_elsewhere
+from rocm_perf_lab.gate.unproven import Tried, unproven_in
+from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected, skipped
+from rocm_perf_lab.gate.verdict_document import EQUIVALENCE, CapturedLaunch, DifferenceSection, EquivalenceEvidence
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.parameter_layout import parameter_layouts
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import Case, CaseOutcome, ReplayResult, replay, replay_cases
-
-from . import seeds
-from .buffers import Arguments, Unknown, arguments_of
-from .checked_replay import is_modelled, write_check
-from .in_program import difference_in_program
-from .measurement import OtherInputs
-from .outputs import Difference, Outputs, difference
-from .perturbation import FIRST, PREFERRED, Perturbation, Perturber
-from .stores import stores_elsewhere
-from .unproven import Tried, unproven_in
-from .verdict import StepVerdict, passed, rejected, skipped
-from .verdict_document import EQUIVALENCE, CapturedLaunch, DifferenceSection, EquivalenceEvidence
 
 STEP = EQUIVALENCE
 POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type

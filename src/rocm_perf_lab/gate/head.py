@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rocm_perf_lab.gate.promises import Promises
 from rocm_perf_lab.hip_source import Kernel
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import Token, texts, tokens_of
-
-from .promises import Promises
 
 _RESTRICT = ("__restrict__", "__restrict", "restrict")
 _BOUNDS = "__launch_bounds__"

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rocm_perf_lab.gate.buffers import Arguments, Buffer
+from rocm_perf_lab.gate.outputs import Difference, difference_in
 from rocm_perf_lab.isolate import Capture
 
-from .buffers import Arguments, Buffer
-from .outputs import Difference, difference_in
-
 if TYPE_CHECKING:
-    from .numbers import Bytes
+    from rocm_perf_lab.gate.numbers import Bytes
 
 InProgram = tuple[Capture, Arguments]
 """A dispatch where it is in a program."""

@@ -16,19 +16,18 @@ from rocm_perf_lab.arch.family import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, parse
 from rocm_perf_lab.errors import RocmPerfError, SourceError
+from rocm_perf_lab.gate import application, code_object_check, elsewhere, equivalence, measurement, source_check
+from rocm_perf_lab.gate.code_object_check import Image, ResourceLimits, check_code_object
+from rocm_perf_lab.gate.equivalence import Equivalence, EquivalenceOptions
+from rocm_perf_lab.gate.measurement import Known, MeasurementOptions, check_measurement
+from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
+from rocm_perf_lab.gate.reader import Reader
+from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
+from rocm_perf_lab.gate.verdict import Outcome, StepVerdict, Verdict, passed, rejected, skipped
+from rocm_perf_lab.gate.verdict_document import DifferenceSection
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.side_by_side import side_by_side
-
-from . import application, code_object_check, elsewhere, equivalence, measurement, source_check
-from .code_object_check import Image, ResourceLimits, check_code_object
-from .equivalence import Equivalence, EquivalenceOptions
-from .measurement import Known, MeasurementOptions, check_measurement
-from .promises import NONE, Promises, broken_in_capture
-from .reader import Reader
-from .source_check import Taken, check_source, with_promises
-from .verdict import Outcome, StepVerdict, Verdict, passed, rejected, skipped
-from .verdict_document import DifferenceSection
 
 BUILD = "build"
 _SAME_HOST = passed(application.STEP, "the host's object code is the baseline's")

@@ -14,15 +14,14 @@ from pathlib import Path
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
+from rocm_perf_lab.gate.checked_replay import is_modelled, write_check
+from rocm_perf_lab.gate.least_time import Work, least_milliseconds
+from rocm_perf_lab.gate.statistics import Ratio, ratio_of_medians
+from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import MEASUREMENT, MeasurementEvidence, OtherInputsSection, Timing
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import ReplayResult, replay
 from rocm_perf_lab.replay.replay_document import CountedSection
-
-from .checked_replay import is_modelled, write_check
-from .least_time import Work, least_milliseconds
-from .statistics import Ratio, ratio_of_medians
-from .verdict import StepVerdict, passed, rejected
-from .verdict_document import MEASUREMENT, MeasurementEvidence, OtherInputsSection, Timing
 
 STEP = MEASUREMENT
 OUTWEIGHS = 0.10

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
+from rocm_perf_lab.gate.buffers import Buffer
+from rocm_perf_lab.gate.numbers import bits_of, in_words, is_float, ulps_between
+from rocm_perf_lab.gate.verdict_document import DifferenceSection
 from rocm_perf_lab.hip_source.layout import Leaf
-
-from .buffers import Buffer
-from .numbers import bits_of, in_words, is_float, ulps_between
-from .verdict_document import DifferenceSection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .numbers import Bytes, Numbers
+    from rocm_perf_lab.gate.numbers import Bytes, Numbers
 
 
 class ChangedRegion(TypedDict):

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rocm_perf_lab.gate.buffers import Arguments, Buffer, Number
+from rocm_perf_lab.gate.numbers import bits_of, dtype_of, is_float, limits_of
 from rocm_perf_lab.hip_source.layout import Leaf
 from rocm_perf_lab.isolate import Capture
 
-from .buffers import Arguments, Buffer, Number
-from .numbers import bits_of, dtype_of, is_float, limits_of
-
 if TYPE_CHECKING:
-    from .numbers import Bytes, Numbers
+    from rocm_perf_lab.gate.numbers import Bytes, Numbers
 
     Values = Callable[[Numbers, np.random.Generator], Numbers]
 

@@ -16,11 +16,10 @@ from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.collect.child import expect_more
 from rocm_perf_lab.errors import SourceError, UnavailableError
+from rocm_perf_lab.gate.change import Change
+from rocm_perf_lab.gate.promises import Promises
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.piped import piped
-
-from .change import Change
-from .promises import Promises
 
 _SECONDS_TO_START = 120
 _LOOK_SECONDS = 0.5

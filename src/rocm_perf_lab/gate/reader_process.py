@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from rocm_perf_lab.errors import RocmPerfError
+from rocm_perf_lab.gate.reading import NotAllowed, read_change
 from rocm_perf_lab.hip_source import HipSource, read
-
-from .reading import NotAllowed, read_change
 
 
 def main() -> None:

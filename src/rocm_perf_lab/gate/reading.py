@@ -10,16 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab.gate.change import Change
+from rocm_perf_lab.gate.head import promises_of_head
+from rocm_perf_lab.gate.promises import NONE
+from rocm_perf_lab.gate.taken_text import forbidden
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, tokens_of, with_comments
-
-from .change import Change
-from .head import promises_of_head
-from .promises import NONE
-from .taken_text import forbidden
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields, replace
 
 from rocm_perf_lab.errors import UsageError
-
-from .application import ApplicationOptions
-from .code_object_check import ResourceLimits
+from rocm_perf_lab.gate.application import ApplicationOptions
+from rocm_perf_lab.gate.code_object_check import ResourceLimits
 
 
 @dataclass(frozen=True)

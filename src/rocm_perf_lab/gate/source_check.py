@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
+from rocm_perf_lab.gate.change import Change, Spliced, splice, unused_name
+from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source, joined
+from rocm_perf_lab.gate.verdict import Outcome, StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import SOURCE, SourceEvidence
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.tokens import texts, tokens_of
-
-from .change import Change, Spliced, splice, unused_name
-from .promises import NONE, Promises, broken_in_source, joined
-from .verdict import Outcome, StepVerdict, passed, rejected
-from .verdict_document import SOURCE, SourceEvidence
 
 STEP = SOURCE
 

@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .outputs import Difference, location
+from rocm_perf_lab.gate.outputs import Difference, location
 
 if TYPE_CHECKING:
-    from .buffers import Buffer
+    from rocm_perf_lab.gate.buffers import Buffer
 
 Ranges = Sequence[tuple[int, int]]
 """[begin, end) of addresses, in ascending order, apart from each other."""

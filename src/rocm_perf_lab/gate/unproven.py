@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rocm_perf_lab.gate.buffers import Arguments, Unknown
+from rocm_perf_lab.gate.outputs import Outputs
+from rocm_perf_lab.gate.perturbation import Field, Perturbation
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import Case, CaseOutcome
 
-from .buffers import Arguments, Unknown
-from .outputs import Outputs
-from .perturbation import Field, Perturbation
-
 if TYPE_CHECKING:
-    from .numbers import Bytes
+    from rocm_perf_lab.gate.numbers import Bytes
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import constructs
-from .cursors import body_of, parameters_of, walk
-from .kernels import function_of
-from .model import Construct, Kernel
-from .once import once_per_unit
-from .variables import changed_in
+from rocm_perf_lab.hip_source import constructs
+from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, walk
+from rocm_perf_lab.hip_source.kernels import function_of
+from rocm_perf_lab.hip_source.model import Construct, Kernel
+from rocm_perf_lab.hip_source.once import once_per_unit
+from rocm_perf_lab.hip_source.variables import changed_in
 
 if TYPE_CHECKING:
-    from .libclang import ClangType, Cursor, CursorKinds
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.libclang import ClangType, Cursor, CursorKinds
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 _UNSEEN = (Construct.INLINE_ASM, Construct.UNKNOWN_CALL, Construct.INDIRECT_CALL, Construct.VOLATILE, Construct.JUMP)
 _NUMBERS = ("INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG")

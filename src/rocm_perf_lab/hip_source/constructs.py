@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import libclang
-from .cursors import walk
-from .model import Construct, Found
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import walk
+from rocm_perf_lab.hip_source.model import Construct, Found
 
 if TYPE_CHECKING:
-    from .libclang import Bindings, Cursor
+    from rocm_perf_lab.hip_source.libclang import Bindings, Cursor
 
 _BARRIERS = (
     "__syncthreads", "__syncwarp", "__builtin_amdgcn_s_barrier", "__builtin_amdgcn_fence", "__builtin_amdgcn_s_wait",

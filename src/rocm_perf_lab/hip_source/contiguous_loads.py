@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from . import libclang
-from .cursors import LEAVES, place_of, span_of, unwrapped, walk
-from .kernels import function_of
-from .model import Kernel, Span
-from .reads import Read, reads_in
-from .variables import changed_in, escaping_in
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import LEAVES, place_of, span_of, unwrapped, walk
+from rocm_perf_lab.hip_source.kernels import function_of
+from rocm_perf_lab.hip_source.model import Kernel, Span
+from rocm_perf_lab.hip_source.reads import Read, reads_in
+from rocm_perf_lab.hip_source.variables import changed_in, escaping_in
 
 if TYPE_CHECKING:
-    from .libclang import ClangType, Cursor
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 _WIDE_INTEGERS = ("LONG", "ULONG", "LONGLONG", "ULONGLONG")
 _NO_ELEMENTS = ("BOOL", "VECTOR", "EXTVECTOR")  # vectors of bool are bits

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .model import Span
+from rocm_perf_lab.hip_source.model import Span
 
 if TYPE_CHECKING:
-    from .libclang import Cursor
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 LEAVES = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
 """Kinds of statements after which the block they stand in may not be run to its end."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .cursors import walk
-from .libclang import overloads
+from rocm_perf_lab.hip_source.cursors import walk
+from rocm_perf_lab.hip_source.libclang import overloads
 
 if TYPE_CHECKING:
-    from .libclang import Cursor
+    from rocm_perf_lab.hip_source.libclang import Cursor
 
 _OF_THE_DEVICE = ("CUDADEVICE_ATTR", "CUDACONSTANT_ATTR")
 

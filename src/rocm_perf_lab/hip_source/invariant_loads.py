@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .cursors import LEAVES, place_of, span_of, walk, within
-from .kernels import function_of
-from .loops import KINDS
-from .model import Kernel, Loop, Span
-from .reads import Read, is_pure, reads_in
-from .variables import changed_in, escaping_in
+from rocm_perf_lab.hip_source.cursors import LEAVES, place_of, span_of, walk, within
+from rocm_perf_lab.hip_source.kernels import function_of
+from rocm_perf_lab.hip_source.loops import KINDS
+from rocm_perf_lab.hip_source.model import Kernel, Loop, Span
+from rocm_perf_lab.hip_source.reads import Read, is_pure, reads_in
+from rocm_perf_lab.hip_source.variables import changed_in, escaping_in
 
 if TYPE_CHECKING:
-    from .libclang import Cursor
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 
 @dataclass(frozen=True)

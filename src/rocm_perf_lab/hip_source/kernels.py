@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .cursors import body_of, is_member, parameters_of, span_of
-from .loops import loops_in
-from .model import Kernel, Parameter
+from rocm_perf_lab.hip_source.cursors import body_of, is_member, parameters_of, span_of
+from rocm_perf_lab.hip_source.loops import loops_in
+from rocm_perf_lab.hip_source.model import Kernel, Parameter
 
 if TYPE_CHECKING:
-    from .libclang import Cursor, CursorKinds
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.libclang import Cursor, CursorKinds
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 _PLACE_IN_USR = re.compile(r"@\d+(?=@)")
 

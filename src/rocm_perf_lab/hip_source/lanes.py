@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import libclang
-from .cursors import walk
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import walk
 
 if TYPE_CHECKING:
-    from .libclang import Cursor
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 
 class LaneValues:

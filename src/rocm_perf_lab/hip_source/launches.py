@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import libclang
-from .cursors import walk
-from .model import Kernel
-from .once import once_per_unit
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import walk
+from rocm_perf_lab.hip_source.model import Kernel
+from rocm_perf_lab.hip_source.once import once_per_unit
 
 if TYPE_CHECKING:
-    from .libclang import Cursor
-    from .source import HipSource, TranslationUnit
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import HipSource, TranslationUnit
 
 _CONFIGURATION = "__hipPushCallConfiguration"
 _POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "RECORD", "LVALUEREFERENCE", "UNEXPOSED")

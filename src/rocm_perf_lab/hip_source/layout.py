@@ -11,7 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .libclang import ClangType, Cursor
+    from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
 
 _Dims = tuple[tuple[int, int], ...]  # (count, stride in bytes) of each index, outermost first
 _Unknown = tuple[str, str]  # path, reason

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ..errors import UnavailableError
+from rocm_perf_lab.errors import UnavailableError
 
 # What comes out of Clang's Python bindings, which have no types of their own.
 Bindings = Any  # the module clang.cindex

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import constructs, libclang
-from .cursors import place_of, span_of, walk
-from .model import Loop
-from .stride import stride_of
-from .variables import changes, is_variable, names
+from rocm_perf_lab.hip_source import constructs, libclang
+from rocm_perf_lab.hip_source.cursors import place_of, span_of, walk
+from rocm_perf_lab.hip_source.model import Loop
+from rocm_perf_lab.hip_source.stride import stride_of
+from rocm_perf_lab.hip_source.variables import changes, is_variable, names
 
 if TYPE_CHECKING:
-    from .libclang import Cursor
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 KINDS = {"FOR_STMT": "for", "WHILE_STMT": "while", "DO_STMT": "do", "CXX_FOR_RANGE_STMT": "range-for"}
 

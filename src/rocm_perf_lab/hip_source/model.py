@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from .demangle import demangled
+from rocm_perf_lab.hip_source.demangle import demangled
 
 
 class Construct(str, Enum):

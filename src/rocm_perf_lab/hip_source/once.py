@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from .model import Kernel
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.model import Kernel
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 Answer = TypeVar("Answer")
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .cursors import parameters_of
-from .demangle import parameter_types
-from .device_variables import device_variables
-from .kernels import function_of
-from .layout import Types, types_of
-from .model import Kernel
-from .source import HipSource, TranslationUnit
+from rocm_perf_lab.hip_source.cursors import parameters_of
+from rocm_perf_lab.hip_source.demangle import parameter_types
+from rocm_perf_lab.hip_source.device_variables import device_variables
+from rocm_perf_lab.hip_source.kernels import function_of
+from rocm_perf_lab.hip_source.layout import Types, types_of
+from rocm_perf_lab.hip_source.model import Kernel
+from rocm_perf_lab.hip_source.source import HipSource, TranslationUnit
 
 if TYPE_CHECKING:
-    from .libclang import ClangType
+    from rocm_perf_lab.hip_source.libclang import ClangType
 
 _ALIAS = "rocm_perf_parameter_"
 _SIZE = "rocm_perf_size_"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .libclang import Bindings, ClangUnit, Cursor
+    from rocm_perf_lab.hip_source.libclang import Bindings, ClangUnit, Cursor
 
 # Of libclang's C interface (clang-c/Index.h): CXTranslationUnit_Flags.
 DETAILED_RECORD = 0x01  # macros keep their places

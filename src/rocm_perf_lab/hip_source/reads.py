@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import libclang
-from .cursors import body_of, parameters_of, walk, walk_below
-from .loops import KINDS
-from .variables import changed_in
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, walk, walk_below
+from rocm_perf_lab.hip_source.loops import KINDS
+from rocm_perf_lab.hip_source.variables import changed_in
 
 if TYPE_CHECKING:
-    from .libclang import ClangType, Cursor
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 _SCALARS = (
     "BOOL", "CHAR_S", "SCHAR", "UCHAR", "SHORT", "USHORT", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG",

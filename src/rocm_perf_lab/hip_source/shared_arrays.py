@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import libclang
-from .cursors import span_of, walk, walk_below
-from .kernels import function_of
-from .lanes import LaneValues
-from .model import Kernel, Span
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import span_of, walk, walk_below
+from rocm_perf_lab.hip_source.kernels import function_of
+from rocm_perf_lab.hip_source.lanes import LaneValues
+from rocm_perf_lab.hip_source.model import Kernel, Span
 
 if TYPE_CHECKING:
-    from .libclang import ClangType, Cursor
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 _ARRAYS = ("CONSTANTARRAY", "DEPENDENTSIZEDARRAY")
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import SourceError
-from . import libclang, parsing
-from .cursors import place_of
-from .flags import parse_flags, target_of
-from .kernels import kernels_in
-from .model import Kernel
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.hip_source import libclang, parsing
+from rocm_perf_lab.hip_source.cursors import place_of
+from rocm_perf_lab.hip_source.flags import parse_flags, target_of
+from rocm_perf_lab.hip_source.kernels import kernels_in
+from rocm_perf_lab.hip_source.model import Kernel
 
 if TYPE_CHECKING:
-    from .libclang import Bindings, Cursor, Token
+    from rocm_perf_lab.hip_source.libclang import Bindings, Cursor, Token
 
 _LARGEST = 64 << 20  # bytes; larger files, or those without end, are no sources
 _NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # where Python keeps such bytes

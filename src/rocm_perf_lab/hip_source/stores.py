@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from . import libclang
-from .cursors import body_of, parameters_of, span_of, walk, walk_below
-from .kernels import function_of
-from .loops import KINDS
-from .model import Kernel, Span
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, span_of, walk, walk_below
+from rocm_perf_lab.hip_source.kernels import function_of
+from rocm_perf_lab.hip_source.loops import KINDS
+from rocm_perf_lab.hip_source.model import Kernel, Span
 
 if TYPE_CHECKING:
-    from .libclang import Cursor
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 _ELEMENTS = (
     "CHAR_S", "SCHAR", "UCHAR", "SHORT", "USHORT", "INT", "UINT", "LONG", "ULONG", "LONGLONG", "ULONGLONG",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import libclang
-from .cursors import LEAVES, span_of, walk
-from .model import Stride
-from .variables import changes, escapes, is_variable
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import LEAVES, span_of, walk
+from rocm_perf_lab.hip_source.model import Stride
+from rocm_perf_lab.hip_source.variables import changes, escapes, is_variable
 
 if TYPE_CHECKING:
-    from .libclang import Cursor
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 _INTEGERS = ("int", "unsigned int")
 _OPERATORS = ("+", "-", "*", "/", "%", "<<", ">>")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .source import TranslationUnit
+    from rocm_perf_lab.hip_source.source import TranslationUnit
 
 END_OF_DIRECTIVE = "end of directive"
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import SourceError
-from .cursors import flat, walk
-from .edits import line_start
-from .model import Kernel
-from .source import TranslationUnit
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.hip_source.cursors import flat, walk
+from rocm_perf_lab.hip_source.edits import line_start
+from rocm_perf_lab.hip_source.model import Kernel
+from rocm_perf_lab.hip_source.source import TranslationUnit
 
 if TYPE_CHECKING:
-    from .libclang import Cursor
+    from rocm_perf_lab.hip_source.libclang import Cursor
 
 
 @dataclass(frozen=True, order=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import libclang
-from .cursors import unwrapped, walk
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import unwrapped, walk
 
 if TYPE_CHECKING:
-    from .libclang import Bindings, Cursor
+    from rocm_perf_lab.hip_source.libclang import Bindings, Cursor
 
 _REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from rocm_perf_lab.errors import JournalDiffersError, ModelError
+from rocm_perf_lab.llm.budget import Budget, UnsentError
 from rocm_perf_lab.llm.journal_lines import (
     FailureLine,
     MessageSection,
@@ -18,14 +19,12 @@ from rocm_perf_lab.llm.journal_lines import (
     ResponseLine,
     UnsentLine,
 )
+from rocm_perf_lab.llm.memory import Memory
+from rocm_perf_lab.llm.providers import Answer, Message, Provider
+from rocm_perf_lab.llm.providers.protocol import TooLong, Transient
+from rocm_perf_lab.llm.providers.retry import patiently
+from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.optimize.journal import Journal
-
-from .budget import Budget, UnsentError
-from .memory import Memory
-from .providers import Answer, Message, Provider
-from .providers.protocol import TooLong, Transient
-from .providers.retry import patiently
-from .redact import Redactor
 
 _PROGRESS_SECONDS = 5.0
 

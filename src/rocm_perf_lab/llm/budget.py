@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from rocm_perf_lab.errors import UsageError
+from rocm_perf_lab.llm.providers import Answer, Message
+from rocm_perf_lab.llm.providers.anthropic import HOSTED as ANTHROPIC
+from rocm_perf_lab.llm.providers.openai_compatible import HOSTED as OPENAI
 from rocm_perf_lab.prompt import tokens
-
-from .providers import Answer, Message
-from .providers.anthropic import HOSTED as ANTHROPIC
-from .providers.openai_compatible import HOSTED as OPENAI
 
 Number = TypeVar("Number", int, float)
 

@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from rocm_perf_lab.hip_source import Edit, HipSource, apply_edits
+from rocm_perf_lab.llm.answer import Unusable, code_of
+from rocm_perf_lab.llm.ask import Asker, Reply
+from rocm_perf_lab.llm.contract import SYSTEM
+from rocm_perf_lab.llm.feedback import feedback
 from rocm_perf_lab.llm.journal_lines import AttemptLine, Question
+from rocm_perf_lab.llm.providers import Message
+from rocm_perf_lab.llm.remembered import RememberedBench
+from rocm_perf_lab.llm.splice import splice
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.outcome import Judged
 from rocm_perf_lab.optimize.run import Run
@@ -14,14 +21,6 @@ from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.transforms import Proposal
 from rocm_perf_lab.optimize.workbench import CANNOT_JUDGE, Gate
-
-from .answer import Unusable, code_of
-from .ask import Asker, Reply
-from .contract import SYSTEM
-from .feedback import feedback
-from .providers import Message
-from .remembered import RememberedBench
-from .splice import splice
 
 MOST_REPAIRS = 2
 

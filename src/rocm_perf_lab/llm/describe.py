@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rocm_perf_lab.llm.outcome import ModelOutcome
 from rocm_perf_lab.optimize.describe import describe as describe_changes
-
-from .outcome import ModelOutcome
 
 
 def describe(outcome: ModelOutcome, say: Callable[[str], None]) -> None:

@@ -10,20 +10,19 @@ from dataclasses import dataclass
 from rocm_perf_lab.collect.child import stoppable
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.llm.ask import Asker
+from rocm_perf_lab.llm.budget import Budget, UnsentError
+from rocm_perf_lab.llm.candidate import Attempt, CandidateChain
+from rocm_perf_lab.llm.course import Course, Stop
 from rocm_perf_lab.llm.journal_lines import StopLine
+from rocm_perf_lab.llm.outcome import ModelOutcome
+from rocm_perf_lab.llm.remembered import RememberedBench
+from rocm_perf_lab.llm.shared_gate import SharedGate
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.outcome import Judged
 from rocm_perf_lab.optimize.run import Run
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.workbench import CANNOT_JUDGE, Survey
-
-from .ask import Asker
-from .budget import Budget, UnsentError
-from .candidate import Attempt, CandidateChain
-from .course import Course, Stop
-from .outcome import ModelOutcome
-from .remembered import RememberedBench
-from .shared_gate import SharedGate
 
 _End = tuple[list[Attempt], Exception | None]
 """A candidate's answers, and what ended it before its time."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rocm_perf_lab.llm.budget import Budget
+from rocm_perf_lab.llm.candidate import ANSWER, COMPILE, Attempt
+from rocm_perf_lab.llm.course import Stop
 from rocm_perf_lab.llm.llm_optimize_document import AnswerSection, LlmOptimizeDocument, StopSection, TokensSection
 from rocm_perf_lab.optimize.outcome import Outcome
-
-from .budget import Budget
-from .candidate import ANSWER, COMPILE, Attempt
-from .course import Stop
 
 BEFORE_THE_GATE = (ANSWER, COMPILE)
 

@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.optimize.compile import SCRATCH
 from rocm_perf_lab.prompt.places import Places
-
-from .keys import Key
 
 _SHORTEST_SECRET = 8  # characters: shorter values, such as "1" or "C.UTF-8", are everywhere
 _PLACE = re.compile(r"^(?:In file included from )?(?P<file>[^\s:][^:\n]*?):(?P<line>\d+)(?::\d+)?[:,]")

@@ -22,14 +22,13 @@ from rocm_perf_lab.llm.journal_lines import (
     SurveyLine,
     SyntaxLine,
 )
+from rocm_perf_lab.llm.memory import Memory
+from rocm_perf_lab.llm.redact import Redactor
+from rocm_perf_lab.llm.workbench import ModelWorkbench
 from rocm_perf_lab.optimize.journal_lines import SkippedKernel
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import LeftAlone, Target
 from rocm_perf_lab.optimize.workbench import Gate, Survey
-
-from .memory import Memory
-from .redact import Redactor
-from .workbench import ModelWorkbench
 
 
 class RememberedBench:

@@ -13,22 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from rocm_perf_lab.errors import JournalDiffersError, MissingInputError, RocmPerfError
+from rocm_perf_lab.llm.ask import Asker
+from rocm_perf_lab.llm.budget import Budget
 from rocm_perf_lab.llm.journal_lines import SettingsLine
+from rocm_perf_lab.llm.loop import LoopOptions, ModelLoop
+from rocm_perf_lab.llm.memory import Memory
+from rocm_perf_lab.llm.outcome import ModelOutcome
+from rocm_perf_lab.llm.redact import Redactor
+from rocm_perf_lab.llm.remembered import RememberedBench
+from rocm_perf_lab.llm.request import COMMAND
 from rocm_perf_lab.optimize.journal import FILE, Entries, Journal
 from rocm_perf_lab.optimize.journal import read as entries_of
 from rocm_perf_lab.optimize.outcome import Judged
 from rocm_perf_lab.optimize.run import Run
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 from rocm_perf_lab.optimize.subject import reader_of
-
-from .ask import Asker
-from .budget import Budget
-from .loop import LoopOptions, ModelLoop
-from .memory import Memory
-from .outcome import ModelOutcome
-from .redact import Redactor
-from .remembered import RememberedBench
-from .request import COMMAND
 
 _TOLD = ("verdict", "answer", "failure", "unsent")  # with all that a memory holds: what the world said
 _DECIDED = ("proposal", "attempt", "accepted", "left alone", "stop", "end")

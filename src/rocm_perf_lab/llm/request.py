@@ -7,7 +7,17 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from rocm_perf_lab.errors import ModelError, UsageError
+from rocm_perf_lab.llm.ask import Asker, Consent
+from rocm_perf_lab.llm.budget import Budget, listed_price, per_million
 from rocm_perf_lab.llm.journal_lines import LoopSettings, SettingsLine
+from rocm_perf_lab.llm.keys import VARIABLES, Key
+from rocm_perf_lab.llm.loop import LoopOptions, ModelLoop
+from rocm_perf_lab.llm.memory import Memory
+from rocm_perf_lab.llm.outcome import ModelOutcome
+from rocm_perf_lab.llm.providers import Provider
+from rocm_perf_lab.llm.redact import Redactor
+from rocm_perf_lab.llm.remembered import RememberedBench
+from rocm_perf_lab.llm.workbench import HipModelWorkbench, ModelWorkbench
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import BuildLine, Line
@@ -16,17 +26,6 @@ from rocm_perf_lab.optimize.run import Approve, Run
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.subject import Subject, find_subject, settings_of
 from rocm_perf_lab.optimize.workbench import BenchOptions, Log
-
-from .ask import Asker, Consent
-from .budget import Budget, listed_price, per_million
-from .keys import VARIABLES, Key
-from .loop import LoopOptions, ModelLoop
-from .memory import Memory
-from .outcome import ModelOutcome
-from .providers import Provider
-from .redact import Redactor
-from .remembered import RememberedBench
-from .workbench import HipModelWorkbench, ModelWorkbench
 
 COMMAND = "llm-optimize"
 
@@ -122,8 +121,8 @@ def loop_on(
 
 def provider_of(model: Model, keys: Mapping[str, Key]) -> Provider:
     """Errors: UsageError for an address that is none, ModelError without the key, UnavailableError without the SDK."""
-    from .providers import anthropic, http, openai_compatible
-    from .providers.command import Command
+    from rocm_perf_lab.llm.providers import anthropic, http, openai_compatible
+    from rocm_perf_lab.llm.providers.command import Command
 
     if model.provider == "command":
         if model.base_url is not None:

@@ -18,9 +18,8 @@ from mcp.server.stdio import stdio_server
 
 from rocm_perf_lab import __version__
 from rocm_perf_lab.errors import MissingInputError, ProgramTimeoutError, UsageError, exit_codes
-
-from . import child
-from .tools import FOLDER, TIME_LIMIT, Tool, tools
+from rocm_perf_lab.mcp import child
+from rocm_perf_lab.mcp.tools import FOLDER, TIME_LIMIT, Tool, tools
 
 _INSTRUCTIONS = """Finds which GPU kernel holds a HIP program back and why, and judges changes of it. profile first, then read
 dag.dominant_symbol, dag.fraction and the kernel's bottleneck; prompt gathers all that is known of the kernel; change its body

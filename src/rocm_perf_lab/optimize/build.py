@@ -14,9 +14,8 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import NoSourceError, SourceError, UsageError
 from rocm_perf_lab.hip_source.source import OtherUnit
-
-from .dependencies import files_of
-from .steps import Command, Step, steps_of, with_libraries
+from rocm_perf_lab.optimize.dependencies import files_of
+from rocm_perf_lab.optimize.steps import Command, Step, steps_of, with_libraries
 
 _KERNEL_MARK = b"__global__"
 

@@ -20,10 +20,9 @@ from rocm_perf_lab.code_object import code_objects_in
 from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
+from rocm_perf_lab.optimize.build import Build
+from rocm_perf_lab.optimize.steps import Step
 from rocm_perf_lab.whole_file import replacing
-
-from .build import Build
-from .steps import Step
 
 SCRATCH = "rocm-perf-build-"
 """What the names of the folders begin with that hold a source's copy while it is built."""

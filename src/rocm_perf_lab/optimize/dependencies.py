@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocm_perf_lab.errors import SourceError
-
-from .steps import Step
+from rocm_perf_lab.optimize.steps import Step
 
 _SECONDS = 300
 _PASSES = ("--offload-host-only", "--offload-device-only")

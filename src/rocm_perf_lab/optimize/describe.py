@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .counters_moved import moved
-from .outcome import Iteration, Outcome
+from rocm_perf_lab.optimize.counters_moved import moved
+from rocm_perf_lab.optimize.outcome import Iteration, Outcome
 
 Say = Callable[[str], None]
 

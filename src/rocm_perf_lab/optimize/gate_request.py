@@ -20,14 +20,13 @@ from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.hip_source.source import content_of
 from rocm_perf_lab.kernel_pattern import exactly, fits
+from rocm_perf_lab.optimize import run_folder
+from rocm_perf_lab.optimize.hip_workbench import HipWorkbench
+from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import ProposalLine, VerdictLine
-
-from . import run_folder
-from .hip_workbench import HipWorkbench
-from .journal import Journal
-from .source_file import digest, write_whole
-from .subject import Subject, find_subject
-from .workbench import BenchOptions, Survey
+from rocm_perf_lab.optimize.source_file import digest, write_whole
+from rocm_perf_lab.optimize.subject import Subject, find_subject
+from rocm_perf_lab.optimize.workbench import BenchOptions, Survey
 
 
 @dataclass(frozen=True)

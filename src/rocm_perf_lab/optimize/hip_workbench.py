@@ -23,16 +23,15 @@ from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.kernel_pattern import exactly
+from rocm_perf_lab.optimize import compile as builds
+from rocm_perf_lab.optimize.captured_unit import unit_of
 from rocm_perf_lab.optimize.journal_lines import ApplicationBaselineLine, BuildLine, BuildRepeatsLine, CaptureLine, GateLine
+from rocm_perf_lab.optimize.sizes import other_arguments
+from rocm_perf_lab.optimize.source_file import digest
+from rocm_perf_lab.optimize.subject import Subject
+from rocm_perf_lab.optimize.targets import Target, spread_dispatches, targets_of
+from rocm_perf_lab.optimize.workbench import BenchOptions, Gate, Log, Survey
 from rocm_perf_lab.side_by_side import side_by_side
-
-from . import compile as builds
-from .captured_unit import unit_of
-from .sizes import other_arguments
-from .source_file import digest
-from .subject import Subject
-from .targets import Target, spread_dispatches, targets_of
-from .workbench import BenchOptions, Gate, Log, Survey
 
 if TYPE_CHECKING:
     from rocm_perf_lab.gate.application import Application

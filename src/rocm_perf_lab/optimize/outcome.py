@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing
+from rocm_perf_lab.optimize.counters_moved import explanation, moved
 from rocm_perf_lab.optimize.optimize_document import (
     IterationSection,
     LeftAloneSection,
@@ -17,10 +18,8 @@ from rocm_perf_lab.optimize.optimize_document import (
     ProposalSection,
     RefusalSection,
 )
-
-from .counters_moved import explanation, moved
-from .targets import LeftAlone
-from .transforms import Proposal, Refusal
+from rocm_perf_lab.optimize.targets import LeftAlone
+from rocm_perf_lab.optimize.transforms import Proposal, Refusal
 
 Figure = TypeVar("Figure")
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rocm_perf_lab.errors import UsageError
-
-from .steps import Command
+from rocm_perf_lab.optimize.steps import Command
 
 DATABASE = "compile_commands.json"
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")

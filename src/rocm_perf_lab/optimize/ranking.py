@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rocm_perf_lab.hip_source import Kernel
-
-from .transforms import Proposal
+from rocm_perf_lab.optimize.transforms import Proposal
 
 
 def ranked(proposals: Iterable[Proposal], kernel: Kernel, waited_cycles: Mapping[int, int], text: bytes) -> list[Proposal]:

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import run_folder
-from .hip_workbench import HipWorkbench
-from .journal import Journal
-from .outcome import Outcome
-from .run import Approve
-from .run_seed import with_seed
-from .session import COMMAND, LoopOptions, Session
-from .subject import Subject, find_subject
-from .workbench import BenchOptions
+from rocm_perf_lab.optimize import run_folder
+from rocm_perf_lab.optimize.hip_workbench import HipWorkbench
+from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.outcome import Outcome
+from rocm_perf_lab.optimize.run import Approve
+from rocm_perf_lab.optimize.run_seed import with_seed
+from rocm_perf_lab.optimize.session import COMMAND, LoopOptions, Session
+from rocm_perf_lab.optimize.subject import Subject, find_subject
+from rocm_perf_lab.optimize.workbench import BenchOptions
 
 
 @dataclass(frozen=True)

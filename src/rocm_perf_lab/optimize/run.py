@@ -14,6 +14,7 @@ from rocm_perf_lab.errors import SourceError, TraceError
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, apply_edits
 from rocm_perf_lab.hip_source.edits import unified_diff
+from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import (
     AcceptedLine,
     AnswerLine,
@@ -28,14 +29,12 @@ from rocm_perf_lab.optimize.journal_lines import (
     SkippedKernel,
     VerdictLine,
 )
-
-from .journal import Journal
-from .outcome import Candidate, Iteration, Judged, Outcome
-from .run_folder import results_of
-from .source_file import SourceFile, digest, write_whole
-from .targets import LeftAlone, Target
-from .transforms import Proposal
-from .workbench import Gate, Survey, Workbench
+from rocm_perf_lab.optimize.outcome import Candidate, Iteration, Judged, Outcome
+from rocm_perf_lab.optimize.run_folder import results_of
+from rocm_perf_lab.optimize.source_file import SourceFile, digest, write_whole
+from rocm_perf_lab.optimize.targets import LeftAlone, Target
+from rocm_perf_lab.optimize.transforms import Proposal
+from rocm_perf_lab.optimize.workbench import Gate, Survey, Workbench
 
 Approve = Callable[[Judged], bool]
 """Asks the user whether an accepted change shall be kept."""

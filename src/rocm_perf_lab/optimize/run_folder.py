@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocm_perf_lab.errors import MissingInputError, OutputError
+from rocm_perf_lab.optimize.journal import FILE, Entries
 from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, EndLine, VerdictLine
 from rocm_perf_lab.optimize.optimize_document import EarlierRun, HistoryDocument
-
-from .journal import FILE, Entries
-from .source_file import sweep
+from rocm_perf_lab.optimize.source_file import sweep
 
 SUFFIX = ".rocm-perf-optimize"
 BY_HAND = "gate"  # what `rocm-perf gate --describe` keeps, beside the runs

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.gate import seeds
+from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import GateLine
-
-from .journal import Journal
-from .workbench import BenchOptions
+from rocm_perf_lab.optimize.workbench import BenchOptions
 
 
 def with_seed(bench: BenchOptions, journal: Journal) -> BenchOptions:

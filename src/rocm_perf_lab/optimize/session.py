@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.hip_source import HipSource
-
-from .journal import Journal
-from .outcome import Judged, Outcome
-from .ranking import ranked
-from .run import Approve, Run
-from .targets import Target
-from .transforms import BY_NAME, DEFAULT, Proposal, Refusal
-from .workbench import CANNOT_JUDGE, Survey, Workbench
+from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.outcome import Judged, Outcome
+from rocm_perf_lab.optimize.ranking import ranked
+from rocm_perf_lab.optimize.run import Approve, Run
+from rocm_perf_lab.optimize.targets import Target
+from rocm_perf_lab.optimize.transforms import BY_NAME, DEFAULT, Proposal, Refusal
+from rocm_perf_lab.optimize.workbench import CANNOT_JUDGE, Survey, Workbench
 
 COMMAND = "optimize"
 _MOST_KERNELS = 3  # tried in one iteration

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import OutputError, SourceError
 from rocm_perf_lab.hip_source.source import content_of
+from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import BackupLine, PutLine
-
-from .journal import Journal
 
 
 def digest(text: bytes) -> str:

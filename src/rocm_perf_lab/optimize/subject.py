@@ -14,11 +14,10 @@ from rocm_perf_lab.hip_source import HipSource, read
 from rocm_perf_lab.hip_source.flags import is_header, is_source
 from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
+from rocm_perf_lab.optimize.build import Build, build_of, units_around
+from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, commands_of, of_folder
 from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings
-
-from .build import Build, build_of, units_around
-from .plan import DATABASE, MAKEFILES, commands_of, of_folder
-from .steps import Command, Step, steps_of
+from rocm_perf_lab.optimize.steps import Command, Step, steps_of
 
 SOURCE, BINARY = "SOURCE", "BINARY"  # what stands for the two in --build
 _DEFAULT = f"hipcc -O3 {SOURCE} -o {BINARY}"

@@ -16,8 +16,7 @@ from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.journal_lines import Line
-
-from .targets import LeftAlone, Target
+from rocm_perf_lab.optimize.targets import LeftAlone, Target
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports

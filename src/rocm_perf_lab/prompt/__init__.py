@@ -6,8 +6,8 @@ times of day or variables of this machine, and of files only those in the source
 
 from __future__ import annotations
 
-from .context import Context, build_context
-from .rules import AnswerRules
-from .tried import Tried, tried_in
+from rocm_perf_lab.prompt.context import Context, build_context
+from rocm_perf_lab.prompt.rules import AnswerRules
+from rocm_perf_lab.prompt.tried import Tried, tried_in
 
 __all__ = ["AnswerRules", "Context", "Tried", "build_context", "tried_in"]

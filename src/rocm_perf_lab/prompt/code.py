@@ -9,8 +9,7 @@ from pathlib import Path
 
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.uses import Piece, pieces_of
-
-from .places import Places
+from rocm_perf_lab.prompt.places import Places
 
 _MOST_BYTES = 8000  # of one thing that the kernel uses
 

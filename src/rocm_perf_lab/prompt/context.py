@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.optimize.targets import Target
+from rocm_perf_lab.prompt.code import Code, code_of
+from rocm_perf_lab.prompt.places import Places
+from rocm_perf_lab.prompt.rules import AnswerRules
+from rocm_perf_lab.prompt.tried import Tried
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import KernelAnalysis, RooflineSection
-
-from .code import Code, code_of
-from .places import Places
-from .rules import AnswerRules
-from .tried import Tried
 
 if TYPE_CHECKING:
     from rocm_perf_lab.prompt.prompt_document import PromptDocument
@@ -37,7 +36,7 @@ class Context:
     def text(self, full_source: bool = False, compact: bool = False) -> str:
         """The prompt in Markdown, the same bytes each time. full_source: the whole file instead of what the kernel uses.
         compact: the verdict, the hottest lines, the kernel and the rules alone."""
-        from .text import text
+        from rocm_perf_lab.prompt.text import text
 
         return text(self, full_source, compact)
 

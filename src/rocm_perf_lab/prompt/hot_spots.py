@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab.prompt.markdown import fenced
 from rocm_perf_lab.report import words
 from rocm_perf_lab.report.thread_trace import describe
 from rocm_perf_lab.report.thread_trace_schema import ThreadTraceSection, TracedInstruction, WaitChainSection
 
-from .markdown import fenced
-
 if TYPE_CHECKING:
-    from .context import Context
+    from rocm_perf_lab.prompt.context import Context
 
 _FEW, _MANY, _ACCESSES = 3, 8, 3
 

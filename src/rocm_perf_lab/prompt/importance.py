@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab.prompt.markdown import span
 from rocm_perf_lab.report import words
 from rocm_perf_lab.report.dag import DOMINATES
 from rocm_perf_lab.report.schema import DurationsSection
 
-from .markdown import span
-
 if TYPE_CHECKING:
-    from .context import Context
+    from rocm_perf_lab.prompt.context import Context
 
 
 def why_this_kernel(context: Context) -> list[str]:

@@ -9,7 +9,7 @@ from rocm_perf_lab.report import words
 from rocm_perf_lab.report.schema import LevelSection, RooflineSection
 
 if TYPE_CHECKING:
-    from .context import Context
+    from rocm_perf_lab.prompt.context import Context
 
 
 def bottleneck(context: Context, compact: bool) -> list[str]:

@@ -16,12 +16,11 @@ from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.subject import Subject, find_subject
 from rocm_perf_lab.optimize.targets import Target, targets_of
 from rocm_perf_lab.optimize.workbench import BenchOptions
+from rocm_perf_lab.prompt.context import Context, build_context
+from rocm_perf_lab.prompt.rules import AnswerRules
+from rocm_perf_lab.prompt.tried import tried_in
 from rocm_perf_lab.report.dag import DOMINATES
 from rocm_perf_lab.report.documents import Reports
-
-from .context import Context, build_context
-from .rules import AnswerRules
-from .tried import tried_in
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.schema import Document

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab.prompt.code import Excerpt
+from rocm_perf_lab.prompt.hot_spots import hot_spots
+from rocm_perf_lab.prompt.importance import why_this_kernel
+from rocm_perf_lab.prompt.limits import bottleneck, headroom, resources, roofline
+from rocm_perf_lab.prompt.markdown import fenced, span
+from rocm_perf_lab.prompt.tried import ACCEPTED, Tried
 from rocm_perf_lab.report import words
 from rocm_perf_lab.report.terminal import modelled_label
 
-from .code import Excerpt
-from .hot_spots import hot_spots
-from .importance import why_this_kernel
-from .limits import bottleneck, headroom, resources, roofline
-from .markdown import fenced, span
-from .tried import ACCEPTED, Tried
-
 if TYPE_CHECKING:
-    from .context import Context
+    from rocm_perf_lab.prompt.context import Context
 
 _MOST_TRIED, _MOST_DIFFS, _LONGEST_DIFF, _LONGEST_REASON = 12, 3, 60, 400
 

@@ -12,10 +12,9 @@ from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.isolate.capture import Capture
-
-from .caged import SETTING_UP_SECONDS, Caged
-from .overlay import packed
-from .run import error_of, run_json
+from rocm_perf_lab.replay.caged import SETTING_UP_SECONDS, Caged
+from rocm_perf_lab.replay.overlay import packed
+from rocm_perf_lab.replay.run import error_of, run_json
 
 FAILED = ReplayFailedError.exit_code
 

@@ -27,10 +27,9 @@ from rocm_perf_lab.errors import (
     signal_name,
 )
 from rocm_perf_lab.isolate.capture import Capture
+from rocm_perf_lab.replay.caged import SETTING_UP_SECONDS, Caged
+from rocm_perf_lab.replay.overlay import packed
 from rocm_perf_lab.replay.replay_document import ComparedRegion, CountedSection, FullVmDocument, ReserveCheckDocument
-
-from .caged import SETTING_UP_SECONDS, Caged
-from .overlay import packed
 
 _DIFFERENT = 40
 _SIGNALLED = 128  # and above: how a shell says that it was killed

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .protocol import Answer, Message, Progress, Provider
+from rocm_perf_lab.llm.providers.protocol import Answer, Message, Progress, Provider
 
 __all__ = ["Answer", "Message", "Progress", "Provider"]

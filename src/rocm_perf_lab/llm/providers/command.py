@@ -17,9 +17,8 @@ from typing import IO
 from rocm_perf_lab.collect.child import DeferredInterrupts, expect_more, wait
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.errors import MissingInputError, ModelError, UsageError
+from rocm_perf_lab.llm.providers.protocol import Answer, Collected, Message, Progress
 from rocm_perf_lab.piped import piped
-
-from .protocol import Answer, Collected, Message, Progress
 
 _CHUNK, _LAST_WORDS, _LOOK_SECONDS = 1 << 16, 300, 0.5
 

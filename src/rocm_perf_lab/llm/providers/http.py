@@ -18,9 +18,17 @@ from urllib.parse import urlsplit
 
 from rocm_perf_lab.collect.child import expect_more
 from rocm_perf_lab.errors import ModelError, UnavailableError, UsageError
-
-from ..keys import Key
-from .protocol import LONGEST_LINE, MOST_BYTES, Answer, Collected, Message, Progress, TooLong, Transient
+from rocm_perf_lab.llm.keys import Key
+from rocm_perf_lab.llm.providers.protocol import (
+    LONGEST_LINE,
+    MOST_BYTES,
+    Answer,
+    Collected,
+    Message,
+    Progress,
+    TooLong,
+    Transient,
+)
 
 _LONGEST_MESSAGE = 300  # characters of what a server says
 _BUSY = (408, 409, 425, 429)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from . import http
-from .protocol import Answer, Collected, Message, Transient
+from rocm_perf_lab.llm.providers import http
+from rocm_perf_lab.llm.providers.protocol import Answer, Collected, Message, Transient
 
 HOSTED = "https://api.openai.com/v1"
 

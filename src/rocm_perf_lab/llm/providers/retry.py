@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 
 from rocm_perf_lab.errors import ModelError
-
-from .protocol import Answer, Transient
+from rocm_perf_lab.llm.providers.protocol import Answer, Transient
 
 RETRIES = 4
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 30.0  # seconds

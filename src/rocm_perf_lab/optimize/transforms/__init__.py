@@ -6,8 +6,8 @@ proposes keeps results bit-identical in its author's mind; whether it does is fo
 
 from __future__ import annotations
 
-from . import batch, hoist, launch_bounds, lds_padding, nontemporal, restrict, unroll, vector
-from .proposal import Proposal, Refusal, Transformation
+from rocm_perf_lab.optimize.transforms import batch, hoist, launch_bounds, lds_padding, nontemporal, restrict, unroll, vector
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal, Transformation
 
 _ALL = (unroll, batch, lds_padding, restrict, hoist, vector, launch_bounds, nontemporal)
 BY_NAME: dict[str, Transformation] = {module.NAME: module.propose for module in _ALL}

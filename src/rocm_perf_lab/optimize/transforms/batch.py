@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Loop
 from rocm_perf_lab.hip_source.edits import indentation
 from rocm_perf_lab.hip_source.model import Stride
-
-from .proposal import Proposal, Refusal
-from .unroll import why_not as why_not_unrolled
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
+from rocm_perf_lab.optimize.transforms.unroll import why_not as why_not_unrolled
 
 NAME = "batch"
 _NO_STRIDE = "it is not `i < bound; i += stride` on 32-bit integers, with bound and stride that stay the same"

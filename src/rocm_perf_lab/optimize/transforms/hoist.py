@@ -13,8 +13,7 @@ from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Loop
 from rocm_perf_lab.hip_source.edits import indentation, line_start, new_names
 from rocm_perf_lab.hip_source.invariant_loads import Entry, InvariantLoad, entry_of, invariant_loads
 from rocm_perf_lab.hip_source.model import Construct
-
-from .proposal import Proposal, Refusal
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "hoist"
 _FORBIDDEN = (Construct.JUMP, Construct.INLINE_ASM, Construct.VOLATILE, Construct.UNKNOWN_CALL, Construct.INDIRECT_CALL)

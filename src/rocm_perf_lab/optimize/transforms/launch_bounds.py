@@ -13,8 +13,7 @@ from rocm_perf_lab.gate.promises import Promises, bound, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
 from rocm_perf_lab.hip_source.kernels import name_of
 from rocm_perf_lab.hip_source.launches import launches_in_program
-
-from .proposal import Proposal, Refusal
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "launch_bounds"
 _BOUNDS = ("launch_bounds", "amdgpu_flat_work_group_size", "reqd_work_group_size")

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
 from rocm_perf_lab.hip_source.model import Span
 from rocm_perf_lab.hip_source.shared_arrays import SharedArray, shared_arrays
-
-from .proposal import Proposal, Refusal
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "lds_padding"
 _WORD = 4  # bytes of a bank

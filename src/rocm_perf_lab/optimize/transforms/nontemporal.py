@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
 from rocm_perf_lab.hip_source.stores import Stores, stores_of
-
-from .proposal import Proposal, Refusal
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "nontemporal"
 

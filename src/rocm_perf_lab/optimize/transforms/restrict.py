@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from rocm_perf_lab.gate.promises import RESTRICT, Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Parameter
-
-from .proposal import Proposal, Refusal
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "restrict"
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Loop
-
-from .proposal import Proposal, Refusal
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "unroll"
 

@@ -13,8 +13,7 @@ from rocm_perf_lab.gate.promises import Promises, broken_in_source
 from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
 from rocm_perf_lab.hip_source.contiguous_loads import ContiguousLoads, contiguous_loads
 from rocm_perf_lab.hip_source.edits import indentation, new_names
-
-from .proposal import Proposal, Refusal
+from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "vector"
 

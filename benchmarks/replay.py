@@ -79,12 +79,12 @@ def one_round(folder: Path, device: devices.Device, command: list[str], size: in
         plain = subprocess.run(command, env=device.environment(os.environ), check=True, capture_output=True, text=True)
         capture = newest(folder)
         stateless, stateful = (replay(capture, iterations=launches, warmup=1, recopy=recopy) for recopy in (True, False))
-        restore_rate = size / stateless.document["timing"]["restore"]["median"] * 1e3
+        restore_rate = size / stateless.document.timing.restore.median * 1e3
         copy_rate = copied(size)
         per_second = {
             "launches_per_second": 1 / float(plain.stdout),
-            "stateful_iterations_per_second": 1e3 * launches / stateful.document["timing"]["total_wall"],
-            "stateless_iterations_per_second": 1e3 * launches / stateless.document["timing"]["total_wall"],
+            "stateful_iterations_per_second": 1e3 * launches / stateful.document.timing.total_wall,
+            "stateless_iterations_per_second": 1e3 * launches / stateless.document.timing.total_wall,
         }
         return {
             "capture_gb_per_second": capture_rate / 1e9,
@@ -96,7 +96,7 @@ def one_round(folder: Path, device: devices.Device, command: list[str], size: in
             **per_second,
             "stateful_to_launches": per_second["stateful_iterations_per_second"] / per_second["launches_per_second"],
             "stateless_to_launches": per_second["stateless_iterations_per_second"] / per_second["launches_per_second"],
-            "replay_setup_seconds": stateless.document["timing"]["setup"] / 1e3,
+            "replay_setup_seconds": stateless.document.timing.setup / 1e3,
         }
     finally:
         shutil.rmtree(folder)

@@ -10,6 +10,7 @@ from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.reading import NotAllowed, read_change
 from rocm_perf_lab.gate.source_check import check_source
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.loop import LoopOptions
@@ -99,11 +100,15 @@ class _Gate:
             return Verdict((taken.verdict,))
         adopted = self.world.read(taken.spliced.adopted)
         before, after = (self.world.time(self.kernel, source) for source in (self.source, adopted))
-        said, measured = f"{1 - after / before:.0%} saved", {"ratio": after / before}
+        said, measured = f"{1 - after / before:.0%} saved", MeasurementEvidence(ratio=after / before)
         if after >= before:
-            return Verdict((taken.verdict, rejected("measurement", said, **measured)), adopted.text)
-        runtime = [100.0, sum(self.world.time(kernel, adopted) for kernel in self.world.times)]
-        steps = (taken.verdict, passed("measurement", said, **measured), passed("application", "", runtime_ms=runtime))
+            return Verdict((taken.verdict, rejected("measurement", said, measured)), adopted.text)
+        runtime = (100.0, sum(self.world.time(kernel, adopted) for kernel in self.world.times))
+        steps = (
+            taken.verdict,
+            passed("measurement", said, measured),
+            passed("application", "", ApplicationEvidence(runtime_ms=runtime)),
+        )
         return Verdict(steps, adopted.text)
 
     def _change(self, candidate, kernel):
@@ -154,7 +159,7 @@ class Run:
         return self.loop(provider_of(model, {model.provider: Key(KEY)}), model=model, **options)
 
     def events(self, name: str) -> list[dict]:
-        return Journal(self.directory).of(name)
+        return [entry for entry in Journal(self.directory).entries if entry["event"] == name]
 
     @property
     def changed(self) -> bool:

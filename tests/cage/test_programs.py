@@ -44,7 +44,7 @@ def test_a_program_runs_under_the_tracer_as_outside(by, native_dir, hipcc, tmp_p
     monkeypatch.chdir(tmp_path / "here")
     application = Application(program, (), tmp_path / "runs", ApplicationOptions(device="gfx942"))
     verdict = application.check(program)
-    assert verdict.outcome is Outcome.PASSED and verdict.evidence["cage"] == mechanism.kind() == by.kind
+    assert verdict.outcome is Outcome.PASSED and verdict.evidence.cage == mechanism.kind() == by.kind
     assert application.baseline.runtime_ms > 0 and application.baseline.counters
     assert os.listdir() == [] or not by.overlays
     assert {path.name for path in (tmp_path / "runs").glob("run-1/trace/*")} == {"trace.db"}

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from published_schemas import expect_published
 from rocm_perf_lab.analysis.ceilings import read_ceilings
 from rocm_perf_lab.profile.ceilings import BENCHMARKS
 from rocm_perf_lab.toml import tomllib
@@ -52,6 +53,7 @@ def test_xf32_runs_at_the_published_peak(measured):
 
 def test_both_files_say_the_same_and_are_labelled(measured):
     document, folder = measured
+    expect_published("ceilings", document)
     assert document["timing"] == "modelled" and document["effort"] == "brief"
     assert json.loads((folder / "ceilings.json").read_text()) == document
     of_json, of_csv = read_ceilings(folder / "ceilings.json"), read_ceilings(folder / "roofline.csv")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+from published_schemas import expect_published
+
 
 def test_json_agrees_with_the_filters(rocm_perf):
     everything = json.loads(rocm_perf("counters", "--json").stdout)
+    expect_published("counters", everything)
     l2 = json.loads(rocm_perf("counters", "--json", "--block", "TCC", "--arch", "gfx90a").stdout)
     assert l2 == [row for row in everything if row["block"] == "TCC" and "gfx90a" in row["hardware"]]
     assert {row["name"] for row in l2} >= {"TCC_EA_RDREQ_sum", "TCC_HIT_sum"}

@@ -1,5 +1,6 @@
 import json
 
+from published_schemas import expect_published
 from rocm_perf_lab.errors import UnavailableError
 
 
@@ -7,6 +8,7 @@ def test_names_every_missing_part_and_how_to_get_it(rocm_perf, tmp_path):
     environment = {"ROCM_PERF_LAB_NATIVE_DIR": str(tmp_path / "none"), "PATH": "/nowhere", "ROCM_PATH": "/nowhere"}
     done = rocm_perf("doctor", "--json", environment=environment)
     diagnosis = json.loads(done.stdout)
+    expect_published("doctor", diagnosis)
     assert done.returncode == UnavailableError.exit_code and not diagnosis["can_profile"]
     missing = {finding["name"]: finding for finding in diagnosis["findings"] if finding["status"] == "missing"}
     assert {"software device", "tracer", "rocpd writer"} <= set(missing)

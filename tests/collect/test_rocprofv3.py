@@ -136,7 +136,7 @@ def test_the_run_directory(whole):
 def test_json_is_all_of_stdout_equals_the_files_and_fits_the_schema(whole, rocm_perf_in, tmp_path):
     _, done, directory = whole
     result = json.loads(done.stdout)
-    schema = json.loads(rocm_perf_in(tmp_path, "schema").stdout)
+    schema = json.loads(rocm_perf_in(tmp_path, "schema", "profile-command").stdout)
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     validator.validate(result)

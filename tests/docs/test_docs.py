@@ -248,12 +248,8 @@ def test_timing_parameters():
 
 
 def test_events_of_the_journal():
-    written = "\n".join(
-        path.read_text("utf-8")
-        for part in ("optimize", "llm")
-        for path in (REPOSITORY / "src/rocm_perf_lab" / part).glob("*.py")
-    )
-    events = set(re.findall(r'(?:\bappend|_log|\brecall)\(\s*"([a-z ]+)"', written))
+    files = [REPOSITORY / "src/rocm_perf_lab" / part / "journal_lines.py" for part in ("optimize", "llm")]
+    events = {event for file in files for event in re.findall(r'event: Literal\["([a-z ]+)"\]', file.read_text("utf-8"))}
     assert {"begin", "gate", "survey"} < events <= set(spans((REFERENCE / "optimizing.md").read_text("utf-8")))
 
 

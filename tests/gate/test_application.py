@@ -60,8 +60,8 @@ def application(program, tmp_path_factory):
 def test_the_same_program_passes(application, program):
     verdict = application.check(program("baseline"))
     assert verdict.outcome is Outcome.PASSED and application.reproducible
-    before, after = verdict.evidence["runtime_ms"]
-    assert before == after > 0 and verdict.evidence["timing"] == "modelled" and verdict.evidence["counters"] == {}
+    before, after = verdict.evidence.runtime_ms
+    assert before == after > 0 and verdict.evidence.timing == "modelled" and verdict.evidence.counters == {}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_output_that_varies_by_itself_is_not_compared_and_said_so(program, tmp_p
     own = Application(program("prints the time"), (), tmp_path, ApplicationOptions(device="gfx942"))
     verdict = own.check(program("baseline"))
     assert verdict.outcome is Outcome.PASSED and "differs between runs of the baseline" in verdict.reason
-    assert not own.reproducible and not verdict.evidence["stdout_compared"]
+    assert not own.reproducible and not verdict.evidence.stdout_compared
 
 
 def test_a_check_takes_the_place_of_the_comparison(program, tmp_path):
@@ -99,5 +99,5 @@ def test_how_much_slower_it_may_be_is_the_users(program, tmp_path):
     generous = Application(program("baseline"), (), tmp_path, options)
     assert generous.check(program("is slower")).outcome is Outcome.PASSED
     generous.take_as_baseline(program("is slower"))
-    before, after = generous.check(program("baseline")).evidence["runtime_ms"]
+    before, after = generous.check(program("baseline")).evidence.runtime_ms
     assert before > after and generous.check(program("prints otherwise")).outcome is Outcome.REJECTED

@@ -119,7 +119,7 @@ def test_a_changed_kernel_leaves_all_other_code_as_it_is(new):
     """Its size changes, and with it the distances between everything else."""
     seen = checked(replaced(BODY, new))
     assert seen.outcome is Outcome.PASSED, seen.reason
-    assert seen.evidence["other_symbols_the_same"] >= 8
+    assert seen.evidence.other_symbols_the_same >= 8
 
 
 @pytest.mark.usefixtures("hipcc")

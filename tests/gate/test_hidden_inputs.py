@@ -49,7 +49,7 @@ def test_what_is_right_on_captured_inputs_alone_is_rejected(judge, kernel):
     (old, new), words = WRONG[kernel]
     rejection = judge(kernel.partition(",")[0], changed(old, new)).rejection
     assert rejection is not None and rejection.step == "equivalence" and words in rejection.reason, rejection
-    assert rejection.evidence["captures"][0]["cases"]["captured inputs"] == "equal"
+    assert rejection.evidence.captures[0].cases["captured inputs"] == "equal"
 
 
 @pytest.mark.parametrize("kernel", HONEST)

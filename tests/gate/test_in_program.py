@@ -60,4 +60,4 @@ def test_what_is_wrong_in_the_program_alone_is_rejected(gate):
 def test_what_is_right_there_says_so(gate):
     verdict = gate[0].judge(partly(HONEST_TEXT).encode())
     assert verdict.accepted, verdict.rejection
-    assert verdict.steps[-1].evidence["memory_after_its_dispatch"] == "as the baseline's leaves it"
+    assert verdict.steps[-1].evidence.memory_after_its_dispatch == "as the baseline's leaves it"

@@ -134,7 +134,7 @@ def test_a_trick_is_rejected_where_it_should_be(judge, name):
 def test_an_honest_change_is_accepted(judge, name):
     verdict = judge(HONEST[name])
     assert verdict.accepted, verdict.rejection
-    cases = {case for step in verdict.steps for entry in step.evidence.get("captures", []) for case in entry["cases"].items()}
+    cases = {case for step in verdict.steps for entry in getattr(step.evidence, "captures", []) for case in entry.cases.items()}
     assert ("shuffled", "equal") in cases and ("order 2", "equal") in cases
 
 
@@ -167,6 +167,6 @@ def test_captured_answers_are_no_answers(judge, program):
     answers = "  out[row] = count == 50 ? sums0[row] : sums1[row];\n  first[row] = count == 50 ? found0[row] : found1[row];\n"
     verdict = judge(changed((LOOP, "".join(tables)), (END, answers), ("  float sum = 0;\n  int found = -1;\n", "")))
     (step,) = [step for step in verdict.steps if step.outcome is Outcome.REJECTED]
-    cases = step.evidence["captures"][0]["cases"]
+    cases = step.evidence.captures[0].cases
     assert step.step == "equivalence" and cases["captured inputs"] == "equal" and "differs" in cases.values()
     assert re.search(r"on (shuffled|observed range)", step.reason)

@@ -35,6 +35,6 @@ def test_sizes_on_which_threads_write_to_one_place_are_dropped(judge):
     verdict = judge(PROGRAM.read_text().replace(STORE, LATE + STORE))
     assert verdict.accepted, verdict.rejection
     (step,) = [step for step in verdict.steps if step.step == "equivalence"]
-    cases = step.evidence["captures"][0]["cases"]
+    cases = step.evidence.captures[0].cases
     assert any("order of workgroups" in outcome for outcome in cases.values()), cases
     assert cases["captured inputs"] == "equal"

@@ -77,9 +77,9 @@ def test_as_numpy_compares(tmp_path, edits, ulps):
     element, order, index, _ = expected[0]
     name = f"out[{element}].{'abc'[order]}" + (f"[{index}]" if order == 1 else "")
     distances = [steps for *_, steps in expected if steps is not None]
-    assert found.evidence["element"] == name and found.reason.startswith(f"{name}: baseline ")
-    assert found.evidence["differing"] == len(expected)
-    assert found.evidence["largest_ulps"] == (max(distances) if distances else None)
+    assert found.where.element == name and found.reason.startswith(f"{name}: baseline ")
+    assert found.where.differing == len(expected)
+    assert found.where.largest_ulps == (max(distances) if distances else None)
 
 
 def _steps(x, y) -> int:
@@ -115,4 +115,4 @@ def test_one_nan_is_not_another_and_is_told_by_its_bits(tmp_path):
         dumped(outputs.folder, content)
     found = difference(one, other, [BUFFER], 5)
     assert found.reason.startswith("out[0].a: baseline nan (0x7fc00000), candidate nan (0x7fc00001)")
-    assert found.evidence["largest_ulps"] is None
+    assert found.where.largest_ulps is None

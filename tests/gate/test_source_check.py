@@ -244,7 +244,7 @@ def test_new_functions_stand_in_a_namespace_that_only_the_kernel_uses(taken):
 def test_new_functions_of_a_kernel_with_c_linkage_have_cpp_linkage(taken):
     text = replaced(('extern "C" __global__ void plain(int* p, int n) { for', '__device__ int extra(int x) { return x; }\nextern "C" __global__ void plain(int* p, int n) { p[0] = extra(0); for'), faster=False)  # fmt: skip
     seen = taken(text, "plain")
-    assert seen.verdict.evidence.get("added") == ["extra"], seen.verdict.reason
+    assert seen.verdict.evidence.added == ["extra"], seen.verdict.reason
     baseline = read(Path("x.hip"), COMMAND, text=seen.spliced.adopted)
     assert baseline.kernel("plain").symbol == "plain"
 

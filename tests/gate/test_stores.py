@@ -22,4 +22,4 @@ def test_every_byte_that_only_the_candidate_stores_to_counts(before: set[int], a
     more = after - before
     assert (found is None) == (not more)
     if found is not None:
-        assert (found.evidence["stored_bytes"], found.evidence["address"]) == (len(more), f"{min(more):#x}")
+        assert (found.where.stored_bytes, found.where.address) == (len(more), f"{min(more):#x}")

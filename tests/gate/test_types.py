@@ -85,9 +85,9 @@ def test_a_constant_is_rejected_and_its_place_named(judge, kernel):
     verdict = judge(kernel, changed(old, new))
     assert verdict.rejection is not None and verdict.rejection.step == "equivalence"
     assert f"{element}" in verdict.rejection.reason
-    found = verdict.rejection.evidence["difference"]
-    assert found["element"].startswith(element) and found["parameter"] == element.split("[")[0].split(".")[0]
-    assert 0 < found["differing"] <= found["of"] and found["baseline"] != found["candidate"]
+    found = verdict.rejection.evidence.difference
+    assert found.element.startswith(element) and found.parameter == element.split("[")[0].split(".")[0]
+    assert 0 < found.differing <= found.of and found.baseline != found.candidate
 
 
 @pytest.mark.parametrize("kernel", OTHERWISE_WRONG)
@@ -95,7 +95,7 @@ def test_what_is_right_on_captured_inputs_alone_is_rejected(judge, kernel):
     (old, new), words = OTHERWISE_WRONG[kernel]
     verdict = judge(kernel, changed(old, new))
     assert verdict.rejection is not None and verdict.rejection.step == "equivalence"
-    assert verdict.rejection.evidence["captures"][0]["cases"]["captured inputs"] == "equal"
+    assert verdict.rejection.evidence.captures[0].cases["captured inputs"] == "equal"
     assert words in verdict.rejection.reason
 
 

@@ -65,7 +65,7 @@ def equivalence(request, program):
 def test_an_honest_change_is_equal(equivalence, tmp_path):
     verdict = equivalence.check(image_of(HONEST, tmp_path))
     assert verdict.outcome is Outcome.PASSED, verdict.reason
-    assert verdict.evidence["captures"][0]["cases"]["other values in registers and LDS"] == "equal"
+    assert verdict.evidence.captures[0].cases["other values in registers and LDS"] == "equal"
 
 
 @pytest.mark.parametrize("held", [LOCAL, REGISTER], ids=["private memory", "register"])

@@ -92,8 +92,8 @@ def test_questions_stop_before_they_could_cost_too_much(run):
         model = Model("openai", "m", price=(0.0, 2000.0), max_cost=most, max_tokens=1500)
         outcome = run.loop(speaker, model=model, in_place=False, max_iterations=3).optimize()
         assert (outcome.stop.reason, len(speaker.asked)) == (reason, asked)
-        assert outcome.budget.spent == outcome.document()["cost_usd"] == 2.0 * asked
-        assert replay_journal(run.directory, lambda _: None).document()["cost_usd"] == 2.0 * asked
+        assert outcome.budget.spent == outcome.document().cost_usd == 2.0 * asked
+        assert replay_journal(run.directory, lambda _: None).document().cost_usd == 2.0 * asked
 
 
 def test_answers_that_broke_off_are_paid_for(run):

@@ -117,5 +117,5 @@ def test_a_program_can_propose(run, tmp_path):
     (tmp_path / "answer").write_text(fenced(LDS))
     model = Model("command", shlex.join([sys.executable, "-c", f"print(open({str(tmp_path / 'answer')!r}).read())"]))
     outcome = run.asking(model, max_iterations=1).optimize()
-    assert outcome.optimized.accepted and outcome.document()["tokens"] == {"input": None, "output": None}
-    assert outcome.document()["reasons"].keys() == {"cost_usd", "tokens"}
+    assert outcome.optimized.accepted and outcome.document().tokens.as_json() == {"input": None, "output": None}
+    assert outcome.document().reasons.keys() == {"cost_usd", "tokens"}

@@ -13,6 +13,7 @@ import pytest
 
 from model_run import GEMM, KEY, LDS, PROGRAM, SOFTMAX, TILED, fenced
 from model_server import Server, says
+from published_schemas import expect_published
 from rocm_perf_lab.cli import cli
 from rocm_perf_lab.errors import RocmPerfError, UnavailableError
 from rocm_perf_lab.llm.request import Model, provider_of
@@ -42,6 +43,7 @@ def run(tmp_path_factory, native_dir):
         command = ["llm-optimize", "--base-url", server.url, "--model", "scripted", *options, "program.hip", "./program"]
         done = started(folder, *command)
     assert done.returncode == 0, done.stderr
+    expect_published("llm-optimize", json.loads(done.stdout))
     return json.loads(done.stdout), server, folder
 
 

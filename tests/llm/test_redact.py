@@ -10,6 +10,7 @@ import pytest
 from rocm_perf_lab.cage import Limits
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import MeasurementEvidence, OtherInputsSection
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.llm.keys import Key, take_keys
 from rocm_perf_lab.llm.redact import Redactor
@@ -29,7 +30,6 @@ def test_values_of_variables_are_named_instead_unless_the_user_told_them():
     redactor = Redactor(Path("/somewhere/app"), [Key("k1"), Key("k1-long")], environment, known="void softmax_naive(float*)")
     said = "k1-long k1 abcdefgh12345678 abcdefgh 1234567 softmax_naive /somewhere/app/a.hip:3 /usr/lib/secret/b.h:4"
     assert redactor.text(said) == "*** *** [value of TOKEN] [value of PREFIX] 1234567 softmax_naive a.hip:3 b.h:4"
-    assert redactor.document({"a": [said, 1, None]}) == {"a": [redactor.text(said), 1, None]}
 
 
 def test_a_compiler_that_does_not_end_is_a_complaint(tmp_path):
@@ -74,10 +74,11 @@ class Judging:
 
 def test_a_variable_whose_value_is_a_word_of_the_gate_s_changes_no_verdict():
     redactor = Redactor(Path("/somewhere/app"), environment={"A": "measurement", "B": "rejected"})
+    other = OtherInputsSection(case="/usr/b.h", ratio=0.5, baseline=[2.0], candidate=[1.0], counted=[None])
     for made in (passed, rejected):
-        step = made("measurement", "rejected in /somewhere/app/a.hip", ratio=0.5, where=("/usr/b.h",))
+        step = made("measurement", "rejected in /somewhere/app/a.hip", MeasurementEvidence(ratio=0.5, other_inputs=other))
         bench = RememberedBench(Judging(Verdict((step,), b"text")), lambda _: None, None, redactor)
         with bench.gate(None, None) as gate:
             shown = gate.judge(b"")
         assert (shown.accepted, shown.ratio, shown.adopted) == (made is passed, 0.5, b"text")
-        assert shown.steps[0].reason == "[value of B] in a.hip" and shown.steps[0].evidence["where"] == ["b.h"]
+        assert shown.steps[0].reason == "[value of B] in a.hip" and shown.steps[0].evidence.other_inputs.case == "b.h"

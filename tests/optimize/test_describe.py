@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from rocm_perf_lab.gate.verdict import Verdict, passed
+from rocm_perf_lab.gate.verdict_document import MeasurementEvidence
 from rocm_perf_lab.optimize.describe import describe
 from rocm_perf_lab.optimize.outcome import Iteration, Judged, Outcome
 from rocm_perf_lab.optimize.targets import LeftAlone
 from rocm_perf_lab.optimize.transforms import Proposal
 
-VERDICT = Verdict((passed("compilation", "it compiles"), passed("measurement", "faster", ratio=0.75)))
+VERDICT = Verdict((passed("compilation", "it compiles"), passed("measurement", "faster", MeasurementEvidence(ratio=0.75))))
 JUDGED = Judged(Proposal("unroll", "rows", 7, "unroll the loop of line 7 by 4", ()), "", "--- diff\n", b"", VERDICT)
 COUNTERS = {"SQ_INSTS_VMEM_RD": [400.0, 100.0], "SQ_WAVE_CYCLES": [1_000_000.0, 750_000.0]}
 

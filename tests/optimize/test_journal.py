@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.optimize.journal import FILE, Entries, Journal, read
+from rocm_perf_lab.optimize.journal_lines import BackupLine, Line, VerdictLine
+
+
+class Step(Line):
+    event: str = "step"
+    word: str
+
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
 
@@ -18,15 +26,15 @@ def test_what_a_kill_cut_short_is_cut_off_before_the_next_entry(tmp_path_factory
     run = tmp_path_factory.mktemp("run")
     journal = Journal(run)
     for word in words:
-        journal.append("step", word=word)
+        journal.append(Step(word=word))
     data = (run / FILE).read_bytes()
     end = round(where * len(data))
     (run / FILE).write_bytes(data[:end])  # as if the disk had this when the process was killed
     whole = data[:end].count(b"\n")
-    assert [entry["word"] for entry in Entries(run).entries] == words[:whole]
+    assert [line.word for line in Entries(run).of(Step)] == words[:whole]
 
     resumed = Journal(run)
-    resumed.append("step", word=later)
+    resumed.append(Step(word=later))
     entries, size = read(run / FILE)
     assert [entry["word"] for entry in entries] == [*words[:whole], later]
     assert [entry["number"] for entry in entries] == list(range(whole + 1))
@@ -35,7 +43,7 @@ def test_what_a_kill_cut_short_is_cut_off_before_the_next_entry(tmp_path_factory
 
 
 def test_opening_it_is_enough_to_repair_it(tmp_path):
-    Journal(tmp_path).append("begin")
+    Journal(tmp_path).append(Step(word="begun"))
     whole = (tmp_path / FILE).read_bytes()
     (tmp_path / FILE).write_bytes(whole + b'{"number": 1, "event": "ver')
     Journal(tmp_path)
@@ -44,5 +52,13 @@ def test_opening_it_is_enough_to_repair_it(tmp_path):
 
 @pytest.mark.parametrize("name", ["source.hip", "n\udcff.hip"])
 def test_names_of_any_bytes_come_back(tmp_path, name):
-    Journal(tmp_path).append("begin", source=name)
-    assert Entries(tmp_path).entries[0]["source"] == name
+    Journal(tmp_path).append(BackupLine(source=name, digest=""))
+    assert Entries(tmp_path).last(BackupLine).source == name
+
+
+def test_a_line_that_lacks_something_is_damage(tmp_path):
+    Journal(tmp_path).append(Step(word="first"))
+    with (tmp_path / FILE).open("a") as file:
+        file.write('{"number": 1, "event": "verdict", "baseline": "x"}\n')
+    with pytest.raises(OutputError, match="damaged in its line 2, verdict"):
+        Entries(tmp_path).of(VerdictLine)

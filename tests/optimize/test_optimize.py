@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from published_schemas import expect_published
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.hip_source.edits import unified_diff
 
@@ -86,7 +87,9 @@ def test_the_journal_has_every_step(outcome, folder):
 
 
 def test_history_and_nothing_to_resume(outcome, folder, rocm_perf_in, rocm_perf):
-    (entry,) = json.loads(rocm_perf_in(folder, "optimize", "--history", "--json", "./program").stdout)
+    (entry,) = entries = json.loads(rocm_perf_in(folder, "optimize", "--history", "--json", "./program").stdout)
+    expect_published("optimize --history", entries)
+    expect_published("optimize", outcome)
     assert entry["ended"] and entry["accepted"] == [outcome["iterations"][0]["description"]]
     again = rocm_perf(
         "optimize", "--resume", "--auto-approve", "--build", BUILD, "-o", folder / "program.rocm-perf-optimize",

@@ -13,6 +13,7 @@ from privilege import without_privilege
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.journal import FILE
+from rocm_perf_lab.optimize.journal_lines import BeginLine
 
 HOLD = """
 import pathlib, sys, time
@@ -35,7 +36,8 @@ def test_runs_that_begin_at_once_have_folders_of_their_own(tmp_path):
 def test_a_run_under_way_is_not_resumed_until_its_process_is_gone(rocm_perf, tmp_path):
     run = tmp_path / "app.rocm-perf-optimize" / "run-0001"
     run.mkdir(parents=True)
-    text = json.dumps({"event": "begin", "number": 0}) + "\n" + '{"event": "ver'
+    begun = BeginLine(time="2026-01-01T00:00:00+00:00", source="app.hip", digest="")
+    text = json.dumps({"number": 0} | begun.as_json()) + "\n" + '{"event": "ver'
     (run / FILE).write_text(text)
     (tmp_path / "app.hip").write_text("__global__ void k() {}")
     other = subprocess.Popen([sys.executable, "-c", HOLD, run], stdout=subprocess.PIPE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,19 @@ import pytest
 from killed_runs import killed_before
 from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, TraceError
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
 from rocm_perf_lab.hip_source import read
-from rocm_perf_lab.optimize import run_folder
-from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize import journal_lines, run_folder
+from rocm_perf_lab.optimize.journal import Journal, event_of
+from rocm_perf_lab.optimize.journal_lines import (
+    ApplicationBaselineLine,
+    BuildLine,
+    BuildRepeatsLine,
+    CaptureLine,
+    GateLine,
+    ProfileLine,
+    VerdictLine,
+)
 from rocm_perf_lab.optimize.session import LoopOptions, Session
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.workbench import Survey
@@ -46,7 +55,7 @@ class Bench:
 
     def __init__(self, journal: Journal | None = None, parameters: str = "0123"):
         self.judged = []
-        self.log = journal.append if journal else lambda event: None
+        self.log = journal.append if journal else lambda line: None
         self.parameters = parameters
 
     def read(self, text):
@@ -56,14 +65,16 @@ class Bench:
 
     def survey(self, source):
         targets = [Target(name, f"{name}(int)", 1, 1.0, 0.5, 0.5, 0.25, "latency-bound") for name in LOOPS]
-        self.log("build")
-        self.log("build repeats")
+        self.log(BuildLine(command=["hipcc"], status=0, seconds=0.1, log=""))
+        self.log(BuildRepeatsLine(same=True))
         return Survey(TIMES[source.text], "modelled", self.parameters, "none", targets, [])
 
     @contextlib.contextmanager
     def gate(self, source, target):
-        for event in ("application baseline", "gate", "capture"):
-            self.log(event)
+        self.log(ApplicationBaselineLine(source="", runtimes_ms=[1.0], stdout_repeats=True))
+        asked = {"level": "full", "seed": 1, "race_seeds": [1], "measurement_seed": 2, "max_regression": {}, "cage": "none"}
+        self.log(GateLine(kernel=target.demangled, **asked))
+        self.log(CaptureLine(kernel=target.demangled, dispatch=0, gpu_time_ns=1, arguments=[]))
         yield _Gate(self, source)
 
 
@@ -75,8 +86,8 @@ class _Gate:
         self.bench.judged.append(candidate)
         before, after = TIMES[self.before], TIMES.get(candidate, 11.0)
         how = passed if after < before else rejected
-        measurement = how("measurement", "by the table", ratio=after / before)
-        return Verdict((measurement, passed("application", "", runtime_ms=[10.0, after])), candidate)
+        measurement = how("measurement", "by the table", MeasurementEvidence(ratio=after / before))
+        return Verdict((measurement, passed("application", "", ApplicationEvidence(runtime_ms=(10.0, after)))), candidate)
 
 
 def session(folder: Path, run: Path, bench: Bench | None, in_place: bool = True, approve=lambda _: True) -> Session:
@@ -134,7 +145,7 @@ def started(folder: Path, in_place: bool, deadline: int) -> int:
 
 def told(outcome) -> dict:
     """What the report says but for where files lie."""
-    return {key: value for key, value in outcome.document().items() if key not in ("run", "source", "written")}
+    return {key: value for key, value in outcome.document().as_json().items() if key not in ("run", "source", "written")}
 
 
 def resumable(runs: Path) -> Path:
@@ -147,9 +158,8 @@ def resumable(runs: Path) -> Path:
 
 def test_the_steps_that_are_killed_are_those_of_a_real_journal(folder):
     """Every event that the optimiser's code can write, but for those of changes that a build borrows (test_source_file)."""
-    written = set()
-    for path in Path(run_folder.__file__).parent.glob("*.py"):
-        written |= set(re.findall(r"""(?:append|log)\(\s*"([a-z ]+)\"""", path.read_text()))
+    kinds = [kind for kind in vars(journal_lines).values() if isinstance(kind, type) and issubclass(kind, journal_lines.Line)]
+    written = {event_of(kind) for kind in kinds if kind is not journal_lines.Line}
     run = run_folder.new_run(folder / "runs")
     approve = iter((True, False, False, False)).__next__
     with contextlib.suppress(KeyboardInterrupt):
@@ -209,14 +219,14 @@ def test_a_run_does_not_go_on_with_other_timing_parameters(folder):
     run = run_folder.new_run(folder / "runs")
     with contextlib.suppress(KeyboardInterrupt):
         session(folder, run, None, approve=lambda _: interrupt()).optimize()
-    known = Journal(run).of("verdict")
-    assert known and Journal(run).of("profile")[0]["timing_parameters"] == "0123"
+    known = Journal(run).of(VerdictLine)
+    assert known and Journal(run).of(ProfileLine)[0].timing_parameters == "0123"
     journal = Journal(run)
     said = "modelled with the parameters 0123, now they are modelled with the parameters 4567"
     with pytest.raises(TraceError, match=said) as seen:
         session(folder, run, Bench(journal, "4567")).optimize()
     assert "without --resume" in seen.value.mend and seen.value.exit_code == 65
-    assert Journal(run).of("verdict") == known and (folder / "program.hip").read_bytes() == ORIGINAL
+    assert Journal(run).of(VerdictLine) == known and (folder / "program.hip").read_bytes() == ORIGINAL
 
     class Changing(Bench):  # while it runs
         def survey(self, source):
@@ -254,10 +264,10 @@ def test_a_kill_before_any_step_leaves_whole_files_and_can_be_resumed(folder, in
         except MissingInputError:  # killed before its first line, or after its last
             run = run_folder.new_run(place / "runs")
             source.write_bytes(ORIGINAL)
-        known = len(Journal(run).of("verdict"))
+        known = len(Journal(run).of(VerdictLine))
         outcome = session(place, run, bench, in_place).optimize()
-        verdicts = Journal(run).of("verdict")
-        assert len(verdicts) == len({(one["baseline"], one["candidate"]) for one in verdicts}) == known + len(bench.judged)
+        verdicts = Journal(run).of(VerdictLine)
+        assert len(verdicts) == len({(one.baseline, one.candidate) for one in verdicts}) == known + len(bench.judged)
         assert told(outcome) == unbroken and outcome.final_ms == 5.0
         assert (source if in_place else optimized).read_bytes() == FINAL
         assert source.read_bytes() == (FINAL if in_place else ORIGINAL) and source.stat().st_mode & 0o777 == 0o640

@@ -10,7 +10,9 @@ import pytest
 
 from killed_runs import killed_before
 from rocm_perf_lab.errors import OutputError, SourceError
+from rocm_perf_lab.llm.journal_lines import StopLine
 from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.journal_lines import BackupLine, Line, PutLine
 from rocm_perf_lab.optimize.source_file import SourceFile, digest, sweep
 
 ORIGINAL, ACCEPTED, SECOND = b"original\n", b"accepted, longer\n" * 400, b"second candidate"
@@ -41,10 +43,10 @@ def test_a_kill_at_any_step_leaves_a_whole_known_source(tmp_path):
         path = folder / "x.hip"
         journal = Journal(folder / "run")
         announced = {digest(text): text for text in (ORIGINAL, ACCEPTED, SECOND)}
-        put = [announced[entry["digest"]] for entry in journal.of("put")]
+        put = [announced[line.digest] for line in journal.of(PutLine)]
         assert path.read_bytes() in [ORIGINAL, *put][-2:], "what the journal says, or what was there before"
         assert path.stat().st_mode & 0o777 == 0o640
-        if journal.last("backup") is not None:
+        if journal.last(BackupLine) is not None:
             assert (folder / "run" / "backup" / "x.hip").read_bytes() == ORIGINAL
         sweep(path)
         assert [left.name for left in folder.iterdir() if left.name.endswith(".new")] == []
@@ -67,12 +69,12 @@ def test_somebody_elses_change_is_never_overwritten(source):
 
 def test_a_journal_cut_short_is_read_to_its_last_whole_line(tmp_path):
     journal = Journal(tmp_path)
-    journal.append("one", value=1)
-    journal.append("two", text="zwei\nLinien")
+    journal.append(Line(event="one"))
+    journal.append(StopLine(reason="zwei\nLinien", detail=""))
     data = journal.path.read_bytes()
     for length in range(len(data)):
         journal.path.write_bytes(data[:length])
-        assert [entry["event"] for entry in Journal(tmp_path).entries] == ["one", "two"][: data[:length].count(b"\n")]
+        assert [entry["event"] for entry in Journal(tmp_path).entries] == ["one", "stop"][: data[:length].count(b"\n")]
     journal.path.write_bytes(b"garbage\n" + data)
     with pytest.raises(OutputError, match="damaged at byte 0"):
         Journal(tmp_path)
@@ -87,18 +89,19 @@ def test_a_full_disk_leaves_the_source_as_it_was(source, monkeypatch):
     with pytest.raises(OutputError, match="No space left"):
         source.put(ACCEPTED, "faster")
     assert source.path.read_bytes() == ORIGINAL and len(source._journal.entries) == entries
-    assert digest(ORIGINAL) == source._journal.last("backup")["digest"]
+    assert digest(ORIGINAL) == source._journal.last(BackupLine).digest
 
 
 FILL = """
 import pathlib, resource, sys
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.journal_lines import Line, PutLine
 journal = Journal(pathlib.Path(sys.argv[1]))
-journal.append("one")
+journal.append(Line(event="one"))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 try:
-    journal.append("two", text="x" * 1000)
+    journal.append(PutLine(digest="", why="x" * 1000))
 except OutputError:
     print("refused")
 """

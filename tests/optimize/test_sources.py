@@ -16,6 +16,7 @@ from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.captured_unit import unit_of
 from rocm_perf_lab.optimize.compile import ProgramBuilder, SourceBuilder
+from rocm_perf_lab.optimize.source_settings import SourceSettings
 from rocm_perf_lab.optimize.subject import find_subject, reader_of, settings_of
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -171,7 +172,7 @@ def test_a_journal_says_how_to_read_the_source_again(project):
         f"{COMMAND} -c src/main.hip && {COMMAND} -c src/fill.hip && gcc -c src/plain.c && hipcc main.o fill.o plain.o -o app"
     )
     subject = find_subject(("./app",), None, build)
-    settings = json.loads(json.dumps(settings_of(subject)))
+    settings = SourceSettings.model_validate_json(settings_of(subject).model_dump_json())
     read, again = subject.read(b"text"), reader_of(settings, subject.source)(b"text")
     assert vars(read) == vars(again) and [unit.main.name for unit in read.units] == ["fill.hip", "plain.c"]
     assert list(read.foreign) == [project / "src" / "plain.c"] * 2 and [one.main.name for one in read.others] == ["fill.hip"]

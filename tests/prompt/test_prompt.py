@@ -17,6 +17,7 @@ import pytest
 from rocm_perf_lab.cli import cli
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.journal_lines import ProposalLine, VerdictLine
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.prompt.markdown import fenced, span
 from rocm_perf_lab.prompt.places import Places
@@ -212,17 +213,16 @@ def test_what_was_tried_is_told_with_its_reason(folder, prompt, found, tmp_path)
     for number in range(_MOST_TRIED + 2):
         step = {"step": "equivalence", "outcome": "rejected", "reason": f"{number} bytes differ in /secret/place/x.hip"}
         name, diff = f"candidate {number}", f"--- a\n+++ b\n+``` {number}\n"
-        journal.append("proposal", candidate=name, description=f"idea {number}", kernel=kernel, diff=diff)
-        journal.append(
-            "verdict", baseline=now if number else "older", candidate=name, verdict={"accepted": False, "steps": [step]}
-        )
+        journal.append(ProposalLine(candidate=name, description=f"idea {number}", kernel=kernel, diff=diff))
+        verdict = {"accepted": False, "steps": [step]}
+        journal.append(VerdictLine(baseline=now if number else "older", candidate=name, verdict=verdict))
     gained = {"step": "measurement", "outcome": "passed", "reason": "", "evidence": {"ratio": 0.75}}
-    journal.append("proposal", candidate="good", description="the good one", kernel=kernel, diff="")
-    journal.append("verdict", baseline=now, candidate="good", verdict={"accepted": True, "steps": [gained]})
-    journal.append("proposal", candidate="good", description="the good one", kernel="void sum_rows<1>(int)", diff="")
-    journal.append("verdict", baseline=now, candidate="good", verdict={"accepted": True, "steps": [gained]})
-    journal.append("proposal", candidate="other", description="elsewhere", kernel="walk(int)", diff="")
-    journal.append("verdict", baseline=now, candidate="other", verdict={"accepted": False, "steps": [step]})
+    journal.append(ProposalLine(candidate="good", description="the good one", kernel=kernel, diff=""))
+    journal.append(VerdictLine(baseline=now, candidate="good", verdict={"accepted": True, "steps": [gained]}))
+    journal.append(ProposalLine(candidate="good", description="the good one", kernel="void sum_rows<1>(int)", diff=""))
+    journal.append(VerdictLine(baseline=now, candidate="good", verdict={"accepted": True, "steps": [gained]}))
+    journal.append(ProposalLine(candidate="other", description="elsewhere", kernel="walk(int)", diff=""))
+    journal.append(VerdictLine(baseline=now, candidate="other", verdict={"accepted": False, "steps": [step]}))
     told = prompt("--runs", tmp_path)
     assert [one["description"] for one in told["tried"]] == [f"idea {n}" for n in range(_MOST_TRIED + 2)] + ["the good one"]
     assert [one["same_source"] for one in told["tried"][:2]] == [False, True]

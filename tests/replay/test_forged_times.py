@@ -32,7 +32,7 @@ def test_the_time_is_the_devices_own(mix, module):
 def test_what_was_counted_comes_with_it(mix):
     counted = replay(mix, iterations=1, device="gfx942").counted
     waves = -(-5000 // 64)
-    assert waves < counted["instructions"] < 100 * waves and counted["requests_beyond_l2"] > 0
+    assert waves < counted.instructions < 100 * waves and counted.requests_beyond_l2 > 0
 
 
 def test_the_write_is_named(mix, module, tmp_path):

@@ -28,7 +28,7 @@ def test_the_same_code_elsewhere_gives_the_same_bytes(captured, features):
     case = captured(features, "through_variables", 0, "variables")
     result = replay(case, hsaco=case.code_object, iterations=2, compare=True, poison=0xA5, device="gfx942")
     assert result.equal, result.differing_regions
-    assert result.document["kernel"]["hsaco_path"] == str(case.code_object)
+    assert result.document.kernel.hsaco_path == str(case.code_object)
 
 
 def test_code_that_computes_something_else_is_reported(mix, module, rocm_perf, tmp_path):
@@ -108,8 +108,8 @@ def test_a_small_error_is_within_a_tolerance_or_not(halve, module):
     for tolerance, equal in (("f32=1e-4", True), ("f32=1e-6", False), ("f32=0,0.1", True), ("f32=0,0.001", False)):
         result = replay(halve, hsaco=other, iterations=1, tolerances=[tolerance], device="gfx942")
         assert result.equal is equal, tolerance
-    regions = replay(halve, hsaco=other, iterations=1, tolerances=["f32=1"], device="gfx942").document["comparison"]["regions"]
-    assert max(region["largest_relative_error"] for region in regions) == pytest.approx(1e-5, rel=0.01)
+    regions = replay(halve, hsaco=other, iterations=1, tolerances=["f32=1"], device="gfx942").document.comparison.regions
+    assert max(region.largest_relative_error for region in regions) == pytest.approx(1e-5, rel=0.01)
 
 
 def test_a_tolerance_for_one_allocation_leaves_the_others_exact(halve, module):

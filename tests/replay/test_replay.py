@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from damaged_captures import with_json, with_last_region_at
+from published_schemas import expect_published
 from rocm_perf_lab.replay import replay, reserve_check
 
 # Kernels of the testbed, with argument lists that leave waves and tiles partly filled. test_every_dispatch has all.
@@ -38,7 +39,7 @@ FEATURES = [
 
 
 def changed_bytes(result) -> int:
-    return sum(region["expected_changed_bytes"] for region in result.document["comparison"]["regions"])
+    return sum(region.expected_changed_bytes for region in result.document.comparison.regions)
 
 
 def expect_the_captured_bytes(case, **options):
@@ -96,12 +97,8 @@ def test_poisoned_outputs_are_written_again(captured):
 def test_every_range_can_be_had(captured, features):
     case = captured(features, "follow", 0, "list")
     check = reserve_check(case, device="gfx942")
-    assert check["outcome"] == "exact"
-    assert (
-        [int(r["base"], 16) for r in check["ranges"]]
-        == [r.base for r in case.regions]
-        == [int(r["got"], 16) for r in check["ranges"]]
-    )
+    assert check.outcome == "exact"
+    assert [int(r.base, 16) for r in check.ranges] == [r.base for r in case.regions] == [int(r.got, 16) for r in check.ranges]
 
 
 # ---- stateless and stateful ----
@@ -129,7 +126,7 @@ def test_an_accumulating_kernel(captured, features, tmp_path, recopy, effect):
     expected = [(value + effect * (i + 1)) % 2**32 for i, value in enumerate(before)]
     assert values_of(tmp_path / "dump", address) == expected
     assert result.equal == recopy
-    assert result.document["execution"]["mode"] == ("stateless" if recopy else "stateful")
+    assert result.document.execution.mode == ("stateless" if recopy else "stateful")
 
 
 # ---- the command line ----
@@ -153,6 +150,7 @@ def test_json(captured, features, rocm_perf):
     arguments = ["--capture-dir", case.path, "--iterations", 4, "--no-recopy", "--json"]
     done = rocm_perf("replay", "full-vm", *arguments)
     document = json.loads(done.stdout)
+    expect_published("replay full-vm", document)
     assert (
         document["kernel"]["name"].startswith("accumulate(") and document["kernel"]["hsaco_path"] == f"{case.path}/kernel.hsaco"
     )
@@ -188,6 +186,7 @@ def test_a_range_that_no_process_can_have(captured, features, tmp_path, rocm_per
 
     capture = with_json(case.path, tmp_path / "large", "memory_regions.json", enlarge)
     done = rocm_perf("replay", "reserve-check", "--capture-dir", capture, "--json")
+    expect_published("replay reserve-check", json.loads(done.stdout))
     assert done.returncode == 1 and json.loads(done.stdout)["outcome"] == "failed"
     done = rocm_perf("replay", "full-vm", "--capture-dir", capture)
     assert done.returncode == 39 and f"{1 << 47} bytes" in done.stderr and not done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import sqlite3
@@ -12,9 +13,24 @@ from pathlib import Path
 
 from rocm_perf_lab.autotune.outcome import Outcome
 from rocm_perf_lab.errors import MissingInputError, OutputError
+from rocm_perf_lab.json_model import TOLERANT, JsonModel, Text
 
 _TABLE = """CREATE TABLE IF NOT EXISTS outcome (
     experiment TEXT NOT NULL, configuration TEXT NOT NULL, outcome TEXT NOT NULL, PRIMARY KEY (experiment, configuration))"""
+
+
+class CachedOutcome(JsonModel):
+    """An outcome as the database has it; see Outcome."""
+
+    model_config = TOLERANT
+
+    status: str
+    reason: Text | None = None
+    runs: list[float] = []
+    measure: str | None = None
+    unstable: bool = False
+    modelled: bool = False
+    resources: dict[str, int] = {}
 
 
 class Cache:
@@ -36,12 +52,12 @@ class Cache:
             query = "SELECT outcome FROM outcome WHERE experiment = ? AND configuration = ?"
             row = self._database.execute(query, (self._experiment, canonical(values))).fetchone()
         try:
-            return Outcome(**json.loads(row[0])) if row else None
-        except (ValueError, TypeError) as error:
+            return Outcome(**dict(CachedOutcome.model_validate(json.loads(row[0])))) if row else None
+        except ValueError as error:
             raise OutputError(f"the results cache {self._path} is damaged ({error})", "choose another --cache") from error
 
     def put(self, values: dict[str, object], outcome: Outcome) -> None:
-        row = (self._experiment, canonical(values), json.dumps(outcome.as_dict()))
+        row = (self._experiment, canonical(values), json.dumps(CachedOutcome(**dataclasses.asdict(outcome)).as_json()))
         with self._lock, self._errors():
             self._database.execute("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", row)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rocm_perf_lab.autotune.autotune_document import Confidence
 from rocm_perf_lab.autotune.tune import Evaluated, those_that_ran
 
 if TYPE_CHECKING:
@@ -15,14 +16,6 @@ if TYPE_CHECKING:
 _LEAST = 10  # configurations that ran, to say what matters
 _TREES, _SHUFFLES, _SEED = 50, 3, 0
 _LEAST_TIME = 1e-9
-
-
-class Confidence(TypedDict):
-    """The interval, and whether it does not touch that of the next best; None where that is not known."""
-
-    low_ms: float
-    high_ms: float
-    ahead_of_next: bool | None
 
 
 def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[Confidence, None] | tuple[None, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import statistics
 from dataclasses import dataclass, field
 
@@ -41,9 +40,6 @@ class Outcome:
     def cv(self) -> float | None:
         """Coefficient of variation of the runs; None of fewer than two."""
         return variation(self.runs) if self.status == OK else None
-
-    def as_dict(self) -> dict[str, object]:
-        return dataclasses.asdict(self)
 
 
 def variation(runs: list[float]) -> float | None:

@@ -33,7 +33,7 @@ def page(result: Result) -> str:
         _times(result),
         "<p>Points: configurations; line: the best so far; red marks on the axis: those that failed.</p>",
         "<h2>Importance of parameters</h2>",
-        _importance(found["importance"]) if found["importance"] else f"<p>{escape(found['reasons']['importance'])}</p>",
+        _importance(found.importance) if found.importance else f"<p>{escape(found.reasons['importance'])}</p>",
     ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>rocm-perf autotune</title>'

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
-from rocm_perf_lab.autotune.findings import Confidence, confidence_of, importance_of
+from rocm_perf_lab.autotune.autotune_document import AutotuneDocument, BestProfile, EvaluationSection, ModelSection
+from rocm_perf_lab.autotune.findings import confidence_of, importance_of
 from rocm_perf_lab.autotune.outcome import OK
 from rocm_perf_lab.autotune.tune import Evaluated, best_of
 
 if TYPE_CHECKING:
     from rocm_perf_lab.autotune.strategies import Model
-    from rocm_perf_lab.autotune.winner import Profile
 
 
 @dataclass(frozen=True)
@@ -33,50 +33,10 @@ class Result:
     fixed: Mapping[str, object]
     defaults: Mapping[str, object] | None = None
     unlaunchable: int | None = None
-    profile: Profile | None = None
+    profile: BestProfile | None = None
 
 
-class Row(TypedDict):
-    """One configuration and what came of it."""
-
-    configuration: dict[str, object]
-    status: str
-    reason: str | None
-    ms: float | None
-    cv: float | None
-    runs: list[float]
-    measure: str | None
-    modelled: bool
-    unstable: bool
-    resources: dict[str, int] | None
-    reused: bool
-
-
-class Document(TypedDict):
-    """What `rocm-perf autotune --json` prints."""
-
-    strategy: str
-    seed: int
-    budget: int
-    device: str
-    evaluated: int
-    reused: int
-    failed: int
-    unstable: int
-    total: int | None
-    unlaunchable: int | None
-    best: Row | None
-    confidence: Confidence | None
-    profile: Profile | None
-    speedup_over_default: float | None
-    model: Model | None
-    importance: dict[str, float] | None
-    fixed: Mapping[str, object]
-    evaluations: list[Row]
-    reasons: dict[str, str]
-
-
-def document(result: Result) -> Document:
+def document(result: Result) -> AutotuneDocument:
     """Times in ms. Whatever is missing is null and named in `reasons`."""
     best = best_of(result.evaluated)
     reasons = {}
@@ -98,27 +58,27 @@ def document(result: Result) -> Document:
         reasons["unlaunchable"] = "not counted"
     if not result.model:
         reasons["model"] = f"the strategy {result.strategy} has none, or had nothing to fit it to"
-    return {
-        "strategy": result.strategy,
-        "seed": result.seed,
-        "budget": result.budget,
-        "device": result.device,
-        "evaluated": len(result.evaluated),
-        "reused": sum(one.reused for one in result.evaluated),
-        "failed": sum(one.outcome.status != OK for one in result.evaluated),
-        "unstable": sum(one.outcome.unstable for one in result.evaluated),
-        "total": result.total,
-        "unlaunchable": result.unlaunchable,
-        "best": _row(best) if best else None,
-        "confidence": confidence[0],
-        "profile": result.profile,
-        "speedup_over_default": speedup,
-        "model": result.model or None,
-        "importance": importance[0],
-        "fixed": result.fixed,
-        "evaluations": [_row(one) for one in result.evaluated],
-        "reasons": reasons,
-    }
+    return AutotuneDocument(
+        strategy=result.strategy,
+        seed=result.seed,
+        budget=result.budget,
+        device=result.device,
+        evaluated=len(result.evaluated),
+        reused=sum(one.reused for one in result.evaluated),
+        failed=sum(one.outcome.status != OK for one in result.evaluated),
+        unstable=sum(one.outcome.unstable for one in result.evaluated),
+        total=result.total,
+        unlaunchable=result.unlaunchable,
+        best=_evaluation(best) if best else None,
+        confidence=confidence[0],
+        profile=result.profile,
+        speedup_over_default=speedup,
+        model=ModelSection.model_validate(result.model) if result.model else None,
+        importance=importance[0],
+        fixed=dict(result.fixed),
+        evaluations=[_evaluation(one) for one in result.evaluated],
+        reasons=reasons,
+    )
 
 
 def _speedup(default: Evaluated | None, best: Evaluated | None) -> float | None:
@@ -127,18 +87,18 @@ def _speedup(default: Evaluated | None, best: Evaluated | None) -> float | None:
     return default.outcome.ms / best.outcome.ms
 
 
-def _row(one: Evaluated) -> Row:
+def _evaluation(one: Evaluated) -> EvaluationSection:
     outcome = one.outcome
-    return {
-        "configuration": one.values,
-        "status": outcome.status,
-        "reason": outcome.reason,
-        "ms": outcome.ms,
-        "cv": outcome.cv,
-        "runs": outcome.runs,
-        "measure": outcome.measure,
-        "modelled": outcome.modelled,
-        "unstable": outcome.unstable,
-        "resources": outcome.resources or None,
-        "reused": one.reused,
-    }
+    return EvaluationSection(
+        configuration=one.values,
+        status=outcome.status,
+        reason=outcome.reason,
+        ms=outcome.ms,
+        cv=outcome.cv,
+        runs=outcome.runs,
+        measure=outcome.measure,
+        modelled=outcome.modelled,
+        unstable=outcome.unstable,
+        resources=outcome.resources or None,
+        reused=one.reused,
+    )

@@ -10,7 +10,7 @@ from rocm_perf_lab.autotune.results import Result, document
 from rocm_perf_lab.autotune.tune import Evaluated, best_of, those_that_ran
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.autotune.findings import Confidence
+    from rocm_perf_lab.autotune.autotune_document import Confidence
 
 _SHOWN_ROWS = 10
 
@@ -19,24 +19,24 @@ def table(result: Result) -> list[str]:
     found = document(result)
     evaluated, best = result.evaluated, best_of(result.evaluated)
     of = "" if result.total is None else f" of {result.total}"
-    lines = [f"{len(evaluated)}{of} configurations evaluated on {result.device}: {found['reused']} reused, "
-             f"{found['failed']} failed, {found['unstable']} unstable; {result.strategy}, seed {result.seed}"]  # fmt: skip
+    lines = [f"{len(evaluated)}{of} configurations evaluated on {result.device}: {found.reused} reused, "
+             f"{found.failed} failed, {found.unstable} unstable; {result.strategy}, seed {result.seed}"]  # fmt: skip
     failures = Counter(one.outcome.status for one in evaluated if one.outcome.status != OK)
     lines += [f"  {count} {status}" for status, count in failures.most_common()]
     if best is not None:
         lines.append(f"best: {best.outcome.ms:.4g} ms ({best.outcome.kind}{_spread(best)}): {_words(best.values)}")
-    if found["speedup_over_default"] is not None:
-        lines.append(f"  {found['speedup_over_default']:.2f}x faster than the defaults")
-    if (sure := found["confidence"]) is not None:
-        lines.append(f"  mean of its runs, 95 % interval: {sure['low_ms']:.4g} to {sure['high_ms']:.4g} ms; {_lead(sure)}")
+    if found.speedup_over_default is not None:
+        lines.append(f"  {found.speedup_over_default:.2f}x faster than the defaults")
+    if (sure := found.confidence) is not None:
+        lines.append(f"  mean of its runs, 95 % interval: {sure.low_ms:.4g} to {sure.high_ms:.4g} ms; {_lead(sure)}")
     if (profile := result.profile) is not None:
-        lines.append(f"  profile: {profile['kernel']} is {profile['bottleneck']}; see {profile['run_directory']}")
+        lines.append(f"  profile: {profile.kernel} is {profile.bottleneck}; see {profile.run_directory}")
     if (r2 := result.model.get("r2")) is not None:
         lines.append(f"model: R2 {r2:.2f}, residual {result.model['residual']:.3g}, of predictions for configurations unseen")
     if warning := result.model.get("warning"):
         lines.append(f"  {warning}")
-    if found["importance"]:
-        ranked = sorted(found["importance"].items(), key=lambda item: -item[1])
+    if found.importance:
+        ranked = sorted(found.importance.items(), key=lambda item: -item[1])
         lines.append("importance: " + ", ".join(f"{name} {share:.0%}" for name, share in ranked))
     good = sorted(those_that_ran(evaluated), key=lambda ran: ran[0])
     lines += ["        ms  configuration"] if good else []
@@ -44,9 +44,9 @@ def table(result: Result) -> list[str]:
 
 
 def _lead(confidence: Confidence) -> str:
-    if confidence["ahead_of_next"] is None:
+    if confidence.ahead_of_next is None:
         return "no other ran"
-    return "ahead of the next" if confidence["ahead_of_next"] else "not distinguishable from the next"
+    return "ahead of the next" if confidence.ahead_of_next else "not distinguishable from the next"
 
 
 def _words(values: dict[str, object]) -> str:

@@ -8,29 +8,18 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypedDict
 
+from rocm_perf_lab.autotune.autotune_document import BestProfile
 from rocm_perf_lab.autotune.program import Program, for_target
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.execute import execute
 from rocm_perf_lab.errors import NothingRanError, RocmPerfError
 
 
-class Profile(TypedDict):
-    """As profile.json and analysis.json have it; None for what is not known."""
-
-    run_directory: str
-    runtime_ms: float | None
-    cv: float | None
-    timing: str
-    kernel: str
-    bottleneck: str | None
-
-
 def best_profile(
     program: Program, values: dict[str, object], device: str, target: str | None, timeout: float | None, destination: Path,
     note: Callable[[str], None],
-) -> Profile:  # fmt: skip
+) -> BestProfile:  # fmt: skip
     """The run directory is complete or absent.
 
     Raises what profiling raises, and NothingRanError if the build fails now.
@@ -48,14 +37,14 @@ def best_profile(
         request = Request(words=command, device=device, timeout=timeout, destination=destination)
         documents, directory = profile_program(request, sys.stderr, note)
     profile, analysis = documents.profile, documents.analysis.kernels
-    return {
-        "run_directory": str(directory),
-        "runtime_ms": profile.runtime_ms,
-        "cv": profile.stability.cv,
-        "timing": profile.timing,
-        "kernel": profile.kernel.name,
-        "bottleneck": next((one.bottleneck.name for one in analysis if one.kernel == profile.kernel.name), None),
-    }
+    return BestProfile(
+        run_directory=str(directory),
+        runtime_ms=profile.runtime_ms,
+        cv=profile.stability.cv,
+        timing=profile.timing,
+        kernel=profile.kernel.name,
+        bottleneck=next((one.bottleneck.name for one in analysis if one.kernel == profile.kernel.name), None),
+    )
 
 
 def _build(words: list[str], environment: dict[str, str], timeout: float | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -136,7 +135,13 @@ def command(
     request = AnalysisRequest(Part(gpu, window), kernel, clock_mhz, memory_bandwidth_gbps, wanted, ceilings, thread_trace)
     found = analyse_existing(databases, request, destination, scheduler, note)
     if as_json:
-        click.echo(json.dumps(found.as_json() | {"run_directory": str(destination)}, indent=2, allow_nan=False))
+        from rocm_perf_lab.json_model import json_text
+        from rocm_perf_lab.report.profile_document import profile_output, ranks_output
+
+        if found.summary is None:
+            click.echo(json_text(profile_output(found.reports[0], destination)))
+        else:
+            click.echo(json_text(ranks_output(found.summary, found.reports, destination)))
         return
     from rich.console import Console
 
@@ -182,7 +187,10 @@ def _report_traced(folder: Path, as_json: bool, asked: list[str]) -> None:
 
     document = traced_only(folder)
     if as_json:
-        click.echo(json.dumps({"thread_trace": document.model_dump(mode="json")}, indent=2, allow_nan=False))
+        from rocm_perf_lab.json_model import json_text
+        from rocm_perf_lab.report.profile_document import ThreadTraceOutput
+
+        click.echo(json_text(ThreadTraceOutput(thread_trace=document)))
         return
     from rich.console import Console
 

@@ -83,6 +83,7 @@ def command(
     from rocm_perf_lab.autotune.t4 import t4
     from rocm_perf_lab.autotune.table import table
     from rocm_perf_lab.autotune.tune import best_of
+    from rocm_perf_lab.json_model import json_text
     from rocm_perf_lab.run_directory import expect_replaceable
 
     expect_writable(filter(None, (write_config, write_t4, write_report)), filter(None, (space, simulate, cache)))
@@ -102,7 +103,7 @@ def command(
         write_text(write_t4, _as_json(t4(result)) + "\n")
     if write_report:
         write_text(write_report, page(result))
-    click.echo(_as_json(document(result)) if as_json else "\n".join(table(result)))
+    click.echo(json_text(document(result)) if as_json else "\n".join(table(result)))
 
 
 def _as_json(content: object) -> str:

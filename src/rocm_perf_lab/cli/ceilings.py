@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -34,6 +33,7 @@ def command(
 
     On the software device the ceilings are modelled.
     """
+    from rocm_perf_lab.json_model import json_text
     from rocm_perf_lab.profile.ceilings import measure_ceilings
     from rocm_perf_lab.report import ceilings as report
 
@@ -41,7 +41,7 @@ def command(
     document = report.document(measurement)
     _write(destination, report.files(document, measurement))
     if as_json:
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        click.echo(json_text(document))
     else:
         report.render(document)
         click.echo(f"\nWritten to {destination}")

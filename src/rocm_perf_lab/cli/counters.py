@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -36,7 +35,10 @@ def command(names: tuple[str, ...], as_json: bool, block: str | None, arch: str 
         and (arch is None or arch in _available(counter))
     ]
     if as_json:
-        click.echo(json.dumps([_as_dict(counter, uses().get(counter.name, ())) for counter in wanted], indent=2))
+        from rocm_perf_lab.arch.counters_document import counters_document
+        from rocm_perf_lab.json_model import json_text
+
+        click.echo(json_text(counters_document(wanted)))
         return
     for counter in wanted:
         _print(counter, uses().get(counter.name, ()))
@@ -53,20 +55,6 @@ def _check(given: Iterable[str], known: list[str], kind: str, error: type[RocmPe
 
 def _available(counter: Counter) -> list[str]:
     return (["device"] if counter.on_device else []) + list(counter.hardware)
-
-
-def _as_dict(counter: Counter, used_by: tuple[str, ...]) -> dict[str, object]:
-    return {
-        "name": counter.name,
-        "block": counter.block,
-        "unit": counter.unit,
-        "meaning": counter.meaning,
-        "device": counter.on_device,
-        "device_model": counter.model,
-        "not_on_device_because": counter.why,
-        "hardware": list(counter.hardware),
-        "used_by": list(used_by),
-    }
 
 
 def _print(counter: Counter, used_by: tuple[str, ...]) -> None:

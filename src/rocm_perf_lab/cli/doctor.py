@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
+
+from rocm_perf_lab.errors import UnavailableError
 
 if TYPE_CHECKING:
     from rocm_perf_lab.collect.diagnosis import Diagnosis
@@ -18,14 +19,25 @@ _MARKS = {"ok": ("ok     ", "green"), "missing": ("missing", "red"), "optional":
 def command(as_json: bool) -> int:
     """Check what this machine offers for profiling. Exit code 0 if `profile` can work, else 69."""
     from rocm_perf_lab.collect.diagnosis import diagnose
-    from rocm_perf_lab.errors import UnavailableError
 
     diagnosis = diagnose()
     if as_json:
-        click.echo(json.dumps(diagnosis.as_dict(), indent=2))
+        click.echo(_json(diagnosis))
     else:
         _print(diagnosis)
     return 0 if diagnosis.can_profile else UnavailableError.exit_code
+
+
+def _json(diagnosis: Diagnosis) -> str:
+    """What is missing may be what JSON is made with."""
+    try:
+        import pydantic  # noqa: F401
+    except ImportError as error:
+        raise UnavailableError("the Python package pydantic is missing", "run `pip install pydantic`") from error
+    from rocm_perf_lab.collect.doctor_document import doctor_document
+    from rocm_perf_lab.json_model import json_text
+
+    return json_text(doctor_document(diagnosis))
 
 
 def _print(diagnosis: Diagnosis) -> None:

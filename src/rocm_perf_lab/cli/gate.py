@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +67,9 @@ def command(
 
     judgement = judge(GateRequest(baseline, candidate, program, build, bench, describe, runs, output), note)
     if as_json:
-        click.echo(json.dumps(judgement.document(), indent=2, allow_nan=False))
+        from rocm_perf_lab.json_model import json_text
+
+        click.echo(json_text(judgement.document()))
     else:
         _describe(judgement)
     return 0 if judgement.verdict.accepted else CandidateRejectedError.exit_code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -56,8 +55,10 @@ def command(
     status, capture = isolate(isolation, sys.stderr.fileno() if as_json else None, note)
     if capture is not None and as_json:
         from rocm_perf_lab.isolate.capture import Capture
+        from rocm_perf_lab.isolate.isolate_document import isolate_document
+        from rocm_perf_lab.json_model import json_text
 
-        click.echo(json.dumps(Capture.open(capture).summary() | {"program_status": status}, indent=2))
+        click.echo(json_text(isolate_document(Capture.open(capture), status)))
     elif capture is not None:
         print(f"replay it with: rocm-perf replay full-vm --capture-dir {capture}", file=sys.stderr)
     return status

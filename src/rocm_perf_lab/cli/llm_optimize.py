@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
@@ -171,7 +170,9 @@ def report(outcome: ModelOutcome, as_json: bool) -> None:
     from rocm_perf_lab.llm.describe import describe
 
     if as_json:
-        click.echo(json.dumps(outcome.document(), indent=2, allow_nan=False))
+        from rocm_perf_lab.json_model import json_text
+
+        click.echo(json_text(outcome.document()))
     else:
         describe(outcome, click.echo)
     if outcome.unusable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,7 @@ from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import MissingInputError, UsageError
 
 if TYPE_CHECKING:
+    from rocm_perf_lab.optimize.optimize_document import EarlierRun
     from rocm_perf_lab.optimize.workbench import BenchOptions
 
 _LEAST_FACTOR, _MOST_FACTOR = 2, 8
@@ -120,7 +120,9 @@ def command(
     )
     outcome = optimize(request, keep_always if auto_approve else ask_whether_to_keep, note)
     if as_json:
-        click.echo(json.dumps(outcome.document(), indent=2, allow_nan=False))
+        from rocm_perf_lab.json_model import json_text
+
+        click.echo(json_text(outcome.document()))
     else:
         describe(outcome, click.echo)
 
@@ -142,21 +144,23 @@ def _history(program: tuple[str, ...], source: Path | None, folder: Path | None,
     if folder is None and not program:
         raise UsageError("no program given", "name it, or the folder of its runs with --output")
     place = folder or folder_of(None, program_of(program, source)[0].name)
-    entries = history(place)
+    found = history(place)
     if as_json:
-        click.echo(json.dumps(entries, indent=2))
+        from rocm_perf_lab.json_model import json_text
+
+        click.echo(json_text(found))
         return
-    if not entries:
+    if not found.root:
         raise MissingInputError(f"{place} has no runs", "start one with `rocm-perf optimize`")
-    for entry in entries:
-        click.echo(f"{entry['run']}  began {entry['began'] or 'not'}  {_how_it_ended(entry)}")
-        for description in entry["accepted"]:
+    for entry in found.root:
+        click.echo(f"{entry.run}  began {entry.began or 'not'}  {_how_it_ended(entry)}")
+        for description in entry.accepted:
             click.echo(f"    accepted: {description}")
 
 
-def _how_it_ended(entry: dict[str, Any]) -> str:
-    if not entry["ended"]:
-        return f"interrupted after {entry['judged']} verdicts (continue with --resume)"
-    if not entry["accepted"]:
-        return f"nothing accepted of {entry['judged']} judged"
-    return f"{entry['baseline_ms']:.6f} -> {entry['final_ms']:.6f} ms ({entry['timing']})"
+def _how_it_ended(entry: EarlierRun) -> str:
+    if not entry.ended:
+        return f"interrupted after {entry.judged} verdicts (continue with --resume)"
+    if not entry.accepted:
+        return f"nothing accepted of {entry.judged} judged"
+    return f"{entry.baseline_ms:.6f} -> {entry.final_ms:.6f} ms ({entry.timing})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -177,9 +176,10 @@ def _runtime_ms(documents: Documents) -> float:
 
 
 def _print_json(documents: Documents, directory: Path) -> None:
-    parts = ("profile", "roofline", "dag", "analysis")
-    result = {part: getattr(documents, part).model_dump(mode="json") for part in parts}
-    click.echo(json.dumps(result | {"run_directory": str(directory)}, indent=2, allow_nan=False))
+    from rocm_perf_lab.json_model import json_text
+    from rocm_perf_lab.report.profile_document import profile_output
+
+    click.echo(json_text(profile_output(documents, directory)))
 
 
 def _print_report(documents: Documents, directory: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +59,9 @@ def command(
 
     context = context_of(Request(program, source, build, profile, runs, bench), note)
     if as_json:
-        click.echo(json.dumps(context.document(full_source, compact), indent=2, allow_nan=False))
+        from rocm_perf_lab.json_model import json_text
+
+        click.echo(json_text(context.document(full_source, compact)))
         return
     text = context.text(full_source, compact)
     click.echo(text, nl=False)

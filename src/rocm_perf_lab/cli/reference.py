@@ -15,18 +15,26 @@ from pathlib import Path
 import click
 
 from rocm_perf_lab.cli import COMMANDS, cli
-from rocm_perf_lab.cli.json_fields import JSON_FIELDS
+from rocm_perf_lab.cli.json_documents import FILES, PRINTED, PRINTED_INSTEAD
 from rocm_perf_lab.errors import exit_codes
+
+if typing.TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
+
+    Titles = dict[type[BaseModel], str]
 
 _GENERATED = "<!-- Made by `python -m rocm_perf_lab.cli.reference`, not by hand. -->"
 _RULES = """Options of rocm-perf come before the program; the words after it are the program's. An error is one line on stderr,
 `rocm-perf: error: what; what to do`, and an exit code. With `--json`, stdout is one JSON value and nothing else; progress is
 reported on stderr. Every command has `--help`, and those that do some work have `--debug`, which shows the traceback of an
 error."""
-_DOCUMENTS_HEAD = """The files of a run directory, and what `rocm-perf profile --json` and `rocm-perf analyze --json` print.
-null means unknown: the reason is in `reasons` of the same object, under the field's name. `rocm-perf schema` prints the JSON
-Schema."""
-_DOCUMENTS_RULES = """Rules for all documents:
+_DOCUMENTS_HEAD = """The files of a run directory, which `rocm-perf profile --json` and `rocm-perf analyze --json` print, too.
+null means unknown: the reason is in `reasons` of the same object, under the field's name. `rocm-perf schema NAME` prints the
+JSON Schema of a file or of what a command prints; `rocm-perf schema` lists the names."""
+_PRINTED_HEAD = """What each command prints with `--json`, and at the end the objects in all these. Where a field can be
+null, its meaning says when."""
+_DOCUMENTS_RULES = """Rules for the files:
 
 - Unknown is null, never 0. An object with a null field also has `reasons`: field name -> why it is null.
 - Units are the last part of a name: `_ns`, `_ms`, `_gbps` (10⁹ bytes per second), `_mhz`, `_bytes`. Fractions are 0 to 1.
@@ -50,7 +58,6 @@ _MORE = {
     "mcp": "mcp.md",
     "ceilings": "profiling.md#ceilings",
 }
-_INHERITED = {"reasons"}
 _DEBUG = "debug"
 
 
@@ -59,7 +66,8 @@ def reference() -> str:
     title = "# rocm-perf: commands, options, exit codes, JSON fields"
     codes = ["## Exit codes", _CODES_HEAD, _codes()]
     commands = [_command(named) for named in every_command()]
-    documents = ["## Documents", _DOCUMENTS_HEAD, *_documents()]
+    titles = _files()
+    documents = ["## Documents", _DOCUMENTS_HEAD, *_sections(titles, list(titles))]
     return _page(title, _RULES, f"## Commands\n\n{_overview()}", *commands, *codes, *documents)
 
 
@@ -74,7 +82,12 @@ def exit_codes_page() -> str:
 
 
 def documents_page() -> str:
-    return _page("# JSON documents", _DOCUMENTS_HEAD, _DOCUMENTS_RULES, *_documents())
+    titles = _files()
+    files = list(_sections(titles, list(titles)))
+    printed = {one.model: f"JSON of {command}" for command, one in (PRINTED | PRINTED_INSTEAD).items()}
+    titles |= {model: title for model, title in printed.items() if model not in titles}
+    commands = ["## What commands print", _PRINTED_HEAD, *_sections(titles, list(printed))]
+    return _page("# JSON documents", _DOCUMENTS_HEAD, _DOCUMENTS_RULES, *files, *commands)
 
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -119,10 +132,20 @@ def _command(named: tuple[str, click.Command], more: str | None = None) -> str:
     rows = [_option(one) for one in command.params if isinstance(one, click.Option) and one.name != _DEBUG]
     if rows:
         parts.append("\n".join(["| Option | Meaning |", "|---|---|", *rows]))
-    if name in JSON_FIELDS:
-        fields = [f"| `{field}` | {_cell(meaning)} |" for field, meaning in JSON_FIELDS[name].items()]
-        parts.append("\n".join(["| Field of its JSON | Meaning |", "|---|---|", *fields]))
+    if name in PRINTED:
+        parts.append("\n".join(_fields(PRINTED[name].model)))
     return "\n\n".join(parts)
+
+
+def _fields(model: type[BaseModel]) -> Iterator[str]:
+    """A table of the object's fields; of an array those of its objects, of several forms those of the first."""
+    annotation: object = model.model_fields["root"].annotation if "root" in model.model_fields else model
+    is_array = typing.get_origin(annotation) is list
+    yield f"| Field of {'each object in its JSON array' if is_array else 'its JSON'} | Meaning |"
+    yield "|---|---|"
+    for name, field in next(_models(annotation)).model_fields.items():
+        if not _is_inherited(name, field):
+            yield f"| `{name}` | {_cell(field.description or '')} |"
 
 
 def _metavar(argument: click.Argument) -> str:
@@ -162,26 +185,36 @@ def _codes() -> str:
     return "\n".join(["<!-- exit codes -->", "| Code | Meaning |", "|---|---|", *rows])
 
 
-def _documents() -> Iterator[str]:
-    from pydantic import BaseModel
+def _files() -> Titles:
+    from rocm_perf_lab.report.schema import ThreadTraceDocument
 
-    from rocm_perf_lab.report import schema
+    return {file.model: f"{name}.json" for name, file in FILES.items()} | {ThreadTraceDocument: "thread_trace"}
 
-    todo: list[tuple[str, type[BaseModel]]] = [(f"{name}.json", model) for name, model in schema.DOCUMENTS.items()]
-    todo += [("summary.json", schema.SummaryDocument), ("thread_trace", schema.ThreadTraceDocument)]
-    seen = {model for _, model in todo}
-    while todo:
-        title, model = todo.pop(0)
-        rows = []
-        for name, field in model.model_fields.items():
-            if name in _INHERITED:
-                continue
-            rows.append(f"| `{name}` | {_cell(_type(field.annotation))} | {_cell(field.description or '')} |")
-            for inner in _models(field.annotation):
-                if inner not in seen:
-                    seen.add(inner)
-                    todo.append((inner.__name__, inner))
-        yield "\n".join([f"### {title}", *_paragraph(model), "", "| Field | Type | Meaning |", "|---|---|---|", *rows])
+
+def _sections(titles: Titles, todo: list[type[BaseModel]]) -> Iterator[str]:
+    """A section for each model of `todo`, then for each kind of object in these. titles: of what has a section; gets more."""
+    for model in todo:
+        found = [one for field in model.model_fields.values() for one in _models(field.annotation) if one not in titles]
+        titles |= {one: one.__name__ for one in found}
+        todo += dict.fromkeys(found)
+        yield "\n".join([f"### {titles[model]}", *_paragraph(model), "", *_content(model, titles)])
+
+
+def _content(model: type[BaseModel], titles: Titles) -> Iterator[str]:
+    if "root" in model.model_fields:
+        text = _type(model.model_fields["root"].annotation, titles)
+        yield f"{text[0].upper()}{text[1:]}."
+        return
+    yield "| Field | Type | Meaning |"
+    yield "|---|---|---|"
+    for name, field in model.model_fields.items():
+        if not _is_inherited(name, field):
+            yield f"| `{name}` | {_cell(_type(field.annotation, titles))} | {_cell(field.description or '')} |"
+
+
+def _is_inherited(name: str, field: FieldInfo) -> bool:
+    """The reasons that every object of the files has; what commands print can have a field of that name for itself."""
+    return name == "reasons" and field.default_factory is not None
 
 
 def _paragraph(model: type) -> list[str]:
@@ -191,7 +224,7 @@ def _paragraph(model: type) -> list[str]:
     return ["", f"{text[0].upper()}{text[1:]}."] if text else []
 
 
-def _models(annotation: object) -> Iterator[type]:
+def _models(annotation: object) -> Iterator[type[BaseModel]]:
     from pydantic import BaseModel
 
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -200,22 +233,25 @@ def _models(annotation: object) -> Iterator[type]:
         yield from _models(inner)
 
 
-def _type(annotation: object) -> str:
-    """As JSON has it: 'array of number', '"a" or "b"', 'string or null'; sections by their name."""
+def _type(annotation: object, titles: Titles) -> str:
+    """As JSON has it: 'array of number', '"a" or "b"', 'string or null'; sections by their title."""
     plain: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
     if annotation in plain:
         return plain[annotation]
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Literal:
         return " or ".join(f"`{value}`" for value in inner)
+    if origin is typing.Annotated:
+        return _type(inner[0], titles)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(map(_type, inner))
+        return " or ".join(_type(one, titles) for one in inner)
     if origin is dict:
-        return f"object of {_type(inner[1])}"
+        return f"object of {_type(inner[1], titles)}"
     if origin in (list, tuple):
-        return f"array of {_type(inner[0])}"
-    name = annotation.__name__ if isinstance(annotation, type) else str(annotation)
-    return f"[{name}](#{name.lower()})"
+        return f"array of {_type(inner[0], titles)}"
+    title = next(title for model, title in titles.items() if model is annotation)
+    anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+    return f"[{title}](#{anchor})"
 
 
 def _line(text: str) -> str:

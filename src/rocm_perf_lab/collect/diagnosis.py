@@ -6,17 +6,19 @@ import importlib.metadata
 import platform
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Final, Literal
 
-from rocm_perf_lab import __version__, native, rocm
+from rocm_perf_lab import native, rocm
 from rocm_perf_lab.cage import mechanism
 from rocm_perf_lab.cage.start import REMEDY
 from rocm_perf_lab.collect import gpu, surroundings
 from rocm_perf_lab.errors import SurroundingsError, UnavailableError
 
-OK, MISSING, OPTIONAL = "ok", "missing", "optional"
+OK: Final = "ok"
+MISSING: Final = "missing"
+OPTIONAL: Final = "optional"
 
 _DEPENDENCIES = ("click", "numpy", "pyarrow", "pydantic", "rich")
 _GET_ROCM = "install ROCm 7.1 or newer (https://rocm.docs.amd.com), or use `./dev shell` of the repository, which brings one"
@@ -27,7 +29,7 @@ class Finding:
     """status: ok, missing (profiling on some device needs it) or optional. mend: how to get it, '' if it is there."""
 
     name: str
-    status: str
+    status: Literal["ok", "missing", "optional"]
     detail: str
     mend: str = ""
 
@@ -51,16 +53,6 @@ class Diagnosis:
         if self.software:
             return "`rocm-perf profile` works on the software device."
         return "`rocm-perf profile` cannot work until what is missing above is there."
-
-    def as_dict(self) -> dict[str, Any]:
-        """What `doctor --json` prints."""
-        return {
-            "version": __version__,
-            "can_profile": self.can_profile,
-            "hardware": self.hardware,
-            "software": self.software,
-            "findings": [asdict(finding) for finding in self.findings],
-        }
 
 
 def diagnose() -> Diagnosis:

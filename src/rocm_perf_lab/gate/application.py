@@ -15,7 +15,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Limits, View
@@ -32,7 +31,8 @@ from rocm_perf_lab.errors import (
     UsageError,
 )
 from rocm_perf_lab.gate.program_run import ProgramRun, read_program_run
-from rocm_perf_lab.gate.verdict import APPLICATION, StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import APPLICATION, ApplicationEvidence
 
 STEP = APPLICATION
 _ENDS_BADLY = (
@@ -112,16 +112,17 @@ class Application:
         except _ENDS_BADLY as error:
             return rejected(STEP, f"the program no longer ends well: {error.what}")
         after = runs[0]
-        evidence = self._evidence(after, statistics.median(run.runtime_ms for run in runs))
+        runtime_ms = statistics.median(self.runtimes_ms), statistics.median(run.runtime_ms for run in runs)
+        evidence = self._evidence(after, runtime_ms)
         if complaint := next(filter(None, (self._output(run.stdout) for run in runs)), None):
-            return rejected(STEP, complaint, **evidence)
-        if complaint := self._regression(evidence) or self._otherwise_elsewhere(candidate):
-            return rejected(STEP, complaint, **evidence)
-        before_ms, after_ms = evidence["runtime_ms"]
+            return rejected(STEP, complaint, evidence)
+        if complaint := self._regression(after, runtime_ms) or self._otherwise_elsewhere(candidate):
+            return rejected(STEP, complaint, evidence)
+        before_ms, after_ms = runtime_ms
         return passed(
             STEP,
             f"the program ends as before{self._compared()}; {before_ms:.6f} -> {after_ms:.6f} ms on the GPU, {after.timing}",
-            **evidence,
+            evidence,
         )
 
     def _runs_of(self, program: Path) -> list[ProgramRun]:
@@ -170,38 +171,39 @@ class Application:
             return f"it prints something else: {_first_difference(self.baseline.stdout, stdout)}"
         return None
 
-    def _regression(self, evidence: Mapping[str, Any]) -> str | None:
-        options, (before, after) = self._options, evidence["runtime_ms"]
+    def _regression(self, run: ProgramRun, runtime_ms: tuple[float, float]) -> str | None:
+        """runtime_ms: of the baseline and of the candidate, whose run it is."""
+        options, (before, after) = self._options, runtime_ms
         if after > before * (1 + options.runtime):
             return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, beyond {options.runtime:.0%}"
         # A gain is claimed: where times are the same in each run, a program that takes longer contradicts it, unless the user
         # has said how much longer it may take.
-        if evidence["timing"] == "modelled" and after > before and options.runtime == ApplicationOptions.runtime:
+        if run.timing == "modelled" and after > before and options.runtime == ApplicationOptions.runtime:
             return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, though its kernel is said to gain"
-        first, second = evidence["dram_bytes"]
+        first, second = self.baseline.dram_bytes, run.dram_bytes
         if first is not None and second is not None and second > first * (1 + options.dram_bytes) and after >= before:
             return f"it moves {second:.0f} bytes to and from DRAM, the baseline {first:.0f}, and is no faster"
         return None
 
-    def _evidence(self, after: ProgramRun, runtime_ms: float) -> dict[str, Any]:
+    def _evidence(self, after: ProgramRun, runtime_ms: tuple[float, float]) -> ApplicationEvidence:
         before = self.baseline
         moved = {symbol: _moved(before.counters.get(symbol, {}), sums) for symbol, sums in after.counters.items()}
-        return {
-            "timing": after.timing,
-            "timing_parameters": after.timing_parameters,
-            "runtime_ms": [statistics.median(self.runtimes_ms), runtime_ms],
-            "dram_bytes": [before.dram_bytes, after.dram_bytes],
-            "cage": cage.in_words(self._options.view),
-            "stdout_compared": self.reproducible and not self._options.check,
-            "arguments": [list(words) for words in (self._arguments, *self._also)],
-            "counters": {symbol: counters for symbol, counters in moved.items() if counters},
+        return ApplicationEvidence(
+            timing=after.timing,
+            timing_parameters=after.timing_parameters,
+            runtime_ms=runtime_ms,
+            dram_bytes=(before.dram_bytes, after.dram_bytes),
+            cage=cage.in_words(self._options.view),
+            stdout_compared=self.reproducible and not self._options.check,
+            arguments=[list(words) for words in (self._arguments, *self._also)],
+            counters={symbol: counters for symbol, counters in moved.items() if counters},
             # Of the kernels whose counters moved: what did not, since that explains as much.
-            "unmoved_counters": {
+            unmoved_counters={
                 symbol: sorted(name for name, value in after.counters[symbol].items() if value and name not in counters)
                 for symbol, counters in moved.items()
                 if counters
             },
-        }
+        )
 
     def _checked(self, stdout: bytes) -> str | None:
         """What the user's check says against an output; None where it accepts."""

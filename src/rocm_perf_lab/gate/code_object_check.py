@@ -10,7 +10,8 @@ from rocm_perf_lab.code_object.pieces import pieces_of
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.machine_code import compare_device
 from rocm_perf_lab.gate.observing import new_observations, reached
-from rocm_perf_lab.gate.verdict import CODE_OBJECT, StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import CODE_OBJECT, CodeObjectEvidence
 from rocm_perf_lab.hip_source import Kernel
 from rocm_perf_lab.hip_source.demangle import demangled, qualified_name
 
@@ -55,7 +56,7 @@ def check_code_object(
     before, after = baseline.code.kernels[symbol], candidate.code.kernels.get(symbol)
     if after is None:
         return rejected(STEP, f"the candidate has no kernel {symbol}"), None
-    figures = _figures(before, after, waves) | {"symbol": symbol}
+    figures = _figures(before, after, waves, symbol)
     largest = max(workgroup_threads, promised_threads or before.max_workgroup_size)
     try:
         complaint = (
@@ -68,14 +69,15 @@ def check_code_object(
         )
         same = compare_device(baseline.device, candidate.device, instances(baseline.code, kernel, symbol))
     except SourceError as error:
-        return rejected(STEP, error.what, **figures), None
+        return rejected(STEP, error.what, figures), None
     if complaint := complaint or same.complaint:
-        return rejected(STEP, complaint, **figures), None
-    others = {"other_symbols_the_same": same.same, "added_functions": same.added, "removed_functions": same.removed}
+        return rejected(STEP, complaint, figures), None
     concern = concern_of(before, after, waves, limits)
+    others = {"other_symbols_the_same": same.same, "added_functions": [*same.added], "removed_functions": [*same.removed]}
+    evidence = figures.model_copy(update={"concern": concern, **others})
     reason = "same arguments and LDS contract; all other machine code is the baseline's"
     outweigh = f"; its time has to outweigh that {concern}" if concern else ""
-    return passed(STEP, reason + outweigh, concern=concern, **figures, **others), concern
+    return passed(STEP, reason + outweigh, evidence), concern
 
 
 def changed_beside(baseline: Image, candidate: Image, kernel: Kernel, symbol: str) -> str | None:
@@ -163,8 +165,17 @@ def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
     return f"it uses {what} ({how}), which the baseline does not: it could tell the runs that are judged from others"
 
 
-def _figures(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, int]) -> dict[str, list[int]]:
+def _figures(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, int], symbol: str) -> CodeObjectEvidence:
     """[baseline, candidate] of each resource."""
-    names = ("vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "vgpr_spills", "sgpr_spills")
-    figures = {name: [getattr(before, name), getattr(after, name)] for name in names}
-    return figures | {"resident_waves_per_cu": list(waves), "code_bytes": [len(before.code), len(after.code)]}
+    return CodeObjectEvidence(
+        vgprs=(before.vgprs, after.vgprs),
+        agprs=(before.agprs, after.agprs),
+        sgprs=(before.sgprs, after.sgprs),
+        lds_bytes=(before.lds_bytes, after.lds_bytes),
+        scratch_bytes=(before.scratch_bytes, after.scratch_bytes),
+        vgpr_spills=(before.vgpr_spills, after.vgpr_spills),
+        sgpr_spills=(before.sgpr_spills, after.sgpr_spills),
+        resident_waves_per_cu=waves,
+        code_bytes=(len(before.code), len(after.code)),
+        symbol=symbol,
+    )

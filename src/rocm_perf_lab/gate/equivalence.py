@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.code_object import KernelMetadata
@@ -26,12 +25,13 @@ from rocm_perf_lab.gate.perturbation import FIRST, PREFERRED, Perturbation, Pert
 from rocm_perf_lab.gate.stores import stores_elsewhere
 from rocm_perf_lab.gate.unproven import Tried, unproven_in
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected, skipped
+from rocm_perf_lab.gate.verdict_document import EQUIVALENCE, CapturedLaunch, DifferenceSection, EquivalenceEvidence
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.parameter_layout import parameter_layouts
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import Case, CaseOutcome, ReplayResult, replay, replay_cases
 
-STEP = "equivalence"
+STEP = EQUIVALENCE
 POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take so many times the baseline's wall time
 LEVELS = ("full", "sampled", "program")
@@ -94,6 +94,25 @@ class _Reference:
     again: tuple[Capture, Arguments] | None = None  # of another run of the program
 
 
+@dataclass(frozen=True)
+class _Complaint:
+    """What is wrong with a candidate. difference: of memory, in the case that is named; stores: to other memory."""
+
+    reason: str
+    difference: DifferenceSection | None = None
+    case: str | None = None
+    stores: DifferenceSection | None = None
+
+    @property
+    def evidence(self) -> dict[str, object]:
+        """Fields of EquivalenceEvidence."""
+        found: dict[str, object] = {} if self.difference is None else {"difference": self.difference}
+        found |= {} if self.case is None else {"case": self.case}
+        one = self.stores
+        places = ("parameter", "address", "stored_bytes")
+        return found | ({} if one is None else {name: getattr(one, name) for name in places})
+
+
 class Equivalence:
     """The judge of candidates for one kernel. source, kernel, metadata: the baseline's, for the types of what it is given.
     also: by the program's other arguments, captures with these.
@@ -128,34 +147,35 @@ class Equivalence:
     def check(self, candidate: Path) -> StepVerdict:
         """candidate: its code object. Raises PlacementError where memory cannot be had at the captured addresses."""
         options = self._options
-        evidence: dict[str, Any] = {"level": options.level, "seed": options.seed, "ulps": options.ulps, "captures": []}
+        evidence = EquivalenceEvidence(level=options.level, seed=options.seed, ulps=options.ulps, captures=[])
         if options.level == "program":
-            return skipped(STEP, "not replayed, as asked for: the program's output decides", **evidence)
-        evidence["race_seeds"] = list(options.orders)
+            return skipped(STEP, "not replayed, as asked for: the program's output decides", evidence)
+        evidence.race_seeds = list(options.orders)
         left: list[dict[str, str]] = []
         for index in range(len(self._captures)):
             reference = self._reference(index)
             found: dict[str, str] = {}
-            evidence["captures"].append(_about(*self._captures[index]) | {"cases": found})
+            complaint = None if reference.complaint else self._judge(reference, candidate, found)
+            evidence.captures = [*evidence.captures, _about(*self._captures[index], found)]
             if reference.complaint:
-                return rejected(STEP, reference.complaint, **evidence)
-            if complaint := self._judge(reference, candidate, found):
+                return rejected(STEP, reference.complaint, evidence)
+            if complaint:
                 arguments = self._captures[index][0]
                 where = "" if arguments == options.arguments else f"with `{arguments}`, "
-                return rejected(STEP, where + complaint.reason, **evidence, **complaint.evidence)
+                return rejected(STEP, where + complaint.reason, evidence.model_copy(update=complaint.evidence))
             left.append({one.name: str(one) for one in self._unproven(reference, found)})
         # What one dispatch shows need not be shown by the others.
-        unproven = {name: words for name, words in left[0].items() if all(name in other for other in left)}
-        evidence["unproven"] = list(unproven.values())
-        return passed(STEP, self._in_words(evidence), **evidence)
+        unproven = [words for name, words in left[0].items() if all(name in other for other in left)]
+        evidence.unproven = unproven
+        return passed(STEP, self._in_words(evidence.captures, unproven), evidence)
 
-    def _in_words(self, evidence: Mapping[str, Any]) -> str:
-        options, captures = self._options, evidence["captures"]
-        compared = sum(outcome == "equal" for entry in captures for outcome in entry["cases"].values())
+    def _in_words(self, captures: Sequence[CapturedLaunch], unproven: Sequence[str]) -> str:
+        options = self._options
+        compared = sum(outcome == "equal" for one in captures for outcome in one.cases.values())
         how = f"floating-point numbers within {options.ulps} ULP" if options.ulps else "bit for bit"
         level = "" if options.level == "full" else f" (level {options.level}: of one dispatch, without other orders of waves)"
-        unproven = f"; unproven: {', '.join(evidence['unproven'])}" if evidence["unproven"] else ""
-        return f"the same memory in all {compared} cases, {how}{level}; {_judged_sizes(captures)}{unproven}"
+        dropped = f"; unproven: {', '.join(unproven)}" if unproven else ""
+        return f"the same memory in all {compared} cases, {how}{level}; {_judged_sizes(captures)}{dropped}"
 
     def outputs_of(self, index: int) -> Outputs:
         """What the baseline writes on the captured inputs of one of the captures."""
@@ -229,11 +249,11 @@ class Equivalence:
         parts = reference.perturber.parts(whole.perturbation) if whole.perturbation else []
         return self._tried(reference, [(one.name, _case(one, number), one) for number, one in enumerate(parts)])
 
-    def _judge(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> Difference | None:
+    def _judge(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> _Complaint | None:
         """What is wrong with the candidate on this capture; None if nothing is."""
         return self._memory(reference, candidate, found) or self._other_runs(reference, candidate, found)
 
-    def _memory(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> Difference | None:
+    def _memory(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> _Complaint | None:
         left = reference.tried
         while left:
             found |= {one.name: "dropped: the baseline itself fails on it" for one in left if one.outcome.failure}
@@ -245,7 +265,7 @@ class Equivalence:
 
     def _same(
         self, reference: _Reference, tried: Sequence[Tried], candidate: Path, found: dict[str, str], dropped: list[Tried]
-    ) -> Difference | None:
+    ) -> _Complaint | None:
         """found: is told what came of each case; dropped: those on which the baseline itself depends on the order."""
         if not tried:
             return None
@@ -255,7 +275,7 @@ class Equivalence:
                 cases = [one.case for one in tried]
                 outcomes = self._replay_cases(reference.capture, cases, Path(folder), candidate, seconds=allowed)
             except UnfitCodeError as error:
-                return Difference(error.what)
+                return _Complaint(error.what)
             for one, outcome in zip(tried, outcomes, strict=True):
                 complaint = self._compared(reference, one, outcome)
                 if complaint and outcome.failure is None and self._depends_on_order(reference, one):
@@ -264,15 +284,15 @@ class Equivalence:
                     continue
                 found[one.name] = "differs" if complaint else "equal"
                 if complaint:
-                    return Difference(f"on {one.name}: {complaint.reason}", complaint.evidence | {"case": one.name})
+                    return _Complaint(f"on {one.name}: {complaint.reason}", complaint.difference, one.name)
         return None
 
-    def _compared(self, reference: _Reference, one: Tried, outcome: CaseOutcome) -> Difference | None:
+    def _compared(self, reference: _Reference, one: Tried, outcome: CaseOutcome) -> _Complaint | None:
         if outcome.failure:  # without the capture's path, which tells a proposer nothing
-            return Difference(outcome.failure.removeprefix(f"{reference.capture.path}: "))
+            return _Complaint(outcome.failure.removeprefix(f"{reference.capture.path}: "))
         expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)
         if apart := difference(expected, found, reference.arguments.buffers, self._options.ulps):
-            return Difference(apart.reason, {"difference": apart.evidence} if apart.evidence else {})
+            return _Complaint(apart.reason, apart.where)
         return None
 
     def _depends_on_order(self, reference: _Reference, one: Tried) -> bool:
@@ -326,7 +346,7 @@ class Equivalence:
         tried = [*reference.tried, *(part for parts in reference.parts.values() for part in parts)]
         return unproven_in(reference.capture, reference.arguments, reference.perturber.fields, tried, found)
 
-    def _other_runs(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> Difference | None:
+    def _other_runs(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> _Complaint | None:
         """The software device alone can run workgroups and waves in other orders and see unordered accesses, and choose what
         registers, LDS and private memory hold before anything is written there."""
         if self._options.level != "full" or not is_modelled(reference.capture):
@@ -354,21 +374,21 @@ class Equivalence:
 
     def _judge_otherwise(
         self, reference: _Reference, candidate: Path, other: _OtherRun, found: dict[str, str]
-    ) -> Difference | None:
+    ) -> _Complaint | None:
         name, baseline = other.name, reference.others[other.name]
         try:
             result = self._run_as(reference, candidate, other)
         except ReplayFailedError as error:
             found[name] = "failed"
             how = f"with {_OTHER_VALUES}" if name == _OTHER_VALUES else f"when workgroups run in {name}"
-            return Difference(f"it fails {how}: {error.what}")
+            return _Complaint(f"it fails {how}: {error.what}")
         found[name] = "no race" if other.overlays else "equal"
         if len(result.races) > len(baseline.races):
             found[name] = "race"
-            return Difference(f"it races: {result.races[0]}")
+            return _Complaint(f"it races: {result.races[0]}")
         if elsewhere := stores_elsewhere(baseline.written, result.written, reference.arguments.buffers):
             found[name] = "stores elsewhere"
-            return elsewhere
+            return _Complaint(elsewhere.reason, stores=elsewhere.where)
         if other.overlays or baseline.races or result.equal or self._options.ulps:
             return None
         if name == _OTHER_VALUES and not baseline.equal:
@@ -376,7 +396,7 @@ class Equivalence:
             return None
         found[name] = "differs"
         order = "" if name == _OTHER_VALUES else "the order of workgroups or waves, or on "
-        return Difference(f"its result depends on {order}{_HELD_BEFORE}")
+        return _Complaint(f"its result depends on {order}{_HELD_BEFORE}")
 
     def _replay_cases(
         self,
@@ -436,16 +456,21 @@ def _case(other: Perturbation, number: int) -> Case:
     return Case(other.overlays, (None, *POISONS)[number % (1 + len(POISONS))])
 
 
-def _about(arguments: str | None, capture: Capture) -> dict[str, Any]:
-    """Which launch it was. arguments: of the program. grid: in workitems."""
+def _about(arguments: str | None, capture: Capture, cases: dict[str, str]) -> CapturedLaunch:
+    """Which launch it was, and what came of its cases. arguments: of the program."""
     origin, packet = capture.dispatch["origin"], capture.dispatch["packet"]
-    launch = {"dispatch": origin["dispatch_index"], "grid": packet["grid"], "workgroup": packet["workgroup"]}
-    return {"arguments": arguments} | launch
+    return CapturedLaunch(
+        arguments=arguments,
+        dispatch=origin["dispatch_index"],
+        grid=packet["grid"],
+        workgroup=packet["workgroup"],
+        cases=cases,
+    )
 
 
-def _judged_sizes(captures: Sequence[Mapping[str, Any]]) -> str:
+def _judged_sizes(captures: Sequence[CapturedLaunch]) -> str:
     launches = dict.fromkeys(
-        f"{_size(one['grid'])} threads in groups of {_size(one['workgroup'])}{_with(one['arguments'])}" for one in captures
+        f"{_size(one.grid)} threads in groups of {_size(one.workgroup)}{_with(one.arguments)}" for one in captures
     )
     return f"judged at {', '.join(launches)}"
 

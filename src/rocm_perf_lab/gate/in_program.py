@@ -40,7 +40,7 @@ def difference_in_program(
             twin = next(iter(buffer for buffer in again[1].buffers if buffer.name == name), None)
             if _difference(before[0], one, again[0], twin, at_end, ulps) is None:
                 when = "" if at_end else " (left by an earlier dispatch)"
-                return Difference(found.reason + when, found.evidence), unlike
+                return Difference(found.reason + when, found.where), unlike
             unlike.append(name)
     return None, unlike
 

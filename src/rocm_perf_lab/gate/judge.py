@@ -24,6 +24,7 @@ from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
 from rocm_perf_lab.gate.verdict import Outcome, StepVerdict, Verdict, passed, rejected, skipped
+from rocm_perf_lab.gate.verdict_document import DifferenceSection
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.process.side_by_side import side_by_side
@@ -220,12 +221,13 @@ class Judge:
             found, unlike = self._equivalence.in_program(index, made, lambda: recapture(self._baseline, index))
         except RocmPerfError as error:
             reason = f"its dispatch in the program cannot be captured: {error.what}"
-            return rejected(application.STEP, reason, **verdict.evidence)
+            return rejected(application.STEP, reason, verdict.evidence)
         if found is not None:
             reason = f"in the program itself {found.reason}"
-            return rejected(application.STEP, reason, **verdict.evidence, difference=found.evidence)
+            where = found.where or DifferenceSection()
+            return rejected(application.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
         what = "as the baseline's leaves it" + (f", but for {', '.join(unlike)}: other in each run" if unlike else "")
-        return replace(verdict, evidence={**verdict.evidence, "memory_after_its_dispatch": what})
+        return replace(verdict, evidence=verdict.evidence.model_copy(update={"memory_after_its_dispatch": what}))
 
 
 @dataclass

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocm_perf_lab.arch.products import Product, products
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.replay.replay_document import CountedSection
 
 # A CU's vector memory path; AMD CDNA 3 ISA guide, "Memory hierarchy".
 _STORE_BYTES_PER_CLOCK = 64
@@ -34,12 +37,13 @@ class Work:
     requests: float = 0.0
 
     @classmethod
-    def of(cls, packet: Mapping[str, Any], written_bytes: int, counted: Mapping[str, float] | None) -> Work:
+    def of(cls, packet: Mapping[str, Any], written_bytes: int, counted: CountedSection | None) -> Work:
         """packet: a capture's; counted: a replay's, or None."""
         groups = math.prod(math.ceil(g / w) for g, w in zip(packet["grid"], packet["workgroup"], strict=True))
         waves = groups * math.ceil(math.prod(packet["workgroup"]) / _WAVE_SIZE)
-        counted = counted or {}
-        return cls(waves, written_bytes, counted.get("instructions", 0.0), counted.get("requests_beyond_l2", 0.0))
+        if counted is None:
+            return cls(waves, written_bytes)
+        return cls(waves, written_bytes, counted.instructions, counted.requests_beyond_l2)
 
 
 def least_milliseconds(target: str, work: Work) -> float:

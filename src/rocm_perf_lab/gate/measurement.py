@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.cage import View
@@ -17,9 +17,11 @@ from rocm_perf_lab.errors import ReplayFailedError
 from rocm_perf_lab.gate.checked_replay import is_modelled, write_check
 from rocm_perf_lab.gate.least_time import Work, least_milliseconds
 from rocm_perf_lab.gate.statistics import Ratio, ratio_of_medians
-from rocm_perf_lab.gate.verdict import MEASUREMENT, StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import MEASUREMENT, MeasurementEvidence, OtherInputsSection, Timing
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import ReplayResult, replay
+from rocm_perf_lab.replay.replay_document import CountedSection
 
 STEP = MEASUREMENT
 OUTWEIGHS = 0.10
@@ -65,7 +67,7 @@ def check_measurement(
     concern: what its gain has to outweigh, None for nothing; see code_object_check.concern_of(). others: inputs of the first
     capture on which the baseline works, None where there are none; the smaller of the two gains is what counts.
     known: the baseline's modelled times of earlier candidates, to which new ones are added."""
-    source = "modelled" if all(map(is_modelled, captures)) else "measured"
+    source: Timing = "modelled" if all(map(is_modelled, captures)) else "measured"
     cus = _timed_cus(options.seed) if source == "modelled" else ((),)
     try:
         known = {} if known is None else known
@@ -73,42 +75,49 @@ def check_measurement(
         if others is not None:
             taken.append(_times(captures[:1], candidate, options, cus[0], known, others))
     except ReplayFailedError as error:
-        return rejected(STEP, f"it fails when it is measured: {error.what}", timing=source)
+        return rejected(STEP, f"it fails when it is measured: {error.what}", MeasurementEvidence(timing=source))
     ratios = [ratio_of_medians(one.baseline, one.candidate, options.confidence, options.seed) for one in taken]
     elsewhere = ratios.pop(1) if len(cus) > 1 else None
     ratio = min(ratios, key=lambda one: one.sure_improvement)
-    evidence = {
-        "timing": source,
-        "baseline_ms": taken[0].baseline,
-        "candidate_ms": taken[0].candidate,
-        "ratio": ratio.value,
-        "ratio_interval": [ratio.low, ratio.high],
-        "ratio_on_captured_inputs": ratios[0].value,
-        "ratio_on_another_cu": elsewhere.value if elsewhere else None,
-        "other_inputs": None if others is None else {"case": others.name, "ratio": ratios[-1].value} | asdict(taken[-1]),
-        "confidence": options.confidence,
-        "cold_caches": True,
-    }
     least = sum(
         least_milliseconds(capture.target, Work.of(capture.dispatch["packet"], size, counts))
         for capture, size, counts in zip(captures, changed_bytes, taken[0].counted, strict=True)
     )
+    evidence = MeasurementEvidence(
+        least_ms=least,
+        timing=source,
+        baseline_ms=taken[0].baseline,
+        candidate_ms=taken[0].candidate,
+        ratio=ratio.value,
+        ratio_interval=(ratio.low, ratio.high),
+        ratio_on_captured_inputs=ratios[0].value,
+        ratio_on_another_cu=elsewhere.value if elsewhere else None,
+        other_inputs=None if others is None else _other_inputs(others, ratios[-1], taken[-1]),
+        confidence=options.confidence,
+        cold_caches=True,
+    )
     if min(taken[0].candidate) < least:
         reason = f"{min(taken[0].candidate):.6f} ms is less than its work takes on any such device ({least:.6f} ms)"
-        return rejected(STEP, reason, least_ms=least, **evidence)
+        return rejected(STEP, reason, evidence)
     where = ""
     if others is not None and ratio is ratios[-1] and ratio.value != ratios[0].value:
         where = f" on other inputs ({others.name}; {in_words(ratios[0])} on the captured ones)"
     change = f"{in_words(ratio)}{where}, {source}"
     if elsewhere is not None and elsewhere.sure_improvement < 0:
         reason = f"{in_words(elsewhere)} on another compute unit than the first ({change} there)"
-        return rejected(STEP, reason, least_ms=least, **evidence)
+        return rejected(STEP, reason, evidence)
     if ratio.sure_improvement < options.min_improvement:
-        return rejected(STEP, f"{change}: less than the {options.min_improvement:.1%} asked for", least_ms=least, **evidence)
+        return rejected(STEP, f"{change}: less than the {options.min_improvement:.1%} asked for", evidence)
     if concern is not None and ratio.sure_improvement < OUTWEIGHS:
         reason = f"{change}, and {concern}: that needs {OUTWEIGHS:.0%} of the time saved to outweigh it"
-        return rejected(STEP, reason, least_ms=least, **evidence)
-    return passed(STEP, change, least_ms=least, **evidence)
+        return rejected(STEP, reason, evidence)
+    return passed(STEP, change, evidence)
+
+
+def _other_inputs(others: OtherInputs, ratio: Ratio, times: _Times) -> OtherInputsSection:
+    return OtherInputsSection(
+        case=others.name, ratio=ratio.value, baseline=times.baseline, candidate=times.candidate, counted=times.counted
+    )
 
 
 Known = dict[tuple[tuple[str, ...], str | None], list[ReplayResult]]
@@ -121,7 +130,7 @@ class _Times:
 
     baseline: list[float]
     candidate: list[float]
-    counted: list[Mapping[str, float] | None]
+    counted: list[CountedSection | None]
 
 
 def _timed_cus(seed: int) -> tuple[tuple[str, ...], ...]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from rocm_perf_lab.gate.buffers import Buffer
 from rocm_perf_lab.gate.numbers import bits_of, in_words, is_float, ulps_between
+from rocm_perf_lab.gate.verdict_document import DifferenceSection
 from rocm_perf_lab.hip_source.layout import Leaf
 
 if TYPE_CHECKING:
@@ -51,10 +52,10 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Difference:
-    """reason: one sentence. evidence: the same as JSON values."""
+    """reason: one sentence. where: the same as JSON has it; None where there is no place to name."""
 
     reason: str
-    evidence: dict[str, Any] = field(default_factory=dict)
+    where: DifferenceSection | None = None
 
 
 @dataclass(frozen=True)
@@ -170,15 +171,16 @@ def _within(x: Numbers, y: Numbers, ulps: int) -> NDArray[np.bool_]:
 
 
 def _bytes(address: int, count: int, buffers: Sequence[Buffer]) -> Difference:
-    where, evidence = location(address, buffers)
-    return Difference(f"{count} bytes differ from {where}", {**evidence, "differing_bytes": count})
+    where, section = location(address, buffers)
+    return Difference(f"{count} bytes differ from {where}", section.model_copy(update={"differing_bytes": count}))
 
 
-def location(address: int, buffers: Sequence[Buffer]) -> tuple[str, dict[str, Any]]:
-    """Where that is, in words ("0x7f00 on (in out, 0 bytes from its beginning)") and as evidence."""
+def location(address: int, buffers: Sequence[Buffer]) -> tuple[str, DifferenceSection]:
+    """Where that is, in words ("0x7f00 on (in out, 0 bytes from its beginning)") and as JSON has it."""
     inside = next((buffer for buffer in buffers if buffer.address <= address < buffer.address + buffer.size), None)
     where = f" (in {inside.name}, {address - inside.address} bytes from its beginning)" if inside else ""
-    return f"{address:#x} on{where}", {"parameter": inside.parameter if inside else None, "address": f"{address:#x}"}
+    section = DifferenceSection(parameter=inside.parameter if inside else None, address=f"{address:#x}")
+    return f"{address:#x} on{where}", section
 
 
 def _told(leaves: Sequence[_Leaves]) -> Difference:
@@ -189,18 +191,18 @@ def _told(leaves: Sequence[_Leaves]) -> Difference:
     count, total = sum(one.places.size for one in leaves), sum(one.baseline.size for one in leaves)
     distances = [ulps for one in leaves if (ulps := one.largest_ulps) is not None]
     largest = max(distances, default=None)
-    evidence = {
-        "parameter": first.buffer.parameter,
-        "element": name,
-        "type": first.leaf.scalar,
-        "baseline": before,
-        "candidate": after,
-        "differing": count,
-        "of": total,
-        "largest_ulps": largest,
-    }
+    where = DifferenceSection(
+        parameter=first.buffer.parameter,
+        element=name,
+        type=first.leaf.scalar,
+        baseline=before,
+        candidate=after,
+        differing=count,
+        of=total,
+        largest_ulps=largest,
+    )
     how_far = f", by {largest} ULP at most" if largest is not None else ""
-    return Difference(f"{name}: baseline {before}, candidate {after}; {count} of {total} elements differ{how_far}", evidence)
+    return Difference(f"{name}: baseline {before}, candidate {after}; {count} of {total} elements differ{how_far}", where)
 
 
 def _both(one: _Leaves) -> tuple[str, str]:

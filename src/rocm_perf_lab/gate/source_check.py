@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from rocm_perf_lab.gate.change import Change, Spliced, splice, unused_name
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source, joined
 from rocm_perf_lab.gate.verdict import Outcome, StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict_document import SOURCE, SourceEvidence
 from rocm_perf_lab.hip_source import HipSource, Kernel
 from rocm_perf_lab.hip_source.tokens import texts, tokens_of
 
-STEP = "source"
+STEP = SOURCE
 
 Words = Callable[[], Collection[str]]
 """Names that the baseline's program uses, in headers as well."""
@@ -38,9 +39,8 @@ def check_source(baseline: HipSource, kernel: Kernel, change: Change | str, decl
         return Taken(rejected(STEP, f"{used[0]} was added, but a header calls something of that name: name it otherwise"))
     known = set(texts(tokens_of(baseline.device))) if change.functions else set()
     spliced = splice(baseline, kernel, change, unused_name(kernel, known))
-    return Taken(
-        passed(STEP, _in_words(kernel, change, promises), kernel=kernel.name, added=list(change.names)), spliced, promises
-    )
+    evidence = SourceEvidence(kernel=kernel.name, added=list(change.names))
+    return Taken(passed(STEP, _in_words(kernel, change, promises), evidence), spliced, promises)
 
 
 def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int]) -> StepVerdict:
@@ -49,7 +49,8 @@ def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int
         return verdict
     shown = ", ".join(map(str, dispatches))
     reason = f"{verdict.reason} (shown for the source's launches and the captured dispatches alone: {shown})"
-    return replace(verdict, reason=reason, evidence={**verdict.evidence, "promises": str(promises), "shown_for": dispatches})
+    evidence = verdict.evidence.model_copy(update={"promises": str(promises), "shown_for": dispatches})
+    return replace(verdict, reason=reason, evidence=evidence)
 
 
 def _in_words(kernel: Kernel, change: Change, promises: Promises) -> str:

@@ -21,9 +21,9 @@ def stores_elsewhere(before: Ranges, after: Ranges, buffers: Sequence[Buffer]) -
     if not more:
         return None
     address, count = more[0][0], sum(end - begin for begin, end in more)
-    where, evidence = location(address, buffers)
+    where, section = location(address, buffers)
     what = f"it stores to {count} bytes that the baseline does not write, from {where}"
-    return Difference(f"{what}: whoever reads there meanwhile sees that", {**evidence, "stored_bytes": count})
+    return Difference(f"{what}: whoever reads there meanwhile sees that", section.model_copy(update={"stored_bytes": count}))
 
 
 def _beyond(before: Ranges, after: Ranges) -> Ranges:

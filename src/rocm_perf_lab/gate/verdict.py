@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import TypeVar
 
-MEASUREMENT, APPLICATION, CODE_OBJECT = "measurement", "application", "code object"
+from rocm_perf_lab.gate.verdict_document import (
+    ApplicationEvidence,
+    CodeObjectEvidence,
+    Evidence,
+    MeasurementEvidence,
+    Pair,
+    StepSection,
+    VerdictDocument,
+)
+
+Kind = TypeVar("Kind", bound=Evidence)
 
 
 class Outcome(str, Enum):
@@ -18,12 +28,12 @@ class Outcome(str, Enum):
 
 @dataclass(frozen=True)
 class StepVerdict:
-    """One step's outcome. reason: one sentence, naming the thing. evidence: what it rests on, as JSON values."""
+    """One step's outcome. reason: one sentence, naming the thing. evidence: what it rests on."""
 
     step: str
     outcome: Outcome
     reason: str
-    evidence: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
 
 
 @dataclass(frozen=True)
@@ -47,69 +57,68 @@ class Verdict:
     @property
     def ratio(self) -> float | None:
         """candidate / baseline of the kernel's time; None where it was not measured."""
-        return self._evidence(MEASUREMENT).get("ratio")
+        return self._evidence(MeasurementEvidence).ratio
 
     @property
     def runtime_ms(self) -> tuple[float, float] | None:
         """(baseline, candidate) of the whole program's time on the GPU; None where it was not run."""
-        both = self._evidence(APPLICATION).get("runtime_ms")
-        return tuple(both) if both is not None else None
+        return self._evidence(ApplicationEvidence).runtime_ms
 
     @property
     def program_timing(self) -> tuple[str, str | None] | None:
         """(measured or modelled, the timing parameters' hash) of the whole program; None where it was not run."""
-        evidence = self._evidence(APPLICATION)
-        return (evidence["timing"], evidence["timing_parameters"]) if "timing" in evidence else None
+        evidence = self._evidence(ApplicationEvidence)
+        return None if evidence.timing is None else (evidence.timing, evidence.timing_parameters)
 
     @property
     def symbol(self) -> str | None:
         """The kernel's mangled name."""
-        return self._evidence(CODE_OBJECT).get("symbol")
+        return self._evidence(CodeObjectEvidence).symbol
 
     @property
     def counters(self) -> tuple[Mapping[str, Sequence[float]], Sequence[str]]:
         """Of the changed kernel over the whole program: those that moved, [before, after], and the names of the others."""
-        evidence = self._evidence(APPLICATION)
-        moved, unmoved = evidence.get("counters", {}), evidence.get("unmoved_counters", {})
-        return moved.get(self.symbol, {}), unmoved.get(self.symbol, ())
+        evidence, symbol = self._evidence(ApplicationEvidence), self.symbol or ""
+        return (evidence.counters or {}).get(symbol, {}), (evidence.unmoved_counters or {}).get(symbol, ())
 
     @property
-    def resources(self) -> dict[str, Sequence[int]]:
+    def resources(self) -> dict[str, Pair]:
         """[baseline, candidate] of each resource of the machine code; empty where it was not made."""
-        pairs = self._evidence(CODE_OBJECT).items()
-        return {name: pair for name, pair in pairs if _is_pair(pair)}
+        return self._evidence(CodeObjectEvidence).resources
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> VerdictDocument:
         """For the journal and --json."""
-        steps = [asdict(step) | {"outcome": step.outcome.value} for step in self.steps]
-        return {"accepted": self.accepted, "steps": steps, "adopted": None if self.adopted is None else _text(self.adopted)}
+        steps = [
+            StepSection(step=one.step, outcome=one.outcome.value, reason=one.reason, evidence=one.evidence)
+            for one in self.steps
+        ]
+        return VerdictDocument(
+            accepted=self.accepted, steps=steps, adopted=None if self.adopted is None else _text(self.adopted)
+        )
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Verdict:
-        """Of what document() made, or a journal of an earlier version, which lacks `adopted`."""
-        steps = (StepVerdict(s["step"], Outcome(s["outcome"]), s["reason"], s.get("evidence", {})) for s in document["steps"])
-        adopted = document.get("adopted")
+    def from_document(cls, document: VerdictDocument) -> Verdict:
+        """Of what document() made."""
+        steps = (StepVerdict(one.step, Outcome(one.outcome), one.reason, one.evidence) for one in document.steps)
+        adopted = document.adopted
         return cls(tuple(steps), None if adopted is None else adopted.encode("utf-8", "surrogateescape"))
 
-    def _evidence(self, name: str) -> Mapping[str, Any]:
-        return next((step.evidence for step in self.steps if step.step == name), {})
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and len(value) == 2 and all(isinstance(number, int) for number in value)
+    def _evidence(self, kind: type[Kind]) -> Kind:
+        """Of the first step that has such evidence; empty where none has."""
+        return next((step.evidence for step in self.steps if isinstance(step.evidence, kind)), kind())
 
 
 def _text(source: bytes) -> str:
     return source.decode("utf-8", "surrogateescape")
 
 
-def passed(step: str, reason: str, **evidence: Any) -> StepVerdict:
-    return StepVerdict(step, Outcome.PASSED, reason, evidence)
+def passed(step: str, reason: str, evidence: Evidence | None = None) -> StepVerdict:
+    return StepVerdict(step, Outcome.PASSED, reason, evidence or Evidence())
 
 
-def skipped(step: str, reason: str = "an earlier step rejected the candidate", **evidence: Any) -> StepVerdict:
-    return StepVerdict(step, Outcome.SKIPPED, reason, evidence)
+def skipped(step: str, reason: str = "an earlier step rejected the candidate", evidence: Evidence | None = None) -> StepVerdict:
+    return StepVerdict(step, Outcome.SKIPPED, reason, evidence or Evidence())
 
 
-def rejected(step: str, reason: str, **evidence: Any) -> StepVerdict:
-    return StepVerdict(step, Outcome.REJECTED, reason, evidence)
+def rejected(step: str, reason: str, evidence: Evidence | None = None) -> StepVerdict:
+    return StepVerdict(step, Outcome.REJECTED, reason, evidence or Evidence())

@@ -78,22 +78,6 @@ class Capture:
         index = (self.path / "memory" / "after.index").read_bytes()
         return sum(block_bytes for *_, block_bytes, _ in struct.iter_unpack(_INDEX_RECORD, index))
 
-    def summary(self) -> dict[str, Any]:
-        """What `rocm-perf isolate --json` prints of it. gpu_time_ns: None where the kernel failed."""
-        origin, failed = self.dispatch["origin"], self.dispatch["outcome"] == "failed"
-        return {
-            "capture": str(self.path),
-            "kernel": self.kernel,
-            "symbol": self.symbol,
-            "target": self.target,
-            "outcome": self.dispatch["outcome"],
-            "timing": origin["timing"],
-            "gpu_time_ns": None if failed else self.gpu_time_ns,
-            "regions": len(self.regions),
-            "bytes": sum(region.bytes for region in self.regions),
-            "changed_bytes": self.changed_bytes,
-        }
-
     def memory(self, address: int, size: int, *, after: bool = False) -> bytes:
         """`size` bytes at `address`, as they were before the kernel or after it. Raises CaptureError."""
         region = next((r for r in self.regions if r.base <= address and address + size <= r.base + r.bytes), None)

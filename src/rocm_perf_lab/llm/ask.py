@@ -7,10 +7,18 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from rocm_perf_lab.errors import JournalDiffersError, ModelError
 from rocm_perf_lab.llm.budget import Budget, UnsentError
+from rocm_perf_lab.llm.journal_lines import (
+    FailureLine,
+    MessageSection,
+    ModelAnswer,
+    Question,
+    RequestLine,
+    ResponseLine,
+    UnsentLine,
+)
 from rocm_perf_lab.llm.memory import Memory
 from rocm_perf_lab.llm.providers import Answer, Message, Provider
 from rocm_perf_lab.llm.providers.protocol import TooLong, Transient
@@ -49,55 +57,54 @@ class Asker:
         self._redactor, self._consent = redactor, consent
         self._note = lambda text: note(redactor.keys(text))
 
-    def ask(self, asked: dict[str, Any], messages: Sequence[Message]) -> Reply:
+    def ask(self, asked: Question, messages: Sequence[Message]) -> Reply:
         """asked: names the question within the run.
 
         Errors: ModelError, UnsentError, JournalDiffersError.
         """
-        known = self._memory.knows("response", asked)
+        known = self._memory.knows(ResponseLine, asked)
         if not known and self._provider is None:
             raise self._ended_before(asked)
 
-        def sent() -> dict[str, Any]:
+        def sent() -> ModelAnswer:
             if self._provider is None:
                 raise self._ended_before(asked)
             return self._sent(self._provider, asked, messages)
 
-        answer = self._memory.recall("response", asked, sent)
-        if self._provider is None and answer["question"] != _digest(messages):
+        answer = self._memory.recall(ResponseLine, asked, sent)
+        if self._provider is None and answer.question != _digest(messages):
             raise JournalDiffersError("a question differs from the journal's", "its run, or this version of rocm-perf, differs")
         if known:
-            for cost in answer["lost"]:
+            for cost in answer.lost:
                 self._budget.count(None, None, cost)
-            self._budget.count(answer["input_tokens"], answer["output_tokens"], answer["paid"])
-        return Reply(answer["text"], answer["complaint"])
+            self._budget.count(answer.input_tokens, answer.output_tokens, answer.paid)
+        return Reply(answer.text, answer.complaint)
 
-    def _sent(self, provider: Provider, asked: dict[str, Any], messages: Sequence[Message]) -> dict[str, Any]:
+    def _sent(self, provider: Provider, asked: Question, messages: Sequence[Message]) -> ModelAnswer:
         """What the journal keeps of the answer."""
         lost: list[float | None] = []
         try:
             reserved = self._allowed(provider, messages)
-            self._journal.append(
-                "request", question=asked, place=provider.place, messages=[asdict(message) for message in messages]
-            )
+            told = [MessageSection(role=message.role, text=message.text) for message in messages]
+            self._journal.append(RequestLine(question=asked, place=provider.place, messages=told))
             answer, complaint = self._answered(provider, messages, reserved, lost)
         except UnsentError as error:
-            self._journal.append("unsent", question=asked, reason=error.reason, detail=error.detail)
+            self._journal.append(UnsentLine(question=asked, reason=error.reason, detail=error.detail))
             raise
         except ModelError as error:
-            told = ModelError(self._redactor.keys(error.what), error.mend)
-            self._journal.append("failure", question=asked, what=told.what, mend=told.mend)
-            raise told from None
-        return {
-            "question": _digest(messages),
-            "text": self._redactor.keys(answer.text) if answer else "",
-            "complaint": complaint,
-            "model": answer.model if answer else None,
-            "input_tokens": answer.input_tokens if answer else None,
-            "output_tokens": answer.output_tokens if answer else None,
-            "paid": self._budget.pay(answer, reserved),
-            "lost": lost,
-        }
+            shown = ModelError(self._redactor.keys(error.what), error.mend)
+            self._journal.append(FailureLine(question=asked, what=shown.what, mend=shown.mend))
+            raise shown from None
+        return ModelAnswer(
+            question=_digest(messages),
+            text=self._redactor.keys(answer.text) if answer else "",
+            complaint=complaint,
+            model=answer.model if answer else None,
+            input_tokens=answer.input_tokens if answer else None,
+            output_tokens=answer.output_tokens if answer else None,
+            paid=self._budget.pay(answer, reserved),
+            lost=lost,
+        )
 
     def _allowed(self, provider: Provider, messages: Sequence[Message]) -> float:
         """The most that it can cost, kept aside. Raises UnsentError where the budget or the user does not allow it."""
@@ -137,13 +144,13 @@ class Asker:
 
         return patiently(once, provider.place, self._note)
 
-    def _ended_before(self, asked: dict[str, Any]) -> Exception:
+    def _ended_before(self, asked: Question) -> Exception:
         """What a replay meets where the journal has no answer: what was in its place, if that is known."""
-        for entry in self._journal.entries:
-            if entry["event"] == "failure" and entry["question"] == asked:
-                return ModelError(entry["what"], entry["mend"])
-            if entry["event"] == "unsent" and entry["question"] == asked:
-                return UnsentError(entry["reason"], entry["detail"])
+        for line in self._journal.of_any(FailureLine, UnsentLine):
+            if isinstance(line, FailureLine) and line.question == asked:
+                return ModelError(line.what, line.mend)
+            if isinstance(line, UnsentLine) and line.question == asked:
+                return UnsentError(line.reason, line.detail)
         return JournalDiffersError("the journal has no answer to a question", "its run, or this version of rocm-perf, differs")
 
 

@@ -10,6 +10,7 @@ from rocm_perf_lab.llm.answer import Unusable, code_of
 from rocm_perf_lab.llm.ask import Asker, Reply
 from rocm_perf_lab.llm.contract import SYSTEM
 from rocm_perf_lab.llm.feedback import feedback
+from rocm_perf_lab.llm.journal_lines import AttemptLine, Question
 from rocm_perf_lab.llm.providers import Message
 from rocm_perf_lab.llm.remembered import RememberedBench
 from rocm_perf_lab.llm.splice import splice
@@ -67,16 +68,16 @@ class CandidateChain:
         """Up to the first that the gate accepts. Errors: those of asking and of the gate's baseline."""
         messages = [Message("system", SYSTEM), Message("user", context)]
         for number in range(1, MOST_REPAIRS + 2):
-            asked = {
-                "iteration": iteration,
-                "source": digest(self._source.text),
-                "kernel": self._target.demangled,
-                "candidate": candidate,
-                "answer": number,
-            }
+            asked = Question(
+                iteration=iteration,
+                source=digest(self._source.text),
+                kernel=self._target.demangled,
+                candidate=candidate,
+                answer=number,
+            )
             reply = self._asker.ask(asked, messages)
             attempt = self._examined(reply, Attempt(iteration, self._target.demangled, candidate, number))
-            self._journal.append("attempt", question=asked, step=attempt.step, reason=attempt.reason)
+            self._journal.append(AttemptLine(question=asked, step=attempt.step, reason=attempt.reason))
             yield attempt
             if not attempt.step or not reply.text:
                 return

@@ -13,6 +13,7 @@ from rocm_perf_lab.llm.ask import Asker
 from rocm_perf_lab.llm.budget import Budget, UnsentError
 from rocm_perf_lab.llm.candidate import Attempt, CandidateChain
 from rocm_perf_lab.llm.course import Course, Stop
+from rocm_perf_lab.llm.journal_lines import StopLine
 from rocm_perf_lab.llm.outcome import ModelOutcome
 from rocm_perf_lab.llm.remembered import RememberedBench
 from rocm_perf_lab.llm.shared_gate import SharedGate
@@ -88,7 +89,7 @@ class ModelLoop:
 
     def _end(self, stop: Stop) -> ModelOutcome:
         self._note(f"stopped: {stop.detail}")
-        self._journal.append("stop", reason=stop.reason, detail=stop.detail)
+        self._journal.append(StopLine(reason=stop.reason, detail=stop.detail))
         self.outcome.stop = stop
         self._run.end()
         return self.outcome

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from rocm_perf_lab.errors import JournalDiffersError
-from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.json_model import JsonModel
+from rocm_perf_lab.llm.journal_lines import Answer, Asked, RememberedLine
+from rocm_perf_lab.optimize.journal import Journal, event_of
 
 
 class Memory:
@@ -20,33 +22,34 @@ class Memory:
     def __init__(self, journal: Journal, closed: bool = False):
         self._journal, self._closed = journal, closed
         self._lock = threading.Lock()
-        self._known = {_key(entry["event"], entry["asked"]): entry["answer"] for entry in journal.entries if "asked" in entry}
+        self._known = {_key(entry["event"], entry["asked"]): entry for entry in journal.entries if "asked" in entry}
 
-    def recall(self, event: str, asked: dict[str, Any], ask: Callable[[], Any]) -> Any:
-        """The answer of `event` to `asked` as JSON values, ask()'s where it is not known.
+    def recall(self, kind: type[RememberedLine[Asked, Answer]], asked: Asked, ask: Callable[[], Answer]) -> Answer:
+        """The answer to `asked`, ask()'s where it is not known. kind: of the line that keeps it.
 
         Errors: JournalDiffersError in a closed memory that does not know it, and those of ask().
         """
-        key = _key(event, asked)
+        event = event_of(kind)
+        key = _key(event, asked.as_json())
         with self._lock:
             if key in self._known:
-                return self._known[key]
+                return kind.model_validate(self._known[key]).answer
         if self._closed:
             raise JournalDiffersError(f"the journal has no {event} for {_in_words(asked)}", "its run, or this version, differs")
-        answer = ask()
+        line = kind(event=event, asked=asked, answer=ask())
         with self._lock:
-            self._known[key] = answer
-        self._journal.append(event, asked=asked, answer=answer)
-        return answer
+            self._known[key] = line.as_json()
+        self._journal.append(line)
+        return line.answer
 
-    def knows(self, event: str, asked: dict[str, Any]) -> bool:
+    def knows(self, kind: type[RememberedLine[Asked, Answer]], asked: Asked) -> bool:
         with self._lock:
-            return _key(event, asked) in self._known
+            return _key(event_of(kind), asked.as_json()) in self._known
 
 
-def _key(event: str, asked: dict[str, Any]) -> str:
+def _key(event: str, asked: Any) -> str:
     return json.dumps([event, asked], sort_keys=True)
 
 
-def _in_words(asked: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {str(value)[:40]}" for name, value in asked.items())
+def _in_words(asked: JsonModel) -> str:
+    return ", ".join(f"{name} {str(value)[:40]}" for name, value in asked)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from rocm_perf_lab.llm.budget import Budget
 from rocm_perf_lab.llm.candidate import ANSWER, COMPILE, Attempt
 from rocm_perf_lab.llm.course import Stop
+from rocm_perf_lab.llm.llm_optimize_document import AnswerSection, LlmOptimizeDocument, StopSection, TokensSection
 from rocm_perf_lab.optimize.outcome import Outcome
 
 BEFORE_THE_GATE = (ANSWER, COMPILE)
@@ -29,32 +29,34 @@ class ModelOutcome:
         """Answers came, and none was fit to be judged."""
         return bool(self.attempts) and all(one.step in BEFORE_THE_GATE for one in self.attempts)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> LlmOptimizeDocument:
+        """For --json."""
         budget = self.budget
         reasons = {}
         if budget.spent is None:
             reasons["cost_usd"] = "the model's price is not known (--price gives it)"
         if budget.input_tokens is None or budget.output_tokens is None:
             reasons["tokens"] = "an answer came without its number of tokens, or none came"
-        return self.optimized.document() | {
-            "provider": self.provider,
-            "model": self.model,
-            "stopped": None if self.stop is None else {"reason": self.stop.reason, "detail": self.stop.detail},
-            "requests": budget.requests,
-            "tokens": {"input": budget.input_tokens, "output": budget.output_tokens},
-            "cost_usd": budget.spent,
-            "reasons": reasons,
-            "answers": [_attempt(one) for one in self.attempts],
-        }
+        return LlmOptimizeDocument(
+            **dict(self.optimized.document()),
+            provider=self.provider,
+            model=self.model,
+            stopped=None if self.stop is None else StopSection(reason=self.stop.reason, detail=self.stop.detail),
+            requests=budget.requests,
+            tokens=TokensSection(input=budget.input_tokens, output=budget.output_tokens),
+            cost_usd=budget.spent,
+            reasons=reasons,
+            answers=[_attempt(one) for one in self.attempts],
+        )
 
 
-def _attempt(one: Attempt) -> dict[str, Any]:
-    return {
-        "iteration": one.iteration,
-        "kernel": one.kernel,
-        "candidate": one.candidate,
-        "answer": one.number,
-        "outcome": "rejected" if one.step else "accepted",
-        "step": one.step or None,
-        "reason": one.reason or None,
-    }
+def _attempt(one: Attempt) -> AnswerSection:
+    return AnswerSection(
+        iteration=one.iteration,
+        kernel=one.kernel,
+        candidate=one.candidate,
+        answer=one.number,
+        outcome="rejected" if one.step else "accepted",
+        step=one.step or None,
+        reason=one.reason or None,
+    )

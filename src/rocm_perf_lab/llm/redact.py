@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.optimize.compile import SCRATCH
-from rocm_perf_lab.prompt.places import Places, of_strings
+from rocm_perf_lab.prompt.places import Places
 
 _SHORTEST_SECRET = 8  # characters: shorter values, such as "1" or "C.UTF-8", are everywhere
 _PLACE = re.compile(r"^(?:In file included from )?(?P<file>[^\s:][^:\n]*?):(?P<line>\d+)(?::\d+)?[:,]")
@@ -45,10 +44,6 @@ class Redactor:
     def text(self, text: str) -> str:
         """The text of a program: without secrets, and without this machine's folders."""
         return self._places.clean(self.secrets(text))
-
-    def document(self, value: Any) -> Any:
-        """The same of every string in a JSON value."""
-        return of_strings(value, self.text)
 
     def compiler_words(self, output: str, source: str, most_lines: int = 40) -> str:
         """What a compiler says about the file named `source`, or a copy of it; what it quotes of others is left out.

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from rocm_perf_lab.errors import CaptureError, JournalDiffersError, RocmPerfError
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.json_model import with_texts_changed
+from rocm_perf_lab.llm.journal_lines import (
+    ContextLine,
+    ObstacleLine,
+    OfKernel,
+    OfRound,
+    OfSource,
+    RememberedSurvey,
+    RememberedTarget,
+    SurveyLine,
+    SyntaxLine,
+)
 from rocm_perf_lab.llm.memory import Memory
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.workbench import ModelWorkbench
+from rocm_perf_lab.optimize.journal_lines import SkippedKernel
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import LeftAlone, Target
 from rocm_perf_lab.optimize.workbench import Gate, Survey
@@ -30,17 +42,16 @@ class RememberedBench:
         self._surveys: dict[bytes, Survey] = {}
 
     def survey(self, source: HipSource) -> Survey:
-        asked = {"source": digest(source.text)}
-        return _survey(self._memory.recall("survey", asked, lambda: _as_json(self._surveyed(source))))
+        asked = OfSource(source=digest(source.text))
+        return _survey(self._memory.recall(SurveyLine, asked, lambda: _remembered(self._surveyed(source))))
 
     def context(self, source: HipSource, target: Target, round_: int) -> str:
-        asked = _place(source, target) | {"round": round_}
+        asked = OfRound(source=digest(source.text), kernel=target.demangled, round=round_)
 
         def ask() -> str:
             return self._redactor.secrets(self._asked.context(source, self._surveyed(source), target))
 
-        words: str = self._memory.recall("context", asked, ask)
-        return words
+        return self._memory.recall(ContextLine, asked, ask)
 
     def complaint(self, source: HipSource) -> str | None:
         def ask() -> str | None:
@@ -49,8 +60,7 @@ class RememberedBench:
                 return words  # ours, on how the compiler ended
             return self._redactor.compiler_words(words, source.path.name)
 
-        told: str | None = self._memory.recall("syntax", {"source": digest(source.text)}, ask)
-        return told
+        return self._memory.recall(SyntaxLine, OfSource(source=digest(source.text)), ask)
 
     @contextlib.contextmanager
     def gate(self, source: HipSource, target: Target) -> Iterator[Gate]:
@@ -61,11 +71,11 @@ class RememberedBench:
 
     def remember_obstacle(self, source: HipSource, target: Target, error: RocmPerfError) -> None:
         """Why nothing can be judged of a kernel: for a replay, which must meet it, too."""
-        self._memory.recall("obstacle", _place(source, target), lambda: self._redactor.text(error.what))
+        self._memory.recall(ObstacleLine, _place(source, target), lambda: self._redactor.text(error.what))
 
     def _obstacle(self, source: HipSource, target: Target) -> RocmPerfError:
-        if self._memory.knows("obstacle", _place(source, target)):
-            return CaptureError(self._memory.recall("obstacle", _place(source, target), str))
+        if self._memory.knows(ObstacleLine, _place(source, target)):
+            return CaptureError(self._memory.recall(ObstacleLine, _place(source, target), str))
         return JournalDiffersError("the journal has no verdict on a candidate", "its run, or this version, differs")
 
     def redacted(self, text: str) -> str:
@@ -84,8 +94,8 @@ class RememberedBench:
         return self._world
 
 
-def _place(source: HipSource, target: Target) -> dict[str, str]:
-    return {"source": digest(source.text), "kernel": target.demangled}
+def _place(source: HipSource, target: Target) -> OfKernel:
+    return OfKernel(source=digest(source.text), kernel=target.demangled)
 
 
 class _RedactedGate:
@@ -97,29 +107,44 @@ class _RedactedGate:
         return replace(verdict, steps=tuple(map(self._shown, verdict.steps)))
 
     def _shown(self, step: StepVerdict) -> StepVerdict:
-        reason, evidence = self._redactor.text(step.reason), self._redactor.document(dict(step.evidence))
+        reason, evidence = self._redactor.text(step.reason), with_texts_changed(step.evidence, self._redactor.text)
         return replace(step, reason=reason, evidence=evidence)
 
 
-def _as_json(survey: Survey) -> dict[str, Any]:
-    value = asdict(replace(survey, documents=None))
-    value["targets"] = [_target_as_json(target) for target in survey.targets]
-    return value
+def _remembered(survey: Survey) -> RememberedSurvey:
+    return RememberedSurvey(
+        runtime_ms=survey.runtime_ms,
+        timing=survey.timing,
+        timing_parameters=survey.timing_parameters,
+        device=survey.device,
+        targets=[_remembered_target(target) for target in survey.targets],
+        left=[SkippedKernel(kernel=one.kernel, reason=one.reason) for one in survey.left],
+        dominant=survey.dominant,
+        fraction=survey.fraction,
+    )
 
 
-def _target_as_json(target: Target) -> dict[str, Any]:
-    value = asdict(target)
-    value["waited_cycles"] = [list(pair) for pair in target.waited_cycles.items()]
-    value["siblings"] = [_target_as_json(sibling) for sibling in target.siblings]
-    return value
+def _remembered_target(target: Target) -> RememberedTarget:
+    return RememberedTarget(
+        kernel=target.kernel,
+        demangled=target.demangled,
+        dispatches=target.dispatches,
+        time_ms=target.time_ms,
+        share=target.share,
+        headroom=target.headroom,
+        priority=target.priority,
+        bottleneck=target.bottleneck,
+        waited_cycles=list(target.waited_cycles.items()),
+        siblings=[_remembered_target(sibling) for sibling in target.siblings],
+    )
 
 
-def _survey(value: dict[str, Any]) -> Survey:
-    left = [LeftAlone(**one) for one in value["left"]]
-    return Survey(**(value | {"targets": [_target(one) for one in value["targets"]], "left": left}))
+def _survey(kept: RememberedSurvey) -> Survey:
+    left = [LeftAlone(one.kernel, one.reason) for one in kept.left]
+    targets = [_target(one) for one in kept.targets]
+    return Survey(**(dict(kept) | {"targets": targets, "left": left}))
 
 
-def _target(value: dict[str, Any]) -> Target:
-    waited = {line: cycles for line, cycles in value["waited_cycles"]}
-    siblings: Sequence[Target] = tuple(_target(one) for one in value["siblings"])
-    return Target(**(value | {"waited_cycles": waited, "siblings": siblings}))
+def _target(kept: RememberedTarget) -> Target:
+    siblings = tuple(_target(one) for one in kept.siblings)
+    return Target(**(dict(kept) | {"waited_cycles": dict(kept.waited_cycles), "siblings": siblings}))

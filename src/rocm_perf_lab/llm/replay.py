@@ -15,16 +15,18 @@ from typing import Any
 from rocm_perf_lab.errors import JournalDiffersError, MissingInputError, RocmPerfError
 from rocm_perf_lab.llm.ask import Asker
 from rocm_perf_lab.llm.budget import Budget
+from rocm_perf_lab.llm.journal_lines import SettingsLine
 from rocm_perf_lab.llm.loop import LoopOptions, ModelLoop
 from rocm_perf_lab.llm.memory import Memory
 from rocm_perf_lab.llm.outcome import ModelOutcome
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.remembered import RememberedBench
 from rocm_perf_lab.llm.request import COMMAND
-from rocm_perf_lab.optimize.journal import FILE, Journal
+from rocm_perf_lab.optimize.journal import FILE, Entries, Journal
 from rocm_perf_lab.optimize.journal import read as entries_of
 from rocm_perf_lab.optimize.outcome import Judged
 from rocm_perf_lab.optimize.run import Run
+from rocm_perf_lab.optimize.source_settings import SourceSettings
 from rocm_perf_lab.optimize.subject import reader_of
 
 _TOLD = ("verdict", "answer", "failure", "unsent")  # with all that a memory holds: what the world said
@@ -38,9 +40,8 @@ def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome
     Errors: MissingInputError where there is none, JournalDiffersError where a decision differs, and the error that the
     run itself ended with, if all before it is the same.
     """
-    entries = _entries(directory)
-    settings = next(entry for entry in reversed(entries) if entry["event"] == "settings")
-    backup = directory / "backup" / Path(settings["source"]).name
+    settings, entries = _settings(directory), _entries(directory)
+    backup = directory / "backup" / Path(settings.source).name
     if not backup.is_file():
         raise MissingInputError(f"{backup} is missing", "name the whole directory of the run")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-replay-") as scratch:
@@ -58,18 +59,24 @@ def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome
         _compare(_decisions(entries), _decisions(journal.entries))
         if error is not None:
             raise error
-    loop.outcome.optimized.source, loop.outcome.optimized.run = Path(settings["source"]), directory
+    loop.outcome.optimized.source, loop.outcome.optimized.run = Path(settings.source), directory
     loop.outcome.optimized.written = []
     return loop.outcome
 
 
 def _entries(directory: Path) -> list[dict[str, Any]]:
     entries, _ = entries_of(directory / FILE)
-    if not any(entry["event"] == "settings" for entry in entries):
-        raise MissingInputError(f"{directory} is no run of `rocm-perf {COMMAND}`", "name a run-NNNN folder")
     if not any(entry["event"] in ("end", "failure") for entry in entries):
         raise MissingInputError(f"the run in {directory} did not end", f"go on with it first: `rocm-perf {COMMAND} --resume`")
     return entries
+
+
+def _settings(directory: Path) -> SettingsLine:
+    """Of the last time that the run was gone on with."""
+    found = Entries(directory).last(SettingsLine)
+    if found is None:
+        raise MissingInputError(f"{directory} is no run of `rocm-perf {COMMAND}`", "name a run-NNNN folder")
+    return found
 
 
 def _told(entries: Sequence[dict[str, Any]], directory: Path) -> Journal:
@@ -80,16 +87,16 @@ def _told(entries: Sequence[dict[str, Any]], directory: Path) -> Journal:
     return Journal(directory)
 
 
-def _loop(settings: dict[str, Any], source: Path, journal: Journal, note: Callable[[str], None]) -> ModelLoop:
-    original = Path(settings["source"])
-    as_source = reader_of(settings, original)
+def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable[[str], None]) -> ModelLoop:
+    original = Path(settings.source)
+    as_source = reader_of(SourceSettings.model_validate(dict(settings)), original)
     memory, redactor, budget = Memory(journal, closed=True), Redactor(original.parent), Budget(None, None, 0)
     bench = RememberedBench(None, as_source, memory, redactor)
-    options = LoopOptions(**settings["loop"])
-    run = Run(source, settings["found_by"], journal.path.parent, journal, bench, _unknown, settings["in_place"], COMMAND)
+    options = LoopOptions(**dict(settings.loop))
+    run = Run(source, settings.found_by, journal.path.parent, journal, bench, _unknown, settings.in_place, COMMAND)
     asker = Asker(None, journal, memory, budget, redactor, lambda _place, _messages: None, note)
     loop = ModelLoop(run, bench, asker, budget, journal, options, note)
-    loop.outcome.provider, loop.outcome.model = settings["provider"], settings["model"]
+    loop.outcome.provider, loop.outcome.model = settings.provider, settings.model
     return loop
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from rocm_perf_lab.errors import ModelError, UsageError
 from rocm_perf_lab.llm.ask import Asker, Consent
 from rocm_perf_lab.llm.budget import Budget, listed_price, per_million
+from rocm_perf_lab.llm.journal_lines import LoopSettings, SettingsLine
 from rocm_perf_lab.llm.keys import VARIABLES, Key
 from rocm_perf_lab.llm.loop import LoopOptions, ModelLoop
 from rocm_perf_lab.llm.memory import Memory
@@ -20,6 +20,7 @@ from rocm_perf_lab.llm.remembered import RememberedBench
 from rocm_perf_lab.llm.workbench import HipModelWorkbench, ModelWorkbench
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.journal_lines import BuildLine, Line
 from rocm_perf_lab.optimize.request import folder_of
 from rocm_perf_lab.optimize.run import Approve, Run
 from rocm_perf_lab.optimize.run_seed import with_seed
@@ -111,7 +112,7 @@ def loop_on(
     bench = RememberedBench(world, world.read, memory, redactor)
     directory = journal.path.parent
     run = Run(subject.source, subject.found_by, directory, journal, bench, approve, request.in_place, COMMAND)
-    journal.append("settings", **_settings(request, subject))
+    journal.append(_settings(request, subject))
     asker = Asker(provider, journal, memory, budget, redactor, consent, note)
     loop = ModelLoop(run, bench, asker, budget, journal, request.loop, note)
     loop.outcome.provider, loop.outcome.model = request.model.provider, request.model.name
@@ -152,26 +153,26 @@ def _already_told(subject: Subject) -> str:
     return " ".join((subject.source.read_text(errors="replace"), *subject.arguments, *words))
 
 
-def _settings(request: Request, subject: Subject) -> dict[str, Any]:
+def _settings(request: Request, subject: Subject) -> SettingsLine:
     """What a replay needs to know of the request."""
-    return {
-        "source": str(subject.source.resolve()),
-        "found_by": subject.found_by,
-        **settings_of(subject),
-        "name": subject.name,
-        "provider": request.model.provider,
-        "model": request.model.name,
-        "in_place": request.in_place,
-        "loop": asdict(request.loop),
-    }
+    return SettingsLine(
+        source=str(subject.source.resolve()),
+        found_by=subject.found_by,
+        **dict(settings_of(subject)),
+        name=subject.name,
+        provider=request.model.provider,
+        model=request.model.name,
+        in_place=request.in_place,
+        loop=LoopSettings(**asdict(request.loop)),
+    )
 
 
 def _redacted_log(journal: Journal, redactor: Redactor, subject: Subject) -> Log:
     """The journal for the workbench's own steps, which quote what compilers say."""
 
-    def log(event: str, **fields: Any) -> Any:
-        if "log" in fields:
-            fields["log"] = redactor.compiler_words(fields["log"], subject.source.name)
-        return journal.append(event, **fields)
+    def log(line: Line) -> None:
+        if isinstance(line, BuildLine):
+            line.log = redactor.compiler_words(line.log, subject.source.name)
+        journal.append(line)
 
     return log

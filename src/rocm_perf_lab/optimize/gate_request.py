@@ -8,11 +8,11 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from rocm_perf_lab.collect import surroundings
 from rocm_perf_lab.errors import MissingInputError, OutputError, SourceError, UsageError
 from rocm_perf_lab.gate import source_check
+from rocm_perf_lab.gate.gate_document import GateDocument
 from rocm_perf_lab.gate.judge import STEPS
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.verdict import Verdict, rejected, skipped
@@ -23,6 +23,7 @@ from rocm_perf_lab.kernel_pattern import exactly, fits
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.hip_workbench import HipWorkbench
 from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.journal_lines import ProposalLine, VerdictLine
 from rocm_perf_lab.optimize.source_file import digest, write_whole
 from rocm_perf_lab.optimize.subject import Subject, find_subject
 from rocm_perf_lab.optimize.workbench import BenchOptions, Survey
@@ -54,19 +55,22 @@ class Judgement:
     kernel: str
     survey: Survey | None = None
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> GateDocument:
         """For --json."""
-        request, survey = self.request, self.survey
-        return {
-            "baseline": str(request.baseline),
-            "candidate": str(request.candidate),
-            "kernel": self.kernel if survey else None,
-            "device": survey.device if survey else None,
-            "timing": survey.timing if survey else None,
-            "timing_parameters": survey.timing_parameters if survey else None,
-            "equivalence": request.bench.equivalence,
-            "ulps": request.bench.ulps,
-        } | self.verdict.document()
+        request, survey, verdict = self.request, self.survey, self.verdict.document()
+        return GateDocument(
+            baseline=str(request.baseline),
+            candidate=str(request.candidate),
+            kernel=self.kernel if survey else None,
+            device=survey.device if survey else None,
+            timing=survey.timing if survey else None,
+            timing_parameters=survey.timing_parameters if survey else None,
+            equivalence=request.bench.equivalence,
+            ulps=request.bench.ulps,
+            accepted=verdict.accepted,
+            steps=verdict.steps,
+            adopted=verdict.adopted,
+        )
 
 
 def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
@@ -112,9 +116,7 @@ def _judged(request: GateRequest, subject: Subject, texts: tuple[bytes, bytes], 
             return Judgement(request, Verdict((step, *map(skipped, STEPS[1:]))), kernel.name)
         # A pattern also keeps the kernel from being left alone because it could gain little.
         pattern = request.bench.pattern or (exactly(kernel.demangled) if kernel.demangled else _instances(kernel))
-        bench = HipWorkbench(
-            subject, Path(scratch), replace(request.bench, pattern=pattern), lambda _event, **_fields: None, note
-        )
+        bench = HipWorkbench(subject, Path(scratch), replace(request.bench, pattern=pattern), lambda _line: None, note)
         survey = bench.survey(baseline)
         target = next((one for one in survey.targets if baseline.kernel(one.kernel).identity == kernel.identity), None)
         if target is None:
@@ -132,8 +134,9 @@ def _keep(folder: Path, request: GateRequest, judgement: Judgement, texts: tuple
     before, after = texts
     baseline, candidate = digest(before), digest(after)
     diff = unified_diff(before, after, request.baseline.name)
-    journal.append("proposal", candidate=candidate, description=request.description, kernel=judgement.kernel, diff=diff)
-    journal.append("verdict", baseline=baseline, candidate=candidate, verdict=judgement.verdict.document())
+    description = request.description or ""
+    journal.append(ProposalLine(candidate=candidate, description=description, kernel=judgement.kernel, diff=diff))
+    journal.append(VerdictLine(baseline=baseline, candidate=candidate, verdict=judgement.verdict.document()))
 
 
 def _content(path: Path) -> bytes:

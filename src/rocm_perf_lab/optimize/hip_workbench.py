@@ -25,6 +25,7 @@ from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.kernel_pattern import exactly
 from rocm_perf_lab.optimize import compile as builds
 from rocm_perf_lab.optimize.captured_unit import unit_of
+from rocm_perf_lab.optimize.journal_lines import ApplicationBaselineLine, BuildLine, BuildRepeatsLine, CaptureLine, GateLine
 from rocm_perf_lab.optimize.sizes import other_arguments
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.subject import Subject
@@ -195,14 +196,15 @@ class HipWorkbench:
             ),
         )
         self._log(
-            "gate",
-            kernel=target.demangled,
-            level=gate.equivalence.level,
-            seed=gate.equivalence.seed,
-            race_seeds=list(gate.equivalence.orders),
-            measurement_seed=gate.measurement.seed,
-            max_regression=options.limits.document(),
-            cage=cage.in_words(self._view),
+            GateLine(
+                kernel=target.demangled,
+                level=gate.equivalence.level,
+                seed=gate.equivalence.seed,
+                race_seeds=list(gate.equivalence.orders),
+                measurement_seed=gate.measurement.seed,
+                max_regression=options.limits.document(),
+                cage=cage.in_words(self._view),
+            )
         )
         return gate
 
@@ -227,12 +229,8 @@ class HipWorkbench:
         else:
             return self._application
         self._compared = source.text
-        self._log(
-            "application baseline",
-            source=digest(source.text),
-            runtimes_ms=self._application.runtimes_ms,
-            stdout_repeats=self._application.reproducible,
-        )
+        times, repeats = self._application.runtimes_ms, self._application.reproducible
+        self._log(ApplicationBaselineLine(source=digest(source.text), runtimes_ms=times, stdout_repeats=repeats))
         return self._application
 
     def _also_captured(self, program: Path, target: Target, folder: Path) -> dict[str, list[Capture]]:
@@ -269,7 +267,7 @@ class HipWorkbench:
                 command, exactly(target.demangled), number, place, device=self._options.device, timeout=self._options.timeout
             )
             words = list(arguments)
-            self._log("capture", kernel=target.demangled, dispatch=number, gpu_time_ns=made.gpu_time_ns, arguments=words)
+            self._log(CaptureLine(kernel=target.demangled, dispatch=number, gpu_time_ns=made.gpu_time_ns, arguments=words))
             captures.append(made)
         return captures
 
@@ -303,14 +301,14 @@ class HipWorkbench:
         _, first, again = side_by_side(
             [lambda: self._program(source), lambda: builder.device(source), lambda: builder.device_again(source)]
         )
-        self._log("build repeats", same=first == again)
+        self._log(BuildRepeatsLine(same=first == again))
         if first != again:
             self._note("building twice gives two different code objects: the compiler is not deterministic here")
         return self._program(source)  # which is there by now
 
     def _built(self, command: Sequence[str], ended: Ended) -> None:
         log = ended.stderr.decode(errors="replace")[-_LOG_BYTES:]
-        self._log("build", command=list(command), status=ended.status, seconds=round(ended.seconds, 3), log=log)
+        self._log(BuildLine(command=list(command), status=ended.status, seconds=round(ended.seconds, 3), log=log))
 
     def clear(self) -> None:
         """Remove programs, the gate's runs, and captures that a kill left; profiles stay."""

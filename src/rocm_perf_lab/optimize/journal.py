@@ -9,26 +9,50 @@ import json
 import os
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rocm_perf_lab.errors import OutputError
+from rocm_perf_lab.optimize.journal_lines import Line
 from rocm_perf_lab.utf8 import utf8
 
 FILE = "journal.jsonl"
+Kind = TypeVar("Kind", bound=Line)
+
+
+def event_of(kind: type[Line]) -> str:
+    """As its lines have it."""
+    event: str = kind.model_fields["event"].default
+    return event
 
 
 class Entries:
-    """The journal of one run directory, read. entries: every whole line so far, in order."""
+    """The journal of one run directory, read. entries: every whole line so far, in order, as JSON has it."""
 
     def __init__(self, directory: Path):
         self.path = directory / FILE
         self.entries, self._whole = read(self.path)
 
-    def last(self, event: str) -> dict[str, Any] | None:
-        return next((entry for entry in reversed(self.entries) if entry["event"] == event), None)
+    def last(self, kind: type[Kind]) -> Kind | None:
+        """Errors: OutputError where it is damaged."""
+        event = event_of(kind)
+        return next((self._as(kind, entry) for entry in reversed(self.entries) if entry["event"] == event), None)
 
-    def of(self, event: str) -> list[dict[str, Any]]:
-        return [entry for entry in self.entries if entry["event"] == event]
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        """Errors: OutputError where one is damaged."""
+        event = event_of(kind)
+        return [self._as(kind, entry) for entry in self.entries if entry["event"] == event]
+
+    def of_any(self, *kinds: type[Line]) -> list[Line]:
+        """Those of several kinds, in their order. Errors: OutputError where one is damaged."""
+        known = {event_of(kind): kind for kind in kinds}
+        return [self._as(known[entry["event"]], entry) for entry in self.entries if entry["event"] in known]
+
+    def _as(self, kind: type[Kind], entry: dict[str, Any]) -> Kind:
+        try:
+            return kind.model_validate(entry)
+        except ValueError as error:
+            what = f"{self.path} is damaged in its line {self.entries.index(entry) + 1}, {entry['event']}"
+            raise OutputError(what, "move it away and start anew") from error
 
 
 class Journal(Entries):
@@ -45,10 +69,10 @@ class Journal(Entries):
         except OSError as error:
             raise OutputError(f"cannot write {self.path} ({error.strerror})", "choose another run directory") from error
 
-    def append(self, event: str, **fields: Any) -> dict[str, Any]:
-        """Write one entry and wait until the disk has it. Errors: OutputError."""
+    def append(self, told: Line) -> None:
+        """Write one line and wait until the disk has it. Errors: OutputError."""
         with self._lock:
-            entry = {"number": len(self.entries), "event": event} | fields
+            entry = {"number": len(self.entries)} | told.as_json()
             line = utf8(json.dumps(entry, ensure_ascii=False, allow_nan=False)) + b"\n"
             try:
                 while line:
@@ -57,7 +81,6 @@ class Journal(Entries):
             except OSError as error:
                 raise OutputError(f"cannot write {self.path} ({error.strerror})", "free some space and use --resume") from error
             self.entries.append(entry)
-        return entry
 
 
 def read(path: Path) -> tuple[list[dict[str, Any]], int]:

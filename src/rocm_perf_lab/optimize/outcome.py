@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rocm_perf_lab.gate.verdict import Verdict
+from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.optimize.counters_moved import explanation, moved
+from rocm_perf_lab.optimize.optimize_document import (
+    IterationSection,
+    LeftAloneSection,
+    MovedCounter,
+    OptimizeDocument,
+    ProposalSection,
+    RefusalSection,
+)
 from rocm_perf_lab.optimize.targets import LeftAlone
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal
 
@@ -88,7 +97,7 @@ class Outcome:
     source: Path
     found_by: str
     run: Path
-    timing: str = "measured"
+    timing: Timing = "measured"
     timing_parameters: str | None = None
     device: str = ""
     baseline_ms: float | None = None
@@ -113,48 +122,49 @@ class Outcome:
         """The part of the baseline's GPU time that is saved; None without times."""
         return 1 - self.final_ms / self.baseline_ms if self.baseline_ms and self.final_ms is not None else None
 
-    def document(self) -> dict[str, Any]:
-        return {
-            "source": str(self.source),
-            "source_found_by": self.found_by,
-            "run": str(self.run),
-            "device": self.device,
-            "timing": self.timing,
-            "timing_parameters": self.timing_parameters,
-            "dry_run": self.dry_run,
-            "accepted": self.accepted,
-            "baseline_ms": self.baseline_ms,
-            "final_ms": self.final_ms,
-            "improvement": self.improvement,
-            "iterations": [_iteration(one) for one in self.iterations],
-            "proposals": [_candidate(one) for one in self.judged],
-            "refusals": [asdict(refusal) for refusal in self.refused],
-            "left_alone": [asdict(one) for one in self.left],
-            "written": [str(path) for path in self.written],
-            "notes": self.notes,
-        }
+    def document(self) -> OptimizeDocument:
+        """For --json."""
+        return OptimizeDocument(
+            source=str(self.source),
+            source_found_by=self.found_by,
+            run=str(self.run),
+            device=self.device,
+            timing=self.timing,
+            timing_parameters=self.timing_parameters,
+            dry_run=self.dry_run,
+            accepted=self.accepted,
+            baseline_ms=self.baseline_ms,
+            final_ms=self.final_ms,
+            improvement=self.improvement,
+            iterations=[_iteration(one) for one in self.iterations],
+            proposals=[_proposal(one) for one in self.judged],
+            refusals=[RefusalSection(**asdict(refusal)) for refusal in self.refused],
+            left_alone=[LeftAloneSection(**asdict(one)) for one in self.left],
+            written=[str(path) for path in self.written],
+            notes=self.notes,
+        )
 
 
-def _iteration(one: Iteration) -> dict[str, Any]:
-    return {
-        "number": one.number,
-        "kernel": one.kernel,
-        "description": one.judged.proposal.description,
-        "runtime_ms": one.runtime_ms,
-        "kernel_time_ratio": one.judged.ratio,
-        "counters": [asdict(counter) | {"change": counter.change} for counter in moved(one.counters)],
-        "why": one.why,
-    }
+def _iteration(one: Iteration) -> IterationSection:
+    return IterationSection(
+        number=one.number,
+        kernel=one.kernel,
+        description=one.judged.proposal.description,
+        runtime_ms=one.runtime_ms,
+        kernel_time_ratio=one.judged.ratio,
+        counters=[MovedCounter(**asdict(counter), change=counter.change) for counter in moved(one.counters)],
+        why=one.why,
+    )
 
 
-def _candidate(one: Candidate) -> dict[str, Any]:
+def _proposal(one: Candidate) -> ProposalSection:
     proposal = one.proposal
-    return {
-        "transformation": proposal.transformation,
-        "kernel": proposal.kernel,
-        "line": proposal.line,
-        "description": proposal.description,
-        "parameters": proposal.parameters,
-        "diff": one.diff,
-        "verdict": one.verdict.document() if isinstance(one, Judged) else None,
-    }
+    return ProposalSection(
+        transformation=proposal.transformation,
+        kernel=proposal.kernel,
+        line=proposal.line,
+        description=proposal.description,
+        parameters=dict(proposal.parameters),
+        diff=one.diff,
+        verdict=one.verdict.document() if isinstance(one, Judged) else None,
+    )

@@ -15,6 +15,20 @@ from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, apply_edits
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.journal_lines import (
+    AcceptedLine,
+    AnswerLine,
+    BeginLine,
+    EndLine,
+    LeftAloneLine,
+    ProfiledKernel,
+    ProfileLine,
+    ProposalLine,
+    PutLine,
+    ResumeLine,
+    SkippedKernel,
+    VerdictLine,
+)
 from rocm_perf_lab.optimize.outcome import Candidate, Iteration, Judged, Outcome
 from rocm_perf_lab.optimize.run_folder import results_of
 from rocm_perf_lab.optimize.source_file import SourceFile, digest, write_whole
@@ -48,24 +62,25 @@ class Run:
         self._journal, self._directory = journal, directory
         self._file = SourceFile(source, directory, journal)
         self.outcome = Outcome(source, found_by, directory)
-        verdicts = journal.of("verdict")
-        self._known = {(e["baseline"], e["candidate"]): Verdict.from_document(e["verdict"]) for e in verdicts}
-        self._answers = {e["candidate"]: e["kept"] for e in journal.of("answer")}
+        verdicts = journal.of(VerdictLine)
+        self._known = {(line.baseline, line.candidate): Verdict.from_document(line.verdict) for line in verdicts}
+        self._answers = {line.candidate: line.kept for line in journal.of(AnswerLine)}
 
     def original(self) -> bytes:
         """The source as the run found it, from the backup where the run is resumed."""
-        begun = self._journal.last("begin")
+        begun = self._journal.last(BeginLine)
         if begun is None:
             text = self._file.save()
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-            self._journal.append("begin", command=self._command, time=now, source=str(self._file.path), digest=digest(text))
+            source = str(self._file.path)
+            self._journal.append(BeginLine(command=self._command, time=now, source=source, digest=digest(text)))
             return text
         text = self._file.backup.read_bytes()
-        if self._journal.last("put") is None and digest(self._file.path.read_bytes()) != begun["digest"]:
+        if self._journal.last(PutLine) is None and digest(self._file.path.read_bytes()) != begun.digest:
             raise SourceError(
                 f"{self._file.path} was changed since {self._directory} began", "start a new run, without --resume"
             )
-        self._journal.append("resume")
+        self._journal.append(ResumeLine())
         return text
 
     def survey(self, source: HipSource) -> Survey:
@@ -76,23 +91,24 @@ class Run:
             outcome.timing, outcome.timing_parameters = survey.timing, survey.timing_parameters
             outcome.device, outcome.baseline_ms, outcome.left = survey.device, survey.runtime_ms, list(survey.left)
         self._journal.append(
-            "profile",
-            source=digest(source.text),
-            runtime_ms=survey.runtime_ms,
-            timing=survey.timing,
-            timing_parameters=survey.timing_parameters,
-            kernels=[{"kernel": target.demangled, "why": target.reason} for target in survey.targets],
-            left_alone=[{"kernel": one.kernel, "reason": one.reason} for one in survey.left],
+            ProfileLine(
+                source=digest(source.text),
+                runtime_ms=survey.runtime_ms,
+                timing=survey.timing,
+                timing_parameters=survey.timing_parameters,
+                kernels=[ProfiledKernel(kernel=target.demangled, why=target.reason) for target in survey.targets],
+                left_alone=[SkippedKernel(kernel=one.kernel, reason=one.reason) for one in survey.left],
+            )
         )
         return survey
 
     def _check_parameters(self, timing: str, parameters: str | None) -> None:
         """Times of other parameters say nothing about those that the run began with. Errors: TraceError."""
-        first = next(iter(self._journal.of("profile")), None)
-        if first is not None and (first["timing"], first["timing_parameters"]) != (timing, parameters):
+        first = next(iter(self._journal.of(ProfileLine)), None)
+        if first is not None and (first.timing, first.timing_parameters) != (timing, parameters):
             before, now = (
                 f"{how} with the parameters {which}" if which else how
-                for how, which in ((first["timing"], first["timing_parameters"]), (timing, parameters))
+                for how, which in ((first.timing, first.timing_parameters), (timing, parameters))
             )
             raise TraceError(f"times of {self._directory} are {before}, now they are {now}", "start anew, without --resume")
 
@@ -103,13 +119,12 @@ class Run:
     def judged(self, source: HipSource, target: Target, proposal: Proposal, gate: Callable[[], Gate]) -> Judged:
         """With the gate's verdict, or the journal's where it has one. gate: opens it where it is needed."""
         one = self.candidate(source, proposal)
-        self._journal.append(
-            "proposal", candidate=one.digest, description=proposal.description, kernel=target.demangled, diff=one.diff
-        )
+        description, kernel = proposal.description, target.demangled
+        self._journal.append(ProposalLine(candidate=one.digest, description=description, kernel=kernel, diff=one.diff))
         key = (digest(source.text), one.digest)
         if key not in self._known:
             self._known[key] = gate().judge(one.text, proposal.promises)
-            self._journal.append("verdict", baseline=key[0], candidate=key[1], verdict=self._known[key].document())
+            self._journal.append(VerdictLine(baseline=key[0], candidate=key[1], verdict=self._known[key].document()))
         verdict = self._known[key]
         text = one.text if verdict.adopted is None else verdict.adopted
         return Judged(proposal, one.digest, one.diff, text, verdict)
@@ -119,7 +134,7 @@ class Run:
         for one in sorted((one for one in judged if one.accepted), key=lambda one: one.ratio):
             if one.digest not in self._answers:
                 self._answers[one.digest] = self._approve(one)
-                self._journal.append("answer", candidate=one.digest, kept=self._answers[one.digest])
+                self._journal.append(AnswerLine(candidate=one.digest, kept=self._answers[one.digest]))
             if self._answers[one.digest]:
                 return one
         return None
@@ -132,13 +147,14 @@ class Run:
         if (timing := judged.verdict.program_timing) is not None:
             self._check_parameters(*timing)
         self._journal.append(
-            "accepted",
-            iteration=number,
-            kernel=target.demangled,
-            description=judged.proposal.description,
-            candidate=judged.digest,
-            file=str(kept),
-            runtime_ms=after,
+            AcceptedLine(
+                iteration=number,
+                kernel=target.demangled,
+                description=judged.proposal.description,
+                candidate=judged.digest,
+                file=str(kept),
+                runtime_ms=after,
+            )
         )
         if not self.outcome.iterations:
             self.outcome.baseline_ms = before
@@ -148,7 +164,7 @@ class Run:
     def leave(self, target: Target, reason: str) -> None:
         if any(one.kernel == target.demangled for one in self.outcome.iterations):
             return  # it gained before: that nothing more is to be had is no news
-        self._journal.append("left alone", kernel=target.demangled, reason=reason)
+        self._journal.append(LeftAloneLine(kernel=target.demangled, reason=reason))
         self.outcome.left.append(LeftAlone(target.demangled, reason))
 
     def write(self, original: bytes, text: bytes) -> None:
@@ -170,11 +186,12 @@ class Run:
     def end(self) -> Outcome:
         outcome = self.outcome
         self._journal.append(
-            "end",
-            accepted=outcome.accepted,
-            baseline_ms=outcome.baseline_ms,
-            final_ms=outcome.final_ms,
-            timing=outcome.timing,
-            written=[str(path) for path in outcome.written],
+            EndLine(
+                accepted=outcome.accepted,
+                baseline_ms=outcome.baseline_ms,
+                final_ms=outcome.final_ms,
+                timing=outcome.timing,
+                written=[str(path) for path in outcome.written],
+            )
         )
         return outcome

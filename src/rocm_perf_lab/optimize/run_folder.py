@@ -8,10 +8,11 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from rocm_perf_lab.errors import MissingInputError, OutputError
 from rocm_perf_lab.optimize.journal import FILE, Entries
+from rocm_perf_lab.optimize.journal_lines import AcceptedLine, BackupLine, BeginLine, EndLine, VerdictLine
+from rocm_perf_lab.optimize.optimize_document import EarlierRun, HistoryDocument
 from rocm_perf_lab.optimize.source_file import sweep
 
 SUFFIX = ".rocm-perf-optimize"
@@ -67,9 +68,10 @@ def unfinished(folder: Path, command: str) -> Path:
     if not runs:
         raise MissingInputError(f"{folder} has no run to resume", "start one without --resume")
     journal = Entries(runs[-1])
-    if journal.last("end") is not None:
+    if journal.last(EndLine) is not None:
         raise MissingInputError(f"{runs[-1]} has ended: nothing is left to resume", "start another without --resume")
-    began = (journal.last("begin") or {}).get("command", command)
+    begin = journal.last(BeginLine)
+    began = command if begin is None else begin.command
     if began != command:
         raise MissingInputError(f"{runs[-1]} was begun by `rocm-perf {began}`", f"resume it with `rocm-perf {began} --resume`")
     return runs[-1]
@@ -79,10 +81,10 @@ def sweep_after_kills(folder: Path) -> None:
     """Remove the temporary files that killed runs left beside sources and results; those are whole at any moment."""
     for run in runs_in(folder):
         journal = Entries(run)
-        backup = journal.last("backup")
-        if backup is None or journal.last("end") is not None:
+        backup = journal.last(BackupLine)
+        if backup is None or journal.last(EndLine) is not None:
             continue
-        source = Path(backup["source"])
+        source = Path(backup.source)
         for path in (source, *results_of(source)):
             sweep(path)
 
@@ -99,24 +101,22 @@ def expect_place_for_results(source: Path) -> None:
         raise OutputError(f"{folder} cannot be written", f"copy {source.name} to a folder of yours, where the result will be")
 
 
-def history(folder: Path) -> list[dict[str, Any]]:
+def history(folder: Path) -> HistoryDocument:
     """One entry a run: when it began, on what, and how it ended."""
-    entries = []
-    for run in runs_in(folder):
-        journal = Entries(run)
-        begin, end = journal.last("begin") or {}, journal.last("end")
-        proposals = journal.of("verdict")
-        entries.append(
-            {
-                "run": str(run),
-                "began": begin.get("time"),
-                "source": begin.get("source"),
-                "judged": len(proposals),
-                "accepted": [entry["description"] for entry in journal.of("accepted")],
-                "baseline_ms": end.get("baseline_ms") if end else None,
-                "final_ms": end.get("final_ms") if end else None,
-                "timing": end.get("timing") if end else None,
-                "ended": end is not None,
-            }
-        )
-    return entries
+    return HistoryDocument([_entry(run) for run in runs_in(folder)])
+
+
+def _entry(run: Path) -> EarlierRun:
+    journal = Entries(run)
+    begin, end = journal.last(BeginLine), journal.last(EndLine)
+    return EarlierRun(
+        run=str(run),
+        began=begin.time if begin else None,
+        source=begin.source if begin else None,
+        judged=len(journal.of(VerdictLine)),
+        accepted=[line.description for line in journal.of(AcceptedLine)],
+        baseline_ms=end.baseline_ms if end else None,
+        final_ms=end.final_ms if end else None,
+        timing=end.timing if end else None,
+        ended=end is not None,
+    )

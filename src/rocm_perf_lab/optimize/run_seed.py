@@ -7,15 +7,16 @@ from dataclasses import replace
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.journal_lines import GateLine
 from rocm_perf_lab.optimize.workbench import BenchOptions
 
 
 def with_seed(bench: BenchOptions, journal: Journal) -> BenchOptions:
     """Errors: UsageError where the user asks for another seed than the run began with."""
-    begun = journal.last("gate")
+    begun = journal.last(GateLine)
     if begun is None:
         return replace(bench, seed=seeds.fresh() if bench.seed is None else bench.seed)
-    if bench.seed not in (None, begun["seed"]):
-        what = f"the run in {journal.path.parent} began with --seed {begun['seed']}"
+    if bench.seed not in (None, begun.seed):
+        what = f"the run in {journal.path.parent} began with --seed {begun.seed}"
         raise UsageError(what, "leave --seed out, or start anew, without --resume")
-    return replace(bench, seed=begun["seed"])
+    return replace(bench, seed=begun.seed)

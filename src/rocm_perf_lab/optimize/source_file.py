@@ -14,6 +14,7 @@ from pathlib import Path
 from rocm_perf_lab.errors import OutputError, SourceError
 from rocm_perf_lab.hip_source.source import content_of
 from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.journal_lines import BackupLine, PutLine
 
 
 def digest(text: bytes) -> str:
@@ -31,20 +32,20 @@ class SourceFile:
     def save(self) -> bytes:
         """Keep the content as the original, once a run. Returns it. Errors: OutputError, SourceError."""
         text = self._content()
-        if self._journal.last("backup") is None:
+        if self._journal.last(BackupLine) is None:
             write_whole(self.backup, text)
-            self._journal.append("backup", source=str(self.path), digest=digest(text))
+            self._journal.append(BackupLine(source=str(self.path), digest=digest(text)))
         return text
 
     def put(self, text: bytes, why: str) -> None:
         """Replace the content for good. Errors: OutputError; SourceError where somebody else changed it meanwhile."""
         self._expect_known()
-        self._journal.append("put", digest=digest(text), why=why)
+        self._journal.append(PutLine(digest=digest(text), why=why))
         write_whole(self.path, text)
 
     def _expect_known(self) -> None:
         """The content is one that this run put there, or the original."""
-        known = {entry["digest"] for entry in self._journal.entries if entry["event"] in ("backup", "put")}
+        known = {line.digest for line in self._journal.of(BackupLine)} | {line.digest for line in self._journal.of(PutLine)}
         if digest(self._content()) not in known:
             raise self._foreign()
 

@@ -6,9 +6,8 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rocm_perf_lab.errors import MissingInputError, NoSourceError, SourceError, UsageError
 from rocm_perf_lab.hip_source import HipSource, read
@@ -17,6 +16,7 @@ from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
 from rocm_perf_lab.optimize.build import Build, build_of, units_around
 from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, commands_of, of_folder
+from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings
 from rocm_perf_lab.optimize.steps import Command, Step, steps_of
 
 SOURCE, BINARY = "SOURCE", "BINARY"  # what stands for the two in --build
@@ -68,26 +68,30 @@ def _of_header(subject: Subject, program: Path) -> Subject:
     return _subject(found, subject.build, program, subject.arguments, f"the includes of {subject.source.name}")
 
 
-def settings_of(subject: Subject) -> dict[str, Any]:
-    """What has to be known to read the source again, for JSON."""
+def settings_of(subject: Subject) -> SourceSettings:
+    """What has to be known to read the source again."""
     units = [
-        asdict(one) | {"main": str(one.main), "folder": str(one.folder), "files": list(map(str, one.files))}
+        UnitSettings(
+            main=str(one.main),
+            command=list(one.command),
+            folder=str(one.folder),
+            includes=one.includes,
+            files=list(map(str, one.files)),
+        )
         for one in subject.units
     ]
     unit = subject.unit
-    return {"build": list(unit.words), "folder": str(unit.folder), "main": str(subject.read(b"").main), "units": units}
+    return SourceSettings(build=list(unit.words), folder=str(unit.folder), main=str(subject.read(b"").main), units=units)
 
 
-def reader_of(settings: dict[str, Any], source: Path) -> Callable[[bytes], HipSource]:
+def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSource]:
     """Reads texts as the subject with these settings would."""
-    folder, main = Path(settings["folder"]), Path(settings["main"])
+    folder, main = Path(settings.folder), Path(settings.main)
     units = [
-        OtherUnit(
-            Path(one["main"]), tuple(one["command"]), Path(one["folder"]), one["includes"], tuple(map(Path, one["files"]))
-        )
-        for one in settings["units"]
+        OtherUnit(Path(one.main), tuple(one.command), Path(one.folder), one.includes, tuple(map(Path, one.files)))
+        for one in settings.units
     ]
-    return lambda text: read(source, settings["build"], folder, text, main, units)
+    return lambda text: read(source, settings.build, folder, text, main, units)
 
 
 def find_subject(words: Sequence[str], source: Path | None, build: str | None) -> Subject:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
@@ -13,14 +13,16 @@ from rocm_perf_lab.errors import CaptureError, NoCaptureError, PlacementError, R
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.regression import DEFAULTS, RegressionLimits
 from rocm_perf_lab.gate.verdict import Verdict
+from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.optimize.journal_lines import Line
 from rocm_perf_lab.optimize.targets import LeftAlone, Target
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
 
-Log = Callable[..., Any]
-"""log(event, **fields): one line of the journal."""
+Log = Callable[[Line], None]
+"""Writes one line of the journal."""
 
 CANNOT_JUDGE = (NoCaptureError, CaptureError, PlacementError, ReplayFailedError)
 """Errors of the baseline's captures and replays: the kernel is left alone, the run goes on."""
@@ -34,7 +36,7 @@ class Survey:
     """
 
     runtime_ms: float | None
-    timing: str
+    timing: Timing
     timing_parameters: str | None
     device: str
     targets: Sequence[Target]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rocm_perf_lab import run_directory
 from rocm_perf_lab.analysis.ranks import Rank, ranks
@@ -28,11 +27,6 @@ class Found:
 
     reports: list[Reports]
     summary: SummaryDocument | None
-
-    def as_json(self) -> dict[str, Any]:
-        """What --json prints: one rank's documents by name, or the summary and all ranks' documents."""
-        as_json = [{name: found.model_dump(mode="json") for name, found in of.by_name().items()} for of in self.reports]
-        return as_json[0] if self.summary is None else {"summary": self.summary.model_dump(mode="json"), "ranks": as_json}
 
     def of_interest(self) -> Reports:
         """Of the only rank, or of the slowest."""

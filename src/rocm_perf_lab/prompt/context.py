@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocm_perf_lab.errors import TraceError
 from rocm_perf_lab.hip_source import HipSource, Kernel
@@ -15,6 +15,9 @@ from rocm_perf_lab.prompt.rules import AnswerRules
 from rocm_perf_lab.prompt.tried import Tried
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import KernelAnalysis, RooflineSection
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.prompt.prompt_document import PromptDocument
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,11 @@ class Context:
 
         return text(self, full_source, compact)
 
-    def document(self, full_source: bool = False, compact: bool = False) -> dict[str, Any]:
-        """The pieces as JSON values, the text among them: what `rocm-perf prompt --json` prints."""
-        from rocm_perf_lab.prompt.document import document
+    def document(self, full_source: bool = False, compact: bool = False) -> PromptDocument:
+        """The pieces, the text among them."""
+        from rocm_perf_lab.prompt.prompt_document import prompt_document
 
-        return document(self, self.text(full_source, compact), full_source)
+        return prompt_document(self, self.text(full_source, compact), full_source)
 
 
 def build_context(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source.demangle import qualified_name
-from rocm_perf_lab.optimize.journal import read
+from rocm_perf_lab.optimize.journal import Entries
+from rocm_perf_lab.optimize.journal_lines import AnswerLine, ProposalLine, VerdictLine
 from rocm_perf_lab.optimize.run_folder import journals_in
 
 ACCEPTED, DECLINED, REJECTED = "accepted", "accepted by the gate, declined by the user", "rejected"
@@ -39,35 +39,28 @@ def tried_in(folder: Path, kernel: str, digest: str) -> list[Tried]:
     """
     found: dict[tuple[str, str], Tried] = {}
     for journal in journals_in(folder):
-        entries, _ = read(journal)
-        for key, one in _of_run(entries, kernel, digest):
+        for key, one in _of_run(Entries(journal.parent), kernel, digest):
             found.pop(key, None)  # the newest verdict on the same change stands, and stands last
             found[key] = one
     return list(found.values())
 
 
-def _of_run(entries: list[dict[str, Any]], kernel: str, digest: str) -> Iterator[tuple[tuple[str, str], Tried]]:
+def _of_run(journal: Entries, kernel: str, digest: str) -> Iterator[tuple[tuple[str, str], Tried]]:
     """By the digests of the source that was changed and of the changed one."""
     name = qualified_name(kernel)  # a change of a template is one of all that are made of it
-    proposals: dict[str, dict[str, Any]] = {}
-    answers = {entry["candidate"]: entry["kept"] for entry in entries if entry["event"] == "answer"}
-    for entry in entries:
-        if entry["event"] == "proposal":
-            proposals[entry["candidate"]] = entry
-        elif entry["event"] == "verdict" and (proposal := proposals.get(entry["candidate"])):
-            if qualified_name(proposal["kernel"]) != name:
+    proposals: dict[str, ProposalLine] = {}
+    answers = {line.candidate: line.kept for line in journal.of(AnswerLine)}
+    for line in journal.of_any(ProposalLine, VerdictLine):
+        if isinstance(line, ProposalLine):
+            proposals[line.candidate] = line
+        elif isinstance(line, VerdictLine) and (proposal := proposals.get(line.candidate)):
+            if qualified_name(proposal.kernel) != name:
                 continue
-            outcome, reason = _outcome(Verdict.from_document(entry["verdict"]), answers.get(entry["candidate"]))
+            outcome, reason = _outcome(Verdict.from_document(line.verdict), answers.get(line.candidate))
+            same = line.baseline == digest
             yield (
-                (entry["baseline"], entry["candidate"]),
-                Tried(
-                    kernel,
-                    proposal["description"],
-                    outcome,
-                    reason,
-                    proposal.get("diff", ""),
-                    entry["baseline"] == digest,
-                ),
+                (line.baseline, line.candidate),
+                Tried(kernel, proposal.description, outcome, reason, proposal.diff, same),
             )
 
 

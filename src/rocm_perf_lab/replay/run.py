@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import subprocess
 import tempfile
@@ -11,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from rocm_perf_lab import native
 from rocm_perf_lab.cage import View
@@ -31,6 +29,7 @@ from rocm_perf_lab.errors import (
 from rocm_perf_lab.isolate.capture import Capture
 from rocm_perf_lab.replay.caged import SETTING_UP_SECONDS, Caged
 from rocm_perf_lab.replay.overlay import packed
+from rocm_perf_lab.replay.replay_document import ComparedRegion, CountedSection, FullVmDocument, ReserveCheckDocument
 
 _DIFFERENT = 40
 _SIGNALLED = 128  # and above: how a shell says that it was killed
@@ -49,36 +48,35 @@ class ReplayResult:
     races: what the race check found, if it was on. written: global memory that the kernel then wrote, [begin, end) of
     addresses each, in ascending order."""
 
-    document: dict[str, Any]
+    document: FullVmDocument
     races: tuple[str, ...] = ()
     written: tuple[tuple[int, int], ...] = ()
 
     @property
     def gpu_ms(self) -> list[float]:
         """Each iteration's GPU time, modelled or measured as the document's timing says."""
-        times: list[float] = self.document["timing"]["iterations"]
-        return times
+        return self.document.timing.iterations
 
     @property
-    def counted(self) -> dict[str, Any] | None:
-        """What the software device counted of the last iteration: instructions, requests_beyond_l2; None on a GPU."""
-        counted: dict[str, Any] | None = self.document["timing"]["counted"]
-        return counted
+    def counted(self) -> CountedSection | None:
+        """What the software device counted of the last iteration; None on a GPU."""
+        return self.document.timing.counted
 
     @property
     def median_ms(self) -> float:
-        return float(self.document["timing"]["median"])
+        return self.document.timing.median
 
     @property
     def equal(self) -> bool | None:
         """Whether memory after the kernel is as captured, within the tolerance if one was given; None if not compared."""
-        comparison = self.document["comparison"]
-        return None if comparison is None else comparison["equal"]
+        comparison = self.document.comparison
+        return None if comparison is None else comparison.equal
 
     @property
-    def differing_regions(self) -> list[dict[str, Any]]:
+    def differing_regions(self) -> list[ComparedRegion]:
         """Those of the compared regions that are not as captured."""
-        return [region for region in (self.document["comparison"] or {"regions": []})["regions"] if not region["equal"]]
+        comparison = self.document.comparison
+        return [region for region in (comparison.regions if comparison else ()) if not region.equal]
 
 
 def replay(
@@ -130,7 +128,7 @@ def replay(
         if completed.returncode not in (0, _DIFFERENT):
             raise error_of(completed)
         found = tuple(races.read_text().splitlines()) if races.exists() else ()
-        return ReplayResult(json.loads(completed.stdout), found, _ranges(written))
+        return ReplayResult(FullVmDocument.model_validate_json(completed.stdout), found, _ranges(written))
 
 
 def _ranges(file: Path) -> tuple[tuple[int, int], ...]:
@@ -154,16 +152,15 @@ def _made(folder: Path | None) -> tuple[Path, ...]:
     return (folder,)
 
 
-def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> dict[str, Any]:
-    """Whether every captured range can be had exactly: the JSON of `rocm-perf replay reserve-check --json`.
+def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> ReserveCheckDocument:
+    """Whether every captured range can be had exactly.
 
     Raises CaptureError, ReplayFailedError, UnavailableError.
     """
     completed = run_json("reserve-check", capture, [], device)
     if completed.returncode not in _RESERVE_OUTCOMES or not completed.stdout:
         raise error_of(completed)
-    document: dict[str, Any] = json.loads(completed.stdout)
-    return document
+    return ReserveCheckDocument.model_validate_json(completed.stdout)
 
 
 def unpack(capture: Capture, folder: Path) -> None:

@@ -2,52 +2,53 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from typing import Literal
 
 from rocm_perf_lab import __version__
 from rocm_perf_lab.analysis.ceilings import Ceilings, Measurement, Outcome, to_csv
+from rocm_perf_lab.json_model import json_text
+from rocm_perf_lab.report.ceilings_document import CeilingsDocument, LevelCeiling, PipeCeiling
+from rocm_perf_lab.report.schema import Tool
 
 
-def document(found: Measurement) -> dict[str, Any]:
-    """ceilings.json: every benchmark with value, low and high, or null and the reason."""
-    return {
-        "schema_version": "1.0",
-        "tool": {"name": "rocm-perf-lab", "version": __version__},
-        "target": found.target,
-        "device": found.device,
-        "timing": found.timing,
-        "effort": found.effort,
-        "repeats": found.repeats,
-        "ceilings": [_entry(outcome) for outcome in found.outcomes],
-    }
+def document(found: Measurement) -> CeilingsDocument:
+    """Every benchmark with value, low and high, or null and the reason."""
+    return CeilingsDocument(
+        tool=Tool(version=__version__),
+        target=found.target,
+        device=found.device,
+        timing=found.timing,
+        effort=found.effort,
+        repeats=found.repeats,
+        ceilings=[_entry(outcome) for outcome in found.outcomes],
+    )
 
 
-def _entry(outcome: Outcome) -> dict[str, Any]:
-    memory = isinstance(outcome.key, str)
-    name = {"level": outcome.key} if memory else {"precision": outcome.key[0], "pipe": outcome.key[1]}
-    unit = "GB/s" if memory else "GFLOP/s" if outcome.key[0] != "i8" else "GOP/s"
-    if outcome.ceiling is None:
-        nulls = dict.fromkeys(("value", "low", "high"))
-        return name | {"unit": unit, **nulls, "reasons": dict.fromkeys(nulls, outcome.reason)}
-    found = outcome.ceiling
-    return name | {"unit": unit, "value": found.value, "low": found.low, "high": found.high}
+def _entry(outcome: Outcome) -> LevelCeiling | PipeCeiling:
+    found, key, reason = outcome.ceiling, outcome.key, outcome.reason or ""
+    value, low, high = (found.value, found.low, found.high) if found else (None, None, None)
+    reasons = {} if found else dict.fromkeys(("value", "low", "high"), reason)
+    if isinstance(key, str):
+        return LevelCeiling(level=key, value=value, low=low, high=high, reasons=reasons)
+    unit: Literal["GFLOP/s", "GOP/s"] = "GFLOP/s" if key[0] != "i8" else "GOP/s"
+    pipe: Literal["valu", "mfma"] = "valu" if key[1] == "valu" else "mfma"
+    return PipeCeiling(precision=key[0], pipe=pipe, unit=unit, value=value, low=low, high=high, reasons=reasons)
 
 
-def files(document: dict[str, Any], measurement: Measurement) -> dict[str, str]:
+def files(document: CeilingsDocument, measurement: Measurement) -> dict[str, str]:
     """File name -> text. roofline.csv has rocprof-compute's columns, those that were measured."""
     found = {outcome.key: outcome.ceiling for outcome in measurement.outcomes if outcome.ceiling}
     ceilings = Ceilings(
         "",
-        document["target"],
-        document["timing"],
+        document.target,
+        document.timing,
         {key: ceiling for key, ceiling in found.items() if isinstance(key, str)},
         {key: ceiling for key, ceiling in found.items() if not isinstance(key, str)},
     )
-    return {"ceilings.json": json.dumps(document, indent=2, allow_nan=False) + "\n", "roofline.csv": to_csv(ceilings)}
+    return {"ceilings.json": json_text(document) + "\n", "roofline.csv": to_csv(ceilings)}
 
 
-def render(document: dict[str, Any]) -> None:
+def render(document: CeilingsDocument) -> None:
     """The table for people."""
     from rich.console import Console
 
@@ -56,17 +57,19 @@ def render(document: dict[str, Any]) -> None:
     from rocm_perf_lab.text.names import Name
 
     console = Console(width=None if Console().is_terminal else 120)
-    if document["timing"] == "modelled":
+    if document.timing == "modelled":
         console.print(
             "MODELLED: no GPU ran this; these are the roofs of the software device's timing model.", style="bold yellow"
         )
     table = Table("unit", "ceiling", "least", "most")
-    for entry in document["ceilings"]:
-        name = entry.get("level") or f"{entry['pipe'].upper()} {entry['precision']}"
-        numbers = (words.amount(entry[key], entry["unit"]) for key in ("value", "low", "high"))
-        table.add_row(Name(name), *numbers)
+    for entry in document.ceilings:
+        numbers = (words.amount(number, entry.unit) for number in (entry.value, entry.low, entry.high))
+        table.add_row(Name(_name(entry)), *numbers)
     table.show(console)
-    for entry in document["ceilings"]:
-        if entry["value"] is None:
-            name = entry.get("level") or f"{entry['pipe'].upper()} {entry['precision']}"
-            console.print(f"- {name}: {entry['reasons']['value']}", style="dim", highlight=False, soft_wrap=True)
+    for entry in document.ceilings:
+        if entry.value is None:
+            console.print(f"- {_name(entry)}: {entry.reasons['value']}", style="dim", highlight=False, soft_wrap=True)
+
+
+def _name(entry: LevelCeiling | PipeCeiling) -> str:
+    return entry.level if isinstance(entry, LevelCeiling) else f"{entry.pipe.upper()} {entry.precision}"

@@ -6,7 +6,7 @@ as 0. All times are in the unit that the field's name ends in. Only `run` differ
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -492,9 +492,3 @@ DOCUMENTS: dict[str, type[Document]] = {
     "dag": DagDocument,
     "analysis": AnalysisDocument,
 }
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON Schemas of all documents: file stem -> schema."""
-    models: dict[str, type[Section]] = {**DOCUMENTS, "summary": SummaryDocument, "thread_trace": ThreadTraceDocument}
-    return {name: model.model_json_schema() for name, model in models.items()}

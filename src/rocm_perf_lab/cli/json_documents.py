@@ -1,0 +1,85 @@
+"""Which model describes what a command prints with --json, or writes. A model is imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+@dataclass(frozen=True)
+class JsonDocument:
+    """module, name: of the model, in rocm_perf_lab. what: what it describes, in words."""
+
+    module: str
+    name: str
+    what: str
+
+    @property
+    def model(self) -> type[BaseModel]:
+        found: type[BaseModel] = getattr(importlib.import_module(f"rocm_perf_lab.{self.module}"), self.name)
+        return found
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema."""
+        return self.model.model_json_schema()
+
+
+@dataclass(frozen=True)
+class Printed(JsonDocument):
+    """What a command prints."""
+
+    def schema(self) -> dict[str, Any]:
+        return {"$schema": _DIALECT, **super().schema(), "title": f"What {self.what.removeprefix('what ')}"}
+
+
+def _printed(command: str, module: str, name: str) -> Printed:
+    return Printed(module, name, f"what `rocm-perf {command} --json` prints")
+
+
+FILES = {
+    "profile": JsonDocument("report.schema", "ProfileDocument", "profile.json of a run directory"),
+    "roofline": JsonDocument("report.schema", "RooflineDocument", "roofline.json of a run directory"),
+    "dag": JsonDocument("report.schema", "DagDocument", "dag.json of a run directory"),
+    "analysis": JsonDocument("report.schema", "AnalysisDocument", "analysis.json of a run directory"),
+    "summary": JsonDocument("report.schema", "SummaryDocument", "summary.json of a run directory of several ranks"),
+}
+# By the words of the command.
+PRINTED = {
+    command: _printed(command, module, name)
+    for command, module, name in (
+        ("profile", "report.profile_document", "ProfileOutput"),
+        ("analyze", "report.profile_document", "AnalyzeOutput"),
+        ("prompt", "prompt.prompt_document", "PromptDocument"),
+        ("gate", "gate.gate_document", "GateDocument"),
+        ("isolate", "isolate.isolate_document", "IsolateDocument"),
+        ("replay reserve-check", "replay.replay_document", "ReserveCheckDocument"),
+        ("replay full-vm", "replay.replay_document", "FullVmDocument"),
+        ("optimize", "optimize.optimize_document", "OptimizeDocument"),
+        ("llm-optimize", "llm.llm_optimize_document", "LlmOptimizeDocument"),
+        ("autotune", "autotune.autotune_document", "AutotuneDocument"),
+        ("doctor", "collect.doctor_document", "DoctorDocument"),
+        ("ceilings", "report.ceilings_document", "CeilingsDocument"),
+        ("counters", "arch.counters_document", "CountersDocument"),
+    )
+}
+# With an option that makes it something else.
+PRINTED_INSTEAD = {"optimize --history": _printed("optimize --history", "optimize.optimize_document", "HistoryDocument")}
+
+
+def _name(command: str) -> str:
+    """A file has its name already."""
+    name = command.replace("--", "").replace(" ", "-")
+    return f"{name}-command" if name in FILES else name
+
+
+# By the name that `rocm-perf schema` knows.
+DOCUMENTS: dict[str, JsonDocument] = {
+    **FILES,
+    **{_name(command): document for command, document in (PRINTED | PRINTED_INSTEAD).items()},
+}

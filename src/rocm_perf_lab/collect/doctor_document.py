@@ -1,0 +1,44 @@
+"""What `rocm-perf doctor --json` prints."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from rocm_perf_lab import __version__
+from rocm_perf_lab.collect.diagnosis import Diagnosis
+from rocm_perf_lab.json_model import JsonModel, Text
+
+
+class FindingSection(JsonModel):
+    """One thing that profiling needs."""
+
+    name: str = Field(description="what was looked for")
+    status: Literal["ok", "missing", "optional"] = Field(
+        description="missing: profiling on some device needs it; optional: it is not there, and only some commands need it"
+    )
+    detail: Text = Field(description="version and place, or why it cannot be used")
+    mend: str = Field(description="how to get it; empty if it is there")
+
+
+class DoctorDocument(JsonModel):
+    """What this machine offers."""
+
+    version: str = Field(description="version of rocm-perf")
+    can_profile: bool = Field(description="whether `profile` works here")
+    hardware: bool = Field(description="whether it works on a GPU")
+    software: bool = Field(description="whether it works on the software device")
+    findings: list[FindingSection] = Field(description="one object per finding")
+
+
+def doctor_document(diagnosis: Diagnosis) -> DoctorDocument:
+    return DoctorDocument(
+        version=__version__,
+        can_profile=diagnosis.can_profile,
+        hardware=diagnosis.hardware,
+        software=diagnosis.software,
+        findings=[
+            FindingSection(name=one.name, status=one.status, detail=one.detail, mend=one.mend) for one in diagnosis.findings
+        ],
+    )

@@ -1,0 +1,253 @@
+"""A verdict as JSON: its steps, and what each of them rests on."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
+
+from rocm_perf_lab.json_model import TOLERANT, JsonModel, SparseModel, Text
+from rocm_perf_lab.replay.replay_document import CountedSection
+
+Pair = tuple[int, int]
+Timing = Literal["measured", "modelled"]
+
+MEASUREMENT, APPLICATION, CODE_OBJECT = "measurement", "application", "code object"
+SOURCE, EQUIVALENCE = "source", "equivalence"
+_FIGURE = "[baseline, candidate]"
+_ABSENT = "absent if the step ended before"
+
+
+class Evidence(SparseModel):
+    """What a step's outcome rests on."""
+
+
+class SourceEvidence(Evidence):
+    """What is taken of the candidate."""
+
+    kernel: Text | None = Field(default=None, description=f"name of the kernel whose body is taken; {_ABSENT}")
+    added: list[Text] | None = Field(default=None, description=f"names of the device functions that were added; {_ABSENT}")
+    promises: Text | None = Field(default=None, description="what the kernel promises beyond its body; absent if nothing")
+    shown_for: list[int] | None = Field(
+        default=None, description="indices of the captured dispatches that keep the promises; absent without promises"
+    )
+
+
+class CodeObjectEvidence(Evidence):
+    """Resources and machine code, of one baseline and one candidate."""
+
+    concern: Text | None = Field(
+        default=None, description="what the kernel's time has to outweigh; null if nothing; absent if the step rejected"
+    )
+    vgprs: Pair | None = Field(default=None, description=f"VGPRs of a lane, AGPRs included: {_FIGURE}; {_ABSENT}")
+    agprs: Pair | None = Field(default=None, description=f"AGPRs of a lane: {_FIGURE}; {_ABSENT}")
+    sgprs: Pair | None = Field(default=None, description=f"SGPRs of a wave: {_FIGURE}; {_ABSENT}")
+    lds_bytes: Pair | None = Field(default=None, description=f"static LDS of a workgroup: {_FIGURE}; {_ABSENT}")
+    scratch_bytes: Pair | None = Field(default=None, description=f"scratch of a lane: {_FIGURE}; {_ABSENT}")
+    vgpr_spills: Pair | None = Field(default=None, description=f"spilled VGPRs: {_FIGURE}; {_ABSENT}")
+    sgpr_spills: Pair | None = Field(default=None, description=f"spilled SGPRs: {_FIGURE}; {_ABSENT}")
+    resident_waves_per_cu: Pair | None = Field(
+        default=None, description=f"waves that fit on a compute unit as it is launched: {_FIGURE}; {_ABSENT}"
+    )
+    code_bytes: Pair | None = Field(default=None, description=f"size of the kernel's machine code: {_FIGURE}; {_ABSENT}")
+    symbol: Text | None = Field(default=None, description=f"mangled name of the kernel; {_ABSENT}")
+    other_symbols_the_same: int | None = Field(
+        default=None, description="number of other kernels, functions and variables, all the same; absent if the step rejected"
+    )
+    added_functions: list[Text] | None = Field(
+        default=None, description="mangled names of functions that only the candidate has; absent if the step rejected"
+    )
+    removed_functions: list[Text] | None = Field(
+        default=None, description="mangled names of functions that only the baseline has; absent if the step rejected"
+    )
+
+    @property
+    def resources(self) -> dict[str, Pair]:
+        """[baseline, candidate] of each resource that is known, by name."""
+        found = {name: getattr(self, name) for name in _RESOURCES}
+        return {name: pair for name, pair in found.items() if pair is not None}
+
+
+_RESOURCES = (
+    *("vgprs", "agprs", "sgprs", "lds_bytes", "scratch_bytes", "vgpr_spills", "sgpr_spills"),
+    *("resident_waves_per_cu", "code_bytes"),
+)
+
+
+class DifferenceSection(SparseModel):
+    """Where the memory of baseline and candidate differs: bytes, or numbers where their type is known."""
+
+    parameter: Text | None = Field(default=None, description="the kernel's parameter that leads there; null if none does")
+    address: str | None = Field(default=None, description="address of the first byte, hexadecimal; absent for numbers")
+    differing_bytes: int | None = Field(default=None, description="number of bytes that differ; absent for numbers")
+    stored_bytes: int | None = Field(
+        default=None, description="number of bytes that only the candidate stores to; absent for any other difference"
+    )
+    element: Text | None = Field(default=None, description="the first number that differs; absent for bytes")
+    type: str | None = Field(default=None, description="its type; null for a pointer; absent for bytes")
+    baseline: str | None = Field(default=None, description="the baseline's number; absent for bytes")
+    candidate: str | None = Field(default=None, description="the candidate's number; absent for bytes")
+    differing: int | None = Field(default=None, description="number of numbers that differ; absent for bytes")
+    of: int | None = Field(default=None, description="number of numbers that were compared; absent for bytes")
+    largest_ulps: int | None = Field(
+        default=None,
+        description="largest distance in units in the last place; null if they are no floating-point numbers, or NaN; "
+        "absent for bytes",
+    )
+
+
+class CapturedLaunch(JsonModel):
+    """A captured dispatch, and what came of each case."""
+
+    arguments: Text | None = Field(description="the program's arguments; null if not known")
+    dispatch: int = Field(description="index among the program's dispatches of the kernel")
+    grid: list[int] = Field(description="size in work-items, x, y and z")
+    workgroup: list[int] = Field(description="size in work-items, x, y and z")
+    cases: dict[str, Text] = Field(
+        description="case -> equal, no race, differs, race, failed, stores elsewhere, or dropped and why"
+    )
+
+
+class EquivalenceEvidence(Evidence):
+    """The replays."""
+
+    level: str | None = Field(default=None, description="full, sampled or program; always given")
+    seed: int | None = Field(default=None, description="seed of the other inputs and orders; always given")
+    ulps: int | None = Field(
+        default=None, description="allowed difference of floating-point results, in units in the last place; always given"
+    )
+    captures: list[CapturedLaunch] = Field(default=[], description="one object per captured dispatch that was replayed")
+    race_seeds: list[int] | None = Field(
+        default=None, description="seeds of the other orders of waves; absent if nothing was replayed"
+    )
+    unproven: list[Text] | None = Field(
+        default=None, description="what was given to the kernel and never changed with success; absent unless passed"
+    )
+    parameter: Text | None = Field(
+        default=None, description="the parameter that leads to memory that only the candidate stores to; null if none does; "
+        "absent if there is no such memory"
+    )  # fmt: skip
+    address: str | None = Field(default=None, description="address of such memory, hexadecimal; absent without")
+    stored_bytes: int | None = Field(default=None, description="number of bytes of such memory; absent without")
+    difference: DifferenceSection | None = Field(default=None, description="where memory differs; absent if it does not")
+    case: Text | None = Field(default=None, description="the case in which it differs; absent if none does")
+
+
+class OtherInputsSection(JsonModel):
+    """The measurement on other inputs than the captured ones."""
+
+    case: Text = Field(description="name of these inputs")
+    ratio: float = Field(description="candidate / baseline of the kernel's time")
+    baseline: list[float] = Field(description="time in each round, in ms")
+    candidate: list[float] = Field(description="time in each round, in ms")
+    counted: list[CountedSection | None] = Field(description="of the candidate's last runs, one per dispatch; null on a GPU")
+
+
+class MeasurementEvidence(Evidence):
+    """Times of the kernel alone."""
+
+    least_ms: float | None = Field(default=None, description="least time that its work takes, in ms; absent if a run failed")
+    timing: Timing | None = Field(default=None, description="measured or modelled; always given")
+    baseline_ms: list[float] | None = Field(
+        default=None, description="time of all captures together in each round, in ms; absent if a run failed"
+    )
+    candidate_ms: list[float] | None = Field(default=None, description="the same of the candidate; absent if a run failed")
+    ratio: float | None = Field(
+        default=None, description="candidate / baseline, of the inputs that gain less; absent if a run failed"
+    )
+    ratio_interval: tuple[float, float] | None = Field(
+        default=None, description="confidence interval of the ratio; absent if a run failed"
+    )
+    ratio_on_captured_inputs: float | None = Field(
+        default=None, description="the ratio on the captured inputs; absent if a run failed"
+    )
+    ratio_on_another_cu: float | None = Field(
+        default=None,
+        description="the ratio with another compute unit replayed for the time; null on a GPU; absent if a run failed",
+    )
+    other_inputs: OtherInputsSection | None = Field(
+        default=None, description="the ratio on other inputs; null if there are none; absent if a run failed"
+    )
+    confidence: float | None = Field(default=None, description="of the interval, 0 to 1; absent if a run failed")
+    cold_caches: bool | None = Field(
+        default=None, description="whether caches were emptied before each run; absent if a run failed"
+    )
+
+
+class ApplicationEvidence(Evidence):
+    """The whole program with the candidate."""
+
+    timing: Timing | None = Field(
+        default=None, description="measured or modelled; absent if the program was not run to its end"
+    )
+    timing_parameters: str | None = Field(
+        default=None, description="identifies the timing model's parameters; null if times are measured; absent as timing"
+    )
+    runtime_ms: tuple[float, float] | None = Field(
+        default=None, description=f"time in the program's kernels, in ms: {_FIGURE}; absent as timing"
+    )
+    dram_bytes: tuple[float | None, float | None] | None = Field(
+        default=None, description=f"bytes beyond L2: {_FIGURE}, null without counters; absent as timing"
+    )
+    cage: str | None = Field(default=None, description="what held the program; absent as timing")
+    stdout_compared: bool | None = Field(
+        default=None, description="whether the output was compared, and not checked by --check; absent as timing"
+    )
+    arguments: list[list[Text]] | None = Field(
+        default=None, description="all arguments that the program was run with; absent as timing"
+    )
+    counters: dict[str, dict[str, tuple[float, float]]] | None = Field(
+        default=None, description=f"kernel symbol -> counter that changed -> {_FIGURE}; absent as timing"
+    )
+    unmoved_counters: dict[str, list[str]] | None = Field(
+        default=None, description="kernel symbol -> counters that did not change; absent as timing"
+    )
+    difference: DifferenceSection | None = Field(
+        default=None, description="where memory after its dispatch in the program differs; absent if it does not"
+    )
+    memory_after_its_dispatch: Text | None = Field(
+        default=None, description="how memory after its dispatch in the program compares; absent if not compared"
+    )
+
+
+AnyEvidence = SourceEvidence | CodeObjectEvidence | EquivalenceEvidence | MeasurementEvidence | ApplicationEvidence | Evidence
+_EVIDENCE: dict[str, type[Evidence]] = {
+    SOURCE: SourceEvidence,
+    CODE_OBJECT: CodeObjectEvidence,
+    EQUIVALENCE: EquivalenceEvidence,
+    MEASUREMENT: MeasurementEvidence,
+    APPLICATION: ApplicationEvidence,
+}
+
+
+class StepSection(JsonModel):
+    """One step's outcome."""
+
+    model_config = TOLERANT
+
+    step: str = Field(description="source, build, code object, equivalence, measurement or application")
+    outcome: Literal["passed", "rejected", "skipped"] = Field(
+        description="skipped: an earlier step rejected, or the user chose a weaker level"
+    )
+    reason: Text = Field(description="one sentence")
+    evidence: SerializeAsAny[AnyEvidence] = Field(
+        default_factory=Evidence, description="what the outcome rests on, by step; empty if nothing was found out"
+    )
+
+    @field_validator("evidence", mode="before")
+    @classmethod
+    def _by_step(cls, value: Any, info: ValidationInfo) -> Any:
+        kind = _EVIDENCE.get(info.data.get("step", ""), Evidence)
+        return kind.model_validate(value) if isinstance(value, dict) else value
+
+
+class VerdictDocument(JsonModel):
+    """What the gate says of a candidate."""
+
+    model_config = TOLERANT
+
+    accepted: bool = Field(description="whether every step passed, or was skipped by the user's choice")
+    steps: list[StepSection] = Field(description="one object per step, in order")
+    adopted: Text | None = Field(
+        default=None, description="the source as it was judged; null if nothing was taken from the candidate"
+    )

@@ -1,0 +1,177 @@
+"""The lines that a run with a language model adds to its journal."""
+
+from __future__ import annotations
+
+from typing import Generic, Literal, TypeVar
+
+from rocm_perf_lab.gate.verdict_document import Timing
+from rocm_perf_lab.json_model import JsonModel, Text
+from rocm_perf_lab.optimize.journal_lines import Line, SkippedKernel
+from rocm_perf_lab.optimize.source_settings import UnitSettings
+
+Asked = TypeVar("Asked", bound=JsonModel)
+Answer = TypeVar("Answer")
+
+
+class OfSource(JsonModel):
+    """source: digest."""
+
+    source: str
+
+
+class OfKernel(JsonModel):
+    """source: digest. kernel: demangled."""
+
+    source: str
+    kernel: Text
+
+
+class OfRound(OfKernel):
+    round: int
+
+
+class Question(JsonModel):
+    """Names a question within the run."""
+
+    iteration: int
+    source: str
+    kernel: Text
+    candidate: int
+    answer: int
+
+
+class LoopSettings(JsonModel):
+    """As llm.loop.LoopOptions."""
+
+    max_iterations: int
+    candidates: int
+    workers: int
+    chosen: bool
+    ulps: int
+
+
+class SettingsLine(Line):
+    """What a replay needs to know of the request."""
+
+    event: Literal["settings"] = "settings"
+    source: Text
+    found_by: str
+    build: list[Text]
+    folder: Text
+    main: Text
+    units: list[UnitSettings]
+    name: Text
+    provider: str
+    model: Text
+    in_place: bool
+    loop: LoopSettings
+
+
+class RememberedLine(Line, Generic[Asked, Answer]):
+    """What was asked of the world, and what it answered."""
+
+    asked: Asked
+    answer: Answer
+
+
+class RememberedTarget(JsonModel):
+    """As optimize.targets.Target. waited_cycles: pairs of line and cycles."""
+
+    kernel: Text
+    demangled: Text
+    dispatches: int
+    time_ms: float | None
+    share: float | None
+    headroom: float | None
+    priority: float | None
+    bottleneck: str
+    waited_cycles: list[tuple[int, int]]
+    siblings: list[RememberedTarget]
+
+
+class RememberedSurvey(JsonModel):
+    """As optimize.workbench.Survey, whose documents are not kept."""
+
+    runtime_ms: float | None
+    timing: Timing
+    timing_parameters: str | None
+    device: str
+    targets: list[RememberedTarget]
+    left: list[SkippedKernel]
+    documents: None = None
+    dominant: Text | None
+    fraction: float | None
+
+
+class SurveyLine(RememberedLine[OfSource, RememberedSurvey]):
+    event: Literal["survey"] = "survey"
+
+
+class ContextLine(RememberedLine[OfRound, Text]):
+    event: Literal["context"] = "context"
+
+
+class SyntaxLine(RememberedLine[OfSource, Text | None]):
+    event: Literal["syntax"] = "syntax"
+
+
+class ObstacleLine(RememberedLine[OfKernel, Text]):
+    event: Literal["obstacle"] = "obstacle"
+
+
+class ModelAnswer(JsonModel):
+    """question: digest of the messages. paid, lost: US dollars; null where not known."""
+
+    question: str
+    text: Text
+    complaint: Text
+    model: Text | None
+    input_tokens: int | None
+    output_tokens: int | None
+    paid: float | None
+    lost: list[float | None]
+
+
+class ResponseLine(RememberedLine[Question, ModelAnswer]):
+    event: Literal["response"] = "response"
+
+
+class MessageSection(JsonModel):
+    role: str
+    text: Text
+
+
+class RequestLine(Line):
+    event: Literal["request"] = "request"
+    question: Question
+    place: Text
+    messages: list[MessageSection]
+
+
+class UnsentLine(Line):
+    event: Literal["unsent"] = "unsent"
+    question: Question
+    reason: str
+    detail: Text
+
+
+class FailureLine(Line):
+    event: Literal["failure"] = "failure"
+    question: Question
+    what: Text
+    mend: Text
+
+
+class AttemptLine(Line):
+    """step, reason: why an answer was rejected; empty if accepted."""
+
+    event: Literal["attempt"] = "attempt"
+    question: Question
+    step: str
+    reason: Text
+
+
+class StopLine(Line):
+    event: Literal["stop"] = "stop"
+    reason: str
+    detail: Text

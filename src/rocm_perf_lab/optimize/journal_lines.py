@@ -1,0 +1,169 @@
+"""The lines of a run's journal, each a model; llm.journal_lines has those of a language model's part."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rocm_perf_lab.gate.verdict_document import Timing, VerdictDocument
+from rocm_perf_lab.json_model import TOLERANT, JsonModel, Text
+
+
+class Line(JsonModel):
+    """event: what happened. Texts can be any bytes; digests are those of source_file.digest()."""
+
+    model_config = TOLERANT
+
+    event: str
+
+
+class BackupLine(Line):
+    """The source as it was found is kept."""
+
+    event: Literal["backup"] = "backup"
+    source: Text
+    digest: str
+
+
+class BeginLine(Line):
+    """command: of rocm-perf. time: ISO 8601, UTC."""
+
+    event: Literal["begin"] = "begin"
+    command: str = "optimize"
+    time: str
+    source: Text
+    digest: str
+
+
+class ResumeLine(Line):
+    event: Literal["resume"] = "resume"
+
+
+class BuildLine(Line):
+    """status: of the compiler. log: the end of what it said."""
+
+    event: Literal["build"] = "build"
+    command: list[Text]
+    status: int
+    seconds: float
+    log: Text
+
+
+class BuildRepeatsLine(Line):
+    """same: whether building twice gives the same code object."""
+
+    event: Literal["build repeats"] = "build repeats"
+    same: bool
+
+
+class ProfiledKernel(JsonModel):
+    kernel: Text
+    why: Text
+
+
+class SkippedKernel(JsonModel):
+    kernel: Text
+    reason: Text
+
+
+class ProfileLine(Line):
+    """source: digest of what was profiled. runtime_ms: time in the program's kernels; null if not known."""
+
+    event: Literal["profile"] = "profile"
+    source: str
+    runtime_ms: float | None
+    timing: Timing
+    timing_parameters: str | None
+    kernels: list[ProfiledKernel]
+    left_alone: list[SkippedKernel]
+
+
+class GateLine(Line):
+    """What the gate was asked for."""
+
+    event: Literal["gate"] = "gate"
+    kernel: Text
+    level: str
+    seed: int
+    race_seeds: list[int]
+    measurement_seed: int
+    max_regression: dict[str, float]
+    cage: str
+
+
+class ApplicationBaselineLine(Line):
+    """source: digest of what candidates are held against. runtimes_ms: of its runs."""
+
+    event: Literal["application baseline"] = "application baseline"
+    source: str
+    runtimes_ms: list[float]
+    stdout_repeats: bool
+
+
+class CaptureLine(Line):
+    event: Literal["capture"] = "capture"
+    kernel: Text
+    dispatch: int
+    gpu_time_ns: int
+    arguments: list[Text]
+
+
+class ProposalLine(Line):
+    """candidate: digest of the changed source."""
+
+    event: Literal["proposal"] = "proposal"
+    candidate: str
+    description: Text
+    kernel: Text
+    diff: Text = ""
+
+
+class VerdictLine(Line):
+    """baseline, candidate: digests."""
+
+    event: Literal["verdict"] = "verdict"
+    baseline: str
+    candidate: str
+    verdict: VerdictDocument
+
+
+class AnswerLine(Line):
+    """kept: what the user said of an accepted candidate."""
+
+    event: Literal["answer"] = "answer"
+    candidate: str
+    kept: bool
+
+
+class AcceptedLine(Line):
+    """file: that has the source with the change. runtime_ms: of the program with it."""
+
+    event: Literal["accepted"] = "accepted"
+    iteration: int
+    kernel: Text
+    description: Text
+    candidate: str
+    file: Text
+    runtime_ms: float
+
+
+class LeftAloneLine(Line):
+    event: Literal["left alone"] = "left alone"
+    kernel: Text
+    reason: Text
+
+
+class PutLine(Line):
+    """The user's source gets another content."""
+
+    event: Literal["put"] = "put"
+    digest: str
+    why: str
+
+
+class EndLine(Line):
+    event: Literal["end"] = "end"
+    accepted: bool
+    baseline_ms: float | None
+    final_ms: float | None
+    timing: Timing
+    written: list[Text]

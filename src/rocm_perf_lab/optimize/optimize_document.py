@@ -1,0 +1,104 @@
+"""What `rocm-perf optimize --json` prints, and with --history."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, RootModel
+
+from rocm_perf_lab.gate.verdict_document import VerdictDocument
+from rocm_perf_lab.json_model import JsonModel, Scalar, Text
+
+
+class MovedCounter(JsonModel):
+    """A counter of the changed kernel over the whole program, before and after."""
+
+    counter: str = Field(description="hardware name")
+    meaning: str = Field(description="what it counts")
+    before: float = Field(description="sum with the changes accepted earlier")
+    after: float = Field(description="sum with this change, too")
+    change: float | None = Field(description="after / before - 1; null if it was 0")
+
+
+class IterationSection(JsonModel):
+    """An accepted change."""
+
+    number: int = Field(description="number of the iteration, from 1")
+    kernel: Text = Field(description="demangled name")
+    description: Text = Field(description="what was changed")
+    runtime_ms: float = Field(description="time in the program's kernels with it, in ms")
+    kernel_time_ratio: float = Field(description="candidate / baseline of the kernel's time")
+    counters: list[MovedCounter] = Field(description="counters that changed and tell why, most telling first")
+    why: str = Field(description="why the time changed, as the counters say it")
+
+
+class ProposalSection(JsonModel):
+    """A proposed change."""
+
+    transformation: str = Field(description="name of the transformation; model for a language model's rewrite")
+    kernel: Text = Field(description="name of the kernel in the source")
+    line: int = Field(description="line of the source that it is about")
+    description: Text = Field(description="what it changes")
+    parameters: dict[str, Scalar] = Field(description="parameters of the transformation, such as its factor")
+    diff: Text = Field(description="unified diff of the source")
+    verdict: VerdictDocument | None = Field(description="what the gate said; null in a dry run")
+
+
+class RefusalSection(JsonModel):
+    """A change that could not be proposed safely."""
+
+    transformation: str = Field(description="name of the transformation")
+    kernel: Text = Field(description="name of the kernel in the source")
+    line: int = Field(description="line of the source that it is about")
+    reason: Text = Field(description="why not")
+
+
+class LeftAloneSection(JsonModel):
+    """A kernel that was skipped."""
+
+    kernel: Text = Field(description="demangled name")
+    reason: Text = Field(description="why it was skipped")
+
+
+class OptimizeDocument(JsonModel):
+    """What was changed, and what it gained."""
+
+    source: Text = Field(description="the source file")
+    source_found_by: str = Field(description="how the source was found")
+    run: Text = Field(description="folder of the run, with its journal")
+    device: str = Field(description="product name of the GPU")
+    timing: Literal["measured", "modelled"] = Field(description="measured or modelled")
+    timing_parameters: str | None = Field(description="identifies the timing model's parameters; null if times are measured")
+    dry_run: bool = Field(description="true if nothing was judged")
+    accepted: bool = Field(description="whether a change was kept")
+    baseline_ms: float | None = Field(description="time in the program's kernels before, in ms; null if not known")
+    final_ms: float | None = Field(description="time in the program's kernels after, in ms; null if not known")
+    improvement: float | None = Field(description="1 - final_ms / baseline_ms; null if these are not known")
+    iterations: list[IterationSection] = Field(description="one object per accepted change, in order")
+    proposals: list[ProposalSection] = Field(description="one object per proposal, in order")
+    refusals: list[RefusalSection] = Field(description="changes that could not be proposed safely")
+    left_alone: list[LeftAloneSection] = Field(description="kernels that were skipped")
+    written: list[Text] = Field(description="files with the result")
+    notes: list[str] = Field(description="other remarks")
+
+
+class EarlierRun(JsonModel):
+    """A run on the program."""
+
+    run: Text = Field(description="folder of the run, with its journal")
+    began: str | None = Field(description="when it began, ISO 8601, UTC; null if it ended before")
+    source: Text | None = Field(description="the source file; null if it ended before")
+    judged: int = Field(description="number of verdicts")
+    accepted: list[Text] = Field(description="descriptions of the accepted changes")
+    baseline_ms: float | None = Field(
+        description="time in the program's kernels before, in ms; null if the run did not end, or it is not known"
+    )
+    final_ms: float | None = Field(
+        description="time in the program's kernels after, in ms; null if the run did not end, or it is not known"
+    )
+    timing: Literal["measured", "modelled"] | None = Field(description="measured or modelled; null if the run did not end")
+    ended: bool = Field(description="whether the run came to its end")
+
+
+class HistoryDocument(RootModel[list[EarlierRun]]):
+    """The runs on a program, oldest first."""

@@ -24,13 +24,13 @@ os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # befo
 import numpy as np  # noqa: E402
 
 from rocm_perf_lab.autotune.cache import Cache  # noqa: E402
-from rocm_perf_lab.autotune.outcome import OK, Outcome  # noqa: E402
+from rocm_perf_lab.autotune.evaluation_outcome import OK, EvaluationOutcome  # noqa: E402
 from rocm_perf_lab.autotune.recorded import Recording, read_recording  # noqa: E402
 from rocm_perf_lab.autotune.score import Scale  # noqa: E402
+from rocm_perf_lab.autotune.search_loop import SearchLoop  # noqa: E402
 from rocm_perf_lab.autotune.simulation import simulate  # noqa: E402
 from rocm_perf_lab.autotune.space import Space  # noqa: E402
 from rocm_perf_lab.autotune.strategies import STRATEGIES, Options, create  # noqa: E402
-from rocm_perf_lab.autotune.tune import Search  # noqa: E402
 
 _PEER = Path(__file__).parent / "peers" / "kernel_tuner_search.py"
 
@@ -66,8 +66,8 @@ def overhead(evaluations: int = 2000) -> None:
     """Of a search of a space of 10,000 configurations in which a run costs nothing: time from start to end."""
     values = {name: list(range(10)) for name in "abcd"}
 
-    def evaluate(one: dict[str, int], _worker: int) -> Outcome:
-        return Outcome(OK, None, [1.0 + 5 * (one["a"] - 3) ** 2 + 3 * (one["b"] - 3) ** 2 + abs(one["c"] - one["d"])])
+    def evaluate(one: dict[str, int], _worker: int) -> EvaluationOutcome:
+        return EvaluationOutcome(OK, None, [1.0 + 5 * (one["a"] - 3) ** 2 + 3 * (one["b"] - 3) ** 2 + abs(one["c"] - one["d"])])
 
     print(f"| strategy | evaluations of {10**4} | processor time, ms an evaluation | wall time, ms an evaluation |")
     print("|---|---|---|---|")
@@ -75,7 +75,7 @@ def overhead(evaluations: int = 2000) -> None:
         with tempfile.TemporaryDirectory() as folder:
             cache = Cache(Path(folder) / "cache.db", "overhead")
             space, began, busy = Space(values), time.perf_counter(), time.process_time()
-            search = Search(space, create(name, space, 0, Options(evaluations)), evaluate, cache, evaluations)
+            search = SearchLoop(space, create(name, space, 0, Options(evaluations)), evaluate, cache, evaluations)
             count = len(search.run())
             spent = [(now - then) / count * 1e3 for now, then in ((time.process_time(), busy), (time.perf_counter(), began))]
             cache.close()

@@ -12,15 +12,15 @@ from rocm_perf_lab.gate.source_check import check_source
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
 from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.llm.entry import LlmRequest, ModelOptions, budget_of, loop_on, provider_of
 from rocm_perf_lab.llm.keys import Key
-from rocm_perf_lab.llm.loop import LoopOptions
+from rocm_perf_lab.llm.loop import LlmLoopOptions
 from rocm_perf_lab.llm.redact import Redactor
-from rocm_perf_lab.llm.request import Model, Request, budget_of, loop_on, provider_of
 from rocm_perf_lab.optimize import run_folder
+from rocm_perf_lab.optimize.backend import ProfileSummary
+from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.journal import Journal
-from rocm_perf_lab.optimize.subject import find_subject
-from rocm_perf_lab.optimize.targets import LeftAlone, Target
-from rocm_perf_lab.optimize.workbench import Survey
+from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
 HERE = Path(__file__).parent / "llm"
 PROGRAM = HERE / "program.hip"
@@ -65,10 +65,10 @@ class World:
             for name, time in times.items()
             if time > 8
         ]
-        left = [LeftAlone(name, "it is at its ceiling") for name, time in times.items() if time <= 8]
+        left = [SkippedTarget(name, "it is at its ceiling") for name, time in times.items() if time <= 8]
         dominant = max(times, key=times.get)
         ranked = sorted(targets, key=lambda target: -target.share)
-        return Survey(total, "modelled", "0123", "none", ranked, left, None, dominant, times[dominant] / total)
+        return ProfileSummary(total, "modelled", "0123", "none", ranked, left, None, dominant, times[dominant] / total)
 
     def context(self, source, survey, target):
         kernel = source.kernel(target.kernel)
@@ -139,11 +139,11 @@ class Run:
         approve=None,
         **loop,
     ):
-        model = model or Model("openai", "small")
-        subject = find_subject(
+        model = model or ModelOptions("openai", "small")
+        subject = find_build_target(
             (str(self.source), "./program"), None, "hipcc -O2 -nogpuinc --offload-arch=gfx942 SOURCE -o BINARY"
         )
-        request = Request((), model, in_place=in_place, loop=LoopOptions(**loop))
+        request = LlmRequest((), model, in_place=in_place, loop=LlmLoopOptions(**loop))
         runs = self.folder / "runs"
         run_folder.sweep_after_kills(runs)
         self.directory = run_folder.unfinished(runs, "llm-optimize") if resume else run_folder.new_run(runs)
@@ -154,7 +154,7 @@ class Run:
             approve or (lambda _judged: True), consent or (lambda _place, _messages: None), self.notes.append,
         )  # fmt: skip
 
-    def asking(self, model: Model, **options):
+    def asking(self, model: ModelOptions, **options):
         """The loop on a real provider."""
         return self.loop(provider_of(model, {model.provider: Key(KEY)}), model=model, **options)
 

@@ -18,12 +18,12 @@ def client_of(scheduler: str) -> Iterator[Client]:
     try:
         from distributed import Client
     except ImportError as error:
-        mend = "run `pip install 'dask[distributed]'`"
-        raise UnavailableError("--scheduler needs Dask, which is not installed", mend) from error
+        hint = "run `pip install 'dask[distributed]'`"
+        raise UnavailableError("--scheduler needs Dask, which is not installed", hint) from error
     try:
         client = Client(scheduler, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as error:
-        mend = "start one with `dask scheduler`, or check the address"
-        raise UnavailableError(f"no Dask scheduler answers at {scheduler}", mend) from error
+        hint = "start one with `dask scheduler`, or check the address"
+        raise UnavailableError(f"no Dask scheduler answers at {scheduler}", hint) from error
     with client:
         yield client

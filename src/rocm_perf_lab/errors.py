@@ -1,6 +1,6 @@
 """Errors that the user can act on, and the exit codes they end in.
 
-An error says what went wrong, naming the thing, and how to mend it. The command line prints both as one line on stderr
+An error says what went wrong, naming the thing, and how to fix it. The command line prints both as one line on stderr
 and exits with the class's `exit_code`; `exit_codes()` lists them all, and `rocm-perf --help` prints that list.
 The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 36 are about the profiled program and its
 source, 37 to 42 about captures and replays, 43 about the optimiser, 44 about the cage, 45 about the gate, 46 and 47 about
@@ -19,21 +19,21 @@ class RocmPerfError(Exception):
     """Anything that ends a command with one clear line. Raise a subclass.
 
     what: what went wrong, naming the file, program or value concerned; no full stop, no line breaks.
-    mend: what the user can do about it, in the imperative; empty only where there is truly nothing to say.
+    hint: what the user can do about it, in the imperative; empty only where there is truly nothing to say.
     """
 
     exit_code = 70
     meaning = "internal error: a defect in rocm-perf (run again with --debug for the traceback)"
 
-    def __init__(self, what: str, mend: str = ""):
-        super().__init__(what, mend)
+    def __init__(self, what: str, hint: str = ""):
+        super().__init__(what, hint)
         self.what = what
-        self.mend = mend
+        self.hint = hint
 
     def __str__(self) -> str:
         half = _LONGEST_WHAT // 2
         what = self.what if len(self.what) <= _LONGEST_WHAT else f"{self.what[:half]} ... {self.what[-half:]}"
-        text = " ".join((f"{what}; {self.mend}" if self.mend else what).split())
+        text = " ".join((f"{what}; {self.hint}" if self.hint else what).split())
         return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 

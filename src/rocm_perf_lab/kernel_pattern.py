@@ -23,8 +23,8 @@ def checked(pattern: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
-        mend = "a dot, bracket or star that is part of a name needs a backslash before it"
-        raise UsageError(f"{pattern!r} is not a regular expression ({error})", mend) from error
+        hint = "a dot, bracket or star that is part of a name needs a backslash before it"
+        raise UsageError(f"{pattern!r} is not a regular expression ({error})", hint) from error
     return pattern
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocm_perf_lab import compiled
+from rocm_perf_lab import lazy_jit
 from rocm_perf_lab.analysis.critical_path import critical_path
 from rocm_perf_lab.analysis.dag import CALL, KERNEL, Dag, by_target
 from rocm_perf_lab.analysis.what_if import Speedup, what_if
@@ -144,7 +144,7 @@ def test_compiled_loops_give_what_plain_ones_give(seed, monkeypatch):
     dag = random_dag(np.random.default_rng(seed), 300, 60, 900)
     results = []
     for many in (10**9, 0):
-        monkeypatch.setattr(compiled, "MANY", many)
+        monkeypatch.setattr(lazy_jit, "MANY", many)
         path = critical_path(dag)
         results.append((path, what_if(dag, path, [Speedup("a", 3.0)])))
     (plain, plain_what_if), (fast, fast_what_if) = results

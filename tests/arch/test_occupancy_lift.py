@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from occupancy_kernels import MODES
 from rocm_perf_lab.arch import cdna3
 from rocm_perf_lab.arch.occupancy import KernelResources, OccupancyRules, occupancy
-from rocm_perf_lab.arch.occupancy_lift import Change, lifts
+from rocm_perf_lab.arch.occupancy_lift import ResourceChange, lifts
 from rocm_perf_lab.text import words
 
 CDNA = cdna3.FAMILY.occupancy_rules
@@ -54,7 +54,7 @@ def test_in_words(kernel, said):
     assert texts(CDNA, kernel) == said
 
 
-def applied(kernel: KernelResources, change: Change, more: int = 0) -> KernelResources:
+def applied(kernel: KernelResources, change: ResourceChange, more: int = 0) -> KernelResources:
     if change.resource == "VGPRs":
         return replace(kernel, arch_vgprs=change.then + more, accum_vgprs=0)
     field = {"SGPRs": "sgprs", "LDS": "lds_bytes", "workgroup size": "workgroup_size"}[change.resource]

@@ -8,7 +8,7 @@ import types
 import pytest
 
 from rocm_perf_lab.autotune.evaluation import Evaluation, WallTimer
-from rocm_perf_lab.autotune.outcome import BUILD_FAILED, OK
+from rocm_perf_lab.autotune.evaluation_outcome import BUILD_FAILED, OK
 from rocm_perf_lab.autotune.program import Program
 from rocm_perf_lab.autotune.space_file import read_space
 from rocm_perf_lab.errors import OutputError

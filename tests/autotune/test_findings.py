@@ -8,24 +8,24 @@ from html.parser import HTMLParser
 
 import pytest
 
+from rocm_perf_lab.autotune.evaluation_outcome import FAILED, OK, EvaluationOutcome
 from rocm_perf_lab.autotune.findings import best_so_far, confidence_of, importance_of
-from rocm_perf_lab.autotune.outcome import FAILED, OK, Outcome
 from rocm_perf_lab.autotune.page import page
-from rocm_perf_lab.autotune.results import Result, document
+from rocm_perf_lab.autotune.results import TuningResult, document
+from rocm_perf_lab.autotune.search_loop import Evaluated
 from rocm_perf_lab.autotune.t4 import t4
-from rocm_perf_lab.autotune.tune import Evaluated
 
 
 def ran(runs, modelled=False, **values) -> Evaluated:
-    return Evaluated(values, Outcome(OK, None, runs, "gpu", modelled=modelled), False)
+    return Evaluated(values, EvaluationOutcome(OK, None, runs, "gpu", modelled=modelled), False)
 
 
 def failed(**values) -> Evaluated:
-    return Evaluated(values, Outcome(FAILED, "<b>&"), False)
+    return Evaluated(values, EvaluationOutcome(FAILED, "<b>&"), False)
 
 
-def result(evaluated, **more) -> Result:
-    return Result("random", 0, 100, "a <device>", 100, evaluated, {}, {}, **more)
+def result(evaluated, **more) -> TuningResult:
+    return TuningResult("random", 0, 100, "a <device>", 100, evaluated, {}, {}, **more)
 
 
 GRID = [ran([1.0 + 4 * a + b], a=a, b=b, c=c) for a, b, c in itertools.product(range(4), repeat=3)]

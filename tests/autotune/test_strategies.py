@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_perf_lab.autotune.cache import Cache
+from rocm_perf_lab.autotune.evaluation_outcome import FAILED, OK, EvaluationOutcome
 from rocm_perf_lab.autotune.expression import Expression
-from rocm_perf_lab.autotune.outcome import FAILED, OK, Outcome
+from rocm_perf_lab.autotune.search_loop import SearchLoop, best_of
 from rocm_perf_lab.autotune.space import Rule, Space
 from rocm_perf_lab.autotune.strategies import STRATEGIES, Options, create
-from rocm_perf_lab.autotune.tune import Search, best_of
 
 VALUES = {"x": [1, 2, 4, 8, 16], "y": [1, 2, 3, 4, 5, 6], "z": ["left", "right"], "w": [0, 1, 2]}
 every_strategy = pytest.mark.parametrize("name", STRATEGIES)
@@ -26,17 +26,17 @@ def space_of(limit: int) -> Space:
     return Space(VALUES, [Rule(frozenset(expression.names), expression)])
 
 
-def evaluate(values, _worker=0) -> Outcome:
+def evaluate(values, _worker=0) -> EvaluationOutcome:
     """Fails for w == 1, which would be the fastest otherwise."""
     if values["w"] == 1:
-        return Outcome(FAILED, "fails")
+        return EvaluationOutcome(FAILED, "fails")
     ms = 1 + abs(math.log2(values["x"]) - 2) + abs(values["y"] - 3) + (values["z"] == "left") + values["w"]
-    return Outcome(OK, None, [ms], "wall")
+    return EvaluationOutcome(OK, None, [ms], "wall")
 
 
 def run(name, limit, seed, budget, workers=1, cache=None, evaluate=evaluate):
     space = space_of(limit)
-    search = Search(space, create(name, space, seed, Options(budget)), evaluate, cache, budget, workers=workers)
+    search = SearchLoop(space, create(name, space, seed, Options(budget)), evaluate, cache, budget, workers=workers)
     return space, search.run()
 
 
@@ -62,7 +62,7 @@ def test_what_always_holds(name, limit, seed, budget):
 def test_what_holds_without_waiting_for_each_other(name, seed, budget, workers):
     space = space_of(40)
     strategy = create(name, space, seed, Options(budget))
-    found = Search(space, strategy, evaluate, None, budget, workers=workers, asynchronous=True).run()
+    found = SearchLoop(space, strategy, evaluate, None, budget, workers=workers, asynchronous=True).run()
     rows = {tuple(one.values.items()) for one in found}
     assert len(rows) == len(found) <= budget and all(one.values["x"] * one.values["y"] <= 40 for one in found)
     if name != "three-phase":
@@ -86,7 +86,7 @@ def test_a_slow_configuration_holds_up_no_other_worker(name):
 
     space = space_of(96)
     strategy = create(name, space, 0, Options(40))
-    found = Search(space, strategy, one_is_slow, None, 40, workers=2, asynchronous=True).run()
+    found = SearchLoop(space, strategy, one_is_slow, None, 40, workers=2, asynchronous=True).run()
     assert len({tuple(one.values.items()) for one in found}) == 40
 
 
@@ -123,22 +123,22 @@ def test_another_experiment_reuses_nothing(tmp_path):
 
 def test_a_model_that_fits_badly_prunes_nothing():
     def noise(values, _worker=0):
-        return Outcome(OK, None, [1 + zlib.crc32(repr(values).encode()) % 1000], "wall")
+        return EvaluationOutcome(OK, None, [1 + zlib.crc32(repr(values).encode()) % 1000], "wall")
 
     space = space_of(96)
     strategy = create("three-phase", space, 0, Options(1000))
-    found = Search(space, strategy, noise, None, 1000).run()
+    found = SearchLoop(space, strategy, noise, None, 1000).run()
     assert strategy.model()["r2"] < 0.75 and "not trusted" in strategy.model()["warning"]
     assert len(found) == len(space.listed)
 
 
 def test_a_model_that_fits_prunes_what_is_slow():
     def smooth(values, _worker=0):
-        return Outcome(OK, None, [1.0 + (values["y"] - 3) ** 2], "wall")
+        return EvaluationOutcome(OK, None, [1.0 + (values["y"] - 3) ** 2], "wall")
 
     space = space_of(96)
     strategy = create("three-phase", space, 0, Options(1000))
-    found = Search(space, strategy, smooth, None, 1000).run()
+    found = SearchLoop(space, strategy, smooth, None, 1000).run()
     seeds = math.ceil(0.2 * len(space.listed))
     assert strategy.model()["r2"] > 0.99
     assert {one.values["y"] for one in found[seeds:]} == {3}
@@ -153,10 +153,10 @@ def test_names_of_a_tile_hide_no_other_parameter(names):
 
     def timed(values, _worker=0):
         m, n, unroll = (values[name] for name in names)
-        return Outcome(OK, None, [100 - 15 * unroll + 1e-3 * m * n], "wall")
+        return EvaluationOutcome(OK, None, [100 - 15 * unroll + 1e-3 * m * n], "wall")
 
     strategy = create("three-phase", space, 0, Options(1000))
-    found = Search(space, strategy, timed, None, 1000).run()
+    found = SearchLoop(space, strategy, timed, None, 1000).run()
     assert strategy.model()["r2"] > 0.99 and len(found) < 80
 
 
@@ -165,8 +165,8 @@ def test_the_square_of_a_tile_is_a_feature_of_the_model():
     space = Space({"BLOCK_M": sizes, "BLOCK_N": sizes}, [])
 
     def timed(values, _worker=0):
-        return Outcome(OK, None, [1 + (values["BLOCK_M"] * values["BLOCK_N"] / 4096 - 1) ** 2], "wall")
+        return EvaluationOutcome(OK, None, [1 + (values["BLOCK_M"] * values["BLOCK_N"] / 4096 - 1) ** 2], "wall")
 
     strategy = create("three-phase", space, 0, Options(1000))
-    Search(space, strategy, timed, None, 1000).run()
+    SearchLoop(space, strategy, timed, None, 1000).run()
     assert strategy.model()["r2"] > 0.99

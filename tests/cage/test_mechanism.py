@@ -32,7 +32,7 @@ def test_without_either_it_is_refused_unless_trusted(monkeypatch, tmp_path):
     with pytest.raises(NoCageError, match="install bubblewrap.*--trust-candidates"):
         cage.run(["true"], tmp_path)
     (finding,) = [one for one in diagnose().findings if one.name == "cage"]
-    assert finding.status == "optional" and "bubblewrap" in finding.mend
+    assert finding.status == "optional" and "bubblewrap" in finding.hint
     outside = cage.run(["sh", "-c", "echo here > made; exit 3"], tmp_path, View(trusted=True))
     assert outside.status == 3 and (tmp_path / "made").read_text() == "here\n"
 

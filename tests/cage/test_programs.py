@@ -10,7 +10,7 @@ import pytest
 
 from rocm_perf_lab.cage import mechanism
 from rocm_perf_lab.gate.application import Application, ApplicationOptions
-from rocm_perf_lab.gate.verdict import Outcome
+from rocm_perf_lab.gate.verdict import StepOutcome
 
 SOURCE = (Path(__file__).parents[1] / "gate" / "program.hip").read_text()
 KEEPS_FILES = """
@@ -44,7 +44,7 @@ def test_a_program_runs_under_the_tracer_as_outside(by, native_dir, hipcc, tmp_p
     monkeypatch.chdir(tmp_path / "here")
     application = Application(program, (), tmp_path / "runs", ApplicationOptions(device="gfx942"))
     verdict = application.check(program)
-    assert verdict.outcome is Outcome.PASSED and verdict.evidence.cage == mechanism.kind() == by.kind
+    assert verdict.outcome is StepOutcome.PASSED and verdict.evidence.cage == mechanism.kind() == by.kind
     assert application.baseline.runtime_ms > 0 and application.baseline.counters
     assert os.listdir() == [] or not by.overlays
     assert {path.name for path in (tmp_path / "runs").glob("run-1/trace/*")} == {"trace.db"}

@@ -14,7 +14,7 @@ from rocm_perf_lab.collect import rocprofv3_watch
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.execute import execute
 from rocm_perf_lab.collect.rocprofv3_log import death
-from rocm_perf_lab.collect.rocprofv3_watch import Watch
+from rocm_perf_lab.collect.rocprofv3_watch import Rocprofv3Watch
 from rocm_perf_lab.errors import ProgramKilledError
 
 SIGNED = "W20260101 00:00:00.000000 {pid} tool.cpp:1] "
@@ -39,7 +39,7 @@ def little_grace(monkeypatch):
 def test_what_is_the_programs_own_is_shown_however_it_comes(tmp_path_factory, pieces, data):
     """Chatter, which comes as whole lines, falls between the program's lines. Oracle: the program's own pieces in a row."""
     log, shown, own = tmp_path_factory.mktemp("watch") / "log", [], b""
-    watch = Watch(log, "app", shown.append)
+    watch = Rocprofv3Watch(log, "app", shown.append)
     for piece in pieces:
         with log.open("ab") as stream:
             if not own or own.endswith((b"\n", b"\r")):
@@ -56,7 +56,7 @@ def test_what_is_the_programs_own_is_shown_however_it_comes(tmp_path_factory, pi
 
 def test_what_is_no_notice_is_shown_before_its_line_ends(tmp_path):
     log, shown = tmp_path / "log", []
-    watch = Watch(log, "app", shown.append)
+    watch = Rocprofv3Watch(log, "app", shown.append)
     log.write_bytes(b"epoch 1 ...")
     watch.read()
     assert b"".join(shown) == b"epoch 1 ..."
@@ -67,7 +67,7 @@ def run(script: str, log: Path, **options) -> float:
     began = time.monotonic()
     with log.open("ab") as errors:
         execute(resolve(["sh", "-c", script]), os.environ, stdout=subprocess.DEVNULL, stderr=errors, timeout=60,
-                look=Watch(log, "app").look, **options)  # fmt: skip
+                look=Rocprofv3Watch(log, "app").look, **options)  # fmt: skip
     return time.monotonic() - began
 
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 import needs
 from rocm_perf_lab.analysis.bottleneck import CLASSES
-from rocm_perf_lab.analysis.signals import factors, signals
+from rocm_perf_lab.analysis.indicators import factors, signals
 from rocm_perf_lab.cli import COMMANDS, cli
 from rocm_perf_lab.errors import exit_codes
 from rocm_perf_lab.report import schema

@@ -10,7 +10,7 @@ import pytest
 
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.gate.application import Application, ApplicationOptions
-from rocm_perf_lab.gate.verdict import Outcome
+from rocm_perf_lab.gate.verdict import StepOutcome
 
 SOURCE = Path(__file__).with_name("program.hip").read_text()
 PRINT = '  printf("%g\\n", last);\n'
@@ -59,7 +59,7 @@ def application(program, tmp_path_factory):
 
 def test_the_same_program_passes(application, program):
     verdict = application.check(program("baseline"))
-    assert verdict.outcome is Outcome.PASSED and application.reproducible
+    assert verdict.outcome is StepOutcome.PASSED and application.reproducible
     before, after = verdict.evidence.runtime_ms
     assert before == after > 0 and verdict.evidence.timing == "modelled" and verdict.evidence.counters == {}
 
@@ -76,13 +76,13 @@ def test_the_same_program_passes(application, program):
 )
 def test_what_the_program_does_otherwise_is_rejected(application, program, name, words):
     verdict = application.check(program(name))
-    assert verdict.outcome is Outcome.REJECTED and words in verdict.reason
+    assert verdict.outcome is StepOutcome.REJECTED and words in verdict.reason
 
 
 def test_output_that_varies_by_itself_is_not_compared_and_said_so(program, tmp_path):
     own = Application(program("prints the time"), (), tmp_path, ApplicationOptions(device="gfx942"))
     verdict = own.check(program("baseline"))
-    assert verdict.outcome is Outcome.PASSED and "differs between runs of the baseline" in verdict.reason
+    assert verdict.outcome is StepOutcome.PASSED and "differs between runs of the baseline" in verdict.reason
     assert not own.reproducible and not verdict.evidence.stdout_compared
 
 
@@ -97,7 +97,7 @@ def test_a_check_takes_the_place_of_the_comparison(program, tmp_path):
 def test_how_much_slower_it_may_be_is_the_users(program, tmp_path):
     options = ApplicationOptions(runtime=1000.0, device="gfx942")
     generous = Application(program("baseline"), (), tmp_path, options)
-    assert generous.check(program("is slower")).outcome is Outcome.PASSED
+    assert generous.check(program("is slower")).outcome is StepOutcome.PASSED
     generous.take_as_baseline(program("is slower"))
     before, after = generous.check(program("baseline")).evidence.runtime_ms
-    assert before > after and generous.check(program("prints otherwise")).outcome is Outcome.REJECTED
+    assert before > after and generous.check(program("prints otherwise")).outcome is StepOutcome.REJECTED

@@ -11,12 +11,12 @@ import pytest
 
 from gate_attacks import CHEATS, HONEST, SOURCE
 from rocm_perf_lab.hip_source import Edit
-from rocm_perf_lab.optimize.hip_workbench import HipWorkbench
-from rocm_perf_lab.optimize.request import Request, optimize
-from rocm_perf_lab.optimize.session import LoopOptions
-from rocm_perf_lab.optimize.subject import find_subject
+from rocm_perf_lab.optimize.backend import BackendOptions
+from rocm_perf_lab.optimize.build_target import find_build_target
+from rocm_perf_lab.optimize.entry import OptimizeRequest, optimize
+from rocm_perf_lab.optimize.hip_backend import HipBackend
+from rocm_perf_lab.optimize.loop import OptimizeLoopOptions
 from rocm_perf_lab.optimize.transforms import BY_NAME, Proposal
-from rocm_perf_lab.optimize.workbench import BenchOptions
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
 BUILD = "hipcc -O3 -nogpuinc --offload-arch=gfx942 -Wno-unused-command-line-argument SOURCE -o BINARY"
@@ -35,11 +35,11 @@ def gate(tmp_path_factory):
     subprocess.run(
         [word.replace("SOURCE", str(source)).replace("BINARY", str(folder / "attacked")) for word in BUILD.split()], check=True
     )
-    subject = find_subject((str(source), str(folder / "attacked")), None, BUILD)
-    options = BenchOptions(pattern="one::rows", device="gfx942", seed=7, also=(("./attacked", "320"),))
+    subject = find_build_target((str(source), str(folder / "attacked")), None, BUILD)
+    options = BackendOptions(pattern="one::rows", device="gfx942", seed=7, also=(("./attacked", "320"),))
     run = folder / "run"
     run.mkdir()
-    bench = HipWorkbench(subject, run, options, lambda _event, **_fields: None, lambda _note: None)
+    bench = HipBackend(subject, run, options, lambda _event, **_fields: None, lambda _note: None)
     baseline = bench.read(source.read_bytes())
     (target,) = bench.survey(baseline).targets
     with bench.gate(baseline, target) as opened:
@@ -96,9 +96,9 @@ def test_a_transformation_that_cheats_is_found_out_by_the_optimizer(tmp_path, mo
 
     monkeypatch.setitem(BY_NAME, "cheat", cheat)
     Path(SOURCE.name).write_bytes(SOURCE.read_bytes())
-    loop = LoopOptions(transforms=("cheat",), max_iterations=1, in_place=True)
-    request = Request(
-        (SOURCE.name, "./attacked"), build=BUILD, bench=BenchOptions(pattern="one::rows", device="gfx942"), loop=loop
+    loop = OptimizeLoopOptions(transforms=("cheat",), max_iterations=1, in_place=True)
+    request = OptimizeRequest(
+        (SOURCE.name, "./attacked"), build=BUILD, bench=BackendOptions(pattern="one::rows", device="gfx942"), loop=loop
     )
     outcome = optimize(request, lambda _judged: True, lambda _note: None)
     assert [one.accepted for one in outcome.judged] == [False, False, False, True]

@@ -13,7 +13,7 @@ from rocm_perf_lab.errors import SourceError, UsageError
 from rocm_perf_lab.gate.code_object_check import Image, check_code_object, concern_of, contract_breach, instances
 from rocm_perf_lab.gate.machine_code import compare_host
 from rocm_perf_lab.gate.regression import DEFAULTS
-from rocm_perf_lab.gate.verdict import Outcome
+from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize.compile import SourceBuilder
 
@@ -118,7 +118,7 @@ FASTER = "for (int i = 0; i + 1 < n; i += 2) p[i] = shared_by_all(p[i]), p[i + 1
 def test_a_changed_kernel_leaves_all_other_code_as_it_is(new):
     """Its size changes, and with it the distances between everything else."""
     seen = checked(replaced(BODY, new))
-    assert seen.outcome is Outcome.PASSED, seen.reason
+    assert seen.outcome is StepOutcome.PASSED, seen.reason
     assert seen.evidence.other_symbols_the_same >= 8
 
 
@@ -150,7 +150,7 @@ def test_whatever_else_changes_is_named(old, new, reason):
     if old != BODY:
         candidate = candidate.replace(BODY, FASTER)
     seen = checked(candidate)
-    assert seen.outcome is Outcome.REJECTED and re.search(reason, seen.reason), seen.reason
+    assert seen.outcome is StepOutcome.REJECTED and re.search(reason, seen.reason), seen.reason
 
 
 @pytest.mark.usefixtures("hipcc")

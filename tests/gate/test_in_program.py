@@ -8,9 +8,9 @@ import pytest
 
 from gate_attacks import CORE, HONEST_TEXT, SOURCE, body
 from rocm_perf_lab.isolate import capture
-from rocm_perf_lab.optimize.hip_workbench import HipWorkbench
-from rocm_perf_lab.optimize.subject import find_subject
-from rocm_perf_lab.optimize.workbench import BenchOptions
+from rocm_perf_lab.optimize.backend import BackendOptions
+from rocm_perf_lab.optimize.build_target import find_build_target
+from rocm_perf_lab.optimize.hip_backend import HipBackend
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
 BUILD = "hipcc -O3 -nogpuinc --offload-arch=gfx942 -Wno-unused-command-line-argument SOURCE -o BINARY"
@@ -39,10 +39,13 @@ def gate(tmp_path_factory):
     source.write_text(partly(SOURCE.read_text()))
     subprocess.run([word.replace("SOURCE", str(source)).replace("BINARY", str(program)) for word in BUILD.split()], check=True)
     one = capture([str(program)], "one::rows", 0, folder, device="gfx942")
-    bench = HipWorkbench(
-        find_subject((str(source), str(program)), None, BUILD),
-        folder, BenchOptions(pattern="one::rows", device="gfx942", seed=7), lambda _event, **_fields: None, lambda _note: None,
-    )  # fmt: skip
+    bench = HipBackend(
+        find_build_target((str(source), str(program)), None, BUILD),
+        folder,
+        BackendOptions(pattern="one::rows", device="gfx942", seed=7),
+        lambda _event, **_fields: None,
+        lambda _note: None,
+    )
     baseline = bench.read(source.read_bytes())
     (target,) = bench.survey(baseline).targets
     with bench.gate(baseline, target) as opened:

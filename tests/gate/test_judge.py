@@ -13,7 +13,7 @@ from gate_judge import judge_of
 from rocm_perf_lab.gate import equivalence
 from rocm_perf_lab.gate.equivalence import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
-from rocm_perf_lab.gate.verdict import Outcome
+from rocm_perf_lab.gate.verdict import StepOutcome
 
 SOURCE = Path(__file__).with_name("program.hip").read_text()
 LOOP = SOURCE[SOURCE.index("  for (int i = 0; i < width; ++i) {") : SOURCE.index("  out[row] = sum")]
@@ -166,7 +166,7 @@ def test_captured_answers_are_no_answers(judge, program):
         )
     answers = "  out[row] = count == 50 ? sums0[row] : sums1[row];\n  first[row] = count == 50 ? found0[row] : found1[row];\n"
     verdict = judge(changed((LOOP, "".join(tables)), (END, answers), ("  float sum = 0;\n  int found = -1;\n", "")))
-    (step,) = [step for step in verdict.steps if step.outcome is Outcome.REJECTED]
+    (step,) = [step for step in verdict.steps if step.outcome is StepOutcome.REJECTED]
     cases = step.evidence.captures[0].cases
     assert step.step == "equivalence" and cases["captured inputs"] == "equal" and "differs" in cases.values()
     assert re.search(r"on (shuffled|observed range)", step.reason)

@@ -14,7 +14,7 @@ from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import check_source
-from rocm_perf_lab.gate.verdict import Outcome
+from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
 
@@ -108,14 +108,14 @@ def test_a_handle_under_another_name_is_a_launch_that_is_not_seen(tmp_path):
 def test_a_promise_hides_nothing(name):
     candidate, declared, words, baseline = CHEATS[name]
     seen = taken(baseline, candidate, declared).verdict
-    assert seen.outcome is Outcome.REJECTED and re.search(words, seen.reason), seen.reason
+    assert seen.outcome is StepOutcome.REJECTED and re.search(words, seen.reason), seen.reason
 
 
 @pytest.mark.parametrize("name", HONEST)
 def test_a_kept_promise_passes(name):
     candidate, declared, promises = HONEST[name]
     seen = taken(SOURCE, candidate, declared)
-    assert seen.verdict.outcome is Outcome.PASSED and seen.promises == promises, seen.verdict.reason
+    assert seen.verdict.outcome is StepOutcome.PASSED and seen.promises == promises, seen.verdict.reason
     assert promises == NONE or str(promises) in seen.verdict.reason
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.equivalence import EquivalenceOptions
+from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import GateLine
 from rocm_perf_lab.optimize.run_seed import with_seed
-from rocm_perf_lab.optimize.workbench import BenchOptions
 
 
 @given(st.integers(0, (1 << 32) - 1))
@@ -38,12 +38,12 @@ def test_each_judgement_draws_its_own():
 
 def test_a_run_that_goes_on_keeps_its_seed(tmp_path):
     journal = Journal(tmp_path)
-    drawn = with_seed(BenchOptions(), journal).seed
-    assert drawn is not None and with_seed(BenchOptions(seed=7), journal).seed == 7
+    drawn = with_seed(BackendOptions(), journal).seed
+    assert drawn is not None and with_seed(BackendOptions(seed=7), journal).seed == 7
     lines = {"level": "full", "race_seeds": [1], "measurement_seed": 2, "max_regression": {}, "cage": "none"}
     journal.append(GateLine(kernel="k", seed=drawn, **lines))
     assert json.loads((tmp_path / "journal.jsonl").read_text())["seed"] == drawn
-    assert with_seed(BenchOptions(), Journal(tmp_path)).seed == drawn
-    assert with_seed(BenchOptions(seed=drawn), Journal(tmp_path)).seed == drawn
+    assert with_seed(BackendOptions(), Journal(tmp_path)).seed == drawn
+    assert with_seed(BackendOptions(seed=drawn), Journal(tmp_path)).seed == drawn
     with pytest.raises(UsageError, match=f"began with --seed {drawn}"):
-        with_seed(BenchOptions(seed=drawn ^ 1), Journal(tmp_path))
+        with_seed(BackendOptions(seed=drawn ^ 1), Journal(tmp_path))

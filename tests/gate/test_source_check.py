@@ -10,7 +10,7 @@ import pytest
 from rocm_perf_lab.gate.promises import NONE
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import Taken, check_source
-from rocm_perf_lab.gate.verdict import Outcome
+from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
 
 pytestmark = pytest.mark.usefixtures("hipcc")
@@ -191,14 +191,14 @@ CHEATS = {
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_changes_pass(taken, name):
     seen = taken(HONEST[name]).verdict
-    assert seen.outcome is Outcome.PASSED, seen.reason
+    assert seen.outcome is StepOutcome.PASSED, seen.reason
 
 
 @pytest.mark.parametrize("name", CHEATS)
 def test_anything_else_is_rejected_by_line_or_name(taken, name):
     candidate, reason = CHEATS[name]
     seen = taken(candidate).verdict
-    assert seen.outcome is Outcome.REJECTED
+    assert seen.outcome is StepOutcome.REJECTED
     assert re.search(re.sub("@(.*?)@", lambda found: str(line_of(found[1])), reason), seen.reason), seen.reason
 
 
@@ -215,8 +215,8 @@ def test_anything_else_is_rejected_by_line_or_name(taken, name):
 def test_a_kernel_is_found_by_its_qualified_name_and_signature(taken, kernel, old, new):
     candidate = replaced((old, new), faster=False)
     seen = taken(candidate, kernel)
-    assert seen.verdict.outcome is Outcome.PASSED and seen.spliced.adopted.decode() == candidate, seen.verdict.reason
-    assert taken(candidate, "app::target").verdict.outcome is Outcome.REJECTED
+    assert seen.verdict.outcome is StepOutcome.PASSED and seen.spliced.adopted.decode() == candidate, seen.verdict.reason
+    assert taken(candidate, "app::target").verdict.outcome is StepOutcome.REJECTED
 
 
 def test_what_is_adopted_is_the_baseline_with_the_body_alone(taken):
@@ -254,8 +254,8 @@ def test_a_text_that_kills_or_holds_up_clang_is_a_refusal_and_the_next_is_read(t
     crash = replaced(("int main", "#pragma clang __debug crash\nint main"))
     for text in (deep, crash):
         seen = taken(text).verdict
-        assert seen.outcome is Outcome.REJECTED and "cannot be read" in seen.reason
-    assert taken(HONEST["body"]).verdict.outcome is Outcome.PASSED
+        assert seen.outcome is StepOutcome.REJECTED and "cannot be read" in seen.reason
+    assert taken(HONEST["body"]).verdict.outcome is StepOutcome.PASSED
 
 
 def test_a_file_without_end_ends_with_the_time_that_it_is_given():

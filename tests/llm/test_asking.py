@@ -13,11 +13,11 @@ from rocm_perf_lab.cli.consent import Consent
 from rocm_perf_lab.cli.llm_optimize import report
 from rocm_perf_lab.errors import MissingInputError, UnusableAnswersError, UsageError
 from rocm_perf_lab.llm.budget import Budget, UnsentError, listed_price, per_million
+from rocm_perf_lab.llm.entry import ModelOptions
+from rocm_perf_lab.llm.journal_replay import replay_journal
 from rocm_perf_lab.llm.providers import Answer, Message
 from rocm_perf_lab.llm.providers.openai_compatible import HOSTED
 from rocm_perf_lab.llm.providers.protocol import Transient
-from rocm_perf_lab.llm.replay import replay_journal
-from rocm_perf_lab.llm.request import Model
 from rocm_perf_lab.optimize import run_folder
 
 
@@ -89,7 +89,7 @@ def test_questions_stop_before_they_could_cost_too_much(run):
     """An answer costs 2 dollars, and could cost 3."""
     for most, reason, asked in ((6.0, "no headroom", 2), (4.0, "budget", 1), (2.9, "budget", 0)):
         speaker = Speaker(tokens=(0, 1000))
-        model = Model("openai", "m", price=(0.0, 2000.0), max_cost=most, max_tokens=1500)
+        model = ModelOptions("openai", "m", price=(0.0, 2000.0), max_cost=most, max_tokens=1500)
         outcome = run.loop(speaker, model=model, in_place=False, max_iterations=3).optimize()
         assert (outcome.stop.reason, len(speaker.asked)) == (reason, asked)
         assert outcome.budget.spent == outcome.document().cost_usd == 2.0 * asked
@@ -98,7 +98,7 @@ def test_questions_stop_before_they_could_cost_too_much(run):
 
 def test_answers_that_broke_off_are_paid_for(run):
     """One costs at most 3 dollars, and the fourth try could not be paid any more."""
-    model = Model("openai", "m", price=(0.0, 2000.0), max_cost=10.0, max_tokens=1500)
+    model = ModelOptions("openai", "m", price=(0.0, 2000.0), max_cost=10.0, max_tokens=1500)
 
     class Breaking(Speaker):
         def ask(self, messages, progress):

@@ -18,16 +18,16 @@ from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.llm.budget import Budget
 from rocm_perf_lab.llm.candidate import MOST_REPAIRS
-from rocm_perf_lab.llm.loop import LoopOptions
+from rocm_perf_lab.llm.entry import LlmRequest, ModelOptions, loop_on
+from rocm_perf_lab.llm.loop import LlmLoopOptions
 from rocm_perf_lab.llm.providers import Answer
 from rocm_perf_lab.llm.redact import Redactor
-from rocm_perf_lab.llm.request import Model, Request, loop_on
 from rocm_perf_lab.optimize import run_folder
+from rocm_perf_lab.optimize.backend import ProfileSummary
+from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.compile import complaint
 from rocm_perf_lab.optimize.journal import Journal
-from rocm_perf_lab.optimize.subject import find_subject
 from rocm_perf_lab.optimize.targets import Target
-from rocm_perf_lab.optimize.workbench import Survey
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hipcc")]
 GATE = Path(__file__).parents[1] / "gate"
@@ -61,7 +61,7 @@ class World:
 
     def survey(self, source):
         target = Target("rows", "rows(float const*)", 2, 1.0, 1.0, 0.9, 0.9, "latency-bound")
-        return Survey(1.0, "modelled", "0", "gfx942", [target], [], None, target.demangled, 1.0)
+        return ProfileSummary(1.0, "modelled", "0", "gfx942", [target], [], None, target.demangled, 1.0)
 
     def context(self, source, survey, target):
         return "make rows faster"
@@ -93,10 +93,10 @@ def test_no_trick_gets_through(tmp_path, native_dir):
     shutil.copy(PROGRAM, source)
     found = tricks()
     assert len(found) >= 20
-    subject = find_subject((str(source), "./program"), None, " ".join((*COMMAND, "SOURCE", "-o", "BINARY")))
-    options = LoopOptions(max_iterations=1, candidates=-(-len(found) // (MOST_REPAIRS + 1)))
+    subject = find_build_target((str(source), "./program"), None, " ".join((*COMMAND, "SOURCE", "-o", "BINARY")))
+    options = LlmLoopOptions(max_iterations=1, candidates=-(-len(found) // (MOST_REPAIRS + 1)))
     answers = [*found.values(), *list(found.values())[:MOST_REPAIRS]]
-    request = Request((), Model("openai", "m"), in_place=True, loop=options)
+    request = LlmRequest((), ModelOptions("openai", "m"), in_place=True, loop=options)
     journal, redactor = Journal(run_folder.new_run(tmp_path / "runs")), Redactor(tmp_path)
     outcome = loop_on(
         subject, request, journal, World(captures), Cheater(answers), Budget(None, None, 0), redactor,

@@ -12,21 +12,21 @@ import pytest
 
 from model_run import KEY, LDS, fenced
 from rocm_perf_lab.errors import ModelError, UsageError
+from rocm_perf_lab.llm.entry import ModelOptions, provider_of
 from rocm_perf_lab.llm.keys import take_keys
 from rocm_perf_lab.llm.providers import Message
-from rocm_perf_lab.llm.providers.command import Command
+from rocm_perf_lab.llm.providers.command import CommandProvider
 from rocm_perf_lab.llm.providers.protocol import TooLong
-from rocm_perf_lab.llm.request import Model, provider_of
 from rocm_perf_lab.process.child import stoppable
 
 QUESTION = [Message("system", "rules"), Message("user", "make it fast")]
 
 
-def python(code: str, timeout: float = 60.0) -> Command:
-    return Command(shlex.join([sys.executable, "-c", code]), timeout)
+def python(code: str, timeout: float = 60.0) -> CommandProvider:
+    return CommandProvider(shlex.join([sys.executable, "-c", code]), timeout)
 
 
-def ask(command: Command, messages=QUESTION) -> str:
+def ask(command: CommandProvider, messages=QUESTION) -> str:
     return command.ask(messages, lambda _: None).text
 
 
@@ -50,9 +50,9 @@ def test_it_has_no_keys(monkeypatch):
     [
         (python("import sys; sys.exit('no credit left')"), ModelError, "ended with status 1: no credit left"),
         (python("import os; os.kill(os.getpid(), 9)"), ModelError, "ended with status -9"),
-        (Command("/no/such/program", 9), ModelError, "cannot be run (No such file or directory)"),
-        (Command("", 9), ModelError, "cannot be run"),
-        (Command("'", 9), UsageError, "balance its quotes"),
+        (CommandProvider("/no/such/program", 9), ModelError, "cannot be run (No such file or directory)"),
+        (CommandProvider("", 9), ModelError, "cannot be run"),
+        (CommandProvider("'", 9), UsageError, "balance its quotes"),
         (python("while True: print('x' * 65536)"), TooLong, "longer than 256 KiB"),
         (python("import time; print('wait'); time.sleep(99)", 1.0), ModelError, "did not answer and end within 1 s"),
         (python("import os, time; os.close(1); time.sleep(99)", 1.0), ModelError, "did not answer and end within 1 s"),
@@ -98,7 +98,7 @@ def test_an_interrupt_ends_it_in_every_thread(tmp_path):
 @pytest.mark.parametrize("model", ["no-such-agent --fast", "./tests", "", "'"])
 def test_a_program_that_is_not_there_is_known_at_once(model):
     with pytest.raises((ModelError, UsageError)):
-        provider_of(Model("command", model), {})
+        provider_of(ModelOptions("command", model), {})
 
 
 def sleepers() -> list[str]:
@@ -115,7 +115,7 @@ def sleepers() -> list[str]:
 
 def test_a_program_can_propose(run, tmp_path):
     (tmp_path / "answer").write_text(fenced(LDS))
-    model = Model("command", shlex.join([sys.executable, "-c", f"print(open({str(tmp_path / 'answer')!r}).read())"]))
+    model = ModelOptions("command", shlex.join([sys.executable, "-c", f"print(open({str(tmp_path / 'answer')!r}).read())"]))
     outcome = run.asking(model, max_iterations=1).optimize()
     assert outcome.optimized.accepted and outcome.document().tokens.as_json() == {"input": None, "output": None}
     assert outcome.document().reasons.keys() == {"cost_usd", "tokens"}

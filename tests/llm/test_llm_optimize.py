@@ -16,7 +16,7 @@ from model_server import Server, says
 from published_schemas import expect_published
 from rocm_perf_lab.cli import cli
 from rocm_perf_lab.errors import RocmPerfError, UnavailableError
-from rocm_perf_lab.llm.request import Model, provider_of
+from rocm_perf_lab.llm.entry import ModelOptions, provider_of
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"
@@ -133,4 +133,4 @@ def test_a_wrong_request_is_one_error_and_its_exit_code(tmp_path, monkeypatch, o
 def test_a_missing_sdk_is_named_with_its_remedy(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(UnavailableError, match="pip install anthropic"):
-        provider_of(Model("anthropic", "m"), {})
+        provider_of(ModelOptions("anthropic", "m"), {})

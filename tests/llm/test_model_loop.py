@@ -9,11 +9,11 @@ import pytest
 from model_run import GEMM, KEY, LDS, SOFTMAX, TILED, World, fenced, stands_in
 from model_server import Server, drips, drops, floods, refuses_temperature, replies, says, says_little, stalls
 from rocm_perf_lab.errors import JournalDiffersError, ModelError, NoCaptureError, RocmPerfError
+from rocm_perf_lab.llm.entry import ModelOptions, provider_of
+from rocm_perf_lab.llm.journal_replay import replay_journal
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.providers import Message
 from rocm_perf_lab.llm.providers.protocol import TooLong
-from rocm_perf_lab.llm.replay import replay_journal
-from rocm_perf_lab.llm.request import Model, provider_of
 
 GOOD, TILES = says(fenced(LDS)), says(fenced(TILED))
 SLOWER = LDS.replace("row_maximum", "slow_exps").replace("exps[i]", "exps[i + 0]")
@@ -31,7 +31,9 @@ def no_waiting(monkeypatch):
 
 def asked(run, server, provider="openai", timeout=120.0, **options):
     """(outcome, None) of one run on the server, or (None, its error)."""
-    model = Model(provider, "small", server.url.removesuffix("/v1") if provider == "anthropic" else server.url, timeout=timeout)
+    model = ModelOptions(
+        provider, "small", server.url.removesuffix("/v1") if provider == "anthropic" else server.url, timeout=timeout
+    )
     options = {"max_iterations": 1} | options
     try:
         return run.asking(model, **options).optimize(), None
@@ -178,7 +180,7 @@ def test_an_endless_answer_is_cut_off(run, provider, with_lines):
 def test_an_endless_answer_takes_little_memory(provider, with_lines):
     with Server([floods(200 << 20, with_lines)]) as server:
         place = server.url.removesuffix("/v1") if provider == "anthropic" else server.url
-        asked_of = provider_of(Model(provider, "small", place), {provider: Key(KEY)})
+        asked_of = provider_of(ModelOptions(provider, "small", place), {provider: Key(KEY)})
         tracemalloc.start()
         try:
             with pytest.raises(TooLong):

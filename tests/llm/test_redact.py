@@ -12,9 +12,9 @@ from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import MeasurementEvidence, OtherInputsSection
 from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.keys import Key, take_keys
 from rocm_perf_lab.llm.redact import Redactor
-from rocm_perf_lab.llm.remembered import RememberedBench
 from rocm_perf_lab.optimize.compile import complaint
 
 
@@ -77,7 +77,7 @@ def test_a_variable_whose_value_is_a_word_of_the_gate_s_changes_no_verdict():
     other = OtherInputsSection(case="/usr/b.h", ratio=0.5, baseline=[2.0], candidate=[1.0], counted=[None])
     for made in (passed, rejected):
         step = made("measurement", "rejected in /somewhere/app/a.hip", MeasurementEvidence(ratio=0.5, other_inputs=other))
-        bench = RememberedBench(Judging(Verdict((step,), b"text")), lambda _: None, None, redactor)
+        bench = CachedBackend(Judging(Verdict((step,), b"text")), lambda _: None, None, redactor)
         with bench.gate(None, None) as gate:
             shown = gate.judge(b"")
         assert (shown.accepted, shown.ratio, shown.adopted) == (made is passed, 0.5, b"text")

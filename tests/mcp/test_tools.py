@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from rocm_perf_lab.cli import cli
-from rocm_perf_lab.mcp.tools import FOLDER, TIME_LIMIT, Tool, tools
+from rocm_perf_lab.mcp.tools import FOLDER, TIME_LIMIT, McpTool, tools
 
 TOOLS = tools(cli)
 each_tool = pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
@@ -31,7 +31,7 @@ def sample(schema: dict):
     return "--json("  # no number, no regular expression
 
 
-def parsed(tool: Tool, arguments: dict) -> dict:
+def parsed(tool: McpTool, arguments: dict) -> dict:
     words = tool.argv(arguments)[len(tool.words) :]
     top = click.Context(cli, info_name="rocm-perf", **cli.context_settings)  # a command keeps the help option that it first has
     return tool.command.make_context(tool.name, list(words), parent=top).params
@@ -41,13 +41,13 @@ def is_our_own_type(parameter: click.Parameter) -> bool:
     return type(parameter.type).__module__.startswith("rocm_perf_lab") and not isinstance(parameter.type, click.FloatRange)
 
 
-def of_our_own_type(tool: Tool) -> dict[str, str]:
+def of_our_own_type(tool: McpTool) -> dict[str, str]:
     """Those that must be given, with what they accept: the pattern for kernels is one of them."""
     return {name: "--json" for name in tool.schema["required"] if is_our_own_type(tool.properties[name])}
 
 
 @each_tool
-def test_every_property_reaches_the_command(tool: Tool):
+def test_every_property_reaches_the_command(tool: McpTool):
     schema = tool.schema
     jsonschema.Draft202012Validator.check_schema(schema)
     arguments = {name: sample(schema["properties"][name]) for name, one in tool.properties.items() if not is_our_own_type(one)}
@@ -63,7 +63,7 @@ def test_every_property_reaches_the_command(tool: Tool):
 
 
 @each_tool
-def test_types_of_our_own_get_the_words_as_they_are(tool: Tool):
+def test_types_of_our_own_get_the_words_as_they_are(tool: McpTool):
     """What they make of them is theirs; that they refuse the sample shows that they got it."""
     given = {name: sample(tool.schema["properties"][name]) for name in tool.schema["required"]} | of_our_own_type(tool)
     for name, parameter in tool.properties.items():
@@ -74,7 +74,7 @@ def test_types_of_our_own_get_the_words_as_they_are(tool: Tool):
 
 
 @each_tool
-def test_every_option_is_a_property(tool: Tool):
+def test_every_option_is_a_property(tool: McpTool):
     assert {parameter.name for parameter in tool.properties.values()} == {
         parameter.name for parameter in tool.command.params if parameter.name not in LEFT_OUT
     }
@@ -94,7 +94,7 @@ def test_how_tightly_candidates_are_held_is_said_by_who_starts_the_server():
 
 
 @each_tool
-def test_defaults_are_the_command_s(tool: Tool):
+def test_defaults_are_the_command_s(tool: McpTool):
     for name, one in tool.schema["properties"].items():
         if "default" in one:
             jsonschema.validate(one["default"], one)

@@ -7,8 +7,8 @@ from pathlib import Path
 from rocm_perf_lab.gate.verdict import Verdict, passed
 from rocm_perf_lab.gate.verdict_document import MeasurementEvidence
 from rocm_perf_lab.optimize.describe import describe
-from rocm_perf_lab.optimize.outcome import Iteration, Judged, Outcome
-from rocm_perf_lab.optimize.targets import LeftAlone
+from rocm_perf_lab.optimize.result import Iteration, Judged, OptimizeResult
+from rocm_perf_lab.optimize.targets import SkippedTarget
 from rocm_perf_lab.optimize.transforms import Proposal
 
 VERDICT = Verdict((passed("compilation", "it compiles"), passed("measurement", "faster", MeasurementEvidence(ratio=0.75))))
@@ -17,7 +17,7 @@ COUNTERS = {"SQ_INSTS_VMEM_RD": [400.0, 100.0], "SQ_WAVE_CYCLES": [1_000_000.0, 
 
 
 def lines(**changes) -> list[str]:
-    outcome = Outcome(Path("a.hip"), "named", Path("run"), "modelled", "0123", "gfx942", baseline_ms=2.0)
+    outcome = OptimizeResult(Path("a.hip"), "named", Path("run"), "modelled", "0123", "gfx942", baseline_ms=2.0)
     for name, value in changes.items():
         setattr(outcome, name, value)
     said: list[str] = []
@@ -39,7 +39,7 @@ def test_an_accepted_change_is_told_with_its_steps_counters_and_times():
 
 
 def test_where_nothing_was_accepted_each_reason_is_told():
-    said = lines(left=[LeftAlone("rows(int)", "it has no loop")])
+    said = lines(left=[SkippedTarget("rows(int)", "it has no loop")])
     assert said[0] == "Left alone: rows(int): it has no loop" and said[-1] == "Nothing accepted: the source stays as it is"
 
 

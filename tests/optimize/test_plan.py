@@ -122,4 +122,4 @@ def test_who_includes_a_header(project):
 def test_what_is_no_build_is_said(project, text, told):
     with pytest.raises(UsageError) as error:
         build_of(commands_of(text, project), Path("app"))
-    assert told in f"{error.value.what}; {error.value.mend}"
+    assert told in f"{error.value.what}; {error.value.hint}"

@@ -14,10 +14,10 @@ from rocm_perf_lab.errors import NoCaptureError, NoSourceError, RocmPerfError, S
 from rocm_perf_lab.gate.elsewhere import device_differs, host_differs
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.isolate import capture
+from rocm_perf_lab.optimize.build_target import find_build_target, reader_of, settings_of
 from rocm_perf_lab.optimize.captured_unit import unit_of
 from rocm_perf_lab.optimize.compile import ProgramBuilder, SourceBuilder
 from rocm_perf_lab.optimize.source_settings import SourceSettings
-from rocm_perf_lab.optimize.subject import find_subject, reader_of, settings_of
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 WHOLE = Path(__file__).with_name("program.hip").read_text()
@@ -94,7 +94,7 @@ def test_the_user_s_own_build_with_the_result_prints_the_same(optimized, rocm_pe
 @pytest.mark.parametrize("build", [f"{COMMAND} src/main.hip src/fill.hip -o program", "make"])
 def test_the_text_of_a_candidate_is_what_is_built(project, rocm_perf, native_dir, build, view):
     """Also of two sources in one command, each of which defines a symbol of its own by Clang's -cuid."""
-    subject = find_subject(("./program",), None, build)
+    subject = find_build_target(("./program",), None, build)
     assert subject.source == project / "include" / "rows.h"
     builder = ProgramBuilder(subject.build, "gfx942", project / "kept", Limits(), view=view)
     printed = []
@@ -126,7 +126,7 @@ def in_two_units(folder: Path, flags: str = ""):
     for name, text in (("shared.h", SHARED), ("one.hip", ONE), ("two.hip", TWO)):
         (folder / name).write_text(text)
     build = f"{COMMAND} -c one.hip -o one.o && {COMMAND} {flags} -c two.hip -o two.o && {COMMAND} one.o two.o -o app"
-    source = find_subject(("./app",), folder / "shared.h", build).read()
+    source = find_build_target(("./app",), folder / "shared.h", build).read()
     return source, source.kernel("twice"), "_Z5twiceIfEvPT_"
 
 
@@ -171,7 +171,7 @@ def test_a_journal_says_how_to_read_the_source_again(project):
     build = (
         f"{COMMAND} -c src/main.hip && {COMMAND} -c src/fill.hip && gcc -c src/plain.c && hipcc main.o fill.o plain.o -o app"
     )
-    subject = find_subject(("./app",), None, build)
+    subject = find_build_target(("./app",), None, build)
     settings = SourceSettings.model_validate_json(settings_of(subject).model_dump_json())
     read, again = subject.read(b"text"), reader_of(settings, subject.source)(b"text")
     assert vars(read) == vars(again) and [unit.main.name for unit in read.units] == ["fill.hip", "plain.c"]
@@ -181,7 +181,7 @@ def test_a_journal_says_how_to_read_the_source_again(project):
 def test_debug_information_names_the_files_of_a_program(project):
     (project / "Makefile").unlink()
     subprocess.run(f"{COMMAND} -g src/main.hip src/fill.hip -o program".split(), check=True)
-    subject = find_subject(("./program",), None, None)
+    subject = find_build_target(("./program",), None, None)
     assert subject.source == project / "include" / "rows.h"
     assert {step.sources[0].name for step in subject.build.units} == {"main.hip", "fill.hip"}
 
@@ -196,7 +196,7 @@ def test_a_cmake_project_needs_no_build_to_be_named(project, generator):
     )
     command = ["cmake", "-G", generator, "-S", ".", "-B", "made", "-DCMAKE_CXX_COMPILER=hipcc", "-DCMAKE_CXX_FLAGS=-nogpuinc"]
     subprocess.run(command, check=True, capture_output=True)
-    subject = find_subject(("made/program", "1"), None, None)
+    subject = find_build_target(("made/program", "1"), None, None)
     assert (subject.source, subject.found_by) == (project / "include" / "rows.h", "compile_commands.json")
     assert subject.unit.sources == (project / "src" / "main.hip",) and subject.arguments == ("1",)
     assert [step.output.name for step in subject.build.steps] == ["main.hip.o", "fill.hip.o", "libfill.a", "program"]
@@ -245,7 +245,7 @@ def test_a_kernel_of_the_same_name_elsewhere_is_not_taken_for_it(project, native
         (project / str(number)).mkdir()
         captures.append(capture([str(project / "program")], "fill_all", number, project / str(number), device="gfx942"))
     builder = SourceBuilder("gfx942")
-    one, two = (find_subject(("./program",), project / "src" / f"{name}.hip", build).read() for name in ("one", "two"))
+    one, two = (find_build_target(("./program",), project / "src" / f"{name}.hip", build).read() for name in ("one", "two"))
     assert unit_of(one, captures[:1], builder) is one and unit_of(two, captures[1:], builder) is two
     for source, wrong in ((one, captures), (two, captures), (one, captures[1:]), (two, captures[:1])):
         with pytest.raises(NoCaptureError, match="is not, or not alone, what (one|two).hip makes of it"):
@@ -273,16 +273,16 @@ def test_what_cannot_be_changed_is_said(project, build, source, told):
     (project / "Makefile").unlink()
     (project / "include" / "none.h").write_text("#pragma once\n")
     with pytest.raises((NoSourceError, SourceError)) as error:
-        find_subject(("./program",), Path(source), build)
-    assert told in error.value.what and error.value.mend
+        find_build_target(("./program",), Path(source), build)
+    assert told in error.value.what and error.value.hint
 
 
 def test_headers_with_kernels_are_named_where_there_are_several(project):
     (project / "include" / "more.h").write_text("__attribute__((global)) void more() {}  // __global__\n")
     (project / "src" / "main.hip").write_text('#include "../include/more.h"\n' + MAIN)
     with pytest.raises(NoSourceError) as error:
-        find_subject(("./program",), None, "make")
-    assert "2 sources with kernels" in error.value.what and "more.h" in error.value.what and "--source" in error.value.mend
+        find_build_target(("./program",), None, "make")
+    assert "2 sources with kernels" in error.value.what and "more.h" in error.value.what and "--source" in error.value.hint
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_headers_with_kernels_are_named_where_there_are_several(project):
 )
 def test_what_a_linker_says_is_shown(project, build, told):
     (project / "src" / "again.hip").write_text(FILL)
-    subject = find_subject(("./program",), Path("include/rows.h"), build)
+    subject = find_build_target(("./program",), Path("include/rows.h"), build)
     with pytest.raises(RocmPerfError, match=told) as error:
         ProgramBuilder(subject.build, "gfx942", project / "kept", Limits()).make(subject.read(), project / "program")
     assert "linker command failed" not in error.value.what
@@ -303,6 +303,6 @@ def test_what_a_linker_says_is_shown(project, build, told):
 
 def test_relocatable_device_code_is_refused_with_the_reason(project):
     build = f"{COMMAND} -fgpu-rdc src/main.hip src/fill.hip -o program"
-    subject = find_subject(("./program",), None, build)
+    subject = find_build_target(("./program",), None, build)
     with pytest.raises(SourceError, match="-fgpu-rdc: the device code of all units becomes one"):
         SourceBuilder("gfx942").device(subject.read())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import needs
 from rocm_perf_lab.optimize.build import build_of
 from rocm_perf_lab.optimize.plan import of_shell
-from rocm_perf_lab.optimize.steps import Command, steps_of
+from rocm_perf_lab.optimize.steps import BuildCommand, steps_of
 
 SOURCES = {
     "main.cpp": '#include "parts/k.h"\nint one(); int two();\nint main() { return one() + two() + K + F; }\n',
@@ -44,7 +44,7 @@ def test_a_command_of_several_sources_is_its_steps(folder, order):
     subprocess.run(words, cwd=folder, check=True)
     whole = (folder / "app").read_bytes()
     (folder / "app").unlink()
-    build = build_of([Command(tuple(words), folder)], folder / "app")
+    build = build_of([BuildCommand(tuple(words), folder)], folder / "app")
     assert [len(step.sources) for step in build.steps] == [1, 1, 1, 0] and build.steps[-1].output == folder / "app"
     run_steps(build.steps, folder)
     assert (folder / "app").read_bytes() == whole

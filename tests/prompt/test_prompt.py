@@ -20,7 +20,7 @@ from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import ProposalLine, VerdictLine
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.prompt.markdown import fenced, span
-from rocm_perf_lab.prompt.places import Places
+from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 from rocm_perf_lab.prompt.text import _MOST_TRIED
 
 PROGRAM = Path(__file__).parents[1] / "optimize" / "program.hip"
@@ -277,7 +277,7 @@ def test_fences_are_longer_than_what_they_hold():
 
 
 def test_paths_are_cut_to_names(tmp_path):
-    places = Places(tmp_path)
+    places = PathScrubber(tmp_path)
     assert places.clean(f"{tmp_path}/a/b.hip:3 -> /usr/include/x.h:4") == "a/b.hip:3 -> x.h:4"
     assert places.clean("operations/s, and/or, 1/2, // comment") == "operations/s, and/or, 1/2, // comment"
     assert places.relative(tmp_path / "a.h") == "a.h" and places.relative(tmp_path / ".." / "a.h") is None

@@ -106,7 +106,7 @@ def test_unreadable_traces_are_named(make, message, tmp_path):
     make(path)
     with pytest.raises(TraceError, match=message) as error:
         read_trace(path)
-    assert "the trace.db" in str(error.value) and error.value.mend
+    assert "the trace.db" in str(error.value) and error.value.hint
 
 
 def test_tables_with_a_suffix_are_found_without_views(shared_data, tmp_path):

@@ -13,8 +13,8 @@ from rocm_perf_lab.analysis.symbols import Symbol, fitting, symbols_of
 from rocm_perf_lab.errors import NoKernelsError
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.reader import read_trace
-from rocm_perf_lab.rocpd.restrict import WHOLE, Part
 from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace_part import WHOLE, Part
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def read_part(source: Path | Origin, part: Part) -> Trace:
 
 
 def _no_kernels(trace: Trace) -> str:
-    mend = "check that it is a HIP program and that it reaches its kernels"
+    hint = "check that it is a HIP program and that it reaches its kernels"
     if trace.process.own:
-        return mend
-    return f"{mend}; if a process that ends by _exit, quick_exit or exec does, rocprofv3 lost it: profile with --no-rocprof"
+        return hint
+    return f"{hint}; if a process that ends by _exit, quick_exit or exec does, rocprofv3 lost it: profile with --no-rocprof"

@@ -18,8 +18,8 @@ from functools import reduce
 from operator import or_
 
 from rocm_perf_lab.analysis.evidence import Evidence
+from rocm_perf_lab.analysis.indicators import Factor, Signal, factors, signals
 from rocm_perf_lab.analysis.score import HOLDS, Score
-from rocm_perf_lab.analysis.signals import Factor, Signal, factors, signals
 from rocm_perf_lab.arch.metric import Value
 
 # In the order in which equal scores are decided.

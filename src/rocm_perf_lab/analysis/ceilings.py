@@ -46,7 +46,7 @@ class Ceilings:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CeilingOutcome:
     """Of a microbenchmark. key: a level, or precision and pipe. ceiling: None with the reason."""
 
     key: str | Pipe
@@ -65,7 +65,7 @@ class Measurement:
     timing: str
     effort: str
     repeats: int
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[CeilingOutcome]
 
 
 def read_ceilings(path: Path, device: int = 0) -> Ceilings:

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from rocm_perf_lab.analysis.counters import SymbolCounters
 from rocm_perf_lab.analysis.packing import Packing, counts_what_can_be_packed, from_code, from_executed
 from rocm_perf_lab.analysis.symbols import Symbol
-from rocm_perf_lab.analysis.thread_trace.findings import Findings
+from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, code_objects_in, parse
 from rocm_perf_lab.code_object.disassembly import instructions
 from rocm_perf_lab.errors import RocmPerfError
@@ -107,7 +107,7 @@ def _fits(metadata: KernelMetadata, kernel: Kernel) -> bool:
 _MOST_CODE = 1 << 20  # bytes of a kernel that are disassembled
 
 
-def packing_of(symbol: Symbol, counters: SymbolCounters, traced: Findings | None, code: CodeObjects) -> Packing | None:
+def packing_of(symbol: Symbol, counters: SymbolCounters, traced: TraceFindings | None, code: CodeObjects) -> Packing | None:
     """Which of the kernel's instructions are packed: as the thread trace says, else its code; None if nobody does."""
     if not counts_what_can_be_packed(counters):
         return None

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.analysis.dag import CALL, KERNEL, Dag
-from rocm_perf_lab.compiled import loop
+from rocm_perf_lab.lazy_jit import lazy_jit
 from rocm_perf_lab.rocpd.edges import time_order
 from rocm_perf_lab.rocpd.tables import Edges
 
@@ -134,7 +134,7 @@ def walk_back(dag: Dag, binding: Integers, last: int) -> tuple[Integers, Mask]:
     return nodes[:steps][::-1].copy(), counted[:steps][::-1].copy()
 
 
-@loop
+@lazy_jit
 def _bind(
     start: Integers,
     end: Integers,
@@ -159,7 +159,7 @@ def _bind(
         delay[node] = start[node] - ready
 
 
-@loop
+@lazy_jit
 def _walk(
     binding: Integers, source: Integers, first: Integers, kind: Integers, last: int, nodes: Integers, counted: Mask
 ) -> int:
@@ -180,7 +180,7 @@ def _walk(
     return steps
 
 
-@loop
+@lazy_jit
 def _latest(
     start: Integers,
     end: Integers,
@@ -208,7 +208,7 @@ def _latest(
                 latest_end[before] = latest
 
 
-@loop
+@lazy_jit
 def _overlap(
     start: Integers,
     end: Integers,
@@ -251,7 +251,7 @@ def _time_alone(start: Integers, end: Integers) -> Integers:
     return exposed
 
 
-@loop
+@lazy_jit
 def _sweep(start: Integers, end: Integers, order: Integers, by_end: Integers, exposed: Integers) -> None:
     started = 0
     ended = 0
@@ -317,7 +317,7 @@ def _entries(dag: Dag, path: Integers) -> Integers:
     return np.unique(np.where(dag.took[path] < 0, path - 1, path))
 
 
-@loop
+@lazy_jit
 def _sums(
     symbol: Integers,
     took: Integers,

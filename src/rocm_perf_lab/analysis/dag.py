@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.compiled import loop
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.lazy_jit import lazy_jit
 from rocm_perf_lab.rocpd.edges import inverse, time_order
+from rocm_perf_lab.rocpd.factorize import factorize
 from rocm_perf_lab.rocpd.tables import Calls, Edges, Trace
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def build_dag(trace: Trace) -> Dag:
 
 def _symbols(trace: Trace, calls: Calls) -> tuple[Integers, tuple[str, ...], tuple[str, ...]]:
     """The symbol of each node; names and kinds of symbols: kernels, kinds of copies, calls, each in alphabetical order."""
-    ids, of_dispatch = codes(trace.dispatches.kernel_id)
+    ids, of_dispatch = factorize(trace.dispatches.kernel_id)
     kernel_names = [trace.kernels[int(id)].name if int(id) in trace.kernels else f"kernel {id}" for id in ids]
     of_runtime = {kernel.name for kernel in trace.kernels.values() if kernel.is_runtime}
     parts: list[Integers] = []
@@ -106,7 +106,7 @@ def by_target(edges: Edges, nodes: int) -> tuple[Integers, Integers, Integers]:
     return source, first, kind
 
 
-@loop
+@lazy_jit
 def _sort_by_target(
     source: Integers, target: Integers, kind: Integers, place: Integers, to_source: Integers, to_kind: Integers
 ) -> None:
@@ -131,7 +131,7 @@ def _topological_order(start: Integers, end: Integers, edges: Edges, source: Int
     return order if found == len(start) else None
 
 
-@loop
+@lazy_jit
 def _sort_by_edges(
     by_time: Integers, source: Integers, first: Integers, place: Integers, successor: Integers, order: Integers
 ) -> int:

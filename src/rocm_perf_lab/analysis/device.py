@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from rocm_perf_lab.arch import Family, Product, family_of, product_of
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.rocpd.factorize import factorize
 from rocm_perf_lab.rocpd.tables import Agent, Trace
 
 
 @dataclass(frozen=True)
-class Device:
+class DeviceModel:
     """cu: compute units. xcd: dies with an L2 each. clock: the peak shader clock. Bandwidths: peak, of HBM or GDDR and of the
     cache before it.
     """
@@ -33,10 +33,10 @@ class Device:
         return self.family.name if self.family else "unknown"
 
 
-def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None) -> Device:
+def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None) -> DeviceModel:
     """The device behind an agent of a trace. The two figures, where given, take the place of the known ones."""
     product = product_of(agent.pci_id)
-    return Device(
+    return DeviceModel(
         target=agent.target,
         family=family_of(agent.target),
         product=product,
@@ -50,9 +50,11 @@ def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbp
     )
 
 
-def devices_of(trace: Trace, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None) -> dict[int, Device]:
+def devices_of(
+    trace: Trace, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None
+) -> dict[int, DeviceModel]:
     """The devices that kernels ran on, by agent id. Raises TraceError for a dispatch on an agent that the trace lacks."""
-    used = codes(trace.dispatches.agent_id)[0].tolist()
+    used = factorize(trace.dispatches.agent_id)[0].tolist()
     missing = [id for id in used if id not in trace.agents]
     if missing:
         raise TraceError(f"{trace.path} has dispatches on the unknown agent {missing[0]}", "profile the program again")

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rocm_perf_lab.analysis.counters import SymbolCounters
-from rocm_perf_lab.analysis.device import Device
+from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Roofline
-from rocm_perf_lab.analysis.thread_trace.findings import Findings
+from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
 from rocm_perf_lab.analysis.trace_evidence import from_thread_trace
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.metric import Metric, Value
@@ -37,9 +37,9 @@ def gather(
     dispatches: int,
     occupancy: DispatchOccupancy,
     roofline: Roofline | None,
-    device: Device,
+    device: DeviceModel,
     scratch_bytes: int = 0,
-    traced: Findings | None = None,
+    traced: TraceFindings | None = None,
     measured: bool = True,
 ) -> Evidence:
     """Everything that is known of a symbol whose `dispatches` dispatches took `time_ns` in all.
@@ -65,7 +65,7 @@ def gather(
     return Evidence(values, {**_sources(device.family), **dict.fromkeys(from_trace, ())}, tuple(from_trace))
 
 
-def _of_trace(values: dict[str, Value], traced: Findings | None) -> dict[str, Value]:
+def _of_trace(values: dict[str, Value], traced: TraceFindings | None) -> dict[str, Value]:
     return from_thread_trace(traced, values["grid_waves_per_simd"].value) if traced is not None else {}
 
 
@@ -139,7 +139,7 @@ def _timed(roofline: Roofline) -> Value:
     return Value(float(roofline.time_ns), "ns") if roofline.time_ns else Value.missing("ns", NO_TIME)
 
 
-def _parallelism(occupancy: DispatchOccupancy, device: Device) -> dict[str, Value]:
+def _parallelism(occupancy: DispatchOccupancy, device: DeviceModel) -> dict[str, Value]:
     found, waves = occupancy.occupancy, occupancy.waves
     if found is None or waves is None:
         reason = occupancy.reason or "no occupancy"
@@ -172,7 +172,7 @@ _SHARES = {
 }
 
 
-def _cycles(values: dict[str, Value], time_ns: int, device: Device, measured: bool) -> Value:
+def _cycles(values: dict[str, Value], time_ns: int, device: DeviceModel, measured: bool) -> Value:
     """The shader's clock cycles while the kernel ran: as counted, which the clock that power allows decides.
 
     Not more than the peak clock makes in the kernel's time: the count also runs while a profiler sets up and reads counters,
@@ -185,7 +185,7 @@ def _cycles(values: dict[str, Value], time_ns: int, device: Device, measured: bo
     return Value(min(known), "cycles") if known else Value.missing("cycles", device.clock.reason or NO_TIME)
 
 
-def _activity(values: dict[str, Value], cycles: Value, device: Device, family: Family) -> dict[str, Value]:
+def _activity(values: dict[str, Value], cycles: Value, device: DeviceModel, family: Family) -> dict[str, Value]:
     """Shares of the device's cycles, from counters that add up over its SIMDs or CUs."""
     cu, rules = device.cu.value, family.occupancy_rules
     if not (cu and cycles.value):

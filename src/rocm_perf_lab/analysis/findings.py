@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import Dag
-from rocm_perf_lab.analysis.device import Device
+from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.analysis.idle import Idle
 from rocm_perf_lab.analysis.kernel import KernelFindings
 from rocm_perf_lab.analysis.roofline import Roofline
@@ -24,7 +24,7 @@ class Findings:
 
     trace: Trace
     selection: Selection
-    device: Device
+    device: DeviceModel
     stability: Stability | None
     kernels: list[KernelFindings]
     dag: Dag

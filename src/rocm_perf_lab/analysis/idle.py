@@ -15,9 +15,9 @@ import numpy as np
 
 from rocm_perf_lab.analysis.critical_path import CriticalPath
 from rocm_perf_lab.analysis.dag import Dag
-from rocm_perf_lab.compiled import loop
-from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.lazy_jit import lazy_jit
 from rocm_perf_lab.rocpd.edges import time_order
+from rocm_perf_lab.rocpd.factorize import factorize
 from rocm_perf_lab.rocpd.tables import Edges, Trace
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def idle(trace: Trace, dag: Dag, path: CriticalPath) -> list[Idle]:
 
     Without HIP calls or exact dependencies, latency cannot be told from a host that was late: that part is unknown.
     """
-    agents, gpu = codes(trace.dispatches.agent_id)
+    agents, gpu = factorize(trace.dispatches.agent_id)
     order = dag.order if _is_by_start(dag) else time_order(dag.start, dag.end)
     arguments = (dag.start, dag.end, dag.source, dag.first, dag.kind, order, gpu, path.binding)
     first, last = np.full(len(agents), -1, np.int64), np.full(len(agents), -1, np.int64)
@@ -92,7 +92,7 @@ def _is_by_start(dag: Dag) -> bool:
     return bool(np.all(start[1:] >= start[:-1]))
 
 
-@loop
+@lazy_jit
 def _gaps(
     start: Integers,
     end: Integers,

@@ -8,14 +8,14 @@ from rocm_perf_lab.analysis.bottleneck import Bottleneck, classify
 from rocm_perf_lab.analysis.ceilings import Ceilings
 from rocm_perf_lab.analysis.counters import SymbolCounters, why_none
 from rocm_perf_lab.analysis.critical_path import SymbolOnPath
-from rocm_perf_lab.analysis.device import Device
+from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.analysis.evidence import Evidence, gather
 from rocm_perf_lab.analysis.headroom import Headroom, headroom
+from rocm_perf_lab.analysis.indicators import LARGER
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy, dispatch_occupancy
 from rocm_perf_lab.analysis.roofline import Roofline, roofline
-from rocm_perf_lab.analysis.signals import LARGER
 from rocm_perf_lab.analysis.symbols import Symbol
-from rocm_perf_lab.analysis.thread_trace.findings import Findings
+from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.tables import Trace
 
@@ -41,11 +41,11 @@ class KernelFindings:
 def study(
     trace: Trace,
     symbol: Symbol,
-    device: Device,
+    device: DeviceModel,
     counters: SymbolCounters,
     on_path: SymbolOnPath | None,
     ceilings: Ceilings | None = None,
-    traced: Findings | None = None,
+    traced: TraceFindings | None = None,
     metadata: KernelMetadata | None = None,
 ) -> KernelFindings:
     """Everything that a base trace and its counters say of one symbol.
@@ -72,7 +72,7 @@ def study(
     )
 
 
-def _of_thread_trace(evidence: Evidence, traced: Findings | None) -> tuple[str, ...]:
+def _of_thread_trace(evidence: Evidence, traced: TraceFindings | None) -> tuple[str, ...]:
     if traced is None or not evidence.traced:
         return ()
     names = ", ".join(name.replace("_", " ") for name in evidence.traced)

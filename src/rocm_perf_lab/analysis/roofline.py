@@ -17,7 +17,7 @@ from functools import cached_property
 
 from rocm_perf_lab.analysis.ceilings import LEVELS, Ceilings
 from rocm_perf_lab.analysis.counters import SymbolCounters
-from rocm_perf_lab.analysis.device import Device
+from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.arch.family import Family, Pipe
 from rocm_perf_lab.arch.metric import Value
 
@@ -150,7 +150,7 @@ class Roofline:
         return next(level for level in self.levels if level.name == name)
 
 
-def roofline(counters: SymbolCounters, time_ns: int, device: Device, ceilings: Ceilings | None = None) -> Roofline | None:
+def roofline(counters: SymbolCounters, time_ns: int, device: DeviceModel, ceilings: Ceilings | None = None) -> Roofline | None:
     """The roofline of dispatches that took `time_ns` in all; None if nothing is known of the device's family."""
     family = device.family
     if family is None:
@@ -219,7 +219,7 @@ def _ceiling(key: str | Pipe, ceilings: Ceilings | None) -> Value:
     return Value(found.value, unit) if found else Value.missing(unit, f"{ceilings.source} has no such ceiling")
 
 
-def _peak(pipe: Pipe, device: Device, family: Family, counters: SymbolCounters) -> Value:
+def _peak(pipe: Pipe, device: DeviceModel, family: Family, counters: SymbolCounters) -> Value:
     """That of F32 grows with the share of packed instructions, which do twice as much in the same time."""
     per_clock: float = family.peak_ops_per_clock_and_cu[pipe]
     if pipe == PACKED_PIPE and counters.once:
@@ -229,7 +229,7 @@ def _peak(pipe: Pipe, device: Device, family: Family, counters: SymbolCounters) 
     return _apply(lambda cu, mhz: per_clock * cu * mhz / 1e3, "GFLOP/s", device.cu, device.clock)
 
 
-def _peak_bandwidth(level: str, device: Device, family: Family) -> Value:
+def _peak_bandwidth(level: str, device: DeviceModel, family: Family) -> Value:
     if level == MEMORY_LEVEL:
         return device.memory_bandwidth
     if level == MALL_LEVEL:
@@ -239,7 +239,7 @@ def _peak_bandwidth(level: str, device: Device, family: Family) -> Value:
     return _per_clock(family.cu_bytes_per_clock.get(level), level, device.cu, device)
 
 
-def _per_clock(per_clock: int | None, level: str, units: Value, device: Device) -> Value:
+def _per_clock(per_clock: int | None, level: str, units: Value, device: DeviceModel) -> Value:
     if per_clock is None:
         return Value.missing("GB/s", f"no peak bandwidth of {level} is known for {device.family_name}")
     return _apply(lambda count, mhz: per_clock * count * mhz / 1e3, "GB/s", units, device.clock)

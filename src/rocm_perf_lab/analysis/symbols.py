@@ -8,11 +8,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rocm_perf_lab.compiled import loop
 from rocm_perf_lab.kernel_pattern import fits
-from rocm_perf_lab.rocpd.codes import codes
-from rocm_perf_lab.rocpd.restrict import EmptyPartError
+from rocm_perf_lab.lazy_jit import lazy_jit
+from rocm_perf_lab.rocpd.factorize import factorize
 from rocm_perf_lab.rocpd.tables import Kernel, Trace
+from rocm_perf_lab.rocpd.trace_part import EmptyPartError
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
@@ -60,7 +60,7 @@ def fitting(symbols: list[Symbol], pattern: str | None) -> list[Symbol]:
 
 
 def _group(trace: Trace) -> list[Symbol]:
-    ids, kernel_code = codes(trace.dispatches.kernel_id)
+    ids, kernel_code = factorize(trace.dispatches.kernel_id)
     kernels = [trace.kernels.get(int(id)) or _unknown_kernel(int(id)) for id in ids]
     names = list(dict.fromkeys(kernel.symbol for kernel in kernels))
     place = {name: number for number, name in enumerate(names)}
@@ -79,7 +79,7 @@ def _group(trace: Trace) -> list[Symbol]:
     return sorted(symbols, key=lambda s: (-s.total_ns, s.name))
 
 
-@loop
+@lazy_jit
 def _total_and_longest(symbol: Integers, start: Integers, end: Integers, total: Integers, longest: Integers) -> None:
     for row in range(len(symbol)):
         of = symbol[row]

@@ -6,13 +6,13 @@ tells of a CU that works; that is the device's only if the grid has a wave for e
 
 from __future__ import annotations
 
-from rocm_perf_lab.analysis.thread_trace.findings import Findings
+from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
 from rocm_perf_lab.arch.metric import Value
 
 _MEMORY = ("vector memory", "scalar memory")
 
 
-def from_thread_trace(found: Findings, grid_waves_per_simd: float | None) -> dict[str, Value]:
+def from_thread_trace(found: TraceFindings, grid_waves_per_simd: float | None) -> dict[str, Value]:
     """By the names of the evidence; only what the trace can tell."""
     fills = grid_waves_per_simd is not None and grid_waves_per_simd >= 1
     values = {"wait_fraction": found.wait_fraction, "issue_wait_fraction": _not_issuing(found)} | _accesses(found)
@@ -21,7 +21,7 @@ def from_thread_trace(found: Findings, grid_waves_per_simd: float | None) -> dic
     return {name: value for name, value in values.items() if value.value is not None}
 
 
-def _not_issuing(found: Findings) -> Value:
+def _not_issuing(found: TraceFindings) -> Value:
     """Stalls that are no waits: the instruction is there, and may not go."""
     stall, wait = found.stall_fraction, found.wait_fraction
     if stall.value is None or wait.value is None:
@@ -29,7 +29,7 @@ def _not_issuing(found: Findings) -> Value:
     return Value(max(0.0, stall.value - wait.value), "fraction")
 
 
-def _accesses(found: Findings) -> dict[str, Value]:
+def _accesses(found: TraceFindings) -> dict[str, Value]:
     """Of whole waves only: a wave that the trace lost part of made more accesses than are seen."""
     count = sum(found.mix.get(kind, 0) for kind in _MEMORY)
     if not count or not found.waves.value or found.truncated_waves or found.wait_fraction.value is None:

@@ -16,8 +16,8 @@ import numpy as np
 
 from rocm_perf_lab.analysis.critical_path import CriticalPath, SymbolOnPath, dominant_symbol, walk_back
 from rocm_perf_lab.analysis.dag import KERNEL, RUNTIME, Dag
-from rocm_perf_lab.compiled import loop
 from rocm_perf_lab.kernel_pattern import fits
+from rocm_perf_lab.lazy_jit import lazy_jit
 from rocm_perf_lab.rocpd.tables import Edges
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class _Replay:
         return span, dag.names[best], float(on_path[best]) / span if span > 0 else 0.0
 
 
-@loop
+@lazy_jit
 def _forward(
     old_start: Integers,
     old_end: Integers,

@@ -11,7 +11,7 @@ _MOST_SGPRS = 128  # more than any wave can name
 
 
 @dataclass(frozen=True)
-class Change:
+class ResourceChange:
     """resource: 'VGPRs' (a lane, arch and accum together), 'SGPRs' (a wave), 'LDS' (bytes), 'workgroup size' (threads).
 
     now: what the kernel takes. then: the most that it may take afterwards; for a workgroup its new size.
@@ -26,7 +26,7 @@ class Change:
 class Lift:
     """changes: all of them together. waves: what then resides on a CU."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[ResourceChange, ...]
     waves: int
 
 
@@ -50,7 +50,7 @@ def _fewer_resources(rules: OccupancyRules, kernel: KernelResources) -> Lift | N
         if len(needed) < len(most):
             continue
         now = {"VGPRs": allocated_vgprs(rules, kernel, granule=1), "SGPRs": kernel.sgprs, "LDS": kernel.lds_bytes}
-        changes = tuple(Change(name, now[name], then) for name, then in needed.items())
+        changes = tuple(ResourceChange(name, now[name], then) for name, then in needed.items())
         return Lift(changes, occupancy(rules, _changed(kernel, needed)).resident_waves_per_cu)  # can be more than asked for
     return None
 
@@ -81,4 +81,4 @@ def _other_workgroup(rules: OccupancyRules, kernel: KernelResources) -> Lift | N
     best = max(sizes, key=lambda size: (waves[size], -abs(size - present), -size))
     if waves[best] <= occupancy(rules, kernel).resident_waves_per_cu:
         return None
-    return Lift((Change("workgroup size", present, best),), waves[best])
+    return Lift((ResourceChange("workgroup size", present, best),), waves[best])

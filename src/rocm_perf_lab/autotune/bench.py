@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.autotune.evaluation import Evaluation, GpuTimer, Timer, WallTimer
-from rocm_perf_lab.autotune.outcome import GPU, WALL
+from rocm_perf_lab.autotune.evaluation_outcome import GPU, WALL
 from rocm_perf_lab.autotune.program import Program
 from rocm_perf_lab.autotune.space_file import SpaceFile, read_space
 from rocm_perf_lab.collect import device as devices

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from rocm_perf_lab.autotune.outcome import Outcome
+from rocm_perf_lab.autotune.evaluation_outcome import EvaluationOutcome
 from rocm_perf_lab.errors import MissingInputError, OutputError
 from rocm_perf_lab.json_model import TOLERANT, JsonModel, Text
 
@@ -47,16 +47,16 @@ class Cache:
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute(_TABLE)
 
-    def get(self, values: dict[str, object]) -> Outcome | None:
+    def get(self, values: dict[str, object]) -> EvaluationOutcome | None:
         with self._lock, self._errors():
             query = "SELECT outcome FROM outcome WHERE experiment = ? AND configuration = ?"
             row = self._database.execute(query, (self._experiment, canonical(values))).fetchone()
         try:
-            return Outcome(**dict(CachedOutcome.model_validate(json.loads(row[0])))) if row else None
+            return EvaluationOutcome(**dict(CachedOutcome.model_validate(json.loads(row[0])))) if row else None
         except ValueError as error:
             raise OutputError(f"the results cache {self._path} is damaged ({error})", "choose another --cache") from error
 
-    def put(self, values: dict[str, object], outcome: Outcome) -> None:
+    def put(self, values: dict[str, object], outcome: EvaluationOutcome) -> None:
         row = (self._experiment, canonical(values), json.dumps(CachedOutcome(**dataclasses.asdict(outcome)).as_json()))
         with self._lock, self._errors():
             self._database.execute("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", row)
@@ -88,6 +88,6 @@ def experiment_key(commands: dict[str, object], device: str, files: Iterable[Pat
                 digest.update(hashlib.file_digest(stream, "sha256").digest() if hasattr(hashlib, "file_digest")
                               else hashlib.sha256(stream.read()).digest())  # fmt: skip
         except OSError as error:
-            mend = "make it readable: results are kept by the content of what the templates name"
-            raise MissingInputError(f"{path} cannot be read ({error.strerror})", mend) from error
+            hint = "make it readable: results are kept by the content of what the templates name"
+            raise MissingInputError(f"{path} cannot be read ({error.strerror})", hint) from error
     return digest.hexdigest()

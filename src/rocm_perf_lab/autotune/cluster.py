@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from rocm_perf_lab.autotune.bench import Bench, Note, Place, Plan, bench_of
-from rocm_perf_lab.autotune.outcome import LOST, Outcome
+from rocm_perf_lab.autotune.evaluation_outcome import LOST, EvaluationOutcome
 from rocm_perf_lab.dask_cluster import client_of
 from rocm_perf_lab.errors import UnavailableError
 
@@ -43,13 +43,13 @@ class Cluster:
         workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
         return int(sum(worker["resources"].get(_RESOURCE, 0) for worker in workers))
 
-    def evaluate(self, values: dict[str, object], _worker: int) -> Outcome:
+    def evaluate(self, values: dict[str, object], _worker: int) -> EvaluationOutcome:
         from distributed import KilledWorker
 
         try:
             place, outcome = self._result(_evaluate, self._plan, self._folder, values, self._measure)
         except KilledWorker as error:
-            return Outcome(LOST, f"every worker that ran it went away: {' '.join(str(error).split())}")
+            return EvaluationOutcome(LOST, f"every worker that ran it went away: {' '.join(str(error).split())}")
         if place != self.place:
             what = f"workers have different devices: {self.place.description} and {place.description}"
             raise UnavailableError(what, "give --scheduler a cluster of equal GPUs: their times are compared")
@@ -90,7 +90,7 @@ def _describe(plan: Plan, folder: Path) -> Place:
         return bench.place
 
 
-def _evaluate(plan: Plan, folder: Path, values: dict[str, object], measure: str | None) -> tuple[Place, Outcome]:
+def _evaluate(plan: Plan, folder: Path, values: dict[str, object], measure: str | None) -> tuple[Place, EvaluationOutcome]:
     with _bench(plan, folder) as bench:
         if measure is not None:
             bench.evaluation.keep(measure)

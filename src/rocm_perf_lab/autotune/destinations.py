@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
+from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.errors import OutputError, UsageError
-from rocm_perf_lab.whole_file import replacing
 
 _MEND = "choose another file"
 
@@ -35,7 +35,7 @@ def write_text(path: Path, text: str) -> None:
             with open(stream, "w", encoding="utf-8", errors="replace") as file:
                 file.write(text)
         else:
-            with replacing(path.resolve()) as temporary:  # a symbolic link stays one: what it points to is replaced
+            with atomic_write(path.resolve()) as temporary:  # a symbolic link stays one: what it points to is replaced
                 temporary.write_text(text, "utf-8", "replace")
     except OSError as error:
         raise OutputError(f"cannot write {path} ({error.strerror})", _MEND) from error

@@ -15,7 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from rocm_perf_lab.autotune.outcome import BUILD_FAILED, FAILED, GPU, OK, TIMEOUT, WALL, WRONG_OUTPUT, Outcome, variation
+from rocm_perf_lab.autotune.evaluation_outcome import (
+    BUILD_FAILED,
+    FAILED,
+    GPU,
+    OK,
+    TIMEOUT,
+    WALL,
+    WRONG_OUTPUT,
+    EvaluationOutcome,
+    variation,
+)
 from rocm_perf_lab.autotune.program import Program, Words, for_target
 from rocm_perf_lab.collect import device_code, kernel_failures
 from rocm_perf_lab.collect.command import Command, resolve
@@ -129,7 +139,7 @@ class Evaluation:
         self._timeout, self._scratch, self._target = timeout, scratch, target
         self._deciding, self._stopped = threading.Lock(), threading.Event()
 
-    def __call__(self, values: dict[str, object], extra: Mapping[str, str] | None = None) -> Outcome:
+    def __call__(self, values: dict[str, object], extra: Mapping[str, str] | None = None) -> EvaluationOutcome:
         """extra: environment variables, such as which GPU to use. Raises OutputError where no space is left."""
         try:
             with stoppable(self._stopped), tempfile.TemporaryDirectory(dir=self._scratch) as name:
@@ -151,18 +161,18 @@ class Evaluation:
         """Measure as an earlier result did."""
         self._timers = [timer for timer in self._timers if timer.name == measure] or self._timers
 
-    def _outcome(self, words: Words, environment: Mapping[str, str], folder: Path) -> Outcome:
+    def _outcome(self, words: Words, environment: Mapping[str, str], folder: Path) -> EvaluationOutcome:
         for_build = for_target(self._target) | dict(environment)
         if words.build and (failed := self._step(words.build, for_build, folder, BUILD_FAILED)):
             return failed
         try:
             return self._measured(words, environment, folder)
         except ProgramTimeoutError as error:
-            return Outcome(TIMEOUT, error.what)
+            return EvaluationOutcome(TIMEOUT, error.what)
         except RocmPerfError as error:
-            return Outcome(FAILED, _reason(error, folder / "stderr"))
+            return EvaluationOutcome(FAILED, _reason(error, folder / "stderr"))
 
-    def _measured(self, words: Words, environment: Mapping[str, str], folder: Path) -> Outcome:
+    def _measured(self, words: Words, environment: Mapping[str, str], folder: Path) -> EvaluationOutcome:
         stdout = folder / "stdout"
         with stdout.open("wb") as stream:
             timer, (first, resources) = self._first(words.command, environment, folder, stream)
@@ -173,7 +183,7 @@ class Evaluation:
             runs.append(timer.measure(words.command, environment, folder, subprocess.DEVNULL)[0])
             if len(runs) == wanted and _is_unstable(runs):
                 wanted = min(wanted + self._runs, _MOST_RUNS_FACTOR * self._runs)
-        return Outcome(OK, None, runs, timer.name, _is_unstable(runs), timer.modelled, resources)
+        return EvaluationOutcome(OK, None, runs, timer.name, _is_unstable(runs), timer.modelled, resources)
 
     def _first(
         self, command: list[str], environment: Mapping[str, str], folder: Path, output: BinaryIO
@@ -194,16 +204,16 @@ class Evaluation:
 
     def _step(
         self, words: list[str], environment: Mapping[str, str], folder: Path, status: str, stdin: Path | None = None
-    ) -> Outcome | None:
+    ) -> EvaluationOutcome | None:
         """The outcome if it fails, else None. A check reads the program's output."""
         try:
             command = resolve(words)
             with stdin.open("rb") if stdin else open(os.devnull, "rb") as stream, (folder / "step").open("wb") as log:
                 execute(command, environment, stdin=stream, stdout=log, stderr=subprocess.STDOUT, timeout=self._timeout)
         except ProgramTimeoutError as error:
-            return Outcome(TIMEOUT, error.what)
+            return EvaluationOutcome(TIMEOUT, error.what)
         except RocmPerfError as error:
-            return Outcome(status, _reason(error, folder / "step"))
+            return EvaluationOutcome(status, _reason(error, folder / "step"))
         return None
 
 

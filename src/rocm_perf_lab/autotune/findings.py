@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.autotune.autotune_document import Confidence
-from rocm_perf_lab.autotune.tune import Evaluated, those_that_ran
+from rocm_perf_lab.autotune.search_loop import Evaluated, those_that_ran
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats

@@ -20,7 +20,7 @@ MOST_LDS_BYTES = 65536  # of a workgroup, on every family here
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchShape:
     """Expressions of a space file, each None where it says nothing. vgprs: of a work-item, arch and accum together."""
 
     workgroup_size: Expression

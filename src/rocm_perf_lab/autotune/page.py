@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from rocm_perf_lab.autotune.evaluation_outcome import OK
 from rocm_perf_lab.autotune.findings import best_so_far
-from rocm_perf_lab.autotune.outcome import OK
-from rocm_perf_lab.autotune.results import Result, document
+from rocm_perf_lab.autotune.results import TuningResult, document
+from rocm_perf_lab.autotune.search_loop import Evaluated, best_of
 from rocm_perf_lab.autotune.table import table
-from rocm_perf_lab.autotune.tune import Evaluated, best_of
 
 _WIDTH, _HEIGHT, _LEFT, _BELOW = 860, 340, 70, 40
 _ROW = 22
@@ -21,7 +21,7 @@ svg{display:block;margin:1em 0}pre{background:#f4f4f4;padding:1em;overflow:auto}
 .best{fill:none;stroke:#222;stroke-width:1.5}.bar{fill:#4477aa}"""
 
 
-def page(result: Result) -> str:
+def page(result: TuningResult) -> str:
     """The whole file."""
     found = document(result)
     best = best_of(result.evaluated)
@@ -41,7 +41,7 @@ def page(result: Result) -> str:
     )
 
 
-def _times(result: Result) -> str:
+def _times(result: TuningResult) -> str:
     times = [one.outcome.ms for one in result.evaluated]
     good = [time for time in times if time]
     ticks = _ticks(min(good), max(good)) if good else [1.0, 10.0]

@@ -72,7 +72,7 @@ class Program:
         used = set().union(*(self._templates[option].fields for option in self._templates if option != "--check"))
         for name, to in self._file.destinations.items():
             if to == "argument" and name not in used:
-                mend = 'write {NAME} into --cmd-template or --build-template, or give it "to": "environment"'
-                raise SpaceError(f"parameter {name} is in no template", mend)
+                hint = 'write {NAME} into --cmd-template or --build-template, or give it "to": "environment"'
+                raise SpaceError(f"parameter {name} is in no template", hint)
             if to == "define" and not {name, DEFINES} & used:
                 raise SpaceError(f"parameter {name} is a define, but --build-template has no {{defines}}", "add it")

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.autotune.autotune_document import AutotuneDocument, BestProfile, EvaluationSection, ModelSection
+from rocm_perf_lab.autotune.evaluation_outcome import OK
 from rocm_perf_lab.autotune.findings import confidence_of, importance_of
-from rocm_perf_lab.autotune.outcome import OK
-from rocm_perf_lab.autotune.tune import Evaluated, best_of
+from rocm_perf_lab.autotune.search_loop import Evaluated, best_of
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.autotune.strategies import Model
+    from rocm_perf_lab.autotune.strategies import ModelQuality
 
 
 @dataclass(frozen=True)
-class Result:
+class TuningResult:
     """total: valid configurations, None where they were not counted. model: Strategy.model().
 
     unlaunchable: what fulfils the constraints, but could not be launched and is not in `total`; None where not counted.
@@ -29,14 +29,14 @@ class Result:
     device: str
     total: int | None
     evaluated: list[Evaluated]
-    model: Model
+    model: ModelQuality
     fixed: Mapping[str, object]
     defaults: Mapping[str, object] | None = None
     unlaunchable: int | None = None
     profile: BestProfile | None = None
 
 
-def document(result: Result) -> AutotuneDocument:
+def document(result: TuningResult) -> AutotuneDocument:
     """Times in ms. Whatever is missing is null and named in `reasons`."""
     best = best_of(result.evaluated)
     reasons = {}

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rocm_perf_lab.autotune.expression import Expression
-from rocm_perf_lab.autotune.launch import Launch
+from rocm_perf_lab.autotune.launch import LaunchShape
 from rocm_perf_lab.autotune.space import Rule, Space
 from rocm_perf_lab.errors import MissingInputError, SpaceError
 
@@ -21,7 +21,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {"int": int, "float": (int, float),
 _MEND = "docs/reference/autotune.md describes space files"
 
 
-class Parameter(BaseModel):
+class TunableParameter(BaseModel):
     """values: the choices. type: what each must be. default: the one that results are compared with. to: how it is passed."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -31,7 +31,7 @@ class Parameter(BaseModel):
     to: Destination = "argument"
 
     @model_validator(mode="after")
-    def _consistent(self) -> Parameter:
+    def _consistent(self) -> TunableParameter:
         if self.type is not None:
             for value in self.values:
                 if not isinstance(value, _TYPES[self.type]) or (isinstance(value, bool) and self.type != "bool"):
@@ -63,7 +63,7 @@ class SpaceDocument(BaseModel):
     """parameters: name -> values, or name -> Parameter. fixed: name -> the one value. constraints: expressions."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-    parameters: dict[str, list[Value] | Parameter] = Field(min_length=1)
+    parameters: dict[str, list[Value] | TunableParameter] = Field(min_length=1)
     fixed: dict[str, Value] = {}
     constraints: list[str] = []
     launch: LaunchDocument | None = None
@@ -87,7 +87,7 @@ class SpaceFile:
     fixed: dict[str, Value]
     destinations: dict[str, Destination]
     defaults: dict[str, Value] | None
-    launch: Launch | None = None
+    launch: LaunchShape | None = None
 
 
 def read_space(path: Path) -> SpaceFile:
@@ -116,19 +116,19 @@ def read_space(path: Path) -> SpaceFile:
     return SpaceFile(space, document.fixed, destinations, defaults if len(defaults) == len(parameters) else None, launch)
 
 
-def _launch(document: SpaceDocument, known: dict[str, None]) -> Launch | None:
+def _launch(document: SpaceDocument, known: dict[str, None]) -> LaunchShape | None:
     given = document.launch
     if given is None:
         return None
     lds, vgprs = (None if text is None else Expression(text, known) for text in (given.lds_bytes, given.vgprs))
-    return Launch(Expression(given.workgroup_size, known), lds, vgprs)
+    return LaunchShape(Expression(given.workgroup_size, known), lds, vgprs)
 
 
-def _parameters(path: Path, document: SpaceDocument) -> dict[str, Parameter]:
+def _parameters(path: Path, document: SpaceDocument) -> dict[str, TunableParameter]:
     found = {}
     for name, given in document.parameters.items():
         try:
-            found[name] = Parameter(values=given) if isinstance(given, list) else given
+            found[name] = TunableParameter(values=given) if isinstance(given, list) else given
         except ValidationError as error:
             raise SpaceError(f"{path}: parameters.{name}: {_first(error)}", _MEND) from error
     return found

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from rocm_perf_lab.autotune.outcome import BUILD_FAILED, OK, TIMEOUT, WRONG_OUTPUT
+from rocm_perf_lab.autotune.evaluation_outcome import BUILD_FAILED, OK, TIMEOUT, WRONG_OUTPUT
 from rocm_perf_lab.autotune.recorded import MEASURED, MODELLED
-from rocm_perf_lab.autotune.results import Result
+from rocm_perf_lab.autotune.results import TuningResult
 
 _INVALIDITY = {OK: "correct", BUILD_FAILED: "compile", TIMEOUT: "timeout", WRONG_OUTPUT: "correctness"}
 
 
-def t4(result: Result) -> dict[str, object]:
+def t4(result: TuningResult) -> dict[str, object]:
     """The open autotuning results format 1.0.0 (github.com/odgaard/TuningSchema), which Kernel Tuner reads and writes."""
     now = datetime.now(timezone.utc).isoformat()
     timing = MODELLED if any(one.outcome.modelled for one in result.evaluated) else MEASURED

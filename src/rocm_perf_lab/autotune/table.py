@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.autotune.outcome import OK
-from rocm_perf_lab.autotune.results import Result, document
-from rocm_perf_lab.autotune.tune import Evaluated, best_of, those_that_ran
+from rocm_perf_lab.autotune.evaluation_outcome import OK
+from rocm_perf_lab.autotune.results import TuningResult, document
+from rocm_perf_lab.autotune.search_loop import Evaluated, best_of, those_that_ran
 
 if TYPE_CHECKING:
     from rocm_perf_lab.autotune.autotune_document import Confidence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _SHOWN_ROWS = 10
 
 
-def table(result: Result) -> list[str]:
+def table(result: TuningResult) -> list[str]:
     found = document(result)
     evaluated, best = result.evaluated, best_of(result.evaluated)
     of = "" if result.total is None else f" of {result.total}"

@@ -30,8 +30,8 @@ class Template:
         """Raises SpaceError for a field that nothing fills."""
         if unknown := self.fields - set(known):
             name = min(unknown)
-            mend = f"write {{{{{name}}}}} for braces"
-            raise SpaceError(f"{self.option} has the field {{{name}}}, which is no parameter", mend)
+            hint = f"write {{{{{name}}}}} for braces"
+            raise SpaceError(f"{self.option} has the field {{{name}}}, which is no parameter", hint)
 
     def fill(self, values: Mapping[str, object], defines: list[str]) -> list[str]:
         words: list[str] = []

@@ -24,7 +24,7 @@ def best_profile(
 
     Raises what profiling raises, and NothingRanError if the build fails now.
     """
-    from rocm_perf_lab.profile.request import Request
+    from rocm_perf_lab.profile.request import ProfileRequest
     from rocm_perf_lab.profile.session import profile as profile_program
 
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
@@ -34,7 +34,7 @@ def best_profile(
         command = words.command
         if words.environment:  # the profile's own record then says it, too
             command = ["env", *(f"{name}={value}" for name, value in words.environment.items()), *command]
-        request = Request(words=command, device=device, timeout=timeout, destination=destination)
+        request = ProfileRequest(words=command, device=device, timeout=timeout, destination=destination)
         documents, directory = profile_program(request, sys.stderr, note)
     profile, analysis = documents.profile, documents.analysis.kernels
     return BestProfile(

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import KernelPattern, kernel_option
-from rocm_perf_lab.cli.number import Number
+from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.cli.roofs import ceilings_option
@@ -86,11 +86,11 @@ class _Speedup(ParamType[tuple[str, float]]):
 )
 @click.option(
     "--clock-mhz",
-    type=Number(min=0, min_open=True),
+    type=FiniteNumber(min=0, min_open=True),
     metavar="MHZ",
     help="GPU clock for the ceilings, instead of the one in the trace.",
 )
-@click.option("--memory-bandwidth-gbps", type=Number(min=0, min_open=True), metavar="GB/S",
+@click.option("--memory-bandwidth-gbps", type=FiniteNumber(min=0, min_open=True), metavar="GB/S",
               help="Memory bandwidth for the ceilings, instead of the product's.")  # fmt: skip
 @ceilings_option
 @debug_option
@@ -126,9 +126,9 @@ def command(
         thread_trace = thread_trace.absolute()  # for workers elsewhere
     from rocm_perf_lab.analysis.what_if import Speedup
     from rocm_perf_lab.profile.existing import analyse_existing
+    from rocm_perf_lab.profile.parallel_ranks import AnalysisRequest
     from rocm_perf_lab.profile.run_name import of_trace
-    from rocm_perf_lab.profile.spread import AnalysisRequest
-    from rocm_perf_lab.rocpd.restrict import Part
+    from rocm_perf_lab.rocpd.trace_part import Part
 
     destination = destination or of_trace(databases[0])
     wanted = tuple(Speedup(*speedup) for speedup in speedups)
@@ -181,8 +181,8 @@ def _report_traced(folder: Path, as_json: bool, asked: list[str]) -> None:
         option = {"window": "time-window", "speedups": "what-if", "destination": "output"}.get(
             asked[0], asked[0].replace("_", "-")
         )
-        mend = "give the database of a run, and this folder as --thread-trace"
-        raise UsageError(f"--{option} needs a database, but {folder} has only thread traces", mend)
+        hint = "give the database of a run, and this folder as --thread-trace"
+        raise UsageError(f"--{option} needs a database, but {folder} has only thread traces", hint)
     from rocm_perf_lab.report.traced_only import render_traced, traced_only
 
     document = traced_only(folder)
@@ -202,8 +202,8 @@ def _check_thread_trace(folder: Path) -> None:
 
     if not folder.exists() or not find(folder):
         what = "holds no thread trace" if folder.exists() else "does not exist"
-        mend = "give the output folder of `rocprofv3 --att`, with stats_*.csv and ui_output_agent_*_dispatch_*"
-        raise MissingInputError(f"{folder} {what}", mend)
+        hint = "give the output folder of `rocprofv3 --att`, with stats_*.csv and ui_output_agent_*_dispatch_*"
+        raise MissingInputError(f"{folder} {what}", hint)
 
 
 def _databases(trace: Path) -> list[Path]:

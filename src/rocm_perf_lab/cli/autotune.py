@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.number import Number
+from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.program_arguments import device_option
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import UsageError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_POSITIVE = Number(min=0, min_open=True)
+_POSITIVE = FiniteNumber(min=0, min_open=True)
 
 
 @click.command()
@@ -32,11 +32,11 @@ _POSITIVE = Number(min=0, min_open=True)
 @click.option("--budget", metavar="N|TIME", help="Maximum number of evaluations, or a time: 200, 90s, 2h.  [default: all]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
 @click.option(
-    "--seed-fraction", type=Number(0, 1, min_open=True), default=0.2, show_default=True,
+    "--seed-fraction", type=FiniteNumber(0, 1, min_open=True), default=0.2, show_default=True,
     help="three-phase: share of the budget (with a time: of the space) for the first sample, at least 10 evaluations.",
 )  # fmt: skip
 @click.option(
-    "--prune-factor", type=Number(min=1), default=1.75, show_default=True,
+    "--prune-factor", type=FiniteNumber(min=1), default=1.75, show_default=True,
     help="three-phase: skip configurations that are predicted to be this many times slower than the best.",
 )  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 256),
@@ -77,12 +77,12 @@ def command(
         raise UsageError("--profile is for this machine, not for --scheduler", "give --write-config, then profile the best")
     from rocm_perf_lab.autotune.bench import Plan
     from rocm_perf_lab.autotune.destinations import expect_writable, write_text
+    from rocm_perf_lab.autotune.entry import AutotuneRequest, autotune
     from rocm_perf_lab.autotune.page import page
     from rocm_perf_lab.autotune.results import document
-    from rocm_perf_lab.autotune.session import Request, autotune
+    from rocm_perf_lab.autotune.search_loop import best_of
     from rocm_perf_lab.autotune.t4 import t4
     from rocm_perf_lab.autotune.table import table
-    from rocm_perf_lab.autotune.tune import best_of
     from rocm_perf_lab.json_model import json_text
     from rocm_perf_lab.run_directory import expect_replaceable
 
@@ -92,7 +92,7 @@ def command(
     plan = None
     if space is not None and cmd is not None:
         plan = Plan(space, cmd, build, check, device, measure, runs, timeout)
-    request = Request(
+    request = AutotuneRequest(
         strategy=strategy, seed=seed, budget=budget, seed_fraction=seed_fraction, prune_factor=prune_factor, workers=workers,
         plan=plan, scheduler=scheduler, simulate=simulate, cache=None if no_cache else cache, profile=profile,
     )  # fmt: skip

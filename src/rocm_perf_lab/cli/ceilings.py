@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.cli.debug import debug_option
-from rocm_perf_lab.cli.number import Number
+from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.program_arguments import device_option
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.utf8 import utf8
-from rocm_perf_lab.whole_file import replacing
 
 
 @click.command()
@@ -23,7 +23,7 @@ from rocm_perf_lab.whole_file import replacing
     "--output", "-o", "destination", type=click.Path(path_type=Path, file_okay=False), default=Path("ceilings"),
     show_default=True, metavar="DIR", help="Folder for ceilings.json and roofline.csv.",
 )  # fmt: skip
-@click.option("--timeout", type=Number(min=0, min_open=True), metavar="SECONDS", help="Timeout per benchmark.")
+@click.option("--timeout", type=FiniteNumber(min=0, min_open=True), metavar="SECONDS", help="Timeout per benchmark.")
 @click.option("--json", "as_json", is_flag=True, help="Print ceilings.json instead of a table.")
 @debug_option
 def command(
@@ -52,7 +52,7 @@ def _write(folder: Path, files: dict[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            with replacing(folder / name) as temporary:
+            with atomic_write(folder / name) as temporary:
                 temporary.write_bytes(utf8(text))
     except OSError as error:
         raise OutputError(f"cannot write {folder} ({error.strerror})", "choose another -o DIR") from error

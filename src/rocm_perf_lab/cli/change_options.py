@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rocm_perf_lab.cli.number import Number
+from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.program_arguments import device_option
 from rocm_perf_lab.cli.regression_option import regression_option
 from rocm_perf_lab.errors import MissingInputError, UsageError
@@ -31,7 +31,7 @@ build_option = click.option(
 )
 min_improvement_option = click.option(
     "--min-improvement",
-    type=Number(0, 1, max_open=True),
+    type=FiniteNumber(0, 1, max_open=True),
     default=0.02,
     show_default=True,
     metavar="FRACTION",
@@ -105,7 +105,7 @@ trust_option = click.option(
 )
 timeout_option = click.option(
     "--timeout",
-    type=Number(min=0, min_open=True),
+    type=FiniteNumber(min=0, min_open=True),
     metavar="SECONDS",
     help="Timeout per run of the program.",
 )
@@ -136,11 +136,11 @@ def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
         **others: Any,
     ) -> Any:
         from rocm_perf_lab.cage import View
-        from rocm_perf_lab.optimize.workbench import BenchOptions
+        from rocm_perf_lab.optimize.backend import BackendOptions
 
         checker = _words(check)
         view = View(tuple(map(_there, readable)), keep_env=tuple(map(_variable, keep_env)), trusted=trust_candidates)
-        bench = BenchOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression, view)
+        bench = BackendOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression, view)
         bench = replace(bench, seed=seed, also=tuple(_split("--also", one) for one in also))
         return command(bench=bench, **others)
 

@@ -9,7 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from rocm_perf_lab.llm.providers import Message
-    from rocm_perf_lab.optimize.outcome import Judged
+    from rocm_perf_lab.optimize.result import Judged
 
 
 def keep_always(_judged: Judged) -> bool:

@@ -46,7 +46,7 @@ def _print(diagnosis: Diagnosis) -> None:
     for finding in diagnosis.findings:
         mark, colour = _MARKS[finding.status]
         click.echo(f"{click.style(mark, fg=colour)}  {finding.name:<{width}}  {finding.detail}")
-        if finding.mend and finding.mend not in told:
-            told.add(finding.mend)
-            click.echo(f"{'':<{len(mark)}}  {'':<{width}}  -> {finding.mend}")
+        if finding.hint and finding.hint not in told:
+            told.add(finding.hint)
+            click.echo(f"{'':<{len(mark)}}  {'':<{width}}  -> {finding.hint}")
     click.echo(f"\n{diagnosis.verdict}")

@@ -23,8 +23,8 @@ from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import CandidateRejectedError
 
 if TYPE_CHECKING:
+    from rocm_perf_lab.optimize.backend import BackendOptions
     from rocm_perf_lab.optimize.gate_request import Judgement
-    from rocm_perf_lab.optimize.workbench import BenchOptions
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -56,7 +56,7 @@ def command(
     runs: Path | None,
     output: Path | None,
     as_json: bool,
-    bench: BenchOptions,
+    bench: BackendOptions,
 ) -> int:
     """Judge a change of one kernel: are the results the same, is it faster, is nothing else changed?
 

@@ -26,17 +26,17 @@ from rocm_perf_lab.cli.change_options import (
 from rocm_perf_lab.cli.consent import Consent, ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
-from rocm_perf_lab.cli.number import Number
+from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import UnusableAnswersError, UsageError
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.llm.outcome import ModelOutcome
-    from rocm_perf_lab.optimize.workbench import BenchOptions
+    from rocm_perf_lab.llm.result import ModelOutcome
+    from rocm_perf_lab.optimize.backend import BackendOptions
 
-_POSITIVE = Number(min=0, min_open=True)
+_POSITIVE = FiniteNumber(min=0, min_open=True)
 
 
 class _Prices(ParamType[tuple[float, float]]):
@@ -67,7 +67,7 @@ class _Prices(ParamType[tuple[float, float]]):
     "its standard input and prints the answer.",
 )  # fmt: skip
 @click.option("--base-url", metavar="URL", help="Base URL of the server, e.g. http://localhost:8000/v1.  [default: hosted]")
-@click.option("--temperature", type=Number(0, 2), default=0.2, show_default=True, help="Sampling temperature.")
+@click.option("--temperature", type=FiniteNumber(0, 2), default=0.2, show_default=True, help="Sampling temperature.")
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), default=16384, show_default=True, help="Maximum output tokens per answer."
 )
@@ -125,7 +125,7 @@ def command(
     replay_journal: Path | None,
     as_json: bool,
     folder: Path | None,
-    bench: BenchOptions,
+    bench: BackendOptions,
 ) -> None:
     """Let a language model rewrite a kernel of PROGRAM; keep only what the gate accepts.
 
@@ -133,13 +133,13 @@ def command(
     Every question is shown and confirmed before it is sent, unless --auto-approve is given.
     """
     if replay_journal is not None:
-        from rocm_perf_lab.llm.replay import replay_journal as replay
+        from rocm_perf_lab.llm.journal_replay import replay_journal as replay
 
         report(replay(replay_journal, note), as_json)
         return
+    from rocm_perf_lab.llm.entry import LlmRequest, ModelOptions, llm_optimize
     from rocm_perf_lab.llm.keys import take_keys
-    from rocm_perf_lab.llm.loop import LoopOptions
-    from rocm_perf_lab.llm.request import Model, Request, llm_optimize
+    from rocm_perf_lab.llm.loop import LlmLoopOptions
 
     if model is None:
         raise UsageError("no model given", "name one with --model NAME, or for good with ROCM_PERF_MODEL=NAME")
@@ -148,9 +148,9 @@ def command(
             "cannot ask whether to send a question: --json, or no terminal on standard input", "add --auto-approve or --dry-run"
         )
     keys = take_keys(os.environ)
-    request = Request(
+    request = LlmRequest(
         words=program,
-        model=Model(provider, model, base_url, temperature, max_tokens, model_timeout, price, max_cost),
+        model=ModelOptions(provider, model, base_url, temperature, max_tokens, model_timeout, price, max_cost),
         source=source,
         build=build,
         folder=folder,
@@ -158,7 +158,7 @@ def command(
         in_place=in_place,
         full_source=full_source,
         bench=bench,
-        loop=LoopOptions(max_iters, candidates, workers, chosen=bench.pattern is not None, ulps=bench.ulps),
+        loop=LlmLoopOptions(max_iters, candidates, workers, chosen=bench.pattern is not None, ulps=bench.ulps),
     )
     consent = Consent(auto_approve, dry_run)
     approve = keep_always if auto_approve else ask_whether_to_keep

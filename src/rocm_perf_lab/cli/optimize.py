@@ -29,8 +29,8 @@ from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import MissingInputError, UsageError
 
 if TYPE_CHECKING:
+    from rocm_perf_lab.optimize.backend import BackendOptions
     from rocm_perf_lab.optimize.optimize_document import EarlierRun
-    from rocm_perf_lab.optimize.workbench import BenchOptions
 
 _LEAST_FACTOR, _MOST_FACTOR = 2, 8
 
@@ -91,7 +91,7 @@ def command(
     history: bool,
     as_json: bool,
     folder: Path | None,
-    bench: BenchOptions,
+    bench: BackendOptions,
 ) -> None:
     """Make a kernel of PROGRAM faster by known transformations of its source; keep only what the gate accepts.
 
@@ -99,8 +99,8 @@ def command(
     and on other inputs, its kernel is faster beyond the noise, and the output of the whole program is right.
     """
     from rocm_perf_lab.optimize.describe import describe
-    from rocm_perf_lab.optimize.request import Request, optimize
-    from rocm_perf_lab.optimize.session import LoopOptions
+    from rocm_perf_lab.optimize.entry import OptimizeRequest, optimize
+    from rocm_perf_lab.optimize.loop import OptimizeLoopOptions
 
     if history:
         _history(program, source, folder, as_json)
@@ -109,14 +109,14 @@ def command(
         raise UsageError(
             "cannot ask whether to keep a change: --json, or no terminal on standard input", "add --auto-approve or --dry-run"
         )
-    request = Request(
+    request = OptimizeRequest(
         words=program,
         source=source,
         build=build,
         folder=folder,
         resume=resume,
         bench=bench,
-        loop=LoopOptions(factors, _names(transforms), max_iters, in_place, dry_run),
+        loop=OptimizeLoopOptions(factors, _names(transforms), max_iters, in_place, dry_run),
     )
     outcome = optimize(request, keep_always if auto_approve else ask_whether_to_keep, note)
     if as_json:
@@ -137,9 +137,9 @@ def _names(transforms: str | None) -> tuple[str, ...]:
 
 
 def _history(program: tuple[str, ...], source: Path | None, folder: Path | None, as_json: bool) -> None:
-    from rocm_perf_lab.optimize.request import folder_of
+    from rocm_perf_lab.optimize.build_target import program_of
+    from rocm_perf_lab.optimize.entry import folder_of
     from rocm_perf_lab.optimize.run_folder import history
-    from rocm_perf_lab.optimize.subject import program_of
 
     if folder is None and not program:
         raise UsageError("no program given", "name it, or the folder of its runs with --output")

@@ -13,7 +13,7 @@ import click
 
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
-from rocm_perf_lab.cli.number import Number
+from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, device_option, device_options_option, program_argument
 from rocm_perf_lab.cli.progress import note
@@ -62,16 +62,16 @@ class _Integer(ParamType[int]):
     "--output", "-o", "destination", type=click.Path(path_type=Path), metavar="DIR",
     help="Run directory to write; an earlier run there is replaced.  [default: ./<program>.rocm-perf]",
 )  # fmt: skip
-@click.option("--timeout", type=Number(min=0, min_open=True), metavar="SECONDS", help="Timeout per run of the program.")
+@click.option("--timeout", type=FiniteNumber(min=0, min_open=True), metavar="SECONDS", help="Timeout per run of the program.")
 @click.option(
     "--clock-mhz",
-    type=Number(min=0, min_open=True),
+    type=FiniteNumber(min=0, min_open=True),
     metavar="MHZ",
     help="GPU clock for the ceilings, instead of the one in the trace.",
 )
 @click.option(
     "--memory-bandwidth-gbps",
-    type=Number(min=0, min_open=True),
+    type=FiniteNumber(min=0, min_open=True),
     metavar="GB/S",
     help="Memory bandwidth for the ceilings, instead of the product's.",
 )
@@ -122,12 +122,12 @@ def command(
     PROGRAM and ARGS are separate words or one quoted string. Options of rocm-perf come before PROGRAM; only after a quoted
     string may they follow. Every run of the program reads the same standard input, if that is a file or a pipe.
     """
-    from rocm_perf_lab.profile.request import Request
+    from rocm_perf_lab.profile.request import ProfileRequest
     from rocm_perf_lab.profile.session import profile
 
     if as_json and quiet:
         raise UsageError("--json and --quiet exclude each other", "choose one")
-    request = Request(
+    request = ProfileRequest(
         words=program,
         runs=runs,
         kernel=kernel,

@@ -20,7 +20,7 @@ from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.utf8 import utf8
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.optimize.workbench import BenchOptions
+    from rocm_perf_lab.optimize.backend import BackendOptions
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -48,16 +48,16 @@ def command(
     full_source: bool,
     compact: bool,
     as_json: bool,
-    bench: BenchOptions,
+    bench: BackendOptions,
 ) -> None:
     """Write all that is known about PROGRAM's most important kernel, as a prompt for a model or a person.
 
     No model is called. The source can be named first: SOURCE "PROGRAM ARGS". The text has the kernel's source, what limits
     it, what was tried before, and the rules of the gate. The same profile gives the same text.
     """
-    from rocm_perf_lab.prompt.request import Request, context_of
+    from rocm_perf_lab.prompt.entry import PromptRequest, context_of
 
-    context = context_of(Request(program, source, build, profile, runs, bench), note)
+    context = context_of(PromptRequest(program, source, build, profile, runs, bench), note)
     if as_json:
         from rocm_perf_lab.json_model import json_text
 

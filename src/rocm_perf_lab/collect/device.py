@@ -133,8 +133,8 @@ def _checked(option: str) -> str:
         raise UsageError(f"--device-option {option}: there is no such option", f"use one of {', '.join(OPTIONS)}")
     if not takes.fullmatch(equals + value):
         takes_number = takes.fullmatch("=1") is not None
-        what, mend = ("not a whole number", f"{name}=NUMBER") if takes_number else ("it takes no value", name)
-        raise UsageError(f"--device-option {option}: {what}", f"write {mend}")
+        what, hint = ("not a whole number", f"{name}=NUMBER") if takes_number else ("it takes no value", name)
+        raise UsageError(f"--device-option {option}: {what}", f"write {hint}")
     return option
 
 

@@ -26,12 +26,12 @@ _GET_ROCM = "install ROCm 7.1 or newer (https://rocm.docs.amd.com), or use `./de
 
 @dataclass(frozen=True)
 class Finding:
-    """status: ok, missing (profiling on some device needs it) or optional. mend: how to get it, '' if it is there."""
+    """status: ok, missing (profiling on some device needs it) or optional. hint: how to get it, '' if it is there."""
 
     name: str
     status: Literal["ok", "missing", "optional"]
     detail: str
-    mend: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _surroundings(name: str, fine: str, check: Callable[[], None]) -> Finding:
     try:
         check()
     except SurroundingsError as error:
-        return Finding(name, MISSING, error.what, error.mend)
+        return Finding(name, MISSING, error.what, error.hint)
     return Finding(name, OK, fine)
 
 
@@ -98,10 +98,10 @@ def _dependency(name: str) -> Finding:
         return Finding(f"python: {name}", MISSING, "not installed", f"run `pip install {name}`")
 
 
-def _library(name: str, file: str, mend: str) -> Finding:
+def _library(name: str, file: str, hint: str) -> Finding:
     path = rocm.find_library(file)
     if path is None:
-        return Finding(name, MISSING, f"{file} was not found", mend)
+        return Finding(name, MISSING, f"{file} was not found", hint)
     version = rocm.version_in_file_name(path)
     return Finding(name, OK, f"{version + ', ' if version else ''}{path}")
 
@@ -145,8 +145,8 @@ def _gpus() -> Finding:
 def _rocprofv3() -> Finding:
     path = rocm.find_program("rocprofv3")
     if path is None:
-        mend = "install rocprofiler-sdk for counters of a GPU"
-        return Finding("rocprofv3", OPTIONAL, "not found; the built-in tracer is used", mend)
+        hint = "install rocprofiler-sdk for counters of a GPU"
+        return Finding("rocprofv3", OPTIONAL, "not found; the built-in tracer is used", hint)
     return Finding("rocprofv3", OK, str(path))
 
 
@@ -174,4 +174,4 @@ def _native(name: str, find: Callable[[], Path]) -> Finding:
     try:
         return Finding(name, OK, str(find()))
     except UnavailableError as error:
-        return Finding(name, MISSING, error.what, error.mend)
+        return Finding(name, MISSING, error.what, error.hint)

@@ -11,7 +11,7 @@ from rocm_perf_lab.collect.diagnosis import Diagnosis
 from rocm_perf_lab.json_model import JsonModel, Text
 
 
-class FindingSection(JsonModel):
+class DoctorFindingSection(JsonModel):
     """One thing that profiling needs."""
 
     name: str = Field(description="what was looked for")
@@ -19,7 +19,7 @@ class FindingSection(JsonModel):
         description="missing: profiling on some device needs it; optional: it is not there, and only some commands need it"
     )
     detail: Text = Field(description="version and place, or why it cannot be used")
-    mend: str = Field(description="how to get it; empty if it is there")
+    hint: str = Field(description="how to get it; empty if it is there")
 
 
 class DoctorDocument(JsonModel):
@@ -29,7 +29,7 @@ class DoctorDocument(JsonModel):
     can_profile: bool = Field(description="whether `profile` works here")
     hardware: bool = Field(description="whether it works on a GPU")
     software: bool = Field(description="whether it works on the software device")
-    findings: list[FindingSection] = Field(description="one object per finding")
+    findings: list[DoctorFindingSection] = Field(description="one object per finding")
 
 
 def doctor_document(diagnosis: Diagnosis) -> DoctorDocument:
@@ -39,6 +39,7 @@ def doctor_document(diagnosis: Diagnosis) -> DoctorDocument:
         hardware=diagnosis.hardware,
         software=diagnosis.software,
         findings=[
-            FindingSection(name=one.name, status=one.status, detail=one.detail, mend=one.mend) for one in diagnosis.findings
+            DoctorFindingSection(name=one.name, status=one.status, detail=one.detail, hint=one.hint)
+            for one in diagnosis.findings
         ],
     )

@@ -19,7 +19,7 @@ from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.collect.execute import Stream, execute
 from rocm_perf_lab.collect.rocprofv3_log import Complaint, complaint, doubt, last_words, missing_counters
-from rocm_perf_lab.collect.rocprofv3_watch import Watch, to_descriptor
+from rocm_perf_lab.collect.rocprofv3_watch import Rocprofv3Watch, to_descriptor
 from rocm_perf_lab.errors import (
     ProgramFailedError,
     ProgramKilledError,
@@ -197,7 +197,7 @@ class Rocprofv3:
         argv = (str(self.executable), *options, *rocprofv3_options.output(str(plain), "%pid%", form), "--", *command.argv)
         wrapped = Command(argv, self.executable, command.program)
         variables = self.device.environment(environment) | rocprofv3_options.variables(plain / _TEMPORARY)
-        watch = Watch(log, command.program, show)
+        watch = Rocprofv3Watch(log, command.program, show)
         try:
             with log.open("ab") as stderr:
                 execute(wrapped, variables, stdout=stdout, stderr=stderr, timeout=limit, look=watch.look)
@@ -223,7 +223,7 @@ def _explain(error: ProgramFailedError | ProgramKilledError, log: str) -> None:
     """Add what was said last. The status can be rocprofv3's own, which replaces itself by the program."""
     words = last_words(log)
     error.what += f" ({words})" if words else ""
-    error.mend += "; if it succeeds, rocprofv3 is at fault: try --no-rocprof"
+    error.hint += "; if it succeeds, rocprofv3 is at fault: try --no-rocprof"
 
 
 def _trouble(error: RocmPerfError, log: str) -> Complaint:

@@ -23,7 +23,7 @@ _LONGEST_LINE = 1 << 16
 _LINES = re.compile(rb"(?<=[\r\n])")
 
 
-class Watch:
+class Rocprofv3Watch:
     """Of the errors in `log`, which grows. show: gets what is the program's own of them; None: nobody."""
 
     def __init__(self, log: Path, program: str, show: Callable[[bytes], None] | None = None):

@@ -94,7 +94,7 @@ class Application:
         self.reproducible = first.stdout == second.stdout
         self._also = {tuple(words): self._printed(baseline, words) for words in also}
         if options.check and (complaint := self._checked(first.stdout)):
-            raise UsageError(f"--check rejects the unchanged program: {complaint}", "mend the check first")
+            raise UsageError(f"--check rejects the unchanged program: {complaint}", "fix the check first")
 
     def take_as_baseline(self, accepted: Path) -> None:
         """Hold the next candidates against this accepted program; what is to be printed stays the first baseline's.
@@ -137,7 +137,7 @@ class Application:
         first, second = (self._run(program, words).stdout for _ in range(2))
         if self._options.check and (complaint := self._checked(first)):
             what = f"--check rejects the unchanged program with {shlex.join(words)}: {complaint}"
-            raise UsageError(what, "mend the check, or leave this --also out")
+            raise UsageError(what, "fix the check, or leave this --also out")
         return first if first == second else None
 
     def _otherwise_elsewhere(self, candidate: Path) -> str | None:

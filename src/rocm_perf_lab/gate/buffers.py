@@ -15,7 +15,7 @@ import numpy as np
 
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.gate.numbers import dtype_of
-from rocm_perf_lab.hip_source import Kernel
+from rocm_perf_lab.hip_source import SourceKernel
 from rocm_perf_lab.hip_source.layout import Layout, Leaf, Types
 from rocm_perf_lab.isolate import Capture
 
@@ -63,7 +63,7 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class Number:
+class NumberArgument:
     """A number passed by value, by itself or in a struct. address: where it lies in the captured kernel arguments.
     values: all that it can be, where that is known (bool, an enum)."""
 
@@ -94,7 +94,7 @@ class Arguments:
     """Buffers in the order in which they are got to; no byte is in two of one type."""
 
     buffers: list[Buffer] = field(default_factory=list)
-    numbers: list[Number] = field(default_factory=list)
+    numbers: list[NumberArgument] = field(default_factory=list)
     unknown: list[Unknown] = field(default_factory=list)
 
 
@@ -114,7 +114,7 @@ def filled(path: str, index: tuple[int, ...]) -> str:
     return path
 
 
-def arguments_of(capture: Capture, kernel: Kernel, types: Types, metadata: KernelMetadata) -> Arguments:
+def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata: KernelMetadata) -> Arguments:
     """types: of the captured instantiation's parameters (hip_source.parameter_layout)."""
     kernarg = int(capture.dispatch["packet"]["kernarg_address"], 16)
     content = (capture.path / "kernarg.bin").read_bytes()
@@ -173,7 +173,7 @@ def _pointers_by_value(one: Buffer, raw: Bytes) -> Iterator[_Pointer]:
             yield _Pointer(one.name + filled(leaf.path, index), one.parameter, address, leaf.pointee, 0)
 
 
-def _numbers(one: Buffer, raw: Bytes) -> Iterator[Number]:
+def _numbers(one: Buffer, raw: Bytes) -> Iterator[NumberArgument]:
     for leaf in one.layout.leaves:
         if leaf.scalar is None:
             continue
@@ -183,7 +183,7 @@ def _numbers(one: Buffer, raw: Bytes) -> Iterator[Number]:
             value = one.view(raw, leaf)[place]
             offset = leaf.offset + sum(i * stride for i, (_, stride) in zip(index, leaf.dims, strict=True))
             number = int(value) if value.dtype.kind in "iub" else float(value)
-            yield Number(one.name + filled(leaf.path, index), one.address + offset, leaf.scalar, number, values)
+            yield NumberArgument(one.name + filled(leaf.path, index), one.address + offset, leaf.scalar, number, values)
 
 
 def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Arguments) -> None:

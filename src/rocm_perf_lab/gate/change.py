@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rocm_perf_lab.gate.promises import NONE, Promises
-from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import line_start
 from rocm_perf_lab.hip_source.tokens import line_of, with_comments
 
 
 @dataclass(frozen=True)
-class Change:
+class KernelChange:
     """kernel: the target's identity. head: its declaration up to the body. body: with its braces. functions: new device
     functions, in their order; names: theirs. promises: those that the head makes."""
 
@@ -35,14 +35,14 @@ class Spliced:
     adopted: bytes
 
 
-def splice(baseline: HipSource, kernel: Kernel, change: Change, namespace: str) -> Spliced:
+def splice(baseline: HipSource, kernel: SourceKernel, change: KernelChange, namespace: str) -> Spliced:
     """namespace: for the new functions; a name that the baseline does not have."""
     place = with_comments(baseline.device, kernel.declaration) if change.functions else kernel.declaration
     judged, adopted = (_made(baseline.text, kernel, change, namespace, place, numbered) for numbered in (True, False))
     return Spliced(judged, adopted)
 
 
-def _made(baseline: bytes, kernel: Kernel, change: Change, namespace: str, place: int, numbered: bool) -> bytes:
+def _made(baseline: bytes, kernel: SourceKernel, change: KernelChange, namespace: str, place: int, numbered: bool) -> bytes:
     """place: where new functions go."""
 
     def number(offset: int) -> bytes:
@@ -57,7 +57,7 @@ def _made(baseline: bytes, kernel: Kernel, change: Change, namespace: str, place
     return b"".join((before, functions, between, change.head, body, number(kernel.body.end), baseline[kernel.body.end :]))
 
 
-def _in_namespace(change: Change, name: bytes, c_linkage: bool) -> bytes:
+def _in_namespace(change: KernelChange, name: bytes, c_linkage: bool) -> bytes:
     """Unnamed outside, so that the functions have no symbols to collide with; C++, where the kernel's own linkage is C."""
     lines = [b"namespace {", b"namespace %s {" % name, *change.functions, b"}  // namespace %s" % name, b"}  // namespace"]
     if c_linkage:
@@ -71,7 +71,7 @@ def _using(body: bytes, name: bytes) -> bytes:
     return b"{\n  using namespace %s;" % name + (rest if rest.startswith((b"\n", b"\r")) else b"\n " + rest)
 
 
-def unused_name(kernel: Kernel, taken: frozenset[str] | set[str]) -> str:
+def unused_name(kernel: SourceKernel, taken: frozenset[str] | set[str]) -> str:
     """A namespace's name that is none of `taken`."""
     stem = f"{kernel.last_name}_parts"
     return next(name for name in (stem, *(f"{stem}{n}" for n in range(2, len(taken) + 3))) if name not in taken)

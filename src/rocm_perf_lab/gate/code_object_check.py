@@ -12,7 +12,7 @@ from rocm_perf_lab.gate.machine_code import compare_device
 from rocm_perf_lab.gate.observing import new_observations, reached
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import CODE_OBJECT, CodeObjectEvidence
-from rocm_perf_lab.hip_source import Kernel
+from rocm_perf_lab.hip_source import SourceKernel
 from rocm_perf_lab.hip_source.demangle import demangled, qualified_name
 
 STEP = CODE_OBJECT
@@ -38,7 +38,7 @@ class ResourceLimits:
 def check_code_object(
     baseline: Image,
     candidate: Image,
-    kernel: Kernel,
+    kernel: SourceKernel,
     symbol: str,
     *,
     workgroup_threads: int,
@@ -80,14 +80,14 @@ def check_code_object(
     return passed(STEP, reason + outweigh, evidence), concern
 
 
-def changed_beside(baseline: Image, candidate: Image, kernel: Kernel, symbol: str) -> str | None:
+def changed_beside(baseline: Image, candidate: Image, kernel: SourceKernel, symbol: str) -> str | None:
     """What else than the kernel's instantiations two code objects differ in; None for nothing. Errors: SourceError."""
     own = instances(baseline.code, kernel, symbol)
     changed = _targets(baseline.code, candidate.code) or _other_metadata(baseline.code, candidate.code, kernel, symbol)
     return changed or compare_device(baseline.device, candidate.device, own).complaint
 
 
-def instances(code: CodeObject, kernel: Kernel, symbol: str) -> Collection[str]:
+def instances(code: CodeObject, kernel: SourceKernel, symbol: str) -> Collection[str]:
     """The kernels that are made of the target: of a template all its instantiations."""
     if kernel.template is None:
         return (symbol,)
@@ -145,7 +145,7 @@ def _nothing_gained(baseline: Image, candidate: Image, symbol: str, may_be_the_s
     return "the compiler makes the same machine code of it: nothing can be gained" if one == other else None
 
 
-def _other_metadata(baseline: CodeObject, candidate: CodeObject, kernel: Kernel, symbol: str) -> str | None:
+def _other_metadata(baseline: CodeObject, candidate: CodeObject, kernel: SourceKernel, symbol: str) -> str | None:
     """By what the runtime launches the other kernels; their code is compared apart."""
     if baseline.kernels.keys() != candidate.kernels.keys():
         names = sorted(baseline.kernels.keys() ^ candidate.kernels.keys())

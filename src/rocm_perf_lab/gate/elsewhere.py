@@ -9,13 +9,15 @@ from rocm_perf_lab.code_object.pieces import pieces_of
 from rocm_perf_lab.gate.code_object_check import Image, changed_beside
 from rocm_perf_lab.gate.machine_code import compare_host
 from rocm_perf_lab.gate.observing import reached
-from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
 
 if TYPE_CHECKING:
     from rocm_perf_lab.gate.judge import Builder
 
 
-def device_differs(baseline: HipSource, candidate: HipSource, builder: Builder, kernel: Kernel, symbol: str) -> str | None:
+def device_differs(
+    baseline: HipSource, candidate: HipSource, builder: Builder, kernel: SourceKernel, symbol: str
+) -> str | None:
     """What another unit's code object changes beyond the kernel, or of it otherwise than the judged unit; None for nothing.
 
     Errors: those of building and reading.

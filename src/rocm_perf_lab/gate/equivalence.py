@@ -23,10 +23,10 @@ from rocm_perf_lab.gate.measurement import OtherInputs
 from rocm_perf_lab.gate.outputs import Difference, Outputs, difference
 from rocm_perf_lab.gate.perturbation import FIRST, PREFERRED, Perturbation, Perturber
 from rocm_perf_lab.gate.stores import stores_elsewhere
-from rocm_perf_lab.gate.unproven import Tried, unproven_in
+from rocm_perf_lab.gate.unproven import TriedCase, unproven_in
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import EQUIVALENCE, CapturedLaunch, DifferenceSection, EquivalenceEvidence
-from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.parameter_layout import parameter_layouts
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.replay import Case, CaseOutcome, ReplayResult, replay, replay_cases
@@ -85,12 +85,12 @@ class _Reference:
     capture: Capture
     arguments: Arguments
     perturber: Perturber
-    tried: list[Tried] = field(default_factory=list)
+    tried: list[TriedCase] = field(default_factory=list)
     complaint: str | None = None
     others: dict[str, ReplayResult] = field(default_factory=dict)
     unordered: dict[str, bool] = field(default_factory=dict)
     seconds: float = 0.0  # of wall time, that a case took at most on average
-    parts: dict[str, list[Tried]] = field(default_factory=dict)
+    parts: dict[str, list[TriedCase]] = field(default_factory=dict)
     again: tuple[Capture, Arguments] | None = None  # of another run of the program
 
 
@@ -124,7 +124,7 @@ class Equivalence:
         self,
         captures: Sequence[Capture],
         source: HipSource,
-        kernel: Kernel,
+        kernel: SourceKernel,
         metadata: KernelMetadata,
         options: EquivalenceOptions | None = None,
         also: Mapping[str, Sequence[Capture]] = MappingProxyType({}),
@@ -232,7 +232,7 @@ class Equivalence:
                 cases.append((other.name, _case(other, number), other))
         return cases
 
-    def _tried(self, reference: _Reference, cases: Sequence[tuple[str, Case, Perturbation | None]]) -> list[Tried]:
+    def _tried(self, reference: _Reference, cases: Sequence[tuple[str, Case, Perturbation | None]]) -> list[TriedCase]:
         """The cases with what the baseline makes of them."""
         if not cases:
             return []
@@ -242,9 +242,9 @@ class Equivalence:
         began = time.monotonic()
         outcomes = self._replay_cases(reference.capture, [case for _, case, _ in cases], folder, None)
         reference.seconds = max(reference.seconds, (time.monotonic() - began) / len(cases))
-        return [Tried(*case, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
+        return [TriedCase(*case, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
 
-    def _parts_of(self, reference: _Reference, whole: Tried) -> list[Tried]:
+    def _parts_of(self, reference: _Reference, whole: TriedCase) -> list[TriedCase]:
         """What takes the place of a case that had to be dropped: the same of one parameter at a time."""
         parts = reference.perturber.parts(whole.perturbation) if whole.perturbation else []
         return self._tried(reference, [(one.name, _case(one, number), one) for number, one in enumerate(parts)])
@@ -257,14 +257,19 @@ class Equivalence:
         left = reference.tried
         while left:
             found |= {one.name: "dropped: the baseline itself fails on it" for one in left if one.outcome.failure}
-            dropped: list[Tried] = []
+            dropped: list[TriedCase] = []
             if complaint := self._same(reference, [one for one in left if not one.outcome.failure], candidate, found, dropped):
                 return complaint
             left = [part for one in dropped for part in self._ordered_parts(reference, one)]
         return None
 
     def _same(
-        self, reference: _Reference, tried: Sequence[Tried], candidate: Path, found: dict[str, str], dropped: list[Tried]
+        self,
+        reference: _Reference,
+        tried: Sequence[TriedCase],
+        candidate: Path,
+        found: dict[str, str],
+        dropped: list[TriedCase],
     ) -> _Complaint | None:
         """found: is told what came of each case; dropped: those on which the baseline itself depends on the order."""
         if not tried:
@@ -287,7 +292,7 @@ class Equivalence:
                     return _Complaint(f"on {one.name}: {complaint.reason}", complaint.difference, one.name)
         return None
 
-    def _compared(self, reference: _Reference, one: Tried, outcome: CaseOutcome) -> _Complaint | None:
+    def _compared(self, reference: _Reference, one: TriedCase, outcome: CaseOutcome) -> _Complaint | None:
         if outcome.failure:  # without the capture's path, which tells a proposer nothing
             return _Complaint(outcome.failure.removeprefix(f"{reference.capture.path}: "))
         expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)
@@ -295,7 +300,7 @@ class Equivalence:
             return _Complaint(apart.reason, apart.where)
         return None
 
-    def _depends_on_order(self, reference: _Reference, one: Tried) -> bool:
+    def _depends_on_order(self, reference: _Reference, one: TriedCase) -> bool:
         """Whether the baseline gives other bytes for a case of other inputs when its workgroups and waves run in another order.
 
         Indices and sizes that the program never uses can make workgroups write to one place; then there is nothing to be
@@ -324,19 +329,19 @@ class Equivalence:
             for seed, fill in zip(orders, fills, strict=True)
         }
 
-    def _reads_what_it_writes(self, reference: _Reference, one: Tried) -> bool:
+    def _reads_what_it_writes(self, reference: _Reference, one: TriedCase) -> bool:
         """Whether what the baseline makes of a case depends on what its outputs held, as beyond the end of an input."""
         others = (poison for poison in (None, *POISONS) if poison != one.case.poison)
         return any(self._differs_again(reference, replace(one.case, poison=poison), one, []) for poison in others)
 
-    def _differs_again(self, reference: _Reference, case: Case, one: Tried, device_options: list[str]) -> bool:
+    def _differs_again(self, reference: _Reference, case: Case, one: TriedCase, device_options: list[str]) -> bool:
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
             (outcome,) = self._replay_cases(reference.capture, [case], Path(folder), None, device_options)
             if outcome.failure:
                 return False
             return difference(Outputs(one.outcome.dump), Outputs(outcome.dump), [], self._options.ulps) is not None
 
-    def _ordered_parts(self, reference: _Reference, whole: Tried) -> list[Tried]:
+    def _ordered_parts(self, reference: _Reference, whole: TriedCase) -> list[TriedCase]:
         with self._making:
             if whole.name not in reference.parts:
                 reference.parts[whole.name] = self._parts_of(reference, whole)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf_lab.gate.promises import Promises
-from rocm_perf_lab.hip_source import Kernel
+from rocm_perf_lab.hip_source import SourceKernel
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import Token, texts, tokens_of
 
@@ -14,7 +14,7 @@ _BOUNDS = "__launch_bounds__"
 _GROUP_SIZE = "amdgpu_flat_work_group_size"
 
 
-def promises_of_head(old: TranslationUnit, new: TranslationUnit, before: Kernel, after: Kernel) -> Promises | str:
+def promises_of_head(old: TranslationUnit, new: TranslationUnit, before: SourceKernel, after: SourceKernel) -> Promises | str:
     """before, after: the target in the baseline and in the candidate, of the same type. A string says what may not be.
 
     `const` on a parameter itself binds the body alone and promises nothing.

@@ -23,7 +23,7 @@ from rocm_perf_lab.gate.measurement import Known, MeasurementOptions, check_meas
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
-from rocm_perf_lab.gate.verdict import Outcome, StepVerdict, Verdict, passed, rejected, skipped
+from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import DifferenceSection
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.isolate import Capture
@@ -120,7 +120,7 @@ class Judge:
         with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as folder:
             judged = _Judged(source, taken.promises, Path(folder, "candidate.hsaco"))
             for name, step in zip(STEPS[1:], self._steps(judged), strict=True):
-                refused = any(verdict.outcome is Outcome.REJECTED for verdict in steps)
+                refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in steps)
                 steps.append(skipped(name) if refused else step())
         return Verdict(tuple(steps), taken.spliced.adopted)
 
@@ -209,7 +209,7 @@ class Judge:
         if self._whole_program is None:
             return skipped(application.STEP, f"not asked for; {_SAME_HOST.reason}")
         verdict = self._whole_program(candidate)
-        if verdict.outcome is not Outcome.PASSED or self._options.equivalence.level == "program":
+        if verdict.outcome is not StepOutcome.PASSED or self._options.equivalence.level == "program":
             return verdict
         return verdict if self._recapture is None else self._as_captured(candidate, verdict, self._recapture)
 

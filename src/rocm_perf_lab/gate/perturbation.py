@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocm_perf_lab.gate.buffers import Arguments, Buffer, Number
+from rocm_perf_lab.gate.buffers import Arguments, Buffer, NumberArgument
 from rocm_perf_lab.gate.numbers import bits_of, dtype_of, is_float, limits_of
 from rocm_perf_lab.hip_source.layout import Leaf
 from rocm_perf_lab.isolate import Capture
@@ -223,7 +223,7 @@ class Perturber:
         return np.random.default_rng([self._seed, zlib.crc32(what.encode())])
 
 
-def _by_value(number: Number, value: int | float) -> tuple[int, bytes]:
+def _by_value(number: NumberArgument, value: int | float) -> tuple[int, bytes]:
     return number.address, np.array([value]).astype(dtype_of(number.scalar)).tobytes()
 
 
@@ -232,7 +232,7 @@ def _few_of(values: list[int], random: np.random.Generator) -> list[int]:
     return [values[which] for which in sorted(chosen)]
 
 
-def _other_values(number: Number, random: np.random.Generator) -> Sequence[int | float]:
+def _other_values(number: NumberArgument, random: np.random.Generator) -> Sequence[int | float]:
     if number.values is not None:
         return _few_of([value for value in number.values if value != number.value], random)
     if is_float(number.scalar):

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from rocm_perf_lab.code_object import KernelMetadata
-from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
 from rocm_perf_lab.hip_source.demangle import parameter_types
-from rocm_perf_lab.hip_source.launches import Launch, launches_in_program
+from rocm_perf_lab.hip_source.launches import LaunchSite, launches_in_program
 from rocm_perf_lab.isolate import Capture
 
 RESTRICT = "__restrict__"
@@ -71,7 +71,7 @@ def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str 
     target = source.kernel(kernel)
     if promises == NONE:
         return None
-    launches: list[Launch] = []
+    launches: list[LaunchSite] = []
     for unit, found in launches_in_program(source, target):
         if found.other_uses:
             where = f"line {found.other_uses[0]}" + (f" of {unit.main.name}" if unit is not source else "")
@@ -90,7 +90,7 @@ def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str 
     return _shared_in_source(source, target, launches, promises) if promises.of_memory else None
 
 
-def _names(file: Path, kernel: Kernel) -> bool:
+def _names(file: Path, kernel: SourceKernel) -> bool:
     """What can launch a kernel without HIP's syntax names it, maybe by its symbol, and hands that to the runtime."""
     name = re.escape(kernel.last_name.encode())
     try:
@@ -99,7 +99,9 @@ def _names(file: Path, kernel: Kernel) -> bool:
         return True
 
 
-def _shared_in_source(source: HipSource, target: Kernel, launches: Sequence[Launch], promises: Promises) -> str | None:
+def _shared_in_source(
+    source: HipSource, target: SourceKernel, launches: Sequence[LaunchSite], promises: Promises
+) -> str | None:
     if way := other_ways(source.device, target):
         return way
     if moved := reassigned(source.device, target) & set(promises.of_memory):
@@ -112,7 +114,7 @@ def _shared_in_source(source: HipSource, target: Kernel, launches: Sequence[Laun
     return None
 
 
-def broken_in_capture(capture: Capture, kernel: Kernel, metadata: KernelMetadata, promises: Promises) -> str | None:
+def broken_in_capture(capture: Capture, kernel: SourceKernel, metadata: KernelMetadata, promises: Promises) -> str | None:
     """Why the captured dispatch breaks a promise, or may; None where it does not.
 
     Which bytes a pointer reads is not known, so what counts is the whole allocation that it points into: it must be changed by
@@ -143,7 +145,7 @@ def broken_in_capture(capture: Capture, kernel: Kernel, metadata: KernelMetadata
     return None
 
 
-def _addresses(capture: Capture, kernel: Kernel, metadata: KernelMetadata) -> dict[str, int]:
+def _addresses(capture: Capture, kernel: SourceKernel, metadata: KernelMetadata) -> dict[str, int]:
     """What each pointer parameter held."""
     content = (capture.path / "kernarg.bin").read_bytes()
     explicit = [argument for argument in metadata.arguments if not argument.hidden]

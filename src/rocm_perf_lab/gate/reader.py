@@ -15,7 +15,7 @@ from typing import Any
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Limits, View
 from rocm_perf_lab.errors import SourceError, UnavailableError
-from rocm_perf_lab.gate.change import Change
+from rocm_perf_lab.gate.change import KernelChange
 from rocm_perf_lab.gate.promises import Promises
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.process.child import expect_more
@@ -48,7 +48,7 @@ class Reader:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def change(self, candidate: bytes, kernel: str | None = None) -> Change | str:
+    def change(self, candidate: bytes, kernel: str | None = None) -> KernelChange | str:
         """What may be taken from the candidate, or why nothing may. kernel: the identity of the one to change, None for any.
 
         Errors: SourceError where the baseline cannot be read, UnavailableError where the process does not start.
@@ -136,9 +136,9 @@ def _line(descriptor: int, deadline: float) -> bytes | None:
     return None
 
 
-def _change(value: dict[str, Any]) -> Change:
+def _change(value: dict[str, Any]) -> KernelChange:
     promises = value["promises"]
-    return Change(
+    return KernelChange(
         value["kernel"],
         value["head"].encode("latin-1"),
         value["body"].encode("latin-1"),

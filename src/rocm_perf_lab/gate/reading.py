@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.gate.change import Change
+from rocm_perf_lab.gate.change import KernelChange
 from rocm_perf_lab.gate.head import promises_of_head
 from rocm_perf_lab.gate.promises import NONE
 from rocm_perf_lab.gate.taken_text import forbidden
-from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of
 from rocm_perf_lab.hip_source.source import TranslationUnit
@@ -44,7 +44,7 @@ class _Function:
         return str(self.cursor.spelling)
 
 
-def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -> Change:
+def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -> KernelChange:
     """wanted: the identity of the kernel that may change; None for the one that does, or the first of several.
 
     Raises NotAllowed; SourceError where the candidate does not compile.
@@ -66,7 +66,7 @@ def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -
     for cursor in (function_of(unit, after), *(one.cursor for one in functions)):
         _expect_plain_declarations(unit, cursor)
     _expect_own_names(baseline, functions)
-    return Change(
+    return KernelChange(
         before.identity,
         unit.text[slice(*head)],
         unit.text[slice(*body)],
@@ -76,7 +76,7 @@ def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -
     )
 
 
-def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tuple[Kernel, Kernel]:
+def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tuple[SourceKernel, SourceKernel]:
     others = {kernel.identity: kernel for kernel in candidate.kernels}
     if wanted is not None:
         before = baseline.kernel(wanted)
@@ -97,7 +97,7 @@ def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tu
     return before, after
 
 
-def _differs(baseline: HipSource, candidate: HipSource, before: Kernel, after: Kernel) -> bool:
+def _differs(baseline: HipSource, candidate: HipSource, before: SourceKernel, after: SourceKernel) -> bool:
     """In head or body; what tells comments from code is the tokens."""
     (a, b), (c, d) = ((kernel.span.start, kernel.span.end) for kernel in (before, after))
     if baseline.text[a:b] == candidate.text[c:d]:
@@ -105,7 +105,7 @@ def _differs(baseline: HipSource, candidate: HipSource, before: Kernel, after: K
     return first_difference(tokens_of(baseline.device, a, b), tokens_of(candidate.device, c, d)) is not None
 
 
-def _new_functions(before: TranslationUnit, after: TranslationUnit, target: Kernel) -> Iterator[_Function]:
+def _new_functions(before: TranslationUnit, after: TranslationUnit, target: SourceKernel) -> Iterator[_Function]:
     """Those of the candidate that the baseline does not declare, of which only device functions may be. Raises NotAllowed."""
     known = {identity_of(function) for function in before.functions()}
     for function in after.functions():
@@ -116,7 +116,7 @@ def _new_functions(before: TranslationUnit, after: TranslationUnit, target: Kern
         yield _Function(function, *_whole(after, function, before.text))
 
 
-def _unfit(unit: TranslationUnit, function: Cursor, target: Kernel) -> str | None:
+def _unfit(unit: TranslationUnit, function: Cursor, target: SourceKernel) -> str | None:
     kinds = unit.bindings.CursorKind
     attributes = {child.kind for child in function.get_children()}
     name = function.spelling
@@ -145,7 +145,7 @@ def _whole(unit: TranslationUnit, function: Cursor, baseline: bytes) -> tuple[in
 
 
 def _expect_rest_unchanged(
-    baseline: HipSource, candidate: HipSource, before: Kernel, after: Kernel, functions: Sequence[_Function]
+    baseline: HipSource, candidate: HipSource, before: SourceKernel, after: SourceKernel, functions: Sequence[_Function]
 ) -> None:
     old = _without(baseline.device, [(before.span.start, before.body.end)])
     new = _without(candidate.device, [*((one.start, one.end) for one in functions), (after.span.start, after.body.end)])

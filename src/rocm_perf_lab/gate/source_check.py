@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from rocm_perf_lab.gate.change import Change, Spliced, splice, unused_name
+from rocm_perf_lab.gate.change import KernelChange, Spliced, splice, unused_name
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source, joined
-from rocm_perf_lab.gate.verdict import Outcome, StepVerdict, passed, rejected
+from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import SOURCE, SourceEvidence
-from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.tokens import texts, tokens_of
 
 STEP = SOURCE
@@ -27,7 +27,9 @@ class Taken:
     promises: Promises = NONE
 
 
-def check_source(baseline: HipSource, kernel: Kernel, change: Change | str, declared: Promises, words: Words) -> Taken:
+def check_source(
+    baseline: HipSource, kernel: SourceKernel, change: KernelChange | str, declared: Promises, words: Words
+) -> Taken:
     """change: what may be taken from the candidate, or why nothing may. declared: promises that the proposer makes beyond
     those in the head."""
     if isinstance(change, str):
@@ -45,7 +47,7 @@ def check_source(baseline: HipSource, kernel: Kernel, change: Change | str, decl
 
 def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int]) -> StepVerdict:
     """A step that passed, with what its promises were shown for."""
-    if promises == NONE or verdict.outcome is not Outcome.PASSED:
+    if promises == NONE or verdict.outcome is not StepOutcome.PASSED:
         return verdict
     shown = ", ".join(map(str, dispatches))
     reason = f"{verdict.reason} (shown for the source's launches and the captured dispatches alone: {shown})"
@@ -53,7 +55,7 @@ def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int
     return replace(verdict, reason=reason, evidence=evidence)
 
 
-def _in_words(kernel: Kernel, change: Change, promises: Promises) -> str:
+def _in_words(kernel: SourceKernel, change: KernelChange, promises: Promises) -> str:
     added = f", and {', '.join(change.names)} {'was' if len(change.names) == 1 else 'were'} added" if change.names else ""
     promised = f"; it promises {promises}" if promises != NONE else ""
     return f"only the body of {kernel.name} is taken{added}{promised}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedCase:
     """A case with what the baseline makes of it. perturbation: None where the inputs are the captured ones."""
 
     name: str
@@ -29,7 +29,7 @@ class Tried:
 
 
 def unproven_in(
-    capture: Capture, arguments: Arguments, fields: Sequence[Field], tried: Sequence[Tried], found: Mapping[str, str]
+    capture: Capture, arguments: Arguments, fields: Sequence[Field], tried: Sequence[TriedCase], found: Mapping[str, str]
 ) -> Iterator[Unknown]:
     """fields: all that can be changed. tried: all cases; those with captured inputs first. found: what came of each case.
 
@@ -49,7 +49,7 @@ def unproven_in(
             yield one
 
 
-def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[Tried]) -> bool:
+def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[TriedCase]) -> bool:
     """It is changed, and to the same whatever was there. extent: address, bytes."""
     if capture.memory(*extent) == capture.memory(*extent, after=True):
         return False

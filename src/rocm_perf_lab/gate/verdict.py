@@ -10,17 +10,17 @@ from typing import TypeVar
 from rocm_perf_lab.gate.verdict_document import (
     ApplicationEvidence,
     CodeObjectEvidence,
-    Evidence,
     MeasurementEvidence,
     Pair,
+    StepEvidence,
     StepSection,
     VerdictDocument,
 )
 
-Kind = TypeVar("Kind", bound=Evidence)
+Kind = TypeVar("Kind", bound=StepEvidence)
 
 
-class Outcome(str, Enum):
+class StepOutcome(str, Enum):
     PASSED = "passed"
     REJECTED = "rejected"
     SKIPPED = "skipped"  # an earlier step rejected, or the user chose a weaker level
@@ -31,9 +31,9 @@ class StepVerdict:
     """One step's outcome. reason: one sentence, naming the thing. evidence: what it rests on."""
 
     step: str
-    outcome: Outcome
+    outcome: StepOutcome
     reason: str
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: StepEvidence = field(default_factory=StepEvidence)
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class Verdict:
 
     @property
     def rejection(self) -> StepVerdict | None:
-        return next((step for step in self.steps if step.outcome is Outcome.REJECTED), None)
+        return next((step for step in self.steps if step.outcome is StepOutcome.REJECTED), None)
 
     @property
     def accepted(self) -> bool:
-        return self.rejection is None and any(step.outcome is Outcome.PASSED for step in self.steps)
+        return self.rejection is None and any(step.outcome is StepOutcome.PASSED for step in self.steps)
 
     @property
     def ratio(self) -> float | None:
@@ -99,7 +99,7 @@ class Verdict:
     @classmethod
     def from_document(cls, document: VerdictDocument) -> Verdict:
         """Of what document() made."""
-        steps = (StepVerdict(one.step, Outcome(one.outcome), one.reason, one.evidence) for one in document.steps)
+        steps = (StepVerdict(one.step, StepOutcome(one.outcome), one.reason, one.evidence) for one in document.steps)
         adopted = document.adopted
         return cls(tuple(steps), None if adopted is None else adopted.encode("utf-8", "surrogateescape"))
 
@@ -112,13 +112,15 @@ def _text(source: bytes) -> str:
     return source.decode("utf-8", "surrogateescape")
 
 
-def passed(step: str, reason: str, evidence: Evidence | None = None) -> StepVerdict:
-    return StepVerdict(step, Outcome.PASSED, reason, evidence or Evidence())
+def passed(step: str, reason: str, evidence: StepEvidence | None = None) -> StepVerdict:
+    return StepVerdict(step, StepOutcome.PASSED, reason, evidence or StepEvidence())
 
 
-def skipped(step: str, reason: str = "an earlier step rejected the candidate", evidence: Evidence | None = None) -> StepVerdict:
-    return StepVerdict(step, Outcome.SKIPPED, reason, evidence or Evidence())
+def skipped(
+    step: str, reason: str = "an earlier step rejected the candidate", evidence: StepEvidence | None = None
+) -> StepVerdict:
+    return StepVerdict(step, StepOutcome.SKIPPED, reason, evidence or StepEvidence())
 
 
-def rejected(step: str, reason: str, evidence: Evidence | None = None) -> StepVerdict:
-    return StepVerdict(step, Outcome.REJECTED, reason, evidence or Evidence())
+def rejected(step: str, reason: str, evidence: StepEvidence | None = None) -> StepVerdict:
+    return StepVerdict(step, StepOutcome.REJECTED, reason, evidence or StepEvidence())

@@ -18,11 +18,11 @@ _FIGURE = "[baseline, candidate]"
 _ABSENT = "absent if the step ended before"
 
 
-class Evidence(SparseModel):
+class StepEvidence(SparseModel):
     """What a step's outcome rests on."""
 
 
-class SourceEvidence(Evidence):
+class SourceEvidence(StepEvidence):
     """What is taken of the candidate."""
 
     kernel: Text | None = Field(default=None, description=f"name of the kernel whose body is taken; {_ABSENT}")
@@ -33,7 +33,7 @@ class SourceEvidence(Evidence):
     )
 
 
-class CodeObjectEvidence(Evidence):
+class CodeObjectEvidence(StepEvidence):
     """Resources and machine code, of one baseline and one candidate."""
 
     concern: Text | None = Field(
@@ -108,7 +108,7 @@ class CapturedLaunch(JsonModel):
     )
 
 
-class EquivalenceEvidence(Evidence):
+class EquivalenceEvidence(StepEvidence):
     """The replays."""
 
     level: str | None = Field(default=None, description="full, sampled or program; always given")
@@ -143,7 +143,7 @@ class OtherInputsSection(JsonModel):
     counted: list[CountedSection | None] = Field(description="of the candidate's last runs, one per dispatch; null on a GPU")
 
 
-class MeasurementEvidence(Evidence):
+class MeasurementEvidence(StepEvidence):
     """Times of the kernel alone."""
 
     least_ms: float | None = Field(default=None, description="least time that its work takes, in ms; absent if a run failed")
@@ -174,7 +174,7 @@ class MeasurementEvidence(Evidence):
     )
 
 
-class ApplicationEvidence(Evidence):
+class ApplicationEvidence(StepEvidence):
     """The whole program with the candidate."""
 
     timing: Timing | None = Field(
@@ -210,8 +210,10 @@ class ApplicationEvidence(Evidence):
     )
 
 
-AnyEvidence = SourceEvidence | CodeObjectEvidence | EquivalenceEvidence | MeasurementEvidence | ApplicationEvidence | Evidence
-_EVIDENCE: dict[str, type[Evidence]] = {
+AnyEvidence = (
+    SourceEvidence | CodeObjectEvidence | EquivalenceEvidence | MeasurementEvidence | ApplicationEvidence | StepEvidence
+)
+_EVIDENCE: dict[str, type[StepEvidence]] = {
     SOURCE: SourceEvidence,
     CODE_OBJECT: CodeObjectEvidence,
     EQUIVALENCE: EquivalenceEvidence,
@@ -231,13 +233,13 @@ class StepSection(JsonModel):
     )
     reason: Text = Field(description="one sentence")
     evidence: SerializeAsAny[AnyEvidence] = Field(
-        default_factory=Evidence, description="what the outcome rests on, by step; empty if nothing was found out"
+        default_factory=StepEvidence, description="what the outcome rests on, by step; empty if nothing was found out"
     )
 
     @field_validator("evidence", mode="before")
     @classmethod
     def _by_step(cls, value: Any, info: ValidationInfo) -> Any:
-        kind = _EVIDENCE.get(info.data.get("step", ""), Evidence)
+        kind = _EVIDENCE.get(info.data.get("step", ""), StepEvidence)
         return kind.model_validate(value) if isinstance(value, dict) else value
 
 

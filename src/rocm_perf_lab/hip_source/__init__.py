@@ -7,7 +7,7 @@ pass; nothing is matched by regular expressions. `read()` is the entry.
 from __future__ import annotations
 
 from rocm_perf_lab.hip_source.edits import Edit, apply_edits
-from rocm_perf_lab.hip_source.model import Kernel, Loop, Parameter
+from rocm_perf_lab.hip_source.model import KernelParameter, Loop, SourceKernel
 from rocm_perf_lab.hip_source.source import HipSource, read
 
-__all__ = ["Edit", "HipSource", "Kernel", "Loop", "Parameter", "apply_edits", "read"]
+__all__ = ["Edit", "HipSource", "SourceKernel", "Loop", "KernelParameter", "apply_edits", "read"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.hip_source import constructs
 from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, walk
 from rocm_perf_lab.hip_source.kernels import function_of
-from rocm_perf_lab.hip_source.model import Construct, Kernel
-from rocm_perf_lab.hip_source.once import once_per_unit
+from rocm_perf_lab.hip_source.memoize import once_per_unit
+from rocm_perf_lab.hip_source.model import Construct, SourceKernel
 from rocm_perf_lab.hip_source.variables import changed_in
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _HOLDERS = ("POINTER", "LVALUEREFERENCE", "RVALUEREFERENCE", "MEMBERPOINTER")
 
 
 @once_per_unit
-def other_ways(unit: TranslationUnit, kernel: Kernel) -> str | None:
+def other_ways(unit: TranslationUnit, kernel: SourceKernel) -> str | None:
     """Another way that the kernel may reach memory by; None where there is none."""
     function = function_of(unit, kernel)
     kinds = unit.bindings.CursorKind
@@ -42,7 +42,7 @@ def other_ways(unit: TranslationUnit, kernel: Kernel) -> str | None:
 
 
 @once_per_unit
-def reassigned(unit: TranslationUnit, kernel: Kernel) -> set[str]:
+def reassigned(unit: TranslationUnit, kernel: SourceKernel) -> set[str]:
     """Pointer parameters that the body lets point elsewhere, or that something else may."""
     function = function_of(unit, kernel)
     changed = changed_in(body_of(function), unit.bindings)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import walk
-from rocm_perf_lab.hip_source.model import Construct, Found
+from rocm_perf_lab.hip_source.model import Construct, ConstructUse
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, Cursor
@@ -56,7 +56,7 @@ def classify(name: str) -> Construct | None:
     return None
 
 
-def find(cursor: Cursor, bindings: Bindings) -> tuple[Found, ...]:
+def find(cursor: Cursor, bindings: Bindings) -> tuple[ConstructUse, ...]:
     """Every forbidding construct under `cursor`, in source order, each once for a line and name."""
     found = _Search(bindings).inside(cursor, line=None, via=())
     return tuple(dict.fromkeys(found))
@@ -71,7 +71,7 @@ class _Search:
         self._variables = (kinds.VAR_DECL, kinds.PARM_DECL, kinds.FIELD_DECL)
         self._visited: set[str] = set()
 
-    def inside(self, cursor: Cursor, line: int | None, via: tuple[str, ...]) -> Iterator[Found]:
+    def inside(self, cursor: Cursor, line: int | None, via: tuple[str, ...]) -> Iterator[ConstructUse]:
         """line: where the outermost call stands, for constructs inside callees; None while in the region itself."""
         left = [(cursor, line, via)]
         while left:
@@ -82,52 +82,52 @@ class _Search:
             if cursor.kind == self._kinds.CALL_EXPR and (body := self._new_body(cursor.referenced)) is not None:
                 left.append((body, here, (*via, cursor.referenced.spelling)))
 
-    def _at(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
+    def _at(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
         """What it is itself, whatever stands below it."""
         kinds = self._kinds
         kind = cursor.kind
         if kind in (kinds.ASM_STMT, kinds.MS_ASM_STMT):
-            yield Found(Construct.INLINE_ASM, "asm", here, via)
+            yield ConstructUse(Construct.INLINE_ASM, "asm", here, via)
         elif kind in (kinds.GOTO_STMT, kinds.INDIRECT_GOTO_STMT, kinds.LABEL_STMT):
-            yield Found(Construct.JUMP, cursor.spelling or "goto", here, via)
+            yield ConstructUse(Construct.JUMP, cursor.spelling or "goto", here, via)
         elif kind == kinds.CALL_EXPR:
             yield from self._call(cursor, here, via)
         elif kind == kinds.OVERLOADED_DECL_REF:  # a call that depends on a template parameter: only its name is known
             construct = classify(cursor.spelling)
             if construct:
-                yield Found(construct, cursor.spelling, here, via)
+                yield ConstructUse(construct, cursor.spelling, here, via)
         if kind.is_expression():
             yield from self._expression(cursor, here, via)
 
-    def _expression(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
+    def _expression(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
         if name := libclang.unnamed_call(self._bindings, cursor):
             if name not in _HARMLESS:
-                yield Found(classify(name) or Construct.UNKNOWN_CALL, name, here, via)
+                yield ConstructUse(classify(name) or Construct.UNKNOWN_CALL, name, here, via)
         if cursor.type.is_volatile_qualified() or cursor.type.get_pointee().is_volatile_qualified():
-            yield Found(Construct.VOLATILE, cursor.spelling or "access", here, via)
+            yield ConstructUse(Construct.VOLATILE, cursor.spelling or "access", here, via)
         if cursor.kind == self._kinds.DECL_REF_EXPR and self._is_dynamic_lds(cursor.referenced):
-            yield Found(Construct.DYNAMIC_LDS, cursor.spelling, here, via)
+            yield ConstructUse(Construct.DYNAMIC_LDS, cursor.spelling, here, via)
 
     def _is_dynamic_lds(self, declaration: Cursor | None) -> bool:
         if declaration is None or declaration.kind != self._kinds.VAR_DECL or declaration.storage_class.name != "EXTERN":
             return False
         return any(child.kind == self._kinds.CUDASHARED_ATTR for child in declaration.get_children())
 
-    def _call(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[Found]:
+    def _call(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
         callee = cursor.referenced
         if callee is None:
             if not any(child.kind == self._kinds.OVERLOADED_DECL_REF for child in walk(cursor)):
-                yield Found(Construct.INDIRECT_CALL, cursor.spelling or "call", here, via)
+                yield ConstructUse(Construct.INDIRECT_CALL, cursor.spelling or "call", here, via)
             return
         if callee.kind in self._variables:
-            yield Found(Construct.INDIRECT_CALL, callee.spelling, here, via)
+            yield ConstructUse(Construct.INDIRECT_CALL, callee.spelling, here, via)
             return
         if construct := classify(callee.spelling):
-            yield Found(construct, callee.spelling, here, via)
+            yield ConstructUse(construct, callee.spelling, here, via)
         elif self._body(callee) is None:
             implicit = callee.is_default_method() or callee.kind in (self._kinds.CONSTRUCTOR, self._kinds.DESTRUCTOR)
             if not implicit and not callee.spelling.startswith(_ARITHMETIC):
-                yield Found(Construct.UNKNOWN_CALL, callee.spelling, here, via)
+                yield ConstructUse(Construct.UNKNOWN_CALL, callee.spelling, here, via)
 
     def _body(self, callee: Cursor) -> Cursor | None:
         return callee.get_definition() or self._template(callee)

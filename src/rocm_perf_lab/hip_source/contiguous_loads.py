@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import LEAVES, place_of, span_of, unwrapped, walk
 from rocm_perf_lab.hip_source.kernels import function_of
-from rocm_perf_lab.hip_source.model import Kernel, Span
+from rocm_perf_lab.hip_source.model import SourceKernel, Span
 from rocm_perf_lab.hip_source.reads import Read, reads_in
 from rocm_perf_lab.hip_source.variables import changed_in, escaping_in
 
@@ -50,7 +50,7 @@ class _Group:
     places: dict[int, list[Span]] = field(default_factory=dict)
 
 
-def contiguous_loads(unit: TranslationUnit, kernel: Kernel) -> Iterator[list[ContiguousLoads]]:
+def contiguous_loads(unit: TranslationUnit, kernel: SourceKernel) -> Iterator[list[ContiguousLoads]]:
     """The runs of at least two elements of every block that has some."""
     function = function_of(unit, kernel)
     escaping = escaping_in(function, unit.bindings)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.hip_source.cursors import LEAVES, place_of, span_of, walk, within
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.loops import KINDS
-from rocm_perf_lab.hip_source.model import Kernel, Loop, Span
+from rocm_perf_lab.hip_source.model import Loop, SourceKernel, Span
 from rocm_perf_lab.hip_source.reads import Read, is_pure, reads_in
 from rocm_perf_lab.hip_source.variables import changed_in, escaping_in
 
@@ -36,7 +36,7 @@ class Entry:
     condition: str
 
 
-def invariant_loads(unit: TranslationUnit, kernel: Kernel, loop: Loop) -> list[InvariantLoad]:
+def invariant_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> list[InvariantLoad]:
     """Those made at least once in every iteration, without any condition."""
     function = function_of(unit, kernel)
     cursor = within(function, loop.span, _kind(loop))
@@ -54,7 +54,7 @@ def invariant_loads(unit: TranslationUnit, kernel: Kernel, loop: Loop) -> list[I
     ]
 
 
-def entry_of(unit: TranslationUnit, kernel: Kernel, loop: Loop) -> Entry | None:
+def entry_of(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> Entry | None:
     """None where it cannot be evaluated twice."""
     if loop.kind == "do" or (loop.trip_count or 0) > 0:
         return Entry("", "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source.cursors import body_of, is_member, parameters_of, span_of
 from rocm_perf_lab.hip_source.loops import loops_in
-from rocm_perf_lab.hip_source.model import Kernel, Parameter
+from rocm_perf_lab.hip_source.model import KernelParameter, SourceKernel
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor, CursorKinds
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PLACE_IN_USR = re.compile(r"@\d+(?=@)")
 
 
-def kernels_in(unit: TranslationUnit) -> Iterator[Kernel]:
+def kernels_in(unit: TranslationUnit) -> Iterator[SourceKernel]:
     """Every kernel whose body stands in the unit's own file."""
     kinds = unit.bindings.CursorKind
     for function in unit.functions():
@@ -39,14 +39,14 @@ def files_with_kernels(unit: TranslationUnit, name: str | None = None) -> Iterat
             yield Path(function.extent.start.file.name).resolve()
 
 
-def function_of(unit: TranslationUnit, kernel: Kernel) -> Cursor:
+def function_of(unit: TranslationUnit, kernel: SourceKernel) -> Cursor:
     """The cursor of a kernel's definition. kernel: read from the same text."""
     return next(
         f for f in unit.functions() if f.extent.start.offset == kernel.span.start and f.extent.start.file.name == unit.own
     )
 
 
-def name_of(unit: TranslationUnit, kernel: Kernel) -> int | None:
+def name_of(unit: TranslationUnit, kernel: SourceKernel) -> int | None:
     """The offset of its name in its head; None where a macro writes it."""
     place = function_of(unit, kernel).location
     end = place.offset + len(kernel.name.rsplit("::", 1)[-1].encode())
@@ -54,14 +54,14 @@ def name_of(unit: TranslationUnit, kernel: Kernel) -> int | None:
     return place.offset if inside and not unit.cut_by_macro(unit.own, place.offset, end) else None
 
 
-def _kernel(unit: TranslationUnit, function: Cursor, body: Cursor) -> Kernel:
+def _kernel(unit: TranslationUnit, function: Cursor, body: Cursor) -> SourceKernel:
     kinds = unit.bindings.CursorKind
     is_template = function.kind == kinds.FUNCTION_TEMPLATE
     children = list(function.get_children())
     attributes = dict.fromkeys(unit.text_of(child) for child in children if child.kind.is_attribute())
     template = [unit.text_of(c) for c in children if c.kind.name.startswith("TEMPLATE_")]
     linkage = _linkage(unit, function)
-    return Kernel(
+    return SourceKernel(
         identity=identity_of(function),
         name=_qualified_name(function, kinds),
         symbol=None if is_template else function.mangled_name,
@@ -111,12 +111,12 @@ def _qualified_name(function: Cursor, kinds: CursorKinds) -> str:
     return "::".join(reversed(names))
 
 
-def _parameter(cursor: Cursor) -> Parameter:
+def _parameter(cursor: Cursor) -> KernelParameter:
     canonical = cursor.type.get_canonical()
     is_array = canonical.kind.name.endswith("ARRAY")  # `float p[]` is a pointer, too
     pointee = canonical.element_type if is_array else canonical.get_pointee()
     is_pointer = is_array or canonical.kind.name == "POINTER"
-    return Parameter(
+    return KernelParameter(
         name=cursor.spelling,
         type=cursor.type.spelling,
         canonical=canonical.spelling,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import walk
-from rocm_perf_lab.hip_source.model import Kernel
-from rocm_perf_lab.hip_source.once import once_per_unit
+from rocm_perf_lab.hip_source.memoize import once_per_unit
+from rocm_perf_lab.hip_source.model import SourceKernel
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
@@ -20,7 +20,7 @@ _POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "RECORD", "LVALUEREF
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchSite:
     """`kernel<<<grid, block, ...>>>(arguments)`, also as hipLaunchKernelGGL writes it.
 
     block: its size in x, y and z, None where it is not a constant. origins: of each argument, the variables and members
@@ -36,29 +36,29 @@ class Launch:
 class Launches:
     """Of one kernel. other_uses: lines where its name stands otherwise, so that it may be launched unseen."""
 
-    seen: tuple[Launch, ...]
+    seen: tuple[LaunchSite, ...]
     other_uses: tuple[int, ...]
 
 
 @once_per_unit
-def launches_of(host: TranslationUnit, kernel: Kernel) -> Launches:
+def launches_of(host: TranslationUnit, kernel: SourceKernel) -> Launches:
     search = _Search(host, kernel)
     for cursor in host.user_declarations:
         search.visit(cursor)
     return Launches(tuple(search.launches), tuple(search.other_uses))
 
 
-def launches_in_program(source: HipSource, kernel: Kernel) -> Iterator[tuple[HipSource, Launches]]:
+def launches_in_program(source: HipSource, kernel: SourceKernel) -> Iterator[tuple[HipSource, Launches]]:
     """Of each unit of the program; kernel: of the source. Errors: SourceError."""
     for unit in (source, *source.others):
         yield unit, launches_of(unit.host, kernel)
 
 
 class _Search:
-    def __init__(self, unit: TranslationUnit, kernel: Kernel):
+    def __init__(self, unit: TranslationUnit, kernel: SourceKernel):
         self._unit, self._kinds, self._kernel = unit, unit.bindings.CursorKind, kernel
         self._name = kernel.name.rsplit("::", 1)[-1]
-        self.launches: list[Launch] = []
+        self.launches: list[LaunchSite] = []
         self.other_uses: list[int] = []
 
     def visit(self, cursor: Cursor) -> None:
@@ -88,7 +88,7 @@ class _Search:
     def _launch(self, call: Cursor, configuration: Cursor, arguments: list[Cursor]) -> None:
         operands = list(configuration.get_children())[1:]
         block = self._dimensions(operands[1]) if len(operands) > 1 else None
-        self.launches.append(Launch(call.location.line, block, tuple(self._origins(one) for one in arguments)))
+        self.launches.append(LaunchSite(call.location.line, block, tuple(self._origins(one) for one in arguments)))
 
     def _dimensions(self, operand: Cursor) -> tuple[int, int, int] | None:
         """Of a dim3 that is written in place, or of a local variable that nothing changes."""

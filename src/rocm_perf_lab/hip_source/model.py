@@ -26,7 +26,7 @@ class Construct(str, Enum):
 
 
 @dataclass(frozen=True)
-class Found:
+class ConstructUse:
     """One construct where it was found. what: its name in the source (`__syncthreads`). via: the calls that lead there."""
 
     construct: Construct
@@ -79,7 +79,7 @@ class Loop:
     trip_count: int | None
     hint: bool
     in_macro: bool
-    found: tuple[Found, ...]
+    found: tuple[ConstructUse, ...]
     loads: tuple[str, ...]
     children: tuple[Loop, ...] = ()
     stride: Stride | None = None
@@ -98,7 +98,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class KernelParameter:
     """A kernel parameter: type as written, its canonical form, and for pointers the canonical type they point to."""
 
     name: str
@@ -111,7 +111,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class SourceKernel:
     """A `__global__` function with a body.
 
     identity: Clang's USR, which tells overloads, scopes and template heads apart. name: qualified. symbol: mangled, None for
@@ -129,7 +129,7 @@ class Kernel:
     in_class: bool
     span: Span
     body: Span
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[KernelParameter, ...]
     template: str | None
     attributes: tuple[str, ...]
     loops: tuple[Loop, ...]

@@ -10,7 +10,7 @@ from rocm_perf_lab.hip_source.demangle import parameter_types
 from rocm_perf_lab.hip_source.device_variables import device_variables
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.layout import Types, types_of
-from rocm_perf_lab.hip_source.model import Kernel
+from rocm_perf_lab.hip_source.model import SourceKernel
 from rocm_perf_lab.hip_source.source import HipSource, TranslationUnit
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _SPELLINGS = "#define __vector(n) __attribute__((ext_vector_type(n)))\nnamespace
 _UNNAMED = "(anonymous namespace)::"  # is found without being named
 
 
-def parameter_layouts(source: HipSource, kernel: Kernel, demangled: str) -> Types:
+def parameter_layouts(source: HipSource, kernel: SourceKernel, demangled: str) -> Types:
     """kernel: of the source. demangled: the name of the instantiation, which says a template's types."""
     types = _of_parameters(source, kernel, demangled)
     variables = device_variables(function_of(source.device, kernel))
@@ -32,7 +32,7 @@ def parameter_layouts(source: HipSource, kernel: Kernel, demangled: str) -> Type
     return replace(types, behind={**types.behind, **own.behind}, variables=named)
 
 
-def _of_parameters(source: HipSource, kernel: Kernel, demangled: str) -> Types:
+def _of_parameters(source: HipSource, kernel: SourceKernel, demangled: str) -> Types:
     if kernel.template is None:
         parameters = [parameter.type for parameter in parameters_of(function_of(source.device, kernel))]
         return types_of(parameters, [parameter.canonical for parameter in kernel.parameters])

@@ -10,7 +10,7 @@ from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import span_of, walk, walk_below
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.lanes import LaneValues
-from rocm_perf_lab.hip_source.model import Kernel, Span
+from rocm_perf_lab.hip_source.model import SourceKernel, Span
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
@@ -37,7 +37,7 @@ class SharedArray:
     rows_by_lane: bool
 
 
-def shared_arrays(unit: TranslationUnit, kernel: Kernel) -> Iterator[SharedArray]:
+def shared_arrays(unit: TranslationUnit, kernel: SourceKernel) -> Iterator[SharedArray]:
     """Those declared in the kernel's own body, in source order."""
     kinds = unit.bindings.CursorKind
     function = function_of(unit, kernel)

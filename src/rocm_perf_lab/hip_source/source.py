@@ -14,7 +14,7 @@ from rocm_perf_lab.hip_source import libclang, parsing
 from rocm_perf_lab.hip_source.cursors import place_of
 from rocm_perf_lab.hip_source.flags import parse_flags, target_of
 from rocm_perf_lab.hip_source.kernels import kernels_in
-from rocm_perf_lab.hip_source.model import Kernel
+from rocm_perf_lab.hip_source.model import SourceKernel
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, Cursor, Token
@@ -227,11 +227,11 @@ class HipSource:
         return tuple(dict.fromkeys((self.folder / path).resolve() for path in named))
 
     @functools.cached_property
-    def kernels(self) -> tuple[Kernel, ...]:
+    def kernels(self) -> tuple[SourceKernel, ...]:
         """The kernels with a body in this file, in source order."""
         return tuple(kernels_in(self.device))
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> SourceKernel:
         """The kernel with that identity, mangled or demangled name, qualified name, or last part of that.
 
         The first of these by which there is exactly one decides. Errors: SourceError.

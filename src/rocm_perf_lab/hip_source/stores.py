@@ -10,7 +10,7 @@ from rocm_perf_lab.hip_source import libclang
 from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, span_of, walk, walk_below
 from rocm_perf_lab.hip_source.kernels import function_of
 from rocm_perf_lab.hip_source.loops import KINDS
-from rocm_perf_lab.hip_source.model import Kernel, Span
+from rocm_perf_lab.hip_source.model import SourceKernel, Span
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
@@ -42,7 +42,7 @@ class Stores:
     obstacle: str | None = None
 
 
-def stores_of(unit: TranslationUnit, kernel: Kernel) -> list[Stores]:
+def stores_of(unit: TranslationUnit, kernel: SourceKernel) -> list[Stores]:
     """Of each pointer parameter that may be written behind, in order."""
     function = function_of(unit, kernel)
     search = _Search(unit, function)

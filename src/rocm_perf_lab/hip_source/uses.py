@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.hip_source.cursors import flat, walk
 from rocm_perf_lab.hip_source.edits import line_start
-from rocm_perf_lab.hip_source.model import Kernel
+from rocm_perf_lab.hip_source.model import SourceKernel
 from rocm_perf_lab.hip_source.source import TranslationUnit
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, order=True)
-class Piece:
+class DeclarationText:
     """A declaration. file: where it stands. start, end: bytes of whole lines, its comment included. name: as declared."""
 
     file: Path
@@ -28,7 +28,7 @@ class Piece:
     name: str
 
 
-def pieces_of(unit: TranslationUnit, kernel: Kernel) -> list[Piece]:
+def pieces_of(unit: TranslationUnit, kernel: SourceKernel) -> list[DeclarationText]:
     """The kernel's own declaration first, then all that it uses, by file and place. Errors: SourceError."""
     index = _Index(unit)
     own = index.at(unit.own, kernel.body.start)
@@ -107,12 +107,12 @@ class _Index:
             if place.file.name == extent.start.file.name and extent.start.offset <= place.offset < extent.end.offset:
                 yield from self._names.get(expansion.spelling, ())
 
-    def piece(self, number: int) -> Piece:
+    def piece(self, number: int) -> DeclarationText:
         cursor = self._all[number]
         file = Path(cursor.extent.start.file.name)
         text = self._unit.content(file)
         end = text.find(b"\n", cursor.extent.end.offset)
-        return Piece(
+        return DeclarationText(
             file,
             _with_comment(text, line_start(text, cursor.extent.start.offset)),
             len(text) if end < 0 else end + 1,

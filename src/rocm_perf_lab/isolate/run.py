@@ -160,7 +160,7 @@ def _the_capture(request: Isolation, report: Path) -> Path:
     if unwritable := _reported(report, _UNWRITABLE):
         raise OutputError(unwritable[-1], "name a folder with room, that can be written, with --output")
     if failures := _reported(report, _FAILED):
-        raise NoCaptureError(failures[-1], "choose another --kernel or --dispatch, or mend what is named")
+        raise NoCaptureError(failures[-1], "choose another --kernel or --dispatch, or fix what is named")
     raise NoCaptureError(
         f"{request.words[0]} ended without a capture, and without a word from the isolate library",
         "check that it uses the GPU through ROCr in this or a child process",

@@ -24,7 +24,7 @@ _WORDS = re.compile(r"\b(_Pragma|__pragma|__has_include\w*|__has_embed|__include
 
 @dataclass(frozen=True)
 class Unusable:
-    """An answer, or a candidate, that is not used. reason: one sentence that its author can mend it by."""
+    """An answer, or a candidate, that is not used. reason: one sentence that its author can fix it by."""
 
     reason: str
 

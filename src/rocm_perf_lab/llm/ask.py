@@ -19,11 +19,11 @@ from rocm_perf_lab.llm.journal_lines import (
     ResponseLine,
     UnsentLine,
 )
-from rocm_perf_lab.llm.memory import Memory
 from rocm_perf_lab.llm.providers import Answer, Message, Provider
 from rocm_perf_lab.llm.providers.protocol import TooLong, Transient
 from rocm_perf_lab.llm.providers.retry import patiently
 from rocm_perf_lab.llm.redact import Redactor
+from rocm_perf_lab.llm.replay_cache import ReplayCache
 from rocm_perf_lab.optimize.journal import Journal
 
 _PROGRESS_SECONDS = 5.0
@@ -47,7 +47,7 @@ class Asker:
         self,
         provider: Provider | None,
         journal: Journal,
-        memory: Memory,
+        memory: ReplayCache,
         budget: Budget,
         redactor: Redactor,
         consent: Consent,
@@ -92,8 +92,8 @@ class Asker:
             self._journal.append(UnsentLine(question=asked, reason=error.reason, detail=error.detail))
             raise
         except ModelError as error:
-            shown = ModelError(self._redactor.keys(error.what), error.mend)
-            self._journal.append(FailureLine(question=asked, what=shown.what, mend=shown.mend))
+            shown = ModelError(self._redactor.keys(error.what), error.hint)
+            self._journal.append(FailureLine(question=asked, what=shown.what, hint=shown.hint))
             raise shown from None
         return ModelAnswer(
             question=_digest(messages),
@@ -148,7 +148,7 @@ class Asker:
         """What a replay meets where the journal has no answer: what was in its place, if that is known."""
         for line in self._journal.of_any(FailureLine, UnsentLine):
             if isinstance(line, FailureLine) and line.question == asked:
-                return ModelError(line.what, line.mend)
+                return ModelError(line.what, line.hint)
             if isinstance(line, UnsentLine) and line.question == asked:
                 return UnsentError(line.reason, line.detail)
         return JournalDiffersError("the journal has no answer to a question", "its run, or this version of rocm-perf, differs")

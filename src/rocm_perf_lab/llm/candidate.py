@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from rocm_perf_lab.hip_source import Edit, HipSource, apply_edits
 from rocm_perf_lab.llm.answer import Unusable, code_of
 from rocm_perf_lab.llm.ask import Asker, Reply
-from rocm_perf_lab.llm.contract import SYSTEM
+from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.feedback import feedback
 from rocm_perf_lab.llm.journal_lines import AttemptLine, Question
 from rocm_perf_lab.llm.providers import Message
-from rocm_perf_lab.llm.remembered import RememberedBench
 from rocm_perf_lab.llm.splice import splice
+from rocm_perf_lab.llm.system_prompt import SYSTEM
+from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 from rocm_perf_lab.optimize.journal import Journal
-from rocm_perf_lab.optimize.outcome import Judged
-from rocm_perf_lab.optimize.run import Run
+from rocm_perf_lab.optimize.result import Judged
+from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.transforms import Proposal
-from rocm_perf_lab.optimize.workbench import CANNOT_JUDGE, Gate
 
 MOST_REPAIRS = 2
 
@@ -50,8 +50,8 @@ class CandidateChain:
 
     def __init__(
         self,
-        run: Run,
-        bench: RememberedBench,
+        run: RunState,
+        bench: CachedBackend,
         asker: Asker,
         journal: Journal,
         source: HipSource,

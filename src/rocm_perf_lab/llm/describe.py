@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rocm_perf_lab.llm.outcome import ModelOutcome
+from rocm_perf_lab.llm.result import ModelOutcome
 from rocm_perf_lab.optimize.describe import describe as describe_changes
 
 

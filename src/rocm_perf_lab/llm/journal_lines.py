@@ -90,7 +90,7 @@ class RememberedTarget(JsonModel):
 
 
 class RememberedSurvey(JsonModel):
-    """As optimize.workbench.Survey, whose documents are not kept."""
+    """As optimize.backend.Survey, whose documents are not kept."""
 
     runtime_ms: float | None
     timing: Timing
@@ -159,7 +159,7 @@ class FailureLine(Line):
     event: Literal["failure"] = "failure"
     question: Question
     what: Text
-    mend: Text
+    hint: Text
 
 
 class AttemptLine(Line):

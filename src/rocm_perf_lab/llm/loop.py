@@ -11,17 +11,17 @@ from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.llm.ask import Asker
 from rocm_perf_lab.llm.budget import Budget, UnsentError
+from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.candidate import Attempt, CandidateChain
-from rocm_perf_lab.llm.course import Course, Stop
 from rocm_perf_lab.llm.journal_lines import StopLine
-from rocm_perf_lab.llm.outcome import ModelOutcome
-from rocm_perf_lab.llm.remembered import RememberedBench
-from rocm_perf_lab.llm.shared_gate import SharedGate
+from rocm_perf_lab.llm.kernel_scheduler import KernelScheduler, Stop
+from rocm_perf_lab.llm.locked_gate import LockedGate
+from rocm_perf_lab.llm.result import ModelOutcome
+from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
-from rocm_perf_lab.optimize.outcome import Judged
-from rocm_perf_lab.optimize.run import Run
+from rocm_perf_lab.optimize.result import Judged
+from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.targets import Target
-from rocm_perf_lab.optimize.workbench import CANNOT_JUDGE, Survey
 from rocm_perf_lab.process.child import stoppable
 
 _End = tuple[list[Attempt], Exception | None]
@@ -29,7 +29,7 @@ _End = tuple[list[Attempt], Exception | None]
 
 
 @dataclass(frozen=True)
-class LoopOptions:
+class LlmLoopOptions:
     """max_iterations: rounds of candidates for one kernel. candidates: of a round. workers: how many at a time.
 
     chosen: whether the user named the kernels. ulps: the gate's tolerance, as models are told of it.
@@ -47,17 +47,17 @@ class ModelLoop:
 
     def __init__(
         self,
-        run: Run,
-        bench: RememberedBench,
+        run: RunState,
+        bench: CachedBackend,
         asker: Asker,
         budget: Budget,
         journal: Journal,
-        options: LoopOptions,
+        options: LlmLoopOptions,
         note: Callable[[str], None],
     ):
         self._run, self._bench, self._asker, self._journal = run, bench, asker, journal
         self._options, self._note = options, note
-        self._course = Course(options.chosen)
+        self._course = KernelScheduler(options.chosen)
         self.outcome = ModelOutcome(run.outcome, budget)
 
     def optimize(self) -> ModelOutcome:
@@ -82,7 +82,7 @@ class ModelLoop:
             if changed is not None and number < self._options.max_iterations:
                 survey = self._run.survey(current)
 
-    def _next(self, number: int, survey: Survey) -> Target | Stop:
+    def _next(self, number: int, survey: ProfileSummary) -> Target | Stop:
         if number == self._options.max_iterations:
             return Stop("iterations", f"all {number} iterations are used up")
         return self._course.next(survey)
@@ -95,7 +95,7 @@ class ModelLoop:
         return self.outcome
 
     def _round(
-        self, number: int, source: HipSource, survey: Survey, target: Target
+        self, number: int, source: HipSource, survey: ProfileSummary, target: Target
     ) -> tuple[HipSource | None, Exception | None]:
         """The source with the best accepted change, None without; and what ended the asking before its time."""
         accepted, errors = self._asked(number, source, survey, target)
@@ -113,11 +113,13 @@ class ModelLoop:
                 self._run.leave(target, f"it cannot be judged: {obstacle}" if obstacle else self._why_nothing(target))
         return None, error
 
-    def _asked(self, number: int, source: HipSource, survey: Survey, target: Target) -> tuple[list[Judged], list[Exception]]:
+    def _asked(
+        self, number: int, source: HipSource, survey: ProfileSummary, target: Target
+    ) -> tuple[list[Judged], list[Exception]]:
         """The candidates that the gate accepts, and what ended candidates before their time."""
         context = self._bench.context(source, target, self._course.rounds[target.demangled])
         alone = survey.timing == "measured"
-        with SharedGate(lambda: self._bench.gate(source, target), alone) as gate:
+        with LockedGate(lambda: self._bench.gate(source, target), alone) as gate:
             shared = (self._run, self._bench, self._asker, self._journal, source, target)
             chain = CandidateChain(*shared, lambda: gate, self._options.ulps)
             ends = list(self._mapped(lambda which: self._one(chain, number, which, context)))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.optimize.compile import SCRATCH
-from rocm_perf_lab.prompt.places import Places
+from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 
 _SHORTEST_SECRET = 8  # characters: shorter values, such as "1" or "C.UTF-8", are everywhere
 _PLACE = re.compile(r"^(?:In file included from )?(?P<file>[^\s:][^:\n]*?):(?P<line>\d+)(?::\d+)?[:,]")
@@ -23,7 +23,7 @@ class Redactor:
     """folder: of the source. environment: this process's, without the keys. known: what may be said in any case."""
 
     def __init__(self, folder: Path, keys: Iterable[Key] = (), environment: Mapping[str, str] | None = None, known: str = ""):
-        self._folder, self._places = folder.resolve(), Places(folder)
+        self._folder, self._places = folder.resolve(), PathScrubber(folder)
         self._keys = sorted({key.value for key in keys}, key=len, reverse=True)
         values = sorted((environment or {}).items(), key=lambda item: (-len(item[1]), item))
         self._values = [(value, name) for name, value in values if len(value) >= _SHORTEST_SECRET and value not in known]

@@ -24,7 +24,7 @@ _PREFIX, _ERROR = "rocm-perf: ", "rocm-perf: error: "
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedCommand:
     """exit_code: of the command, negative for a signal. document: its JSON, None where it printed none. error: its line
     on what went wrong, else the end of what it said."""
 
@@ -37,7 +37,7 @@ Progress = Callable[[str], Awaitable[None]]
 """Is told each line on what the command does."""
 
 
-async def run(words: Sequence[str], folder: Path, progress: Progress) -> Ended:
+async def run(words: Sequence[str], folder: Path, progress: Progress) -> EndedCommand:
     """Run `rocm-perf words` in `folder`, without a shell. When this is cancelled the command is stopped first."""
     stderr = bytearray()
     stdout = bytearray()
@@ -57,7 +57,7 @@ async def run(words: Sequence[str], folder: Path, progress: Progress) -> Ended:
         finally:
             with anyio.CancelScope(shield=True):
                 await _stop(process)
-    return Ended(exit_code, _document(stdout), _error(stderr.decode(errors="replace"), exit_code))
+    return EndedCommand(exit_code, _document(stdout), _error(stderr.decode(errors="replace"), exit_code))
 
 
 async def _gather(stream: ByteReceiveStream, content: bytearray) -> None:

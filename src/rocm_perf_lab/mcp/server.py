@@ -20,7 +20,7 @@ from mcp.server.stdio import stdio_server
 from rocm_perf_lab import __version__
 from rocm_perf_lab.errors import MissingInputError, ProgramTimeoutError, UsageError, exit_codes
 from rocm_perf_lab.mcp import child
-from rocm_perf_lab.mcp.tools import FOLDER, TIME_LIMIT, Tool, tools
+from rocm_perf_lab.mcp.tools import FOLDER, TIME_LIMIT, McpTool, tools
 
 _INSTRUCTIONS = """Finds which GPU kernel holds a HIP program back and why, and judges changes of it. profile first, then read
 dag.dominant_symbol, dag.fraction and the kernel's bottleneck; prompt gathers all that is known of the kernel; change its body
@@ -104,7 +104,7 @@ def _progress(context: Any) -> child.Progress:
     return progress
 
 
-def _described(tool: Tool) -> types.Tool:
+def _described(tool: McpTool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=tool.title,
@@ -116,7 +116,7 @@ def _described(tool: Tool) -> types.Tool:
     )
 
 
-def _complaint(tool: Tool, arguments: dict[str, Any]) -> str | None:
+def _complaint(tool: McpTool, arguments: dict[str, Any]) -> str | None:
     error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(tool.schema).iter_errors(arguments))
     if error is None:
         return None
@@ -124,7 +124,7 @@ def _complaint(tool: Tool, arguments: dict[str, Any]) -> str | None:
     return f"{where}: {error.message}" if where else error.message
 
 
-def _result(ended: child.Ended) -> types.CallToolResult:
+def _result(ended: child.EndedCommand) -> types.CallToolResult:
     """A command that printed its JSON has done its work, also where its exit code is a verdict."""
     if ended.document is None:
         return _failed(ended.exit_code, ended.error)

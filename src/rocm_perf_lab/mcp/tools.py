@@ -29,7 +29,7 @@ _TEXT = {"type": "string", "pattern": "^[^\\x00]*$"}  # the operating system tak
 
 
 @dataclass(frozen=True)
-class Tool:
+class McpTool:
     """name: the tool's. words: the command's. properties: JSON name -> the command's parameter."""
 
     name: str
@@ -83,19 +83,19 @@ class Tool:
         return [*words, "--", *positional]
 
 
-def tools(cli: click.Command) -> dict[str, Tool]:
+def tools(cli: click.Command) -> dict[str, McpTool]:
     """cli: `rocm-perf` itself."""
     return {name: _tool(cli, name, words.split()) for name, words in _COMMANDS.items()}
 
 
-def _tool(cli: click.Command, name: str, words: Sequence[str]) -> Tool:
+def _tool(cli: click.Command, name: str, words: Sequence[str]) -> McpTool:
     command = cli
     for word in words:
         found = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
         if found is None:
             raise LookupError(f"there is no command `rocm-perf {' '.join(words)}`")
         command = found
-    return Tool(name, tuple(words), command, dict(_named(command.params)))
+    return McpTool(name, tuple(words), command, dict(_named(command.params)))
 
 
 def _named(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, click.Parameter]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from rocm_perf_lab.errors import NoSourceError, SourceError, UsageError
 from rocm_perf_lab.hip_source.source import OtherUnit
 from rocm_perf_lab.optimize.dependencies import files_of
-from rocm_perf_lab.optimize.steps import Command, Step, steps_of, with_libraries
+from rocm_perf_lab.optimize.steps import BuildCommand, Step, steps_of, with_libraries
 
 _KERNEL_MARK = b"__global__"
 
@@ -61,7 +61,7 @@ class Build:
         return sorted({path for step in self.units if step.is_hip for path in self.files[step.output] if _has_kernels(path)})
 
 
-def build_of(commands: Sequence[Command], program: Path) -> Build:
+def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
     """Errors: UsageError where the commands do not make the program, or more than one that could be it."""
     steps = steps_of(commands)
     made = list(dict.fromkeys(step.output for step in steps))

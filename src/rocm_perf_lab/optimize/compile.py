@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf_lab import cage
+from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.cage import Ended, Limits, View
 from rocm_perf_lab.code_object import code_objects_in
 from rocm_perf_lab.errors import SourceError, UnavailableError
@@ -22,7 +23,6 @@ from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
 from rocm_perf_lab.optimize.build import Build
 from rocm_perf_lab.optimize.steps import Step
-from rocm_perf_lab.whole_file import replacing
 
 SCRATCH = "rocm-perf-build-"
 """What the names of the folders begin with that hold a source's copy while it is built."""
@@ -164,8 +164,8 @@ def build(
         log(command, ended)
     if ended.succeeded:
         return ended
-    mend = f"{_remedy(command, folder)}; it was run as `{shlex.join(command)}`"
-    raise SourceError(f"{failure}: {first_error(ended)}", mend)
+    hint = f"{_remedy(command, folder)}; it was run as `{shlex.join(command)}`"
+    raise SourceError(f"{failure}: {first_error(ended)}", hint)
 
 
 def _remedy(command: Sequence[str], folder: Path) -> str:
@@ -208,7 +208,7 @@ class ProgramBuilder:
             if not made.exists():
                 raise SourceError(f"building {source.path} made no program at {made}", "let --build write to BINARY")
             output.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(output) as partial:
+            with atomic_write(output) as partial:
                 shutil.copy2(made, partial)
 
     def _keep(self, steps: Iterable[Step]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rocm_perf_lab.optimize.counters_moved import moved
-from rocm_perf_lab.optimize.outcome import Iteration, Outcome
+from rocm_perf_lab.optimize.result import Iteration, OptimizeResult
 
 Say = Callable[[str], None]
 
 
-def describe(outcome: Outcome, say: Say) -> None:
+def describe(outcome: OptimizeResult, say: Say) -> None:
     """The kernels left alone, each accepted change with what moved, and the runtimes last."""
     for one in outcome.left:
         say(f"Left alone: {one.kernel}: {one.reason}")
@@ -36,7 +36,7 @@ def describe(outcome: Outcome, say: Say) -> None:
         say("Nothing accepted: the source stays as it is")
 
 
-def _dry_run(outcome: Outcome, say: Say) -> None:
+def _dry_run(outcome: OptimizeResult, say: Say) -> None:
     for one in outcome.judged:
         say(f"\nWould judge: {one.proposal.description} in {one.proposal.kernel}")
         say(one.diff.rstrip("\n"))

@@ -16,17 +16,17 @@ from rocm_perf_lab.gate.gate_document import GateDocument
 from rocm_perf_lab.gate.judge import STEPS
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.verdict import Verdict, rejected, skipped
-from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.edits import unified_diff
 from rocm_perf_lab.hip_source.source import content_of
 from rocm_perf_lab.kernel_pattern import exactly, fits
 from rocm_perf_lab.optimize import run_folder
-from rocm_perf_lab.optimize.hip_workbench import HipWorkbench
+from rocm_perf_lab.optimize.backend import BackendOptions, ProfileSummary
+from rocm_perf_lab.optimize.build_target import BuildTarget, find_build_target
+from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import ProposalLine, VerdictLine
 from rocm_perf_lab.optimize.source_file import digest, write_whole
-from rocm_perf_lab.optimize.subject import Subject, find_subject
-from rocm_perf_lab.optimize.workbench import BenchOptions, Survey
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class GateRequest:
     candidate: Path
     words: tuple[str, ...] = ()
     build: str | None = None
-    bench: BenchOptions = field(default_factory=BenchOptions)
+    bench: BackendOptions = field(default_factory=BackendOptions)
     description: str | None = None
     runs: Path | None = None
     output: Path | None = None
@@ -53,7 +53,7 @@ class Judgement:
     request: GateRequest
     verdict: Verdict
     kernel: str
-    survey: Survey | None = None
+    survey: ProfileSummary | None = None
 
     def document(self) -> GateDocument:
         """For --json."""
@@ -79,7 +79,7 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     texts = _content(request.baseline), _content(request.candidate)
     _expect_no_source(request)
     words = request.words or (f"./{request.baseline.stem}",)
-    subject = find_subject(words, request.baseline, request.build)
+    subject = find_build_target(words, request.baseline, request.build)
     runs = (request.runs or Path(subject.name + run_folder.SUFFIX)).absolute()
     if request.description is not None:
         _expect_writable(runs)
@@ -107,7 +107,7 @@ def _expect_writable(folder: Path) -> None:
         raise OutputError(f"{folder} cannot be written", "name another folder with --runs")
 
 
-def _judged(request: GateRequest, subject: Subject, texts: tuple[bytes, bytes], note: Callable[[str], None]) -> Judgement:
+def _judged(request: GateRequest, subject: BuildTarget, texts: tuple[bytes, bytes], note: Callable[[str], None]) -> Judgement:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         baseline = subject.read(texts[0])
         kernel, complaint = _by_source(baseline, texts[1], request.bench)
@@ -116,7 +116,7 @@ def _judged(request: GateRequest, subject: Subject, texts: tuple[bytes, bytes], 
             return Judgement(request, Verdict((step, *map(skipped, STEPS[1:]))), kernel.name)
         # A pattern also keeps the kernel from being left alone because it could gain little.
         pattern = request.bench.pattern or (exactly(kernel.demangled) if kernel.demangled else _instances(kernel))
-        bench = HipWorkbench(subject, Path(scratch), replace(request.bench, pattern=pattern), lambda _line: None, note)
+        bench = HipBackend(subject, Path(scratch), replace(request.bench, pattern=pattern), lambda _line: None, note)
         survey = bench.survey(baseline)
         target = next((one for one in survey.targets if baseline.kernel(one.kernel).identity == kernel.identity), None)
         if target is None:
@@ -146,7 +146,7 @@ def _content(path: Path) -> bytes:
         raise MissingInputError(f"{path}: {error.strerror}", "name an existing source file") from error
 
 
-def _by_source(baseline: HipSource, candidate: bytes, bench: BenchOptions) -> tuple[Kernel, str]:
+def _by_source(baseline: HipSource, candidate: bytes, bench: BackendOptions) -> tuple[SourceKernel, str]:
     """The kernel that the candidate changes, of those that the pattern fits, and why nothing of it can be taken, or ""."""
     pattern = bench.pattern
     kernels = [kernel for kernel in baseline.kernels if _may_fit(pattern, kernel)]
@@ -163,12 +163,12 @@ def _by_source(baseline: HipSource, candidate: bytes, bench: BenchOptions) -> tu
     return kernel, "" if kernel in kernels else f"it changes {kernel.name}, which --kernel does not name"
 
 
-def _may_fit(pattern: str | None, kernel: Kernel) -> bool:
+def _may_fit(pattern: str | None, kernel: SourceKernel) -> bool:
     """The forms of a template have names only once the program has run: one whose name is in the pattern is not ruled out."""
     if fits(pattern, kernel.demangled or kernel.name, kernel.symbol):
         return True
     return kernel.demangled is None and pattern is not None and kernel.last_name in pattern
 
 
-def _instances(kernel: Kernel) -> str:
+def _instances(kernel: SourceKernel) -> str:
     return rf"(^|[\s:]){re.escape(kernel.last_name)}<"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.optimize.steps import Command
+from rocm_perf_lab.optimize.steps import BuildCommand
 
 DATABASE = "compile_commands.json"
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
@@ -22,7 +22,7 @@ _BREAKS = {";", "&&", "||", "|", "&", "(", ")"}
 _REDIRECTIONS = {"<", ">", ">>", ">&", "&>"}
 
 
-def commands_of(text: str, folder: Path) -> list[Command]:
+def commands_of(text: str, folder: Path) -> list[BuildCommand]:
     """text: of --build: a command, several with && between, a call of make, ninja or `cmake --build`, or a folder.
 
     Errors: UsageError with what is wrong with it.
@@ -40,7 +40,7 @@ def commands_of(text: str, folder: Path) -> list[Command]:
     return of_shell(text, folder)
 
 
-def of_folder(folder: Path) -> list[Command]:
+def of_folder(folder: Path) -> list[BuildCommand]:
     """folder: of a CMake build, or one with a Makefile. Errors: UsageError where it is neither."""
     folder = folder.resolve()
     if (folder / "build.ninja").is_file():
@@ -55,28 +55,30 @@ def of_folder(folder: Path) -> list[Command]:
     )
 
 
-def of_database(database: Path) -> list[Command]:
+def of_database(database: Path) -> list[BuildCommand]:
     """Of a compile_commands.json. Errors: UsageError."""
     try:
         entries = json.loads(database.read_text())
         return [
-            Command(tuple(one.get("arguments") or shlex.split(one["command"])), (database.parent / one["directory"]).resolve())
+            BuildCommand(
+                tuple(one.get("arguments") or shlex.split(one["command"])), (database.parent / one["directory"]).resolve()
+            )
             for one in entries
         ]
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-        raise UsageError(f"{database} is not a compilation database ({error!r})", "mend it, or give --build") from error
+        raise UsageError(f"{database} is not a compilation database ({error!r})", "fix it, or give --build") from error
 
 
-def _links(folder: Path) -> list[Command]:
+def _links(folder: Path) -> list[BuildCommand]:
     """What CMake's Makefiles link with."""
     scripts = sorted(folder.glob("**/CMakeFiles/*.dir/link.txt"))
     return [command for script in scripts for command in of_shell(script.read_text(), script.parents[2])]
 
 
-def _made(words: Sequence[str], folder: Path) -> list[Command]:
+def _made(words: Sequence[str], folder: Path) -> list[BuildCommand]:
     """All commands, also those whose results are there already."""
     said = _output([words[0], "--dry-run", "--always-make", "--print-directory", *words[1:]], folder)
-    found: list[Command] = []
+    found: list[BuildCommand] = []
     folders = [folder]
     for line in _whole_lines(said):
         if moved := _ENTERING.match(line):
@@ -86,18 +88,18 @@ def _made(words: Sequence[str], folder: Path) -> list[Command]:
     return found
 
 
-def _of_ninja(words: Sequence[str], folder: Path) -> list[Command]:
+def _of_ninja(words: Sequence[str], folder: Path) -> list[BuildCommand]:
     place = folder / words[words.index("-C") + 1] if "-C" in words[:-1] else folder
     targets = [word for word in words[1:] if not word.startswith("-") and (folder / word).resolve() != place.resolve()]
     return of_shell(_output([words[0], "-t", "commands", *targets], place), place)
 
 
-def of_shell(text: str, folder: Path) -> list[Command]:
+def of_shell(text: str, folder: Path) -> list[BuildCommand]:
     """The simple commands of a script without loops and conditions, in order."""
     return [command for line in _whole_lines(text) for command in _shell_line(line, folder)]
 
 
-def _shell_line(line: str, folder: Path) -> Iterator[Command]:
+def _shell_line(line: str, folder: Path) -> Iterator[BuildCommand]:
     words: list[str] = []
     for word in [*_tokens(line), ";"]:
         if word not in _BREAKS:
@@ -108,7 +110,7 @@ def _shell_line(line: str, folder: Path) -> Iterator[Command]:
         elif words[:1] == ["cmake_link_script"] or words[1:3] == ["-E", "cmake_link_script"]:
             yield from of_shell((folder / words[3]).read_text(), folder)
         elif words:
-            yield Command(tuple(_expanded(words, folder)), folder)
+            yield BuildCommand(tuple(_expanded(words, folder)), folder)
         words = []
 
 

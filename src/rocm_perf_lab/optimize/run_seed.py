@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from rocm_perf_lab.errors import UsageError
 from rocm_perf_lab.gate import seeds
+from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import GateLine
-from rocm_perf_lab.optimize.workbench import BenchOptions
 
 
-def with_seed(bench: BenchOptions, journal: Journal) -> BenchOptions:
+def with_seed(bench: BackendOptions, journal: Journal) -> BackendOptions:
     """Errors: UsageError where the user asks for another seed than the run began with."""
     begun = journal.last(GateLine)
     if begun is None:

@@ -26,7 +26,7 @@ _SHARED = re.compile(r".+\.so(\.\d+)*")
 
 
 @dataclass(frozen=True)
-class Command:
+class BuildCommand:
     """words: of a program that a build calls. folder: where."""
 
     words: tuple[str, ...]
@@ -75,12 +75,12 @@ class Step:
         return found
 
 
-def steps_of(commands: Sequence[Command]) -> list[Step]:
+def steps_of(commands: Sequence[BuildCommand]) -> list[Step]:
     """Those of the commands that make an object, an archive or a program, in order, each as a step for one file."""
     return [step for command in commands for step in _steps(command)]
 
 
-def _steps(command: Command) -> Iterator[Step]:
+def _steps(command: BuildCommand) -> Iterator[Step]:
     words = _unwrapped(_with_responses(command))
     name = Path(words[0]).name if words else ""
     if _COMPILER.fullmatch(name):
@@ -98,7 +98,7 @@ def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:
     return words
 
 
-def _with_responses(command: Command) -> tuple[str, ...]:
+def _with_responses(command: BuildCommand) -> tuple[str, ...]:
     """With the content of response files, as CMake writes them where there are many objects."""
     words: list[str] = []
     for word in command.words:

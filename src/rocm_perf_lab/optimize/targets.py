@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.analysis.dag import RUNTIME
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.demangle import qualified_name
 from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.kernel_pattern import fits
@@ -53,7 +53,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class LeftAlone:
+class SkippedTarget:
     """A kernel that is not touched, and why."""
 
     kernel: str
@@ -62,7 +62,7 @@ class LeftAlone:
 
 def targets_of(
     documents: Reports, source: HipSource, pattern: str | None, min_improvement: float
-) -> tuple[list[Target], list[LeftAlone]]:
+) -> tuple[list[Target], list[SkippedTarget]]:
     """The kernels to try, the most to gain first, and those left alone. pattern: of the names wanted, None for all.
 
     Errors: UsageError where the pattern fits no kernel of the program.
@@ -71,16 +71,16 @@ def targets_of(
     kernels = [one for one in documents.analysis.kernels if one.kernel not in runtime]
     share = {symbol.kernel: symbol.fraction for symbol in documents.dag.symbols}
     targets: list[Target] = []
-    left: list[LeftAlone] = []
+    left: list[SkippedTarget] = []
     for analysis in kernels:
         if not fits(pattern, analysis.kernel, analysis.symbol):
             continue
         target = _target(analysis, source, share)
         if target is None:
-            left.append(LeftAlone(analysis.kernel, _not_here(analysis.kernel, source)))
+            left.append(SkippedTarget(analysis.kernel, _not_here(analysis.kernel, source)))
         elif pattern is None and (most := _most(target)) is not None and most < min_improvement:
             reason = f"the program could gain {most:.2%} from it at most, less than {min_improvement:.1%}"
-            left.append(LeftAlone(analysis.kernel, reason))
+            left.append(SkippedTarget(analysis.kernel, reason))
         else:
             made = source.kernel(target.kernel).template is not None
             targets.append(replace(target, siblings=_siblings(target, kernels) if made else ()))
@@ -109,7 +109,7 @@ def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, flo
     )
 
 
-def _kernel(demangled: str, source: HipSource) -> Kernel | None:
+def _kernel(demangled: str, source: HipSource) -> SourceKernel | None:
     """Of that name in a trace: by its whole signature, or an instantiation by the template's name."""
     whole = next((kernel for kernel in source.kernels if kernel.demangled == demangled), None)
     name = qualified_name(demangled)

@@ -14,7 +14,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from rocm_perf_lab import rocm
-from rocm_perf_lab.analysis.ceilings import Ceiling, Measurement, Outcome
+from rocm_perf_lab.analysis.ceilings import Ceiling, CeilingOutcome, Measurement
 from rocm_perf_lab.arch.family import Pipe
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command
@@ -65,16 +65,16 @@ def _measured(
     effort: str,
     note: Callable[[str], None],
     timeout: float | None,
-) -> Iterator[Outcome]:
+) -> Iterator[CeilingOutcome]:
     """effort: modelled times do not vary, so that a quarter of the work gives the same rates."""
     program = _compiled(device.target, scratch)
     tracer = BuiltinTracer.on(device, scratch, timeout)
     for number, name in enumerate(names, start=1):
         note(f"ceiling {number} of {len(names)}: {name}")
         try:
-            yield Outcome(_key(name), _rate(tracer, program, (name, str(repeats), effort), scratch), None)
+            yield CeilingOutcome(_key(name), _rate(tracer, program, (name, str(repeats), effort), scratch), None)
         except RocmPerfError as error:
-            yield Outcome(_key(name), None, _reason(scratch / f"{name}.log") or error.what)
+            yield CeilingOutcome(_key(name), None, _reason(scratch / f"{name}.log") or error.what)
 
 
 def _benchmarks_of(target: str) -> tuple[str, ...]:

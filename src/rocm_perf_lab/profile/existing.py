@@ -9,20 +9,20 @@ from pathlib import Path
 from rocm_perf_lab import run_directory
 from rocm_perf_lab.analysis.ranks import Rank, ranks
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.profile.spread import AnalysisRequest, Result, analyse_ranks
+from rocm_perf_lab.profile.parallel_ranks import AnalysisRequest, RankResult, analyse_ranks
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import SummaryDocument
 from rocm_perf_lab.report.summary import RankReports, summary
 from rocm_perf_lab.report.write import write_json
 from rocm_perf_lab.rocpd.origin import origins
-from rocm_perf_lab.rocpd.restrict import EmptyPartError
+from rocm_perf_lab.rocpd.trace_part import EmptyPartError
 from rocm_perf_lab.text import words
 
 Note = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Found:
+class ExistingAnalysis:
     """reports: of each rank. summary: None for a single rank."""
 
     reports: list[Reports]
@@ -35,7 +35,7 @@ class Found:
 
 def analyse_existing(
     paths: Sequence[Path], request: AnalysisRequest, destination: Path, scheduler: str | None, note: Note
-) -> Found:
+) -> ExistingAnalysis:
     """Analyses the databases and writes the run directory, which appears complete or not at all.
 
     note: told in one line about what goes on and what had to be assumed. Raises a RocmPerfError.
@@ -68,7 +68,7 @@ def analyse_existing(
         if overview is not None:
             write_json(directory, {"summary": overview})
         (directory / run_directory.TRACE_FOLDER).rmdir()
-    return Found([one.reports for one in together], overview)
+    return ExistingAnalysis([one.reports for one in together], overview)
 
 
 def _progress(total: int, note: Note) -> Callable[[int], None]:
@@ -76,7 +76,7 @@ def _progress(total: int, note: Note) -> Callable[[int], None]:
 
 
 def _with_content(
-    found: Sequence[Rank], folders: Sequence[str], results: Sequence[Result], notes: list[str], note: Note
+    found: Sequence[Rank], folders: Sequence[str], results: Sequence[RankResult], notes: list[str], note: Note
 ) -> list[RankReports]:
     """Without the ranks that have nothing in the part that was asked for. If none has, that is the error."""
     kept: list[RankReports] = []

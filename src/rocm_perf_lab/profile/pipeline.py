@@ -10,7 +10,7 @@ from rocm_perf_lab.analysis.base_run import BaseRun, read_base_run, read_part
 from rocm_perf_lab.analysis.ceilings import ceilings_for
 from rocm_perf_lab.analysis.code_objects import CodeObjects, packing_of
 from rocm_perf_lab.analysis.counters import SymbolCounters, counters_by_symbol
-from rocm_perf_lab.analysis.device import Device, devices_of
+from rocm_perf_lab.analysis.device import DeviceModel, devices_of
 from rocm_perf_lab.analysis.findings import Findings
 from rocm_perf_lab.analysis.idle import idle
 from rocm_perf_lab.analysis.kernel import study
@@ -25,8 +25,8 @@ from rocm_perf_lab.report.assemble import assemble
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.report.passes import FurtherRuns
 from rocm_perf_lab.rocpd.origin import Origin
-from rocm_perf_lab.rocpd.restrict import WHOLE, Part
 from rocm_perf_lab.rocpd.tables import Trace
+from rocm_perf_lab.rocpd.trace_part import WHOLE, Part
 
 
 def analyse(
@@ -142,6 +142,6 @@ def _stability(trace: Trace, repeats: Sequence[Trace]) -> Stability | None:
     return stability([runtime_ms(run) for run in runs])
 
 
-def _device_of_symbol(trace: Trace, symbol: Symbol, devices: dict[int, Device]) -> Device:
+def _device_of_symbol(trace: Trace, symbol: Symbol, devices: dict[int, DeviceModel]) -> DeviceModel:
     """The device of the symbol's longest dispatch."""
     return devices[int(trace.dispatches.agent_id[symbol.longest])]

@@ -10,7 +10,7 @@ from rocm_perf_lab.collect import device as devices
 
 
 @dataclass(frozen=True)
-class Request:
+class ProfileRequest:
     """words: the program and its arguments, or both in one string. runs: how often to run it, at least once; None: three times,
     once where times are modelled. kernel: a pattern as kernel_pattern has it, of what to collect counters and a thread trace
     of and to report on; None for all.

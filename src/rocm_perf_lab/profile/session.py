@@ -19,7 +19,7 @@ from rocm_perf_lab.collect.command import Command, resolve
 from rocm_perf_lab.collect.execute import Stream
 from rocm_perf_lab.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
 from rocm_perf_lab.profile import run_name
-from rocm_perf_lab.profile.request import Request
+from rocm_perf_lab.profile.request import ProfileRequest
 
 if TYPE_CHECKING:
     from rocm_perf_lab.analysis.base_run import BaseRun
@@ -56,7 +56,7 @@ class Traces:
         return next((found.reason for found in self.passes if found.kind == THREAD_TRACE and found.reason), "none was made")
 
 
-def profile(request: Request, program_output: Stream | None, note: Note) -> tuple[Documents, Path]:
+def profile(request: ProfileRequest, program_output: Stream | None, note: Note) -> tuple[Documents, Path]:
     """Profile a program; return what was found and the run directory.
 
     program_output: where the standard output of the first run goes (that of the others is dropped).
@@ -93,7 +93,7 @@ def _collect(
     collector: Collector,
     command: Command,
     folder: Path,
-    request: Request,
+    request: ProfileRequest,
     runs: int,
     output: Stream | None,
     note: Note,
@@ -129,7 +129,7 @@ def _kernels(base: BaseRun) -> list[str] | None:
     return [symbol.name for symbol in wanted] if len(wanted) < len(symbols_of(base.trace)) else None
 
 
-def _thread_trace_target(base: BaseRun, request: Request) -> ThreadTraceTarget | None:
+def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceTarget | None:
     """None if the base run has no kernel: the analysis will say so."""
     from rocm_perf_lab.analysis.focus import focus
 
@@ -144,7 +144,7 @@ def _thread_trace_target(base: BaseRun, request: Request) -> ThreadTraceTarget |
     return ThreadTraceTarget(kernel.symbol, kernel.name, found.iteration, request.att_target_cu, simds)
 
 
-def _analyse_and_write(base: BaseRun, traces: Traces, directory: Path, request: Request) -> Documents:
+def _analyse_and_write(base: BaseRun, traces: Traces, directory: Path, request: ProfileRequest) -> Documents:
     from rocm_perf_lab.profile.pipeline import analyse
     from rocm_perf_lab.report.passes import FurtherRuns
     from rocm_perf_lab.report.write import write_documents

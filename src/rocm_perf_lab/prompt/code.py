@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocm_perf_lab.hip_source import HipSource, Kernel
-from rocm_perf_lab.hip_source.uses import Piece, pieces_of
-from rocm_perf_lab.prompt.places import Places
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
+from rocm_perf_lab.hip_source.uses import DeclarationText, pieces_of
+from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 
 _MOST_BYTES = 8000  # of one thing that the kernel uses
 
@@ -30,7 +30,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True)
-class Code:
+class SourceExcerpts:
     """kernel: its definition. used: what it uses, merged by place. elsewhere: names that are declared outside the folder."""
 
     kernel: Excerpt
@@ -54,10 +54,10 @@ class Code:
         }
 
 
-def code_of(source: HipSource, kernel: Kernel, places: Places) -> Code:
+def code_of(source: HipSource, kernel: SourceKernel, places: PathScrubber) -> SourceExcerpts:
     unit = source.device
     own, *used = pieces_of(unit, kernel)
-    inside: dict[Path, list[Piece]] = {}
+    inside: dict[Path, list[DeclarationText]] = {}
     elsewhere = []
     for piece in used:
         if places.relative(piece.file) is None:
@@ -70,7 +70,7 @@ def code_of(source: HipSource, kernel: Kernel, places: Places) -> Code:
         for start, end in _merged(pieces, own if own.file == file else None)
     ]
     name = places.relative(source.path) or source.path.name
-    return Code(
+    return SourceExcerpts(
         _excerpt(name, source.text, own.start, own.end, "kernel"),
         tuple(excerpts),
         _excerpt(name, source.text, 0, len(source.text), "file"),
@@ -78,7 +78,7 @@ def code_of(source: HipSource, kernel: Kernel, places: Places) -> Code:
     )
 
 
-def _merged(pieces: Sequence[Piece], own: Piece | None) -> list[tuple[int, int]]:
+def _merged(pieces: Sequence[DeclarationText], own: DeclarationText | None) -> list[tuple[int, int]]:
     """Spans in order, those that touch made one unless it would be cut; without those that the kernel's own lines hold."""
     merged: list[tuple[int, int]] = []
     for piece in sorted(pieces):

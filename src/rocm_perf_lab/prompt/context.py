@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.hip_source import HipSource, Kernel
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.optimize.targets import Target
-from rocm_perf_lab.prompt.code import Code, code_of
-from rocm_perf_lab.prompt.places import Places
+from rocm_perf_lab.prompt.code import SourceExcerpts, code_of
+from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 from rocm_perf_lab.prompt.rules import AnswerRules
-from rocm_perf_lab.prompt.tried import Tried
+from rocm_perf_lab.prompt.tried import TriedChange
 from rocm_perf_lab.report.documents import Reports
 from rocm_perf_lab.report.schema import KernelAnalysis, RooflineSection
 
@@ -25,12 +25,12 @@ class Context:
     """What the text and the document are made of. reports, analysis, roof: without this machine's paths."""
 
     target: Target
-    kernel: Kernel
+    kernel: SourceKernel
     reports: Reports
     analysis: KernelAnalysis
     roof: RooflineSection | None
-    code: Code
-    tried: tuple[Tried, ...]
+    code: SourceExcerpts
+    tried: tuple[TriedChange, ...]
     rules: AnswerRules
 
     def text(self, full_source: bool = False, compact: bool = False) -> str:
@@ -48,14 +48,14 @@ class Context:
 
 
 def build_context(
-    reports: Reports, source: HipSource, target: Target, tried: Sequence[Tried] = (), rules: AnswerRules = AnswerRules()
+    reports: Reports, source: HipSource, target: Target, tried: Sequence[TriedChange] = (), rules: AnswerRules = AnswerRules()
 ) -> Context:
     """The context of `target`, whose time the reports know and whose code `source` holds.
 
     Errors: SourceError where the source does not compile or lacks the kernel, TraceError where the reports lack it.
     """
     kernel = source.kernel(target.kernel)
-    places = Places(source.path.resolve().parent)
+    places = PathScrubber(source.path.resolve().parent)
     analysis = next((one for one in reports.analysis.kernels if one.kernel == target.demangled), None)
     if analysis is None:
         raise TraceError(f"the profile has no kernel {target.demangled}", "profile the program again")
@@ -76,5 +76,5 @@ def build_context(
     )
 
 
-def _cleaned(section: Any, places: Places) -> Any:
+def _cleaned(section: Any, places: PathScrubber) -> Any:
     return type(section).model_validate(places.cleaned(section.model_dump(mode="json")))

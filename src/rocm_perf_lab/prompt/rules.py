@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rocm_perf_lab.gate.regression import DEFAULTS, RegressionLimits
-from rocm_perf_lab.hip_source import Kernel
-from rocm_perf_lab.optimize.workbench import BenchOptions
+from rocm_perf_lab.hip_source import SourceKernel
+from rocm_perf_lab.optimize.backend import BackendOptions
 
 _RESULTS = {
     "full": "replays of up to three dispatches, on the captured and on other inputs, in several orders of waves",
@@ -26,10 +26,10 @@ class AnswerRules:
     limits: RegressionLimits = DEFAULTS
 
     @classmethod
-    def asked_for(cls, options: BenchOptions) -> AnswerRules:
+    def asked_for(cls, options: BackendOptions) -> AnswerRules:
         return cls(options.min_improvement, options.equivalence, options.ulps, bool(options.check), options.limits)
 
-    def lines(self, kernel: Kernel) -> list[str]:
+    def lines(self, kernel: SourceKernel) -> list[str]:
         """One rule an entry, in Markdown."""
         name = kernel.name.rsplit("::", 1)[-1]
         return [

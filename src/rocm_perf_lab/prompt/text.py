@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from rocm_perf_lab.prompt.code import Excerpt
 from rocm_perf_lab.prompt.hot_spots import hot_spots
 from rocm_perf_lab.prompt.importance import why_this_kernel
-from rocm_perf_lab.prompt.limits import bottleneck, headroom, resources, roofline
 from rocm_perf_lab.prompt.markdown import fenced, span
-from rocm_perf_lab.prompt.tried import ACCEPTED, Tried
+from rocm_perf_lab.prompt.prompt_limits import bottleneck, headroom, resources, roofline
+from rocm_perf_lab.prompt.tried import ACCEPTED, TriedChange
 from rocm_perf_lab.report.terminal import modelled_label
 from rocm_perf_lab.text import words
 
@@ -62,7 +62,7 @@ def _tried(context: Context, compact: bool) -> list[str]:
     return lines
 
 
-def _cut(one: Tried) -> str:
+def _cut(one: TriedChange) -> str:
     lines = one.diff.rstrip("\n").split("\n")
     more = len(lines) - _LONGEST_DIFF
     return "\n".join(lines[:_LONGEST_DIFF]) + (f"\n... {more} more lines" if more > 0 else "")

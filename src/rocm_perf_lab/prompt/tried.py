@@ -16,7 +16,7 @@ ACCEPTED, DECLINED, REJECTED = "accepted", "accepted by the gate, declined by th
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedChange:
     """One proposal. kernel: demangled. reason: 'step: why' of a rejection, else what was gained. diff: of the source.
 
     same_source: it was made for the source as it is now, not for an earlier state of it.
@@ -30,14 +30,14 @@ class Tried:
     same_source: bool = True
 
 
-def tried_in(folder: Path, kernel: str, digest: str) -> list[Tried]:
+def tried_in(folder: Path, kernel: str, digest: str) -> list[TriedChange]:
     """All verdicts on `kernel` (demangled) in the journals below `folder`; none where there is no folder.
 
     The oldest first, and those that were asked for by hand after those of the runs.
 
     digest: of the present source (optimize.source_file.digest). Errors: OutputError for a damaged journal.
     """
-    found: dict[tuple[str, str], Tried] = {}
+    found: dict[tuple[str, str], TriedChange] = {}
     for journal in journals_in(folder):
         for key, one in _of_run(Entries(journal.parent), kernel, digest):
             found.pop(key, None)  # the newest verdict on the same change stands, and stands last
@@ -45,7 +45,7 @@ def tried_in(folder: Path, kernel: str, digest: str) -> list[Tried]:
     return list(found.values())
 
 
-def _of_run(journal: Entries, kernel: str, digest: str) -> Iterator[tuple[tuple[str, str], Tried]]:
+def _of_run(journal: Entries, kernel: str, digest: str) -> Iterator[tuple[tuple[str, str], TriedChange]]:
     """By the digests of the source that was changed and of the changed one."""
     name = qualified_name(kernel)  # a change of a template is one of all that are made of it
     proposals: dict[str, ProposalLine] = {}
@@ -60,7 +60,7 @@ def _of_run(journal: Entries, kernel: str, digest: str) -> Iterator[tuple[tuple[
             same = line.baseline == digest
             yield (
                 (line.baseline, line.candidate),
-                Tried(kernel, proposal.description, outcome, reason, proposal.diff, same),
+                TriedChange(kernel, proposal.description, outcome, reason, proposal.diff, same),
             )
 
 

@@ -230,5 +230,5 @@ def error_of(completed: subprocess.CompletedProcess[str]) -> RocmPerfError:
         status = completed.returncode
         end = f"was killed by {signal_name(-status)}" if status < 0 else f"ended with status {status}"
         return ReplayFailedError(f"the replay {end}: {last}", "see docs/REPLAY.md")
-    what, _, mend = line.removeprefix(_PREFIX).rpartition("; ")
-    return error(what, mend)
+    what, _, hint = line.removeprefix(_PREFIX).rpartition("; ")
+    return error(what, hint)

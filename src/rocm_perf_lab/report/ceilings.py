@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rocm_perf_lab import __version__
-from rocm_perf_lab.analysis.ceilings import Ceilings, Measurement, Outcome, to_csv
+from rocm_perf_lab.analysis.ceilings import CeilingOutcome, Ceilings, Measurement, to_csv
 from rocm_perf_lab.json_model import json_text
 from rocm_perf_lab.report.ceilings_document import CeilingsDocument, LevelCeiling, PipeCeiling
 from rocm_perf_lab.report.schema import Tool
@@ -24,7 +24,7 @@ def document(found: Measurement) -> CeilingsDocument:
     )
 
 
-def _entry(outcome: Outcome) -> LevelCeiling | PipeCeiling:
+def _entry(outcome: CeilingOutcome) -> LevelCeiling | PipeCeiling:
     found, key, reason = outcome.ceiling, outcome.key, outcome.reason or ""
     value, low, high = (found.value, found.low, found.high) if found else (None, None, None)
     reasons = {} if found else dict.fromkeys(("value", "low", "high"), reason)

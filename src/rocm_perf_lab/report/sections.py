@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from rocm_perf_lab.analysis.bottleneck import Bottleneck, ClassScore
-from rocm_perf_lab.analysis.device import Device
+from rocm_perf_lab.analysis.device import DeviceModel
 from rocm_perf_lab.analysis.durations import Durations
 from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.headroom import ASSUMPTION, Headroom
+from rocm_perf_lab.analysis.indicators import Signal
 from rocm_perf_lab.analysis.occupancy import DispatchOccupancy
 from rocm_perf_lab.analysis.roofline import NO_TIME, Arithmetic, Level, Roofline
-from rocm_perf_lab.analysis.signals import Signal
 from rocm_perf_lab.arch.metric import Value
 from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.arch.occupancy_lift import Lift
@@ -42,7 +42,7 @@ def durations(found: Durations) -> schema.DurationsSection:
     )
 
 
-def gpu(device: Device, trace: Trace) -> schema.Gpu:
+def gpu(device: DeviceModel, trace: Trace) -> schema.Gpu:
     numbers = nullable(clock_mhz=device.clock, memory_bandwidth_gbps=device.memory_bandwidth, compute_units=device.cu)
     if numbers["compute_units"] is not None:
         numbers["compute_units"] = int(numbers["compute_units"])

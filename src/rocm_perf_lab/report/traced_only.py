@@ -9,7 +9,7 @@ from rich.console import Console
 from rocm_perf_lab import __version__
 from rocm_perf_lab.analysis.bottleneck import classify
 from rocm_perf_lab.analysis.evidence import Evidence
-from rocm_perf_lab.analysis.thread_trace.findings import Findings
+from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
 from rocm_perf_lab.analysis.thread_trace.kernels import traced_kernels
 from rocm_perf_lab.analysis.trace_evidence import from_thread_trace
 from rocm_perf_lab.errors import TraceError
@@ -35,7 +35,7 @@ def traced_only(folder: Path) -> schema.ThreadTraceDocument:
     )
 
 
-def _kernel(found: Findings) -> schema.TracedKernel:
+def _kernel(found: TraceFindings) -> schema.TracedKernel:
     evidence = Evidence(from_thread_trace(found, None))
     return schema.TracedKernel(
         kernel=found.kernel or found.symbol or "",

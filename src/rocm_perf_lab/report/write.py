@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.report.schema import Document, SummaryDocument
 from rocm_perf_lab.report.section import Section
 from rocm_perf_lab.utf8 import utf8
-from rocm_perf_lab.whole_file import replacing
 
 
 def to_json(document: Section) -> str:
@@ -27,7 +27,7 @@ def write_documents(directory: Path, documents: Documents) -> None:
     """
     write_json(directory, documents.by_name())
     with _output_errors(directory):
-        with replacing(Path(directory) / "dispatches.parquet") as temporary:
+        with atomic_write(Path(directory) / "dispatches.parquet") as temporary:
             documents.dispatches.write(temporary)
 
 
@@ -37,7 +37,7 @@ def write_json(directory: Path, documents: Mapping[str, Document | SummaryDocume
     with _output_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
         for name, document in documents.items():
-            with replacing(directory / f"{name}.json") as temporary:
+            with atomic_write(directory / f"{name}.json") as temporary:
                 temporary.write_bytes(utf8(to_json(document)))
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.rocpd import check
+from rocm_perf_lab.rocpd import validate
 
 SCHEMA_VERSION = "3"
 _SQLITE_MAGIC = b"SQLite format 3\0"
@@ -45,7 +45,7 @@ def connect(path: Path, suffix: str | None = None) -> Iterator[Connection]:
         # rocprofv3 writes UTF-8; what is not shall not keep the rest from being read.
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
         try:
-            check.intact(connection, readable)
+            validate.intact(connection, readable)
             _check_schema(connection, path)
             yield connection
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite quotes what it found: that may be no text.

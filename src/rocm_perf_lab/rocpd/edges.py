@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.compiled import loop
-from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.lazy_jit import lazy_jit
+from rocm_perf_lab.rocpd.factorize import factorize
 from rocm_perf_lab.rocpd.overlaps import done_times
 from rocm_perf_lab.rocpd.tables import NO_ID, Copies, Dispatches, Edges
 
@@ -105,7 +105,7 @@ def inverse(order: Integers) -> Integers:
 
 def _with_none(ids: Integers) -> Integers:
     """Small numbers from 0 on for the different ids; NO_ID stays."""
-    return np.where(ids == NO_ID, NO_ID, codes(ids)[1]).astype(np.int32)
+    return np.where(ids == NO_ID, NO_ID, factorize(ids)[1]).astype(np.int32)
 
 
 def _streams(dispatches: Dispatches, copies: Copies) -> tuple[Integers, Integers, Integers]:
@@ -116,14 +116,14 @@ def _streams(dispatches: Dispatches, copies: Copies) -> tuple[Integers, Integers
     "stream" whose dispatches went to several queues is not one.
     """
     stream = np.r_[dispatches.stream_id, copies.stream_id].astype(np.int64)
-    gpus, gpu = codes(np.r_[dispatches.agent_id, copies.agent_id])
-    named, name = codes(stream)
+    gpus, gpu = factorize(np.r_[dispatches.agent_id, copies.agent_id])
+    named, name = factorize(stream)
     key = np.where(stream == NULL_STREAM, len(named) + gpu, name)  # null streams above the others, one a GPU
-    keys, code = codes(key)
+    keys, code = factorize(key)
     first = np.empty(len(keys), np.int64)
     first[code[::-1]] = np.arange(len(code))[::-1]
-    queues, queue = codes(dispatches.queue_id)
-    pairs, _ = codes(code[: len(dispatches)].astype(np.int64) * len(queues) + queue)
+    queues, queue = factorize(dispatches.queue_id)
+    pairs, _ = factorize(code[: len(dispatches)].astype(np.int64) * len(queues) + queue)
     queues_used = np.bincount(pairs // max(len(queues), 1), minlength=len(keys))
     null = keys >= len(named)
     orders = (stream[first] != NO_ID) & (queues_used < 2)
@@ -138,14 +138,14 @@ def lanes(dispatches: Dispatches, copies: Copies) -> tuple[Integers, dict[int, i
     Also of each GPU (agent id) the lane of its null stream, where that is one. Copies in no stream share a lane.
     """
     stream, _, null_of_gpu = _streams(dispatches, copies)
-    queues, queue = codes(np.r_[dispatches.queue_id, np.full(len(copies), NO_ID, np.int32)])
+    queues, queue = factorize(np.r_[dispatches.queue_id, np.full(len(copies), NO_ID, np.int32)])
     streams = int(stream.max()) + 1 if len(stream) else 0
-    gpus = codes(np.r_[dispatches.agent_id, copies.agent_id])[0]
+    gpus = factorize(np.r_[dispatches.agent_id, copies.agent_id])[0]
     null_lane = {int(gpu): int(lane) for gpu, lane in zip(gpus, null_of_gpu, strict=True) if lane != NO_ID}
     return np.where(stream >= 0, stream, streams + queue).astype(np.int64), null_lane
 
 
-@loop
+@lazy_jit
 def _follow(
     start: Integers,
     end: Integers,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.rocpd import check
-from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.columns import integer_columns
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, table
+from rocm_perf_lab.rocpd.factorize import factorize
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
@@ -56,7 +56,7 @@ def read_hip_calls(connection: Connection, event_id: Integers) -> HipCalls | Non
     if is_empty or "stack_id" not in _columns(connection, events):
         return None
     columns = integer_columns(connection, ("id", "tid", "start", '"end"', "name_id", "event_id"), f'"{regions}"', "id")
-    check.rows("host calls", columns[0], columns[2], columns[3])
+    validate.rows("host calls", columns[0], columns[2], columns[3])
     stack = _stack_ids(connection, events, event_id)
     wanted = np.isin(columns[4], _hip_names(connection))
     launching = _place(columns[0], stack)
@@ -72,7 +72,7 @@ def read_hip_calls(connection: Connection, event_id: Integers) -> HipCalls | Non
     outer_of_row = np.empty(len(id), np.int64)
     outer_of_row[order] = outer
     launcher = np.where(row >= 0, outer_of_row[np.maximum(row, 0)], -1)
-    ids, index = codes(name_id[kept])
+    ids, index = factorize(name_id[kept])
     arguments = _arguments(connection, event_of_call[kept])
     return HipCalls(
         thread=thread[kept],
@@ -98,7 +98,7 @@ def _hip_names(connection: Connection) -> Integers:
 
 def _text(connection: Connection, id: int) -> str:
     row = connection.execute(f'SELECT string FROM "{table(connection, "string")}" WHERE id = ?', (id,)).fetchone()
-    return check.text(row[0]) if row else f"call {id}"
+    return validate.text(row[0]) if row else f"call {id}"
 
 
 def _outermost(thread: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers]:
@@ -145,5 +145,5 @@ def _arguments(connection: Connection, event_of_call: Integers) -> dict[str, dic
     ):
         place = place_of.get(event)
         if place is not None and value is not None:
-            found[check.text(name)][place] = check.text(value)
+            found[validate.text(name)][place] = validate.text(value)
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from rocm_perf_lab.rocpd import check
+from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.connect import connect, table
 from rocm_perf_lab.rocpd.origin import Origin
 from rocm_perf_lab.rocpd.runtime_kernels import NAMES
@@ -62,8 +62,8 @@ def _read_once(path: Path, modified: int, suffix: str | None) -> tuple[dict[str,
         shapes = connection.execute(
             f"""SELECT DISTINCT kernel_id, {", ".join(_SHAPE)} FROM "{table(connection, "kernel_dispatch")}\""""
         ).fetchall()
-    own = [row for row in symbols if check.text(row[1]).removesuffix(".kd") not in NAMES]
-    names = {id: (check.text(shown) or check.text(name)).removesuffix(".kd") for id, name, shown, *_ in own}
+    own = [row for row in symbols if validate.text(row[1]).removesuffix(".kd") not in NAMES]
+    names = {id: (validate.text(shown) or validate.text(name)).removesuffix(".kd") for id, name, shown, *_ in own}
     loaded = {names[id]: tuple(numbers) for id, _, _, *numbers in own}
     launched: dict[str, set[Row]] = {}
     for id, *shape in shapes:

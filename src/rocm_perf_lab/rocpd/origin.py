@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.rocpd import check
+from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table
 from rocm_perf_lab.rocpd.tables import Process
 
@@ -89,7 +89,7 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
     ).fetchone()
     span = ends if isinstance(ends[0], int) and isinstance(ends[1], int) else None
     counters = connection.execute(f'SELECT 1 FROM "{table(connection, "pmc_event")}" LIMIT 1').fetchone() is not None
-    process = Process(_number(pid), check.text(command), check.text(host), check.json_object(extdata))
+    process = Process(_number(pid), validate.text(command), validate.text(host), validate.json_object(extdata))
     slowed = counters and not process.is_modelled
     rank, gpus = _rank(environment), _gpus(connection)
     return [Origin(path, connection.suffix, process.host, process.pid, process.command, rank, span, slowed, gpus)]
@@ -98,7 +98,7 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
 def _gpus(connection: Connection) -> frozenset[str]:
     """Their unique ids, in whatever form the collector writes them; none for those without."""
     rows = connection.execute(f"""SELECT extdata FROM "{table(connection, "info_agent")}" WHERE type = 'GPU'""")
-    found = (check.json_object(extdata).get("uuid") for (extdata,) in rows)
+    found = (validate.json_object(extdata).get("uuid") for (extdata,) in rows)
     parts = (list(id["bytes"].values()) for id in found if isinstance(id, dict) and isinstance(id.get("bytes"), dict))
     return frozenset(str(numbers) for numbers in parts if any(numbers))
 
@@ -109,7 +109,7 @@ def _environment(connection: Connection) -> str:
 
 
 def _rank(environment: object) -> int | None:
-    variables = check.json_object(environment)
+    variables = validate.json_object(environment)
     found = (str(variables.get(name, "")) for name in RANK_VARIABLES)
     return next((int(text) for text in found if re.fullmatch("[0-9]{1,9}", text)), None)
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.errors import TraceError
-from rocm_perf_lab.rocpd import check
-from rocm_perf_lab.rocpd.codes import codes
+from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.columns import integer_columns
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table, was_interrupted
 from rocm_perf_lab.rocpd.edges import exact_edges, inferred_edges, joined, node_of
+from rocm_perf_lab.rocpd.factorize import factorize
 from rocm_perf_lab.rocpd.hip_calls import read_hip_calls
 from rocm_perf_lab.rocpd.host_edges import host_graph, share_a_clock
-from rocm_perf_lab.rocpd.restrict import WHOLE, Part, restrict
 from rocm_perf_lab.rocpd.runtime_kernels import runtime_kernels
 from rocm_perf_lab.rocpd.tables import NO_ID, Agent, Calls, Copies, Dispatches, Edges, Kernel, Process, Trace
+from rocm_perf_lab.rocpd.trace_part import WHOLE, Part, restrict
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers
@@ -68,25 +68,25 @@ def _process(connection: Connection, path: Path) -> Process:
     ).fetchall()
     if not rows:
         why = "its writer was interrupted" if was_interrupted(path) else "it has a schema but no records"
-        mend = "profile again; a ROCTx message with a quote or semicolon in it makes rocprofv3 fail like this"
-        raise TraceError(f"the trace {path} is unfinished: {why}", mend)
+        hint = "profile again; a ROCTx message with a quote or semicolon in it makes rocprofv3 fail like this"
+        raise TraceError(f"the trace {path} is unfinished: {why}", hint)
     pid, command, host, extdata = rows[0]
-    return Process(check.integer(pid, "pid"), check.text(command), check.text(host), check.json_object(extdata))
+    return Process(validate.integer(pid, "pid"), validate.text(command), validate.text(host), validate.json_object(extdata))
 
 
 def _agents(connection: Connection) -> dict[int, Agent]:
     rows = connection.execute(
         f'SELECT id, type, name, product_name, uuid, extdata FROM "{table(connection, "info_agent")}" ORDER BY id'
     )
-    return {check.integer(row[0], "an agent's id"): _agent(*row) for row in rows}
+    return {validate.integer(row[0], "an agent's id"): _agent(*row) for row in rows}
 
 
 def _agent(id: int, type: str, name: str, product: str, uuid: object, extdata: str) -> Agent:
-    properties = check.json_object(extdata)
+    properties = validate.json_object(extdata)
     # rocprofv3 writes the PCI device id into the column uuid.
     pci_id = properties.get("device_id") or uuid
     pci_id = pci_id if isinstance(pci_id, int) and 0 < pci_id < 2**32 else None
-    return Agent(id, check.text(type), check.text(name), check.text(product), pci_id, properties)
+    return Agent(id, validate.text(type), validate.text(name), validate.text(product), pci_id, properties)
 
 
 def _kernels(connection: Connection) -> dict[int, Kernel]:
@@ -100,9 +100,9 @@ def _kernels(connection: Connection) -> dict[int, Kernel]:
 
 
 def _kernel(id: int, symbol: str, name: str | None, *resources: int | None) -> Kernel:
-    symbol = (check.text(symbol) or check.text(name) or f"kernel {id}").removesuffix(".kd")
-    name = (check.text(name) or symbol).removesuffix(".kd")
-    arch, accum, sgprs, lds, scratch = (check.integer(number, "a kernel's resources") for number in resources)
+    symbol = (validate.text(symbol) or validate.text(name) or f"kernel {id}").removesuffix(".kd")
+    name = (validate.text(name) or symbol).removesuffix(".kd")
+    arch, accum, sgprs, lds, scratch = (validate.integer(number, "a kernel's resources") for number in resources)
     return Kernel(id, symbol, name, arch, accum, sgprs, lds, scratch)
 
 
@@ -147,8 +147,8 @@ def _dispatches(connection: Connection) -> Dispatches:
     grid = _side_by_side(columns, 13)
     workgroup = _side_by_side(columns, 10)
     id, event, kernel, agent, queue, stream, start, end, lds, scratch = columns
-    check.rows("dispatches", id, start, end)
-    check.sizes("dispatches", workgroup, grid, lds, scratch)
+    validate.rows("dispatches", id, start, end)
+    validate.sizes("dispatches", workgroup, grid, lds, scratch)
     return Dispatches(id, event, kernel, agent, queue, stream, start, end, lds, scratch, workgroup, grid)
 
 
@@ -166,9 +166,9 @@ def _copies(connection: Connection, agents: dict[int, Agent]) -> Copies:
     names = (*COPY_COLUMNS, *_optional(connection))
     columns = integer_columns(connection, names, f'"{table(connection, "memory_copy")}"', "id")
     id, event, stream, start, end, size, name_id = columns[:7]
-    check.rows("copies", id, start, end)
+    validate.rows("copies", id, start, end)
     texts = _strings(connection, name_id)
-    ids, index = codes(name_id)
+    ids, index = factorize(name_id)
     gpus = [agent.id for agent in agents.values() if agent.type == "GPU"]
     agent = np.full(len(id), gpus[0] if gpus else NO_ID, np.int32)
     for side in columns[7:]:  # the destination is the last and wins
@@ -187,7 +187,7 @@ def _strings(connection: Connection, ids: Integers) -> dict[int, str]:
     """The texts behind the ids that occur in a column."""
     strings = table(connection, "string")
     found = {}
-    for id in codes(ids)[0].tolist():
+    for id in factorize(ids)[0].tolist():
         row = connection.execute(f'SELECT string FROM "{strings}" WHERE id = ?', (id,)).fetchone()
         if row and isinstance(row[0], str):
             found[id] = row[0]
@@ -234,13 +234,13 @@ def _counters(connection: Connection, dispatches: Dispatches) -> dict[str, Float
             JOIN "{table(connection, "info_pmc")}" p ON p.id = e.pmc_id GROUP BY p.name, e.event_id ORDER BY p.name"""
     ).fetchall()
     # A sum with an instance missing from it would look like a smaller count.
-    rows = [row for row in rows if isinstance(row[1], int) and row[3] and check.finite(row[2])]
+    rows = [row for row in rows if isinstance(row[1], int) and row[3] and validate.finite(row[2])]
     if rows:
-        check.unique_events(dispatches.event_id)
+        validate.unique_events(dispatches.event_id)
     counters: dict[str, Floats] = {}
     rows_of_events = node_of(dispatches.event_id, np.array([row[1] for row in rows], np.int64))
     for (name, _, value, _), row in zip(rows, rows_of_events.tolist(), strict=True):
         if row >= 0:
-            column = counters.setdefault(check.text(name), np.full(len(dispatches), np.nan))
+            column = counters.setdefault(validate.text(name), np.full(len(dispatches), np.nan))
             column[row] = value
     return counters

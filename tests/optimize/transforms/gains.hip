@@ -1,4 +1,4 @@
-// Kernels that one transformation each makes faster, and that the compiler cannot mend by itself; each is launched once.
+// Kernels that one transformation each makes faster, and that the compiler cannot fix by itself; each is launched once.
 // It declares what it needs of HIP itself, which reads and compiles in a fraction of the time.
 extern "C" {
 typedef struct ihipStream_t* hipStream_t;

@@ -1,4 +1,4 @@
-"""Each transformation makes a kernel faster that the compiler cannot mend by itself, as the gate measures (modelled)."""
+"""Each transformation makes a kernel faster that the compiler cannot fix by itself, as the gate measures (modelled)."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@
 Reading never raises for what the files hold: what cannot be had is None with a reason.
 """
 
-from rocm_perf_lab.analysis.thread_trace.findings import Findings, findings
+from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings, findings
 from rocm_perf_lab.analysis.thread_trace.read import read, read_all
 from rocm_perf_lab.analysis.thread_trace.tables import ThreadTrace
 
-__all__ = ["Findings", "ThreadTrace", "findings", "read", "read_all"]
+__all__ = ["TraceFindings", "ThreadTrace", "findings", "read", "read_all"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.analysis.thread_trace import matrix, waits
-from rocm_perf_lab.analysis.thread_trace.tables import Category, Code, ThreadTrace, Wave
+from rocm_perf_lab.analysis.thread_trace.tables import Category, ThreadTrace, TracedCode, Wave
 from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.metric import Value
 
@@ -94,7 +94,7 @@ class OccupancyOverTime:
 
 
 @dataclass(frozen=True)
-class Findings:
+class TraceFindings:
     """Values are None with a reason where the trace cannot say. The fractions of wave cycles add up to 1.
 
     instructions, waves, truncated_waves: traced. mix: kind of instruction -> how many were executed.
@@ -135,7 +135,7 @@ class Findings:
         return max(waiting, key=lambda line: line.waited) if waiting else None
 
 
-def findings(trace: ThreadTrace, family: Family | None = None) -> Findings:
+def findings(trace: ThreadTrace, family: Family | None = None) -> TraceFindings:
     """family: of the traced GPU, for the rate of its matrix units."""
     code, missing = trace.code, trace.missing
     name = trace.kernel
@@ -151,7 +151,7 @@ def findings(trace: ThreadTrace, family: Family | None = None) -> Findings:
         if code is None
         else Value(float(code.hits.sum()), "instructions")
     )
-    return Findings(
+    return TraceFindings(
         trace=trace, kernel=(name[1] or name[0]) if name else None, symbol=name[0].removesuffix(".kd") if name else None,
         reason=missing.get("code"), instructions=count,
         waves=Value.missing("waves", no_waves) if trace.waves is None else Value(float(len(trace.waves)), "waves"),
@@ -167,11 +167,11 @@ def findings(trace: ThreadTrace, family: Family | None = None) -> Findings:
 class _Costs:
     """The code's rows as Instructions."""
 
-    def __init__(self, code: Code, total: int):
+    def __init__(self, code: TracedCode, total: int):
         self.code, self.total = code, total
 
     def cost(self, rows: Sequence[int] | Integers) -> Cost:
-        hits, latency, stall, idle = (int(getattr(self.code, name)[rows].sum()) for name in Code.SUMS)
+        hits, latency, stall, idle = (int(getattr(self.code, name)[rows].sum()) for name in TracedCode.SUMS)
         return Cost(hits, latency, stall, idle, (latency + idle) / self.total if self.total else 0.0)
 
     def instruction(self, row: int) -> Instruction:
@@ -184,7 +184,7 @@ class _Costs:
         return tuple(self.instruction(row) for row in order.tolist() if self.code.hits[row])
 
 
-def _fractions(code: Code | None, total: int, missing: dict[str, str]) -> dict[str, Value]:
+def _fractions(code: TracedCode | None, total: int, missing: dict[str, str]) -> dict[str, Value]:
     if code is None or not total:
         none = Value.missing("fraction", missing.get("code") or "no instruction took any time")
         return dict.fromkeys(("issue_fraction", "stall_fraction", "idle_fraction"), none)
@@ -244,7 +244,7 @@ class _Activity:
         )
 
 
-def _matrix(code: Code, family: Family | None, cycles: int) -> Value:
+def _matrix(code: TracedCode, family: Family | None, cycles: int) -> Value:
     rows = [row for row, text in enumerate(code.text) if matrix.is_matrix(text) and code.hits[row]]
     if not rows:
         return Value(0.0, "fraction")

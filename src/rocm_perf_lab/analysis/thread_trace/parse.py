@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocm_perf_lab.analysis.thread_trace.tables import Code, Wave, WaveEvents
+from rocm_perf_lab.analysis.thread_trace.tables import TracedCode, Wave, WaveEvents
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
@@ -75,7 +75,7 @@ def _in_range(path: Path, what: str, table: Integers) -> Integers:
 # ---- code ----
 
 
-def code_json(path: Path) -> Code:
+def code_json(path: Path) -> TracedCode:
     rows = load(path).get("code")
     if rows is None:
         rows = []  # what the decoder writes for a trace without instructions
@@ -92,7 +92,7 @@ def code_json(path: Path) -> Code:
 _SHAPE = "[ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle]"
 
 
-def stats_csv(path: Path) -> Code:
+def stats_csv(path: Path) -> TracedCode:
     """As code_json; lines are numbered from 0 in the order of the file."""
     try:
         text = read_bytes(path).decode("utf-8")
@@ -118,7 +118,7 @@ def stats_csv(path: Path) -> Code:
     return _code(path, rows)
 
 
-def _code(path: Path, rows: list[tuple[int, str, str, tuple[int, ...]]]) -> Code:
+def _code(path: Path, rows: list[tuple[int, str, str, tuple[int, ...]]]) -> TracedCode:
     """rows: (line, text, source, (code object, vaddr, hits, latency, stall, idle)); a kernel begins with "; symbol"."""
     kernels: list[tuple[str, str]] = []
     kept, kernel_of = [], []
@@ -132,7 +132,7 @@ def _code(path: Path, rows: list[tuple[int, str, str, tuple[int, ...]]]) -> Code
     code_object, vaddr, hits, latency, stall, idle = (np.array([row[3][n] for row in kept], np.int64) for n in range(6))
     if len(np.unique(line)) != len(line):
         raise Unreadable(f"{path.name} has two instructions on one line number")
-    return Code(
+    return TracedCode(
         line=line, text=[row[1] for row in kept], source=[row[2] for row in kept],
         code_object=code_object, vaddr=vaddr, hits=hits, latency=latency, stall=stall, idle=idle,
         kernel=np.array(kernel_of, np.int64), kernels=kernels,

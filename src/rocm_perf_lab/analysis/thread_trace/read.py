@@ -8,7 +8,7 @@ from pathlib import Path
 from rocm_perf_lab.analysis.thread_trace import parse, sums
 from rocm_perf_lab.analysis.thread_trace.folder import Output, find
 from rocm_perf_lab.analysis.thread_trace.parse import Unreadable
-from rocm_perf_lab.analysis.thread_trace.tables import Code, ThreadTrace, Wave, WaveEvents
+from rocm_perf_lab.analysis.thread_trace.tables import ThreadTrace, TracedCode, Wave, WaveEvents
 
 NOTHING_RAN = "no wave of it ran on the traced CU and SIMDs"
 
@@ -50,9 +50,9 @@ def _read(output: Output) -> ThreadTrace:
     return _checked(trace)
 
 
-def _code(output: Output, missing: dict[str, str]) -> Code | None:
+def _code(output: Output, missing: dict[str, str]) -> TracedCode | None:
     """Of code.json; of the CSV where that is missing. None if both are there and differ."""
-    found: list[tuple[str, Code]] = []
+    found: list[tuple[str, TracedCode]] = []
     reasons = []
     for path, reader in ((output.ui / "code.json" if output.ui else None, parse.code_json), (output.csv, parse.stats_csv)):
         if path is None:
@@ -72,7 +72,7 @@ def _code(output: Output, missing: dict[str, str]) -> Code | None:
     return found[0][1]
 
 
-def _csv_differs(json: tuple[str, Code], csv: tuple[str, Code]) -> str | None:
+def _csv_differs(json: tuple[str, TracedCode], csv: tuple[str, TracedCode]) -> str | None:
     """Both list the same instructions; the CSV in the order of addresses, code.json in that of first execution."""
     one, other = (code.by_address() for _, code in (csv, json))
     return sums.difference(csv[0], one, json[0], other) or sums.unlike(csv[0], one, json[0], other)

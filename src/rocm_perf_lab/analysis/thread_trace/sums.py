@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocm_perf_lab.analysis.thread_trace.tables import Code, Wave
+from rocm_perf_lab.analysis.thread_trace.tables import TracedCode, Wave
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
 
-def rows_of(code: Code, wave: Wave) -> Integers:
+def rows_of(code: TracedCode, wave: Wave) -> Integers:
     """For each record the row in `code`, or -1."""
     if not len(code):
         return np.full(len(wave.records), -1)
@@ -38,9 +38,9 @@ def idle_of(wave: Wave) -> Integers:
     return idle
 
 
-def per_instruction(code: Code, waves: Sequence[Wave]) -> dict[str, Integers]:
+def per_instruction(code: TracedCode, waves: Sequence[Wave]) -> dict[str, Integers]:
     """hits, latency, stall and idle of every row of `code`, from the waves' records."""
-    sums: dict[str, Integers] = {name: np.zeros(len(code), np.int64) for name in Code.SUMS}
+    sums: dict[str, Integers] = {name: np.zeros(len(code), np.int64) for name in TracedCode.SUMS}
     for wave in waves:
         row = rows_of(code, wave)
         known = row >= 0
@@ -50,12 +50,12 @@ def per_instruction(code: Code, waves: Sequence[Wave]) -> dict[str, Integers]:
     return sums
 
 
-def difference(one: str, a: Code, other: str, b: Code | dict[str, Integers]) -> str | None:
+def difference(one: str, a: TracedCode, other: str, b: TracedCode | dict[str, Integers]) -> str | None:
     """The first instruction about which two sources disagree, in words; None if they agree on all."""
-    sums = b if isinstance(b, dict) else {name: getattr(b, name) for name in Code.SUMS}
+    sums = b if isinstance(b, dict) else {name: getattr(b, name) for name in TracedCode.SUMS}
     if len(a) != len(sums["hits"]):
         return f"{one} has {len(a)} instructions, {other} {len(sums['hits'])}"
-    for name in Code.SUMS:
+    for name in TracedCode.SUMS:
         mine = getattr(a, name)
         wrong = np.flatnonzero(mine != sums[name])
         if len(wrong):
@@ -67,7 +67,7 @@ def difference(one: str, a: Code, other: str, b: Code | dict[str, Integers]) -> 
     return None
 
 
-def unlike(one: str, a: Code, other: str, b: Code) -> str | None:
+def unlike(one: str, a: TracedCode, other: str, b: TracedCode) -> str | None:
     """The first row at which two listings of equal length do not have the same instruction, in words; None if all are."""
     for row, (mine, theirs) in enumerate(zip(_instructions(a), _instructions(b), strict=True)):
         if mine != theirs:
@@ -75,5 +75,5 @@ def unlike(one: str, a: Code, other: str, b: Code) -> str | None:
     return None
 
 
-def _instructions(code: Code) -> Iterator[tuple[int, int, str, str]]:
+def _instructions(code: TracedCode) -> Iterator[tuple[int, int, str, str]]:
     return zip(code.code_object.tolist(), code.vaddr.tolist(), code.text, code.source, strict=True)

@@ -31,7 +31,7 @@ class Category(IntEnum):
 
 
 @dataclass(frozen=True)
-class Code:
+class TracedCode:
     """The instructions of the traced code, a row each in the order of `line`; all cycles are sums over waves.
 
     line: LineNumber, what waves refer to. text: assembly. source: "file:line", the innermost first and " -> " between
@@ -56,7 +56,7 @@ class Code:
     def __len__(self) -> int:
         return len(self.text)
 
-    def by_address(self) -> Code:
+    def by_address(self) -> TracedCode:
         """The same rows, ordered by code object and address."""
         order = np.lexsort((self.vaddr, self.code_object))
         columns = {name: getattr(self, name)[order] for name in ("line", "code_object", "vaddr", "kernel", *self.SUMS)}
@@ -127,7 +127,7 @@ class ThreadTrace:
     dispatch: int | None
     gfxip: int | None
     clock_mhz: float | None
-    code: Code | None
+    code: TracedCode | None
     waves: list[Wave] | None
     events: WaveEvents | None
     missing: dict[str, str]

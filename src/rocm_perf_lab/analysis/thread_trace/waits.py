@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.analysis.thread_trace.sums import rows_of
-from rocm_perf_lab.analysis.thread_trace.tables import Code, Wave
+from rocm_perf_lab.analysis.thread_trace.tables import TracedCode, Wave
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
@@ -135,7 +135,7 @@ def _wait(record: int, counters: dict[str, _Counter], fields: dict[str, int]) ->
 class WaitChains:
     """The waits of all waves, each sequence of instructions followed once."""
 
-    def __init__(self, code: Code, waves: Sequence[Wave], gfxip: int):
+    def __init__(self, code: TracedCode, waves: Sequence[Wave], gfxip: int):
         self._counted = [counted_in(text, gfxip) for text in code.text]
         self._waits = [waits_for(text, gfxip) for text in code.text]
         self.code, self.waves = code, waves

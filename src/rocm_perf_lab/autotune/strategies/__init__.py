@@ -29,7 +29,7 @@ class Options:
     occupancy: Callable[[dict[str, object]], float] | None = None
 
 
-class Model(TypedDict, total=False):
+class ModelQuality(TypedDict, total=False):
     """What a model is worth: its R2 and residual, None where there were too few results, and what speaks against it."""
 
     r2: float | None
@@ -64,7 +64,7 @@ class Strategy(ABC):
     def ask(self) -> list[Configuration]:
         """A batch of configurations that are not in `asked`."""
 
-    def model(self) -> Model:
+    def model(self) -> ModelQuality:
         """Empty without one."""
         return {}
 

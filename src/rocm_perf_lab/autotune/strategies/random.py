@@ -8,6 +8,6 @@ from rocm_perf_lab.autotune.strategies import Strategy
 _BATCH = 64
 
 
-class Search(Strategy):
+class RandomSearch(Strategy):
     def ask(self) -> list[Configuration]:
         return self.space.sample(self.generator, _BATCH, self.asked.keys())

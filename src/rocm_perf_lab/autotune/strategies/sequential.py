@@ -25,7 +25,7 @@ from threadpoolctl import ThreadpoolController
 from rocm_perf_lab.autotune.gaussian_process import GaussianProcess
 from rocm_perf_lab.autotune.neighbourhood import Pool
 from rocm_perf_lab.autotune.space import Configuration, Space
-from rocm_perf_lab.autotune.strategies import Model, Options, Strategy
+from rocm_perf_lab.autotune.strategies import ModelQuality, Options, Strategy
 
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Reals
@@ -46,7 +46,7 @@ _FLOOR = (0.02, 0.2)  # added to how far above the best: so far below the median
 _LEAST_TIME = 1e-9  # a time of 0 has no logarithm
 
 
-class Search(Strategy):
+class SequentialSearch(Strategy):
     _pool: Pool | None = None
     _process: GaussianProcess | None = None
     _walked = 0  # results at the last walk
@@ -84,7 +84,7 @@ class Search(Strategy):
         chosen = self._chosen(process.predict(pool.points[candidates]), candidates, beside, count, least)
         return [tuple(row) for row in pool.rows[chosen].tolist()]
 
-    def model(self) -> Model:
+    def model(self) -> ModelQuality:
         """R2 and residual of the logarithms of excess time, each predicted without itself."""
         if self._process is None:
             return {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocm_perf_lab.autotune.space import Configuration, Space
-from rocm_perf_lab.autotune.strategies import Model, Strategy
+from rocm_perf_lab.autotune.strategies import ModelQuality, Strategy
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -23,14 +23,14 @@ _FOLDS = 5
 _TILE = ("BLOCK_M", "BLOCK_N")  # of a matrix product: its accumulators are as many as their product
 
 
-class Search(Strategy):
+class ThreePhaseSearch(Strategy):
     """The model's R2 is that of predictions for configurations left out of the fit (five folds).
 
     Its terms are all parameters, their squares and their products by twos, and in a space with BLOCK_M and BLOCK_N (whose
     product is one of these) the square of that product, too.
     """
 
-    _model: Model = {}
+    _model: ModelQuality = {}
     _queue: list[Configuration] | None = None
 
     def ask(self) -> list[Configuration]:
@@ -41,7 +41,7 @@ class Search(Strategy):
         batch, self._queue = self._queue[:_BATCH], self._queue[_BATCH:]
         return batch
 
-    def model(self) -> Model:
+    def model(self) -> ModelQuality:
         return self._model
 
     def _seeds(self) -> list[Configuration]:

@@ -24,7 +24,7 @@ _CHUNK, _LAST_WORDS, _LOOK_SECONDS = 1 << 16, 300, 0.5
 
 
 @dataclass(frozen=True)
-class Command:
+class CommandProvider:
     """model: the program and its arguments, as one would type them; no shell. timeout: seconds for a whole answer."""
 
     model: str
@@ -39,7 +39,7 @@ class Command:
         try:
             resolve([*self._words()[:1], ""])
         except MissingInputError as error:
-            raise ModelError(f"{self.place} cannot be run: {error.what}", error.mend) from error
+            raise ModelError(f"{self.place} cannot be run: {error.what}", error.hint) from error
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
         with tempfile.TemporaryFile() as prompt, tempfile.TemporaryFile() as complaints, DeferredInterrupts() as interrupts:

@@ -188,14 +188,14 @@ def _of_status(error: Any, place: str) -> Exception:
         return NoTemperatureError()
     if status in _BUSY or status >= 500:
         return Transient(what, _retry_after(error.response.headers))
-    mend = "see what it says"
+    hint = "see what it says"
     if status in (401, 403):
-        mend = "check the key in the environment"
+        hint = "check the key in the environment"
     elif status == 404:
-        mend = "check --model and --base-url"
+        hint = "check --model and --base-url"
     elif 300 <= status < 400:
-        mend = "give the address that it redirects to as --base-url"
-    return ModelError(f"{place} refused: {what}", mend)
+        hint = "give the address that it redirects to as --base-url"
+    return ModelError(f"{place} refused: {what}", hint)
 
 
 def _said(error: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Loop
+from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel
 from rocm_perf_lab.hip_source.edits import indentation
 from rocm_perf_lab.hip_source.model import Stride
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
@@ -19,7 +19,7 @@ NAME = "batch"
 _NO_STRIDE = "it is not `i < bound; i += stride` on 32-bit integers, with bound and stride that stay the same"
 
 
-def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal a loop and factor. factors: 2 to 8."""
     for loop in kernel.all_loops():
         reason, stride = why_not(loop), loop.stride

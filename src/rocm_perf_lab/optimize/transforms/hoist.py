@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_perf_lab.gate.promises import Promises, broken_in_source
-from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Loop
+from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel
 from rocm_perf_lab.hip_source.edits import indentation, line_start, new_names
 from rocm_perf_lab.hip_source.invariant_loads import Entry, InvariantLoad, entry_of, invariant_loads
 from rocm_perf_lab.hip_source.model import Construct
@@ -19,7 +19,7 @@ NAME = "hoist"
 _FORBIDDEN = (Construct.JUMP, Construct.INLINE_ASM, Construct.VOLATILE, Construct.UNKNOWN_CALL, Construct.INDIRECT_CALL)
 
 
-def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal a loop, with all its loads that stay the same."""
     for loop in kernel.all_loops():
         loads = [] if (reason := why_not(loop)) else invariant_loads(source.device, kernel, loop)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from math import prod
 
 from rocm_perf_lab.gate.promises import Promises, bound, broken_in_source
-from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
+from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 from rocm_perf_lab.hip_source.kernels import name_of
 from rocm_perf_lab.hip_source.launches import launches_in_program
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
@@ -20,7 +20,7 @@ _BOUNDS = ("launch_bounds", "amdgpu_flat_work_group_size", "reqd_work_group_size
 _LARGEST = 1024  # what the compiler takes without a bound
 
 
-def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal: the largest workgroup of all launches in the source."""
     threads, reason = _threads(source, kernel)
     place = name_of(source.device, kernel)
@@ -38,7 +38,7 @@ def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iter
     )
 
 
-def _threads(source: HipSource, kernel: Kernel) -> tuple[int, str | None]:
+def _threads(source: HipSource, kernel: SourceKernel) -> tuple[int, str | None]:
     """The bound, or why there is none."""
     if has := next((text for text in kernel.attributes if any(word in text for word in _BOUNDS)), None):
         return 0, f"it has {has}"

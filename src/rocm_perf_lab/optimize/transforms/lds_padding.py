@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
+from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 from rocm_perf_lab.hip_source.model import Span
 from rocm_perf_lab.hip_source.shared_arrays import SharedArray, shared_arrays
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
@@ -19,7 +19,7 @@ _WORD = 4  # bytes of a bank
 _WIDEST = 16  # bytes of the widest LDS access, which needs that alignment
 
 
-def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """For each array the padding that makes its rows odd, and the one that keeps them aligned for 16-byte accesses."""
     for array in shared_arrays(source.device, kernel):
         reason, row = why_not(array), array.row

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
+from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 from rocm_perf_lab.hip_source.stores import Stores, stores_of
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "nontemporal"
 
 
-def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal a pointer parameter that is only written behind."""
     for stores in stores_of(source.device, kernel):
         if reason := why_not(stores):

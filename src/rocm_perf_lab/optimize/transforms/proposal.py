@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rocm_perf_lab.gate.promises import NONE, Promises
-from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
+from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 
 
 @dataclass(frozen=True)
@@ -33,5 +33,5 @@ class Refusal:
     reason: str
 
 
-Transformation = Callable[[HipSource, Kernel, tuple[int, ...]], Iterator[Proposal | Refusal]]
+Transformation = Callable[[HipSource, SourceKernel, tuple[int, ...]], Iterator[Proposal | Refusal]]
 """(source, kernel, factors) -> proposals and refusals in source order; factors: for those that have one."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_perf_lab.gate.promises import RESTRICT, Promises, broken_in_source
-from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Parameter
+from rocm_perf_lab.hip_source import Edit, HipSource, KernelParameter, SourceKernel
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "restrict"
 
 
-def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal with all parameters that can have it."""
     wanted = []
     for parameter in kernel.parameters:
@@ -39,7 +39,7 @@ def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iter
         )
 
 
-def why_not(source: HipSource, kernel: Kernel, parameter: Parameter) -> str | None:
+def why_not(source: HipSource, kernel: SourceKernel, parameter: KernelParameter) -> str | None:
     """Why this pointer is left alone; None where it may be qualified."""
     if parameter.restrict:
         return f"it is {RESTRICT} already"
@@ -53,6 +53,6 @@ def why_not(source: HipSource, kernel: Kernel, parameter: Parameter) -> str | No
     return broken_in_source(source, kernel.name, Promises(restrict=(parameter.name,)))
 
 
-def _edit(parameter: Parameter) -> Edit:
+def _edit(parameter: KernelParameter) -> Edit:
     place = parameter.span.end - len(parameter.name.encode())
     return Edit(place, place, f"{RESTRICT} ")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_perf_lab.hip_source import Edit, HipSource, Kernel, Loop
+from rocm_perf_lab.hip_source import Edit, HipSource, Loop, SourceKernel
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "unroll"
 
 
-def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal a loop and factor. factors: 2 to 8."""
     for loop in kernel.all_loops():
         if reason := why_not(loop):

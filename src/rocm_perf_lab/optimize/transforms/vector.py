@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_perf_lab.gate.promises import Promises, broken_in_source
-from rocm_perf_lab.hip_source import Edit, HipSource, Kernel
+from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 from rocm_perf_lab.hip_source.contiguous_loads import ContiguousLoads, contiguous_loads
 from rocm_perf_lab.hip_source.edits import indentation, new_names
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
@@ -18,7 +18,7 @@ from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 NAME = "vector"
 
 
-def propose(source: HipSource, kernel: Kernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
+def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
     """One proposal a block, with all that can be loaded so in it."""
     found = False
     for runs in contiguous_loads(source.device, kernel):

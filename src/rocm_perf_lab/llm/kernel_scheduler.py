@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.targets import Target
-from rocm_perf_lab.optimize.workbench import Survey
 from rocm_perf_lab.report.dag import DOMINATES
 
 MOST_FAILURES = 2  # rounds without a kept change, of one kernel
@@ -22,14 +22,14 @@ class Stop:
 
 
 @dataclass
-class Course:
+class KernelScheduler:
     """chosen: whether the user named the kernels himself; then they are taken in turn, whichever dominates."""
 
     chosen: bool = False
     rounds: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
 
-    def next(self, survey: Survey) -> Target | Stop:
+    def next(self, survey: ProfileSummary) -> Target | Stop:
         wanted = self._wanted(survey)
         if isinstance(wanted, Stop):
             return wanted
@@ -52,7 +52,7 @@ class Course:
     def exhausted(self, target: Target) -> bool:
         return self.failures[target.demangled] >= MOST_FAILURES
 
-    def _wanted(self, survey: Survey) -> list[Target] | Stop:
+    def _wanted(self, survey: ProfileSummary) -> list[Target] | Stop:
         if self.chosen or survey.fraction is None or survey.fraction < DOMINATES:
             if survey.targets:
                 return list(survey.targets[:_MOST_KERNELS])
@@ -64,5 +64,5 @@ class Course:
         return Stop("ceiling reached", f"{survey.dominant} has {survey.fraction:.0%} of the critical path, and {why}")
 
 
-def _left(survey: Survey) -> str:
+def _left(survey: ProfileSummary) -> str:
     return "; ".join(f"{one.kernel}: {one.reason}" for one in survey.left)

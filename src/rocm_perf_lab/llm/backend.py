@@ -7,28 +7,28 @@ from typing import Any, Protocol
 
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize import compile as builds
-from rocm_perf_lab.optimize.hip_workbench import HipWorkbench
+from rocm_perf_lab.optimize.backend import Backend, ProfileSummary
+from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import Target
-from rocm_perf_lab.optimize.workbench import Survey, Workbench
 
 
-class ModelWorkbench(Workbench, Protocol):
-    def context(self, source: HipSource, survey: Survey, target: Target) -> str:
+class ModelBackend(Backend, Protocol):
+    def context(self, source: HipSource, survey: ProfileSummary, target: Target) -> str:
         """What a proposer should know of the target: the first question."""
 
     def complaint(self, source: HipSource) -> str | None:
         """The compiler's words on a source that it rejects; None where it does not."""
 
 
-class HipModelWorkbench(HipWorkbench):
+class HipModelBackend(HipBackend):
     """The real one. runs: the folder of earlier runs, whose proposals are told. full_source: tell the whole file."""
 
     def __init__(self, *arguments: Any, runs: Path, full_source: bool = False):
         super().__init__(*arguments)
         self._runs, self._full_source = runs, full_source
 
-    def context(self, source: HipSource, survey: Survey, target: Target) -> str:
+    def context(self, source: HipSource, survey: ProfileSummary, target: Target) -> str:
         from rocm_perf_lab.prompt import AnswerRules, build_context, tried_in
 
         options = self._options

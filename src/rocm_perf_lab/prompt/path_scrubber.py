@@ -10,7 +10,7 @@ from typing import Any
 _ABSOLUTE = re.compile(r"(?<![\w.~/-])(?:/[\w.+@~%=,-]+)+/([\w.+@~%=,-]+)")
 
 
-class Places:
+class PathScrubber:
     """root: the folder of the source; what lies elsewhere is only named."""
 
     def __init__(self, root: Path):

@@ -13,10 +13,10 @@ import needs
 import rocpd_database
 from rocm_perf_lab.__main__ import main
 from rocm_perf_lab.analysis.ranks import Rank
-from rocm_perf_lab.profile import spread
-from rocm_perf_lab.profile.spread import AnalysisRequest, analyse_rank
+from rocm_perf_lab.profile import parallel_ranks
+from rocm_perf_lab.profile.parallel_ranks import AnalysisRequest, analyse_rank
 from rocm_perf_lab.rocpd.origin import origins
-from rocm_perf_lab.rocpd.restrict import WHOLE
+from rocm_perf_lab.rocpd.trace_part import WHOLE
 from rocm_perf_lab.run_directory import TRACE_FOLDER
 from rocpd_database import Dispatch
 
@@ -47,7 +47,7 @@ def test_workers_of_a_cluster_give_what_processes_here_give(address, tmp_path, m
     for number, name in enumerate(("one.db", "two.db")):
         work = [Dispatch("k", 10 * n, 10 * n + 5 + number) for n in range(50)]
         rocpd_database.write(tmp_path / name, work)  # at the same time: so they are ranks
-    monkeypatch.setattr(spread, "SHORT_BYTES", 0)  # so that "here" means processes of its own, too
+    monkeypatch.setattr(parallel_ranks, "SHORT_BYTES", 0)  # so that "here" means processes of its own, too
     here, there = (analyze(monkeypatch, capsys, "one.db", "two.db", "-o", out, "--json", *options)
                    for out, options in (("here", []), ("there", ["--scheduler", address])))  # fmt: skip
     assert here[0] == there[0] == 0, there[2]

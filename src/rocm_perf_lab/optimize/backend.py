@@ -16,7 +16,7 @@ from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.gate.verdict_document import Timing
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.journal_lines import Line
-from rocm_perf_lab.optimize.targets import LeftAlone, Target
+from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
@@ -29,7 +29,7 @@ CANNOT_JUDGE = (NoCaptureError, CaptureError, PlacementError, ReplayFailedError)
 
 
 @dataclass(frozen=True)
-class Survey:
+class ProfileSummary:
     """A profile, as far as the loop needs it. runtime_ms: time in the program's own kernels. documents: all of it.
 
     dominant: the kernel with the most time on the critical path (demangled), fraction: its part of it; None if not known.
@@ -40,7 +40,7 @@ class Survey:
     timing_parameters: str | None
     device: str
     targets: Sequence[Target]
-    left: Sequence[LeftAlone]
+    left: Sequence[SkippedTarget]
     documents: Reports | None = None
     dominant: str | None = None
     fraction: float | None = None
@@ -58,18 +58,18 @@ class Gate(Protocol):
         """candidate: the whole source. promises: see gate.promises."""
 
 
-class Workbench(Protocol):
+class Backend(Protocol):
     """The loop's world, so that tests can give it another."""
 
     def read(self, text: bytes) -> HipSource: ...
 
-    def survey(self, source: HipSource) -> Survey: ...
+    def survey(self, source: HipSource) -> ProfileSummary: ...
 
     def gate(self, source: HipSource, target: Target) -> AbstractContextManager[Gate]: ...
 
 
 @dataclass(frozen=True)
-class BenchOptions:
+class BackendOptions:
     """pattern: of the kernels wanted, None for all. equivalence: the gate's level. check: see gate.application.
     ulps: how far floating-point results may differ, in units in the last place. regression: None for the defaults. view: what
     candidates see beside what they need. seed: of all that the gate draws; None to draw it anew. also: the program with other

@@ -15,19 +15,19 @@ from typing import Any
 from rocm_perf_lab.errors import JournalDiffersError, MissingInputError, RocmPerfError
 from rocm_perf_lab.llm.ask import Asker
 from rocm_perf_lab.llm.budget import Budget
+from rocm_perf_lab.llm.cached_backend import CachedBackend
+from rocm_perf_lab.llm.entry import COMMAND
 from rocm_perf_lab.llm.journal_lines import SettingsLine
-from rocm_perf_lab.llm.loop import LoopOptions, ModelLoop
-from rocm_perf_lab.llm.memory import Memory
-from rocm_perf_lab.llm.outcome import ModelOutcome
+from rocm_perf_lab.llm.loop import LlmLoopOptions, ModelLoop
 from rocm_perf_lab.llm.redact import Redactor
-from rocm_perf_lab.llm.remembered import RememberedBench
-from rocm_perf_lab.llm.request import COMMAND
+from rocm_perf_lab.llm.replay_cache import ReplayCache
+from rocm_perf_lab.llm.result import ModelOutcome
+from rocm_perf_lab.optimize.build_target import reader_of
 from rocm_perf_lab.optimize.journal import FILE, Entries, Journal
 from rocm_perf_lab.optimize.journal import read as entries_of
-from rocm_perf_lab.optimize.outcome import Judged
-from rocm_perf_lab.optimize.run import Run
+from rocm_perf_lab.optimize.result import Judged
+from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source_settings import SourceSettings
-from rocm_perf_lab.optimize.subject import reader_of
 
 _TOLD = ("verdict", "answer", "failure", "unsent")  # with all that a memory holds: what the world said
 _DECIDED = ("proposal", "attempt", "accepted", "left alone", "stop", "end")
@@ -90,10 +90,10 @@ def _told(entries: Sequence[dict[str, Any]], directory: Path) -> Journal:
 def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable[[str], None]) -> ModelLoop:
     original = Path(settings.source)
     as_source = reader_of(SourceSettings.model_validate(dict(settings)), original)
-    memory, redactor, budget = Memory(journal, closed=True), Redactor(original.parent), Budget(None, None, 0)
-    bench = RememberedBench(None, as_source, memory, redactor)
-    options = LoopOptions(**dict(settings.loop))
-    run = Run(source, settings.found_by, journal.path.parent, journal, bench, _unknown, settings.in_place, COMMAND)
+    memory, redactor, budget = ReplayCache(journal, closed=True), Redactor(original.parent), Budget(None, None, 0)
+    bench = CachedBackend(None, as_source, memory, redactor)
+    options = LlmLoopOptions(**dict(settings.loop))
+    run = RunState(source, settings.found_by, journal.path.parent, journal, bench, _unknown, settings.in_place, COMMAND)
     asker = Asker(None, journal, memory, budget, redactor, lambda _place, _messages: None, note)
     loop = ModelLoop(run, bench, asker, budget, journal, options, note)
     loop.outcome.provider, loop.outcome.model = settings.provider, settings.model

@@ -16,7 +16,7 @@ from rocm_perf_lab.llm.journal_lines import Answer, Asked, RememberedLine
 from rocm_perf_lab.optimize.journal import Journal, event_of
 
 
-class Memory:
+class ReplayCache:
     """journal: of the run. closed: nothing new may be asked."""
 
     def __init__(self, journal: Journal, closed: bool = False):

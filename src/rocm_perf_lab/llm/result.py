@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from rocm_perf_lab.llm.budget import Budget
 from rocm_perf_lab.llm.candidate import ANSWER, COMPILE, Attempt
-from rocm_perf_lab.llm.course import Stop
+from rocm_perf_lab.llm.kernel_scheduler import Stop
 from rocm_perf_lab.llm.llm_optimize_document import AnswerSection, LlmOptimizeDocument, StopSection, TokensSection
-from rocm_perf_lab.optimize.outcome import Outcome
+from rocm_perf_lab.optimize.result import OptimizeResult
 
 BEFORE_THE_GATE = (ANSWER, COMPILE)
 
@@ -17,7 +17,7 @@ BEFORE_THE_GATE = (ANSWER, COMPILE)
 class ModelOutcome:
     """optimized: what the optimiser reports of any run. stop: why the loop ended."""
 
-    optimized: Outcome
+    optimized: OptimizeResult
     budget: Budget
     provider: str = ""
     model: str = ""

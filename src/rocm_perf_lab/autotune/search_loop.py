@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from typing import Protocol
 
 from rocm_perf_lab.autotune.cache import Cache
-from rocm_perf_lab.autotune.outcome import LOST, Outcome
+from rocm_perf_lab.autotune.evaluation_outcome import LOST, EvaluationOutcome
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategies import Strategy
 
@@ -20,7 +20,7 @@ class Evaluated:
     """values: by name. reused: whether it came from the cache."""
 
     values: dict[str, object]
-    outcome: Outcome
+    outcome: EvaluationOutcome
     reused: bool
 
 
@@ -44,7 +44,7 @@ class _Map(Protocol):
 
 
 @dataclass
-class Search:
+class SearchLoop:
     """evaluate(values, worker) runs one configuration. budget: evaluations, those reused included; seconds: or a time.
 
     Results do not depend on the number of workers: a batch is complete before the strategy is asked again, and it hears of
@@ -53,7 +53,7 @@ class Search:
 
     space: Space
     strategy: Strategy
-    evaluate: Callable[[dict[str, object], int], Outcome]
+    evaluate: Callable[[dict[str, object], int], EvaluationOutcome]
     cache: Cache | None
     budget: int
     seconds: float | None = None

@@ -15,6 +15,7 @@ from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
 from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.optimize import journal_lines, run_folder
+from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal, event_of
 from rocm_perf_lab.optimize.journal_lines import (
     ApplicationBaselineLine,
@@ -25,9 +26,8 @@ from rocm_perf_lab.optimize.journal_lines import (
     ProfileLine,
     VerdictLine,
 )
-from rocm_perf_lab.optimize.session import LoopOptions, Session
+from rocm_perf_lab.optimize.loop import OptimizeLoopOptions, Session
 from rocm_perf_lab.optimize.targets import Target
-from rocm_perf_lab.optimize.workbench import Survey
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 PROGRAM = Path(__file__).with_name("program.hip")
@@ -67,7 +67,7 @@ class Bench:
         targets = [Target(name, f"{name}(int)", 1, 1.0, 0.5, 0.5, 0.25, "latency-bound") for name in LOOPS]
         self.log(BuildLine(command=["hipcc"], status=0, seconds=0.1, log=""))
         self.log(BuildRepeatsLine(same=True))
-        return Survey(TIMES[source.text], "modelled", self.parameters, "none", targets, [])
+        return ProfileSummary(TIMES[source.text], "modelled", self.parameters, "none", targets, [])
 
     @contextlib.contextmanager
     def gate(self, source, target):
@@ -94,7 +94,7 @@ def session(folder: Path, run: Path, bench: Bench | None, in_place: bool = True,
     """bench: None for one that logs to the run's journal."""
     journal = Journal(run)
     bench = bench or Bench(journal)
-    options = LoopOptions(factors=(2, 4), transforms=("unroll",), max_iterations=3, in_place=in_place)
+    options = OptimizeLoopOptions(factors=(2, 4), transforms=("unroll",), max_iterations=3, in_place=in_place)
     return Session(folder / "program.hip", "a test", run, journal, bench, options, approve, lambda _: None)
 
 
@@ -225,7 +225,7 @@ def test_a_run_does_not_go_on_with_other_timing_parameters(folder):
     said = "modelled with the parameters 0123, now they are modelled with the parameters 4567"
     with pytest.raises(TraceError, match=said) as seen:
         session(folder, run, Bench(journal, "4567")).optimize()
-    assert "without --resume" in seen.value.mend and seen.value.exit_code == 65
+    assert "without --resume" in seen.value.hint and seen.value.exit_code == 65
     assert Journal(run).of(VerdictLine) == known and (folder / "program.hip").read_bytes() == ORIGINAL
 
     class Changing(Bench):  # while it runs

@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager
 
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
-from rocm_perf_lab.optimize.workbench import Gate
+from rocm_perf_lab.optimize.backend import Gate
 
 
-class SharedGate:
+class LockedGate:
     """A gate for several threads, which the first one opens. alone: only one at a time is let in.
 
     Measurements on a GPU must not meet; the software device's times are the same however busy the machine is.
@@ -23,7 +23,7 @@ class SharedGate:
         self._stack, self._lock = contextlib.ExitStack(), threading.Lock()
         self._gate: Gate | None = None
 
-    def __enter__(self) -> SharedGate:
+    def __enter__(self) -> LockedGate:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -18,7 +18,7 @@ from rocm_perf_lab.optimize.optimize_document import (
     ProposalSection,
     RefusalSection,
 )
-from rocm_perf_lab.optimize.targets import LeftAlone
+from rocm_perf_lab.optimize.targets import SkippedTarget
 from rocm_perf_lab.optimize.transforms import Proposal, Refusal
 
 Figure = TypeVar("Figure")
@@ -90,7 +90,7 @@ class Iteration:
 
 
 @dataclass
-class Outcome:
+class OptimizeResult:
     """source: what was changed. written: files that hold the result. timing: measured or modelled. judged: in a dry run what
     would have been."""
 
@@ -105,7 +105,7 @@ class Outcome:
     iterations: list[Iteration] = field(default_factory=list)
     judged: list[Candidate] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
-    left: list[LeftAlone] = field(default_factory=list)
+    left: list[SkippedTarget] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 

@@ -17,7 +17,7 @@ from rocm_perf_lab.hip_source.source import OtherUnit
 from rocm_perf_lab.optimize.build import Build, build_of, units_around
 from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, commands_of, of_folder
 from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings
-from rocm_perf_lab.optimize.steps import Command, Step, steps_of
+from rocm_perf_lab.optimize.steps import BuildCommand, Step, steps_of
 
 SOURCE, BINARY = "SOURCE", "BINARY"  # what stands for the two in --build
 _DEFAULT = f"hipcc -O3 {SOURCE} -o {BINARY}"
@@ -25,7 +25,7 @@ _KERNEL_MARK = b"__global__"
 
 
 @dataclass(frozen=True)
-class Subject:
+class BuildTarget:
     """source: the file to change. build: makes the whole program of it. unit: the build's step that the source is read in.
     units: the program's others.
 
@@ -48,12 +48,12 @@ class Subject:
         return read(self.source, self.unit.words, self.unit.folder, text, main, self.units)
 
 
-def _subject(source: Path, build: Build, program: Path, arguments: Sequence[str], found_by: str) -> Subject:
+def _subject(source: Path, build: Build, program: Path, arguments: Sequence[str], found_by: str) -> BuildTarget:
     unit, units = units_around(build, source)
-    return Subject(source, build, unit, units, program.name, tuple(arguments), found_by)
+    return BuildTarget(source, build, unit, units, program.name, tuple(arguments), found_by)
 
 
-def _of_header(subject: Subject, program: Path) -> Subject:
+def _of_header(subject: BuildTarget, program: Path) -> BuildTarget:
     """Of a source without a kernel, the file that it includes and that has one. Errors: NoSourceError for several."""
     try:
         source = subject.read()
@@ -68,7 +68,7 @@ def _of_header(subject: Subject, program: Path) -> Subject:
     return _subject(found, subject.build, program, subject.arguments, f"the includes of {subject.source.name}")
 
 
-def settings_of(subject: Subject) -> SourceSettings:
+def settings_of(subject: BuildTarget) -> SourceSettings:
     """What has to be known to read the source again."""
     units = [
         UnitSettings(
@@ -94,7 +94,7 @@ def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSo
     return lambda text: read(source, settings.build, folder, text, main, units)
 
 
-def find_subject(words: Sequence[str], source: Path | None, build: str | None) -> Subject:
+def find_build_target(words: Sequence[str], source: Path | None, build: str | None) -> BuildTarget:
     """words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as the user gave them, None where not.
 
     Errors: UsageError, MissingInputError, NoSourceError where no source, or more than one, could be the program's.
@@ -231,7 +231,7 @@ def _of_units(source: Path | None, program: Path) -> Build | None:
     if not paths or (source is not None and not is_header(source.name) and source.resolve() not in paths):
         return None
     words = shlex.split(_DEFAULT.replace(SOURCE, shlex.join(map(str, paths))))
-    return build_of([_marked(Command(tuple(words), Path.cwd()), source, program)], program)
+    return build_of([_marked(BuildCommand(tuple(words), Path.cwd()), source, program)], program)
 
 
 def _by_makefile(source: Path | None, program: Path) -> Build | None:
@@ -255,7 +255,7 @@ def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None
     return build if its_own else None
 
 
-def _alone(commands: Sequence[Command], source: Path | None, program: Path) -> list[Command]:
+def _alone(commands: Sequence[BuildCommand], source: Path | None, program: Path) -> list[BuildCommand]:
     """Where a database says how the source is compiled, and nothing how it is linked: both in one."""
     steps = steps_of(commands)
     if any(not step.compiles for step in steps):
@@ -267,7 +267,7 @@ def _alone(commands: Sequence[Command], source: Path | None, program: Path) -> l
         return []
     words, folder = [word for word in by_name[0].words if word != "-c"], by_name[0].folder
     words[words.index("-o") + 1] = str(Path.cwd() / program)
-    return [Command(tuple(words), folder)]
+    return [BuildCommand(tuple(words), folder)]
 
 
 def _default(source: Path, program: Path) -> Build:
@@ -279,7 +279,7 @@ def _default(source: Path, program: Path) -> Build:
     return build_of([_marked(one, source, program) for one in commands_of(_DEFAULT, Path.cwd())], program)
 
 
-def _marked(command: Command, source: Path | None, program: Path) -> Command:
+def _marked(command: BuildCommand, source: Path | None, program: Path) -> BuildCommand:
     """With the two files' names where the user wrote SOURCE and BINARY."""
     names = {BINARY: str(Path.cwd() / program)} | ({SOURCE: str(source.absolute())} if source is not None else {})
-    return Command(tuple(names.get(word, word) for word in command.words), command.folder)
+    return BuildCommand(tuple(names.get(word, word) for word in command.words), command.folder)

@@ -8,30 +8,30 @@ from pathlib import Path
 
 from rocm_perf_lab.errors import ModelError, UsageError
 from rocm_perf_lab.llm.ask import Asker, Consent
+from rocm_perf_lab.llm.backend import HipModelBackend, ModelBackend
 from rocm_perf_lab.llm.budget import Budget, listed_price, per_million
+from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.journal_lines import LoopSettings, SettingsLine
 from rocm_perf_lab.llm.keys import VARIABLES, Key
-from rocm_perf_lab.llm.loop import LoopOptions, ModelLoop
-from rocm_perf_lab.llm.memory import Memory
-from rocm_perf_lab.llm.outcome import ModelOutcome
+from rocm_perf_lab.llm.loop import LlmLoopOptions, ModelLoop
 from rocm_perf_lab.llm.providers import Provider
 from rocm_perf_lab.llm.redact import Redactor
-from rocm_perf_lab.llm.remembered import RememberedBench
-from rocm_perf_lab.llm.workbench import HipModelWorkbench, ModelWorkbench
+from rocm_perf_lab.llm.replay_cache import ReplayCache
+from rocm_perf_lab.llm.result import ModelOutcome
 from rocm_perf_lab.optimize import run_folder
+from rocm_perf_lab.optimize.backend import BackendOptions, Log
+from rocm_perf_lab.optimize.build_target import BuildTarget, find_build_target, settings_of
+from rocm_perf_lab.optimize.entry import folder_of
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import BuildLine, Line
-from rocm_perf_lab.optimize.request import folder_of
-from rocm_perf_lab.optimize.run import Approve, Run
 from rocm_perf_lab.optimize.run_seed import with_seed
-from rocm_perf_lab.optimize.subject import Subject, find_subject, settings_of
-from rocm_perf_lab.optimize.workbench import BenchOptions, Log
+from rocm_perf_lab.optimize.run_state import Approve, RunState
 
 COMMAND = "llm-optimize"
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelOptions:
     """Whom to ask, and how. name: of the model, or the program of provider `command`. timeout: seconds for an answer.
 
     price: US dollars of a million input and of a million output tokens, None for the listed one.
@@ -48,23 +48,23 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Request:
-    """words, source, build, folder, resume: as in optimize.request.Request. full_source: the question has the whole file."""
+class LlmRequest:
+    """words, source, build, folder, resume: as in optimize.entry.Request. full_source: the question has the whole file."""
 
     words: tuple[str, ...]
-    model: Model
+    model: ModelOptions
     source: Path | None = None
     build: str | None = None
     folder: Path | None = None
     resume: bool = False
     in_place: bool = False
     full_source: bool = False
-    bench: BenchOptions = field(default_factory=BenchOptions)
-    loop: LoopOptions = field(default_factory=LoopOptions)
+    bench: BackendOptions = field(default_factory=BackendOptions)
+    loop: LlmLoopOptions = field(default_factory=LlmLoopOptions)
 
 
 def llm_optimize(
-    request: Request,
+    request: LlmRequest,
     keys: Mapping[str, Key],
     environment: Mapping[str, str],
     approve: Approve,
@@ -76,7 +76,7 @@ def llm_optimize(
     Errors: those of finding, building and profiling the program; UsageError; ModelError and UnavailableError where the
     model cannot be asked.
     """
-    subject = find_subject(request.words, request.source, request.build)
+    subject = find_build_target(request.words, request.source, request.build)
     provider = provider_of(request.model, keys)
     budget = budget_of(request.model, provider)
     run_folder.expect_place_for_results(subject.source)
@@ -89,17 +89,17 @@ def llm_optimize(
         redactor = Redactor(subject.source.parent, keys.values(), environment, _already_told(subject))
         log = _redacted_log(journal, redactor, subject)
         options = replace(with_seed(request.bench, journal), suggest=not request.bench.also)
-        world = HipModelWorkbench(subject, directory, options, log, note, runs=folder, full_source=request.full_source)
+        world = HipModelBackend(subject, directory, options, log, note, runs=folder, full_source=request.full_source)
         outcome = loop_on(subject, request, journal, world, provider, budget, redactor, approve, consent, note).optimize()
         world.clear()
         return outcome
 
 
 def loop_on(
-    subject: Subject,
-    request: Request,
+    subject: BuildTarget,
+    request: LlmRequest,
     journal: Journal,
-    world: ModelWorkbench,
+    world: ModelBackend,
     provider: Provider,
     budget: Budget,
     redactor: Redactor,
@@ -108,10 +108,10 @@ def loop_on(
     note: Callable[[str], None],
 ) -> ModelLoop:
     """The loop of a run whose journal is open, with all that it needs."""
-    memory = Memory(journal)
-    bench = RememberedBench(world, world.read, memory, redactor)
+    memory = ReplayCache(journal)
+    bench = CachedBackend(world, world.read, memory, redactor)
     directory = journal.path.parent
-    run = Run(subject.source, subject.found_by, directory, journal, bench, approve, request.in_place, COMMAND)
+    run = RunState(subject.source, subject.found_by, directory, journal, bench, approve, request.in_place, COMMAND)
     journal.append(_settings(request, subject))
     asker = Asker(provider, journal, memory, budget, redactor, consent, note)
     loop = ModelLoop(run, bench, asker, budget, journal, request.loop, note)
@@ -119,15 +119,15 @@ def loop_on(
     return loop
 
 
-def provider_of(model: Model, keys: Mapping[str, Key]) -> Provider:
+def provider_of(model: ModelOptions, keys: Mapping[str, Key]) -> Provider:
     """Errors: UsageError for an address that is none, ModelError without the key, UnavailableError without the SDK."""
     from rocm_perf_lab.llm.providers import anthropic, http, openai_compatible
-    from rocm_perf_lab.llm.providers.command import Command
+    from rocm_perf_lab.llm.providers.command import CommandProvider
 
     if model.provider == "command":
         if model.base_url is not None:
             raise UsageError("--base-url has no meaning for --provider command", "leave it out")
-        command = Command(model.name, model.timeout)
+        command = CommandProvider(model.name, model.timeout)
         command.expect_program()
         return command
     http.required_sdk(model.provider)
@@ -142,18 +142,18 @@ def provider_of(model: Model, keys: Mapping[str, Key]) -> Provider:
     return kind(model.name, place, key, model.temperature, model.max_tokens, model.timeout)
 
 
-def budget_of(model: Model, provider: Provider) -> Budget:
+def budget_of(model: ModelOptions, provider: Provider) -> Budget:
     price = per_million(model.price) if model.price else listed_price(model.provider, provider.place, model.name)
     return Budget(price, model.max_cost, model.max_tokens)
 
 
-def _already_told(subject: Subject) -> str:
+def _already_told(subject: BuildTarget) -> str:
     """What may be said although a variable has the same value: the source itself and the user's command."""
     words = [word for step in subject.build.steps for word in step.words]
     return " ".join((subject.source.read_text(errors="replace"), *subject.arguments, *words))
 
 
-def _settings(request: Request, subject: Subject) -> SettingsLine:
+def _settings(request: LlmRequest, subject: BuildTarget) -> SettingsLine:
     """What a replay needs to know of the request."""
     return SettingsLine(
         source=str(subject.source.resolve()),
@@ -167,7 +167,7 @@ def _settings(request: Request, subject: Subject) -> SettingsLine:
     )
 
 
-def _redacted_log(journal: Journal, redactor: Redactor, subject: Subject) -> Log:
+def _redacted_log(journal: Journal, redactor: Redactor, subject: BuildTarget) -> Log:
     """The journal for the workbench's own steps, which quote what compilers say."""
 
     def log(line: Line) -> None:

@@ -8,18 +8,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from rocm_perf_lab.hip_source.model import Kernel
+    from rocm_perf_lab.hip_source.model import SourceKernel
     from rocm_perf_lab.hip_source.source import TranslationUnit
 
 Answer = TypeVar("Answer")
 
 
-def once_per_unit(question: Callable[[TranslationUnit, Kernel], Answer]) -> Callable[[TranslationUnit, Kernel], Answer]:
+def once_per_unit(
+    question: Callable[[TranslationUnit, SourceKernel], Answer],
+) -> Callable[[TranslationUnit, SourceKernel], Answer]:
     """question: whose answer never changes."""
-    known: weakref.WeakKeyDictionary[TranslationUnit, dict[Kernel, Answer]] = weakref.WeakKeyDictionary()
+    known: weakref.WeakKeyDictionary[TranslationUnit, dict[SourceKernel, Answer]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(question)
-    def asked(unit: TranslationUnit, kernel: Kernel) -> Answer:
+    def asked(unit: TranslationUnit, kernel: SourceKernel) -> Answer:
         answers = known.setdefault(unit, {})
         if kernel not in answers:
             answers[kernel] = question(unit, kernel)

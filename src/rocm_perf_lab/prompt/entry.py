@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 from rocm_perf_lab.errors import MissingInputError, SourceError, TraceError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize import run_folder
-from rocm_perf_lab.optimize.hip_workbench import HipWorkbench
+from rocm_perf_lab.optimize.backend import BackendOptions
+from rocm_perf_lab.optimize.build_target import BuildTarget, find_build_target
+from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.source_file import digest
-from rocm_perf_lab.optimize.subject import Subject, find_subject
 from rocm_perf_lab.optimize.targets import Target, targets_of
-from rocm_perf_lab.optimize.workbench import BenchOptions
 from rocm_perf_lab.prompt.context import Context, build_context
 from rocm_perf_lab.prompt.rules import AnswerRules
 from rocm_perf_lab.prompt.tried import tried_in
@@ -29,8 +29,8 @@ AnyDocument = TypeVar("AnyDocument", bound="Document")
 
 
 @dataclass(frozen=True)
-class Request:
-    """words, source, build: as optimize.subject.find_subject takes them. bench.pattern: of the kernels wanted.
+class PromptRequest:
+    """words, source, build: as optimize.build_target.find_subject takes them. bench.pattern: of the kernels wanted.
     profile: a run directory to read instead of running the program. runs: where earlier proposals are journalled,
     None for the folder that `rocm-perf optimize` uses."""
 
@@ -39,12 +39,12 @@ class Request:
     build: str | None = None
     profile: Path | None = None
     runs: Path | None = None
-    bench: BenchOptions = field(default_factory=BenchOptions)
+    bench: BackendOptions = field(default_factory=BackendOptions)
 
 
-def context_of(request: Request, note: Callable[[str], None]) -> Context:
+def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
     """Errors: those of finding, building and profiling the program; SourceError where no kernel of it is in the source."""
-    subject = find_subject(request.words, request.source, request.build)
+    subject = find_build_target(request.words, request.source, request.build)
     note(f"source: {subject.source} (by {subject.found_by})")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
         source, reports = _profiled(request, subject, Path(scratch), note)
@@ -57,9 +57,11 @@ def context_of(request: Request, note: Callable[[str], None]) -> Context:
     return build_context(reports, source, targets[0], tried, AnswerRules.asked_for(request.bench))
 
 
-def _profiled(request: Request, subject: Subject, scratch: Path, note: Callable[[str], None]) -> tuple[HipSource, Reports]:
+def _profiled(
+    request: PromptRequest, subject: BuildTarget, scratch: Path, note: Callable[[str], None]
+) -> tuple[HipSource, Reports]:
     if request.profile is None:
-        bench = HipWorkbench(subject, scratch, request.bench, lambda _event, **_fields: None, note)
+        bench = HipBackend(subject, scratch, request.bench, lambda _event, **_fields: None, note)
         source = bench.read(subject.source.read_bytes())
         return source, bench.survey(source).reports
     reports = _reports_in(request.profile)

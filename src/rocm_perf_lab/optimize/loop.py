@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Backend, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
-from rocm_perf_lab.optimize.outcome import Judged, Outcome
 from rocm_perf_lab.optimize.ranking import ranked
-from rocm_perf_lab.optimize.run import Approve, Run
+from rocm_perf_lab.optimize.result import Judged, OptimizeResult
+from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.transforms import BY_NAME, DEFAULT, Proposal, Refusal
-from rocm_perf_lab.optimize.workbench import CANNOT_JUDGE, Survey, Workbench
 
 COMMAND = "optimize"
 _MOST_KERNELS = 3  # tried in one iteration
 
 
 @dataclass(frozen=True)
-class LoopOptions:
+class OptimizeLoopOptions:
     """factors: of transformations that have one. transforms: names of optimize.transforms.BY_NAME, in order of trial."""
 
     factors: tuple[int, ...] = (2, 4, 8)
@@ -41,18 +41,18 @@ class Session:
         found_by: str,
         run: Path,
         journal: Journal,
-        bench: Workbench,
-        options: LoopOptions,
+        bench: Backend,
+        options: OptimizeLoopOptions,
         approve: Approve,
         note: Callable[[str], None],
     ):
         self._bench, self._options, self._note = bench, options, note
-        self._run = Run(source, found_by, run, journal, bench, approve, options.in_place, COMMAND)
+        self._run = RunState(source, found_by, run, journal, bench, approve, options.in_place, COMMAND)
         self._outcome = self._run.outcome
         self._outcome.dry_run = options.dry_run
         self._exhausted: set[str] = set()
 
-    def optimize(self) -> Outcome:
+    def optimize(self) -> OptimizeResult:
         original = self._run.original()
         current = self._bench.read(original)
         survey = self._run.survey(current)
@@ -69,7 +69,7 @@ class Session:
             self._run.write(original, current.text)
         return self._run.end()
 
-    def _iteration(self, source: HipSource, survey: Survey) -> tuple[Target, Judged, HipSource] | None:
+    def _iteration(self, source: HipSource, survey: ProfileSummary) -> tuple[Target, Judged, HipSource] | None:
         """The best accepted change of the first kernel that has one; the kernels without are left alone."""
         wanted = [target for target in survey.targets if target.demangled not in self._exhausted]
         for target in wanted[:_MOST_KERNELS]:

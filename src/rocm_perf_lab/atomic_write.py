@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Yields a place beside `path` to write to; what is there at the end takes its place, unless the block fails.
 
     Errors: OSError.

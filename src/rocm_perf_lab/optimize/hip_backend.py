@@ -24,13 +24,13 @@ from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.kernel_pattern import exactly
 from rocm_perf_lab.optimize import compile as builds
+from rocm_perf_lab.optimize.backend import BackendOptions, Gate, Log, ProfileSummary
+from rocm_perf_lab.optimize.build_target import BuildTarget
 from rocm_perf_lab.optimize.captured_unit import unit_of
 from rocm_perf_lab.optimize.journal_lines import ApplicationBaselineLine, BuildLine, BuildRepeatsLine, CaptureLine, GateLine
 from rocm_perf_lab.optimize.sizes import other_arguments
 from rocm_perf_lab.optimize.source_file import digest
-from rocm_perf_lab.optimize.subject import Subject
 from rocm_perf_lab.optimize.targets import Target, spread_dispatches, targets_of
-from rocm_perf_lab.optimize.workbench import BenchOptions, Gate, Log, Survey
 from rocm_perf_lab.process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def _called(program: str, name: str) -> Iterator[None]:
     try:
         yield
     except RocmPerfError as error:
-        error.what, error.mend = error.what.replace(program, name), error.mend.replace(program, name)
+        error.what, error.hint = error.what.replace(program, name), error.hint.replace(program, name)
         raise
 
 
-def _arguments(subject: Subject, words: Sequence[str]) -> tuple[str, ...]:
+def _arguments(subject: BuildTarget, words: Sequence[str]) -> tuple[str, ...]:
     """Of one --also. Errors: UsageError where it is of another program."""
     if not words or Path(words[0]).name != subject.name:
         what = f"--also {shlex.join(words)!r} does not begin with the program"
@@ -60,10 +60,10 @@ def _arguments(subject: Subject, words: Sequence[str]) -> tuple[str, ...]:
     return tuple(words[1:])
 
 
-class HipWorkbench:
+class HipBackend:
     """folder: the run directory, for programs, profiles and the gate's runs."""
 
-    def __init__(self, subject: Subject, folder: Path, options: BenchOptions, log: Log, note: Callable[[str], None]):
+    def __init__(self, subject: BuildTarget, folder: Path, options: BackendOptions, log: Log, note: Callable[[str], None]):
         self._subject, self._folder, self._options, self._log, self._note = subject, folder, options, log, note
         self._limits = Limits()
         self._say_how_caged()
@@ -112,15 +112,15 @@ class HipWorkbench:
             self._sources[text] = self._subject.read(text)
         return self._sources[text]
 
-    def survey(self, source: HipSource) -> Survey:
+    def survey(self, source: HipSource) -> ProfileSummary:
         """Build and profile. Errors: those of building and of profile.session.profile()."""
-        from rocm_perf_lab.profile.request import Request
+        from rocm_perf_lab.profile.request import ProfileRequest
         from rocm_perf_lab.profile.session import profile
 
         self._profiles += 1
         self._note(f"building {source.path}" if self._profiles == 1 else "profiling what was accepted")
         program = str(self._built_twice(source))
-        request = Request(
+        request = ProfileRequest(
             [program, *self._subject.arguments],
             runs=1,
             device=self._options.device,
@@ -131,7 +131,7 @@ class HipWorkbench:
             documents, _ = profile(request, subprocess.DEVNULL, self._note)
         targets, left = targets_of(documents, source, self._options.pattern, self._options.min_improvement)
         found = documents.profile
-        return Survey(
+        return ProfileSummary(
             found.runtime_ms,
             found.timing,
             found.timing_parameters,

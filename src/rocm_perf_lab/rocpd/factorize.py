@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _WIDEST_TABLE = 1 << 22  # entries; ids of queues, streams, kernels and agents are small as a rule, hence no sorting
 
 
-def codes(ids: Integers) -> tuple[Integers, Integers]:
+def factorize(ids: Integers) -> tuple[Integers, Integers]:
     """The different values in ascending order, and for every element the place of its value there, int32."""
     if not len(ids):
         return ids, np.empty(0, np.int32)

@@ -40,8 +40,8 @@ def restrict(part: Part, agents: dict[int, Agent], dispatches: Dispatches, copie
         origin = min(int(rows.start.min()) for rows in (dispatches, copies) if len(rows))
         dispatches, copies = _in_window(dispatches, part.window, origin), _in_window(copies, part.window, origin)
         if not len(dispatches):
-            mend = "widen --time-window, which counts from the first dispatch or copy"
-            raise EmptyPartError("no dispatch starts in the time window", mend)
+            hint = "widen --time-window, which counts from the first dispatch or copy"
+            raise EmptyPartError("no dispatch starts in the time window", hint)
     if part.gpu is not None:
         gpus = [agent.id for agent in agents.values() if agent.type == "GPU"]
         if part.gpu >= len(gpus):

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rocm_perf_lab.optimize import run_folder
-from rocm_perf_lab.optimize.hip_workbench import HipWorkbench
+from rocm_perf_lab.optimize.backend import BackendOptions
+from rocm_perf_lab.optimize.build_target import BuildTarget, find_build_target
+from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.journal import Journal
-from rocm_perf_lab.optimize.outcome import Outcome
-from rocm_perf_lab.optimize.run import Approve
+from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
+from rocm_perf_lab.optimize.result import OptimizeResult
 from rocm_perf_lab.optimize.run_seed import with_seed
-from rocm_perf_lab.optimize.session import COMMAND, LoopOptions, Session
-from rocm_perf_lab.optimize.subject import Subject, find_subject
-from rocm_perf_lab.optimize.workbench import BenchOptions
+from rocm_perf_lab.optimize.run_state import Approve
 
 
 @dataclass(frozen=True)
-class Request:
+class OptimizeRequest:
     """words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them. folder: where runs are kept,
     None for ./<program>.rocm-perf-optimize. resume: go on with the newest run, which must not have ended."""
 
@@ -27,17 +27,17 @@ class Request:
     build: str | None = None
     folder: Path | None = None
     resume: bool = False
-    bench: BenchOptions = field(default_factory=BenchOptions)
-    loop: LoopOptions = field(default_factory=LoopOptions)
+    bench: BackendOptions = field(default_factory=BackendOptions)
+    loop: OptimizeLoopOptions = field(default_factory=OptimizeLoopOptions)
 
 
 def folder_of(folder: Path | None, name: str) -> Path:
     return folder or Path(name + run_folder.SUFFIX)
 
 
-def optimize(request: Request, approve: Approve, note: Callable[[str], None]) -> Outcome:
+def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], None]) -> OptimizeResult:
     """Errors: those of finding, building and profiling the program; a candidate's failures are verdicts."""
-    subject: Subject = find_subject(request.words, request.source, request.build)
+    subject: BuildTarget = find_build_target(request.words, request.source, request.build)
     if not request.loop.dry_run:
         run_folder.expect_place_for_results(subject.source)
     folder = folder_of(request.folder, subject.name).absolute()
@@ -47,7 +47,7 @@ def optimize(request: Request, approve: Approve, note: Callable[[str], None]) ->
         note(f"source: {subject.source} (by {subject.found_by}); journal: {run}")
         journal = Journal(run)
         options = replace(with_seed(request.bench, journal), suggest=not request.bench.also)
-        bench = HipWorkbench(subject, run, options, journal.append, note)
+        bench = HipBackend(subject, run, options, journal.append, note)
         session = Session(subject.source, subject.found_by, run, journal, bench, request.loop, approve, note)
         try:
             return session.optimize()

@@ -11,6 +11,7 @@ from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import StepVerdict, Verdict
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.json_model import with_texts_changed
+from rocm_perf_lab.llm.backend import ModelBackend
 from rocm_perf_lab.llm.journal_lines import (
     ContextLine,
     ObstacleLine,
@@ -22,26 +23,25 @@ from rocm_perf_lab.llm.journal_lines import (
     SurveyLine,
     SyntaxLine,
 )
-from rocm_perf_lab.llm.memory import Memory
 from rocm_perf_lab.llm.redact import Redactor
-from rocm_perf_lab.llm.workbench import ModelWorkbench
+from rocm_perf_lab.llm.replay_cache import ReplayCache
+from rocm_perf_lab.optimize.backend import Gate, ProfileSummary
 from rocm_perf_lab.optimize.journal_lines import SkippedKernel
 from rocm_perf_lab.optimize.source_file import digest
-from rocm_perf_lab.optimize.targets import LeftAlone, Target
-from rocm_perf_lab.optimize.workbench import Gate, Survey
+from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
 
-class RememberedBench:
+class CachedBackend:
     """world: whom to ask for what the memory does not know; None where it must know everything.
 
     read: reads a text as the source. redactor: for all that enters the memory.
     """
 
-    def __init__(self, world: ModelWorkbench | None, read: Callable[[bytes], HipSource], memory: Memory, redactor: Redactor):
+    def __init__(self, world: ModelBackend | None, read: Callable[[bytes], HipSource], memory: ReplayCache, redactor: Redactor):
         self._world, self.read, self._memory, self._redactor = world, read, memory, redactor
-        self._surveys: dict[bytes, Survey] = {}
+        self._surveys: dict[bytes, ProfileSummary] = {}
 
-    def survey(self, source: HipSource) -> Survey:
+    def survey(self, source: HipSource) -> ProfileSummary:
         asked = OfSource(source=digest(source.text))
         return _survey(self._memory.recall(SurveyLine, asked, lambda: _remembered(self._surveyed(source))))
 
@@ -81,13 +81,13 @@ class RememberedBench:
     def redacted(self, text: str) -> str:
         return self._redactor.text(text)
 
-    def _surveyed(self, source: HipSource) -> Survey:
+    def _surveyed(self, source: HipSource) -> ProfileSummary:
         if source.text not in self._surveys:
             self._surveys[source.text] = self._asked.survey(source)
         return self._surveys[source.text]
 
     @property
-    def _asked(self) -> ModelWorkbench:
+    def _asked(self) -> ModelBackend:
         """The world, where there is one: a memory that must know everything asks nobody."""
         if self._world is None:
             raise JournalDiffersError("the journal does not have all that was asked", "its run, or this version, differs")
@@ -111,7 +111,7 @@ class _RedactedGate:
         return replace(step, reason=reason, evidence=evidence)
 
 
-def _remembered(survey: Survey) -> RememberedSurvey:
+def _remembered(survey: ProfileSummary) -> RememberedSurvey:
     return RememberedSurvey(
         runtime_ms=survey.runtime_ms,
         timing=survey.timing,
@@ -139,10 +139,10 @@ def _remembered_target(target: Target) -> RememberedTarget:
     )
 
 
-def _survey(kept: RememberedSurvey) -> Survey:
-    left = [LeftAlone(one.kernel, one.reason) for one in kept.left]
+def _survey(kept: RememberedSurvey) -> ProfileSummary:
+    left = [SkippedTarget(one.kernel, one.reason) for one in kept.left]
     targets = [_target(one) for one in kept.targets]
-    return Survey(**(dict(kept) | {"targets": targets, "left": left}))
+    return ProfileSummary(**(dict(kept) | {"targets": targets, "left": left}))
 
 
 def _target(kept: RememberedTarget) -> Target:

@@ -12,15 +12,15 @@ from rocm_perf_lab.autotune.bench import Note, Place, Plan, bench_of
 from rocm_perf_lab.autotune.budget import parse_budget
 from rocm_perf_lab.autotune.cache import Cache, experiment_key
 from rocm_perf_lab.autotune.cluster import cluster_of
+from rocm_perf_lab.autotune.evaluation_outcome import FAILED, OK, RECORDED, EvaluationOutcome
 from rocm_perf_lab.autotune.launch import known_before
-from rocm_perf_lab.autotune.outcome import FAILED, OK, RECORDED, Outcome
 from rocm_perf_lab.autotune.program import Program
 from rocm_perf_lab.autotune.recorded import read_recording
-from rocm_perf_lab.autotune.results import Result
+from rocm_perf_lab.autotune.results import TuningResult
+from rocm_perf_lab.autotune.search_loop import Evaluated, SearchLoop, best_of
 from rocm_perf_lab.autotune.space import MOST_LISTED, Space
 from rocm_perf_lab.autotune.space_file import SpaceFile
 from rocm_perf_lab.autotune.strategies import Options, create
-from rocm_perf_lab.autotune.tune import Evaluated, Search, best_of
 from rocm_perf_lab.autotune.winner import best_profile
 from rocm_perf_lab.errors import NothingRanError, RocmPerfError
 
@@ -28,7 +28,7 @@ _COUNTED = 1_000_000  # more configurations than this are not counted for the re
 
 
 @dataclass(frozen=True)
-class Request:
+class AutotuneRequest:
     """What `rocm-perf autotune` was asked for; its --help says what each means."""
 
     strategy: str
@@ -44,7 +44,7 @@ class Request:
     profile: Path | None = None
 
 
-def autotune(request: Request, note: Note) -> Result:
+def autotune(request: AutotuneRequest, note: Note) -> TuningResult:
     """Raises SpaceError, NothingRanError and what selecting a device raises."""
     if request.simulate is not None:
         result = _simulated(request, request.simulate, note)
@@ -60,20 +60,20 @@ def autotune(request: Request, note: Note) -> Result:
     return result
 
 
-def _simulated(request: Request, file: Path, note: Note) -> Result:
+def _simulated(request: AutotuneRequest, file: Path, note: Note) -> TuningResult:
     recording = read_recording(file)
 
-    def look_up(values: dict[str, object], _worker: int) -> Outcome:
+    def look_up(values: dict[str, object], _worker: int) -> EvaluationOutcome:
         time = recording.times[recording.space.position(values)]
         if time is None:
-            return Outcome(FAILED, "failed in the recording")
-        return Outcome(OK, None, [time], RECORDED, modelled=recording.is_modelled)
+            return EvaluationOutcome(FAILED, "failed in the recording")
+        return EvaluationOutcome(OK, None, [time], RECORDED, modelled=recording.is_modelled)
 
     here = _Evaluator(look_up, f"recording {recording.name}")
     return _search(request, recording.space, here, None, note)
 
 
-def _measured(request: Request, plan: Plan, note: Note) -> Result:
+def _measured(request: AutotuneRequest, plan: Plan, note: Note) -> TuningResult:
     space_file, program = plan.program()
     if request.scheduler:
         found = _on_cluster(request.scheduler, plan, request.workers, note)
@@ -96,7 +96,7 @@ def _measured(request: Request, plan: Plan, note: Note) -> Result:
 class _Evaluator:
     """Whatever runs configurations. workers: how many at once. stop: makes evaluations under way end soon."""
 
-    evaluate: Callable[[dict[str, object], int], Outcome]
+    evaluate: Callable[[dict[str, object], int], EvaluationOutcome]
     device: str
     workers: int = 1
     asynchronous: bool = False
@@ -108,7 +108,7 @@ class _Evaluator:
 def _here(plan: Plan, program: Program, workers: int, note: Note) -> Iterator[tuple[_Evaluator, Place]]:
     with bench_of(plan, program, note) as bench:
 
-        def evaluate(values: dict[str, object], worker: int) -> Outcome:
+        def evaluate(values: dict[str, object], worker: int) -> EvaluationOutcome:
             is_one_of_several = workers > 1 and not bench.place.is_modelled
             return bench.evaluation(values, {"ROCR_VISIBLE_DEVICES": str(worker)} if is_one_of_several else None)
 
@@ -126,22 +126,22 @@ def _on_cluster(scheduler: str, plan: Plan, workers: int | None, note: Note) -> 
 
 
 @contextlib.contextmanager
-def _cache(request: Request, experiment: str) -> Iterator[Cache | None]:
+def _cache(request: AutotuneRequest, experiment: str) -> Iterator[Cache | None]:
     with contextlib.closing(Cache(request.cache, experiment)) if request.cache else contextlib.nullcontext() as cache:
         yield cache
 
 
 def _search(
-    request: Request, space: Space, evaluator: _Evaluator, cache: Cache | None, note: Note,
+    request: AutotuneRequest, space: Space, evaluator: _Evaluator, cache: Cache | None, note: Note,
     space_file: SpaceFile | None = None, occupancy: Callable[[Mapping[str, object]], float] | None = None,
-) -> Result:  # fmt: skip
+) -> TuningResult:  # fmt: skip
     evaluations, seconds = parse_budget(request.budget) if request.budget else (None, None)
     total = _count(space)
     most = min(evaluations or MOST_LISTED, space.product if total is None else total)
     options = Options(most, request.seed_fraction, request.prune_factor, occupancy)
     strategy = create(request.strategy, space, request.seed, options)
     heard = _Listener(evaluator, most, note, only_better=request.simulate is not None)
-    search = Search(
+    search = SearchLoop(
         space, strategy, evaluator.evaluate, cache, most, seconds, evaluator.workers, evaluator.asynchronous, heard,
         evaluator.stop,
     )  # fmt: skip
@@ -151,7 +151,7 @@ def _search(
         if cache is not None:
             note("what was measured so far is kept: the same command goes on from there")
         raise
-    return Result(
+    return TuningResult(
         request.strategy, request.seed, most, evaluator.device, total, evaluated, strategy.model(),
         space_file.fixed if space_file else {}, space_file.defaults if space_file else None, _unlaunchable(space_file, total),
     )  # fmt: skip

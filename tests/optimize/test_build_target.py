@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.optimize.subject import find_subject, program_of
+from rocm_perf_lab.optimize.build_target import find_build_target, program_of
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def test_words(words, program, arguments):
     found = program_of(words, None)
     assert (found[0].name, found[1]) == (program, arguments)
     if not words[0].startswith("./other"):
-        subject = find_subject(words, None, None)
+        subject = find_build_target(words, None, None)
         assert subject.source.name == "it's a.hip" and (subject.name, list(subject.arguments)) == (program, arguments)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.analysis.signals import LARGER, launch_advice
+from rocm_perf_lab.analysis.indicators import LARGER, launch_advice
 from rocm_perf_lab.report.schema import LevelSection, RooflineSection
 from rocm_perf_lab.text import words
 

@@ -14,6 +14,7 @@ from rocm_perf_lab.errors import SourceError, TraceError
 from rocm_perf_lab.gate.verdict import Verdict
 from rocm_perf_lab.hip_source import HipSource, apply_edits
 from rocm_perf_lab.hip_source.edits import unified_diff
+from rocm_perf_lab.optimize.backend import Backend, Gate, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import (
     AcceptedLine,
@@ -29,18 +30,17 @@ from rocm_perf_lab.optimize.journal_lines import (
     SkippedKernel,
     VerdictLine,
 )
-from rocm_perf_lab.optimize.outcome import Candidate, Iteration, Judged, Outcome
+from rocm_perf_lab.optimize.result import Candidate, Iteration, Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_folder import results_of
 from rocm_perf_lab.optimize.source_file import SourceFile, digest, write_whole
-from rocm_perf_lab.optimize.targets import LeftAlone, Target
+from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 from rocm_perf_lab.optimize.transforms import Proposal
-from rocm_perf_lab.optimize.workbench import Gate, Survey, Workbench
 
 Approve = Callable[[Judged], bool]
 """Asks the user whether an accepted change shall be kept."""
 
 
-class Run:
+class RunState:
     """source: the user's file. directory: the run's. in_place: the result replaces the source, else it lies beside it.
     command: of rocm-perf, that began the run.
 
@@ -53,7 +53,7 @@ class Run:
         found_by: str,
         directory: Path,
         journal: Journal,
-        bench: Workbench,
+        bench: Backend,
         approve: Approve,
         in_place: bool,
         command: str,
@@ -61,7 +61,7 @@ class Run:
         self._bench, self._approve, self._in_place, self._command = bench, approve, in_place, command
         self._journal, self._directory = journal, directory
         self._file = SourceFile(source, directory, journal)
-        self.outcome = Outcome(source, found_by, directory)
+        self.outcome = OptimizeResult(source, found_by, directory)
         verdicts = journal.of(VerdictLine)
         self._known = {(line.baseline, line.candidate): Verdict.from_document(line.verdict) for line in verdicts}
         self._answers = {line.candidate: line.kept for line in journal.of(AnswerLine)}
@@ -83,7 +83,7 @@ class Run:
         self._journal.append(ResumeLine())
         return text
 
-    def survey(self, source: HipSource) -> Survey:
+    def survey(self, source: HipSource) -> ProfileSummary:
         """Profile it. The first survey is what the outcome starts from."""
         survey, outcome = self._bench.survey(source), self.outcome
         self._check_parameters(survey.timing, survey.timing_parameters)
@@ -165,7 +165,7 @@ class Run:
         if any(one.kernel == target.demangled for one in self.outcome.iterations):
             return  # it gained before: that nothing more is to be had is no news
         self._journal.append(LeftAloneLine(kernel=target.demangled, reason=reason))
-        self.outcome.left.append(LeftAlone(target.demangled, reason))
+        self.outcome.left.append(SkippedTarget(target.demangled, reason))
 
     def write(self, original: bytes, text: bytes) -> None:
         """Put the result where it belongs, with a patch from the original."""
@@ -183,7 +183,7 @@ class Run:
             write_whole(result, content)
             written.append(result)
 
-    def end(self) -> Outcome:
+    def end(self) -> OptimizeResult:
         outcome = self.outcome
         self._journal.append(
             EndLine(

@@ -18,7 +18,7 @@ _Result = TypeVar("_Result")
 MANY = 30_000  # elements from which compiling is the shorter wait: plain Python needs about 1 us a step
 
 
-class Loop(Generic[_Arguments, _Result]):
+class LazyJit(Generic[_Arguments, _Result]):
     """A function on NumPy arrays of integers that chooses by the longest of them how it runs."""
 
     def __init__(self, function: Callable[_Arguments, _Result]):
@@ -45,6 +45,6 @@ def _compile(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _R
     return compiled
 
 
-def loop(function: Callable[_Arguments, _Result]) -> Loop[_Arguments, _Result]:
+def lazy_jit(function: Callable[_Arguments, _Result]) -> LazyJit[_Arguments, _Result]:
     """Decorator: see Loop."""
-    return Loop(function)
+    return LazyJit(function)

@@ -22,7 +22,7 @@ from rocm_perf_lab.analysis.what_if import Speedup
 from rocm_perf_lab.dask_cluster import client_of
 from rocm_perf_lab.errors import UnavailableError
 from rocm_perf_lab.profile.pipeline import analyse
-from rocm_perf_lab.rocpd.restrict import EmptyPartError, Part
+from rocm_perf_lab.rocpd.trace_part import EmptyPartError, Part
 from rocm_perf_lab.run_directory import TRACE_FOLDER
 
 SHORT_BYTES = 32 << 20
@@ -42,7 +42,7 @@ class AnalysisRequest:
 
 
 @dataclass(frozen=True)
-class Result:
+class RankResult:
     """documents: file stem -> JSON object; None where the part that was asked for is empty, as `empty` says.
 
     has_table: whether the table of dispatches was written.
@@ -53,7 +53,7 @@ class Result:
     empty: EmptyPartError | None = None
 
 
-def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: str) -> Result:
+def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: str) -> RankResult:
     """Analyses one rank and writes its table of dispatches into directory/folder, if that directory can be seen here."""
     try:
         documents = analyse(
@@ -69,13 +69,13 @@ def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: 
             speedups=request.speedups,
         )
     except EmptyPartError as error:
-        return Result(None, empty=error)
+        return RankResult(None, empty=error)
     # It stands in every run directory while that grows: who sees it sees the directory.
     sees = (directory / TRACE_FOLDER).is_dir()
     if sees:
         (directory / folder).mkdir(exist_ok=True)
         documents.dispatches.write(directory / folder / "dispatches.parquet")
-    return Result({name: document.model_dump(mode="json") for name, document in documents.by_name().items()}, sees)
+    return RankResult({name: document.model_dump(mode="json") for name, document in documents.by_name().items()}, sees)
 
 
 def analyse_ranks(
@@ -85,7 +85,7 @@ def analyse_ranks(
     directory: Path,
     scheduler: str | None,
     done: Callable[[int], None],
-) -> list[Result]:
+) -> list[RankResult]:
     """The results in the order of `ranks`. done: told after each how many there are. scheduler: of Dask, or None.
 
     Raises what the analysis of a rank raises; UnavailableError if Dask is missing, its scheduler cannot be reached, or a
@@ -93,7 +93,7 @@ def analyse_ranks(
     """
     directory = directory.resolve()
     ranks = [rank.absolute() for rank in ranks] if scheduler is not None else ranks  # workers have folders of their own
-    results: list[Result] = []
+    results: list[RankResult] = []
     if scheduler is None and (len(ranks) == 1 or _are_short(ranks)):
         for rank, folder in zip(ranks, folders, strict=True):
             results.append(analyse_rank(rank, request, directory, folder))
@@ -107,8 +107,8 @@ def analyse_ranks(
                 results.append(future.result())
                 done(len(results))
         except BrokenProcessPool as error:
-            mend = "analyse fewer databases at a time, or give them to more machines with --scheduler"
-            raise UnavailableError("a process that analysed a rank was killed, perhaps for want of memory", mend) from error
+            hint = "analyse fewer databases at a time, or give them to more machines with --scheduler"
+            raise UnavailableError("a process that analysed a rank was killed, perhaps for want of memory", hint) from error
         except BaseException:
             for future in futures:
                 future.cancel()

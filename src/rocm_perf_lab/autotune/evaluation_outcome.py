@@ -11,7 +11,7 @@ GPU, WALL, RECORDED = "gpu", "wall", "recorded"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EvaluationOutcome:
     """ms: the median of `runs`, None of a configuration that failed. measure: GPU, WALL or RECORDED, None of one that failed.
 
     resources: what the profiler saw of the kernel that took longest (vgprs, lds_bytes, workgroup_size); never used to prune.

@@ -12,9 +12,10 @@ from rocm_perf_lab.gate.source_check import check_source
 from rocm_perf_lab.gate.verdict import Verdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import ApplicationEvidence, MeasurementEvidence
 from rocm_perf_lab.hip_source import read
-from rocm_perf_lab.llm.entry import LlmRequest, ModelOptions, budget_of, loop_on, provider_of
+from rocm_perf_lab.llm.entry import LlmRequest, budget_of, loop_on
 from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.loop import LlmLoopOptions
+from rocm_perf_lab.llm.providers import ModelOptions, provider_of
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import ProfileSummary

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_perf_lab.arch.counter_passes import counter_passes, pack
-from rocm_perf_lab.arch.family import family_of
+from rocm_perf_lab.arch.families import family_of
 
 REGISTERS = {"SQ": 8, "TCP": 4, "TCC": 4, "TA": 2, "GRBM": 2, "XYZ": 1}
 names = st.lists(st.builds("{}_{}".format, st.sampled_from(sorted(REGISTERS)), st.integers(0, 99)), unique=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from rocm_perf_lab.arch.family import family_of
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.products import product_of, products
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rocm_perf_lab.arch.family import family_of
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.autotune.launch import known_before
 from rocm_perf_lab.autotune.space_file import read_space

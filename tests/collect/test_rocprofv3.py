@@ -19,7 +19,7 @@ import pytest
 
 import rocpd_database
 from rocm_perf_lab.arch.counter_passes import counter_passes
-from rocm_perf_lab.arch.family import family_of
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.collect.device import Device
 from rocm_perf_lab.collect.rocprofv3 import Rocprofv3

@@ -16,7 +16,7 @@ from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.entry import OptimizeRequest, optimize
 from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.loop import OptimizeLoopOptions
-from rocm_perf_lab.optimize.transforms import BY_NAME, Proposal
+from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal
 
 pytestmark = pytest.mark.usefixtures("hipcc", "native_dir")
 BUILD = "hipcc -O3 -nogpuinc --offload-arch=gfx942 -Wno-unused-command-line-argument SOURCE -o BINARY"
@@ -94,7 +94,7 @@ def test_a_transformation_that_cheats_is_found_out_by_the_optimizer(tmp_path, mo
         for number, text in enumerate(texts if kernel.name == "one::rows" else ()):
             yield Proposal("cheat", kernel.name, 1, f"text {number}", (Edit(0, len(source.text), text),))
 
-    monkeypatch.setitem(BY_NAME, "cheat", cheat)
+    monkeypatch.setitem(TRANSFORMS, "cheat", cheat)
     Path(SOURCE.name).write_bytes(SOURCE.read_bytes())
     loop = OptimizeLoopOptions(transforms=("cheat",), max_iterations=1, in_place=True)
     request = OptimizeRequest(

@@ -9,7 +9,7 @@ from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
 from rocm_perf_lab.hip_source.launches import launches_of
 from rocm_perf_lab.hip_source.uses import pieces_of
-from rocm_perf_lab.optimize.transforms import BY_NAME, Proposal
+from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 
@@ -66,7 +66,7 @@ def test_everything_is_found_in_a_deep_source(tmp_path, which):
     assert other_ways(source.device, kernel) is None and reassigned(source.device, kernel) == set()
     assert broken_in_source(source, "deep", Promises(restrict=("in", "out"), threads=64)) is None
     assert [piece.name for piece in pieces_of(source.device, kernel)][0] == "deep"
-    answers = {name: list(propose(source, kernel, (2,))) for name, propose in BY_NAME.items()}
+    answers = {name: list(propose(source, kernel, (2,))) for name, propose in TRANSFORMS.items()}
     proposed = {name for name, found in answers.items() if any(isinstance(one, Proposal) for one in found)}
     assert {"unroll", "restrict", "lds_padding", "hoist", "launch_bounds", "nontemporal"} <= proposed
     assert ("vector" in proposed) == (which != "calls")

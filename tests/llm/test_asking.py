@@ -13,10 +13,8 @@ from rocm_perf_lab.cli.consent import Consent
 from rocm_perf_lab.cli.llm_optimize import report
 from rocm_perf_lab.errors import MissingInputError, UnusableAnswersError, UsageError
 from rocm_perf_lab.llm.budget import Budget, UnsentError, listed_price, per_million
-from rocm_perf_lab.llm.entry import ModelOptions
 from rocm_perf_lab.llm.journal_replay import replay_journal
-from rocm_perf_lab.llm.providers import Answer, Message
-from rocm_perf_lab.llm.providers.openai_compatible import HOSTED
+from rocm_perf_lab.llm.providers import PROVIDERS, Answer, Message, ModelOptions
 from rocm_perf_lab.llm.providers.protocol import Transient
 from rocm_perf_lab.optimize import run_folder
 
@@ -129,9 +127,9 @@ def test_costs_add_up_and_what_is_unknown_stays_so():
 
 def test_hosted_prices_are_listed_and_others_are_not():
     needs.module("genai_prices")
-    price = listed_price("openai", HOSTED, "gpt-4o")
+    price = listed_price("openai", PROVIDERS["openai"].hosted, "gpt-4o")
     assert price(1_000_000, 0) > 0 and price(0, 1_000_000) > price(1_000_000, 0)
-    assert listed_price("openai", HOSTED, "no such model") is None
+    assert listed_price("openai", PROVIDERS["openai"].hosted, "no such model") is None
     assert listed_price("openai", "http://localhost/v1", "gpt-4o") is None
 
 

@@ -18,9 +18,9 @@ from rocm_perf_lab.hip_source import read
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.llm.budget import Budget
 from rocm_perf_lab.llm.candidate import MOST_REPAIRS
-from rocm_perf_lab.llm.entry import LlmRequest, ModelOptions, loop_on
+from rocm_perf_lab.llm.entry import LlmRequest, loop_on
 from rocm_perf_lab.llm.loop import LlmLoopOptions
-from rocm_perf_lab.llm.providers import Answer
+from rocm_perf_lab.llm.providers import Answer, ModelOptions
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import ProfileSummary

@@ -12,9 +12,8 @@ import pytest
 
 from model_run import KEY, LDS, fenced
 from rocm_perf_lab.errors import ModelError, UsageError
-from rocm_perf_lab.llm.entry import ModelOptions, provider_of
 from rocm_perf_lab.llm.keys import take_keys
-from rocm_perf_lab.llm.providers import Message
+from rocm_perf_lab.llm.providers import Message, ModelOptions, provider_of
 from rocm_perf_lab.llm.providers.command import CommandProvider
 from rocm_perf_lab.llm.providers.protocol import TooLong
 from rocm_perf_lab.process.child import stoppable

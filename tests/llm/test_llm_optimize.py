@@ -16,7 +16,7 @@ from model_server import Server, says
 from published_schemas import expect_published
 from rocm_perf_lab.cli import cli
 from rocm_perf_lab.errors import RocmPerfError, UnavailableError
-from rocm_perf_lab.llm.entry import ModelOptions, provider_of
+from rocm_perf_lab.llm.providers import ModelOptions, provider_of
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 BUILD = "hipcc -O2 -nogpuinc SOURCE -o BINARY"

@@ -9,10 +9,9 @@ import pytest
 from model_run import GEMM, KEY, LDS, SOFTMAX, TILED, World, fenced, stands_in
 from model_server import Server, drips, drops, floods, refuses_temperature, replies, says, says_little, stalls
 from rocm_perf_lab.errors import JournalDiffersError, ModelError, NoCaptureError, RocmPerfError
-from rocm_perf_lab.llm.entry import ModelOptions, provider_of
 from rocm_perf_lab.llm.journal_replay import replay_journal
 from rocm_perf_lab.llm.keys import Key
-from rocm_perf_lab.llm.providers import Message
+from rocm_perf_lab.llm.providers import Message, ModelOptions, provider_of
 from rocm_perf_lab.llm.providers.protocol import TooLong
 
 GOOD, TILES = says(fenced(LDS)), says(fenced(TILED))

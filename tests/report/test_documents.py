@@ -13,8 +13,9 @@ import rocpd_database
 from rocm_perf_lab.arch import family_of
 from rocm_perf_lab.errors import OutputError
 from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.report.exporters import export_all
 from rocm_perf_lab.report.schema import DOCUMENTS, EvidenceItem
-from rocm_perf_lab.report.write import to_json, write_documents
+from rocm_perf_lab.report.write import to_json
 from rocpd_database import Copy, Dispatch
 
 ALL_COUNTERS = {name: [3.0, 5.0] for name in family_of("gfx942").counters()}
@@ -68,7 +69,7 @@ def test_a_null_without_a_reason_and_an_unknown_field_are_refused():
 
 def test_the_same_trace_gives_the_same_bytes(trace, tmp_path):
     for folder in ("one", "two"):
-        write_documents(tmp_path / folder, analyse(trace))
+        export_all(analyse(trace), tmp_path / folder)
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert files == ["analysis.json", "dag.json", "dispatches.parquet", "profile.json", "roofline.json"]
     for name in files:
@@ -108,7 +109,7 @@ def test_the_fields_that_others_rely_on_are_where_they_belong(trace):
 
 
 def test_the_dispatch_table_is_readable_parquet(trace, tmp_path):
-    write_documents(tmp_path / "out", analyse(trace))
+    export_all(analyse(trace), tmp_path / "out")
     table = parquet.read_table(tmp_path / "out" / "dispatches.parquet")
     assert table.num_rows >= 1 and min(table["start_ns"].to_pylist()) == 0
 
@@ -116,4 +117,4 @@ def test_the_dispatch_table_is_readable_parquet(trace, tmp_path):
 def test_an_unwritable_place_is_one_clear_error(tmp_path, trace):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot write .*file"):
-        write_documents(tmp_path / "file" / "out", analyse(trace))
+        export_all(analyse(trace), tmp_path / "file" / "out")

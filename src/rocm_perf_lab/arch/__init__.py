@@ -1,6 +1,7 @@
 """What is true of a GPU family (occupancy, counters, peaks) and of a product (size, clocks, memory)."""
 
-from rocm_perf_lab.arch.family import Family, family_of
+from rocm_perf_lab.arch.families import family_of
+from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.products import Product, product_of
 
 __all__ = ["Family", "Product", "family_of", "product_of"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rocm_perf_lab.arch.family import family_of
+from rocm_perf_lab.arch.families import family_of
 
 # Performance counter registers of each block (of each instance of it) that one pass may use: aqlprofile,
 # gfx9_block_info.h and gfx10_block_info.h (where both have a block, they agree). One that is not listed gets one register.

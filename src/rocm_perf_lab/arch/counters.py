@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from rocm_perf_lab.arch.families import FAMILIES
 from rocm_perf_lab.toml import tomllib
 
 SOFTWARE_TARGET = "gfx942"
@@ -47,10 +48,8 @@ def known_counters() -> tuple[Counter, ...]:
 @cache
 def uses() -> dict[str, tuple[str, ...]]:
     """Counter -> "family: metric" of every formula that needs it."""
-    from rocm_perf_lab.arch import cdna2, cdna3, rdna2
-
     found: dict[str, list[str]] = {}
-    for family in (cdna2.FAMILY, cdna3.FAMILY, rdna2.FAMILY):
+    for family in FAMILIES:
         groups = (family.flops, family.integer_operations, family.cache_bytes, family.evidence)
         metrics = [*family.hbm_bytes, *(metric for group in groups for metric in group.values())]
         for metric in metrics:

@@ -48,12 +48,3 @@ class Family:
         """Every hardware counter that some metric of the family needs, sorted: what a profile has to collect."""
         metrics = [*self.operations.values(), *self.hbm_bytes, *self.cache_bytes.values(), *self.evidence.values()]
         return tuple(sorted({counter for metric in metrics for counter in metric.counters}))
-
-
-def family_of(target: str) -> Family | None:
-    """The family of an LLVM target such as 'gfx942' (or 'gfx942:sramecc+:xnack-'); None if it is not known."""
-    from rocm_perf_lab.arch import cdna2, cdna3, rdna2  # they are built from this module
-
-    plain = target.split(":")[0]
-    families = (cdna3.FAMILY, cdna2.FAMILY, rdna2.FAMILY)
-    return next((family for family in families if plain in family.targets), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocm_perf_lab.autotune.bench import Note, Place, Plan, bench_of
@@ -34,8 +34,7 @@ class AutotuneRequest:
     strategy: str
     seed: int
     budget: str | None
-    seed_fraction: float
-    prune_factor: float
+    strategy_options: Mapping[str, float] = field(default_factory=dict)
     workers: int | None = None
     plan: Plan | None = None
     scheduler: str | None = None
@@ -138,7 +137,7 @@ def _search(
     evaluations, seconds = parse_budget(request.budget) if request.budget else (None, None)
     total = _count(space)
     most = min(evaluations or MOST_LISTED, space.product if total is None else total)
-    options = Options(most, request.seed_fraction, request.prune_factor, occupancy)
+    options = Options(most, request.strategy_options, occupancy)
     strategy = create(request.strategy, space, request.seed, options)
     heard = _Listener(evaluator, most, note, only_better=request.simulate is not None)
     search = SearchLoop(

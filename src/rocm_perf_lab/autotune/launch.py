@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocm_perf_lab.arch.family import Family, family_of
+from rocm_perf_lab.arch.families import family_of
+from rocm_perf_lab.arch.family import Family
 from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.autotune.expression import Expression
 from rocm_perf_lab.autotune.space import Rule, Space

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
+from rocm_perf_lab.autotune.strategy_registry import STRATEGIES, defaults
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.number import FiniteNumber
 from rocm_perf_lab.cli.program_arguments import device_option
@@ -15,6 +18,22 @@ from rocm_perf_lab.errors import UsageError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _POSITIVE = FiniteNumber(min=0, min_open=True)
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+
+def _strategy_options(command: _Command) -> _Command:
+    """An option of the command for each that a strategy has of its own."""
+    for strategy, registered in reversed(STRATEGIES.items()):
+        for one in reversed(registered.options):
+            number = FiniteNumber(one.least, one.most, min_open=one.above_least)
+            text = f"{strategy}: {one.help[0].lower()}{one.help[1:]}"
+            command = click.option(one.flag, type=number, default=one.default, show_default=True, help=text)(command)
+    return command
+
+
+def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
+    """The options of this strategy alone: those of the others mean nothing to it."""
+    return {name: given[name] for name in defaults(strategy)}
 
 
 @click.command()
@@ -26,19 +45,12 @@ _POSITIVE = FiniteNumber(min=0, min_open=True)
 @click.option("--check", metavar="TEMPLATE", help="Command that reads the program's output and fails if it is wrong.")
 @click.option("--simulate", type=_FILE, metavar="FILE", help="Kernel Tuner cache or T4 file to search; nothing runs.")
 @click.option(
-    "--strategy", type=click.Choice(("sequential", "three-phase", "random")), default="sequential", show_default=True,
+    "--strategy", type=click.Choice(tuple(STRATEGIES)), default="sequential", show_default=True,
     help="Search strategy.",
 )  # fmt: skip
 @click.option("--budget", metavar="N|TIME", help="Maximum number of evaluations, or a time: 200, 90s, 2h.  [default: all]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
-@click.option(
-    "--seed-fraction", type=FiniteNumber(0, 1, min_open=True), default=0.2, show_default=True,
-    help="three-phase: share of the budget (with a time: of the space) for the first sample, at least 10 evaluations.",
-)  # fmt: skip
-@click.option(
-    "--prune-factor", type=FiniteNumber(min=1), default=1.75, show_default=True,
-    help="three-phase: skip configurations that are predicted to be this many times slower than the best.",
-)  # fmt: skip
+@_strategy_options
 @click.option("--workers", type=click.IntRange(1, 256),
               help="Number of parallel evaluations, each on its own GPU.  [default: 1; with --scheduler as many as its "
                   "GPUs]")  # fmt: skip
@@ -61,9 +73,9 @@ _POSITIVE = FiniteNumber(min=0, min_open=True)
 @debug_option
 def command(
     space: Path | None, cmd: str | None, build: str | None, check: str | None, simulate: Path | None, strategy: str,
-    budget: str | None, seed: int, seed_fraction: float, prune_factor: float, workers: int | None, scheduler: str | None,
-    device: str, measure: str, runs: int | None, timeout: float | None, cache: Path, no_cache: bool,
-    write_config: Path | None, write_t4: Path | None, write_report: Path | None, profile: Path | None, as_json: bool,
+    budget: str | None, seed: int, workers: int | None, scheduler: str | None, device: str, measure: str, runs: int | None,
+    timeout: float | None, cache: Path, no_cache: bool, write_config: Path | None, write_t4: Path | None,
+    write_report: Path | None, profile: Path | None, as_json: bool, **strategy_options: float,
 ) -> None:  # fmt: skip
     """Find the fastest configuration of a program, such as its tile sizes.
 
@@ -93,7 +105,7 @@ def command(
     if space is not None and cmd is not None:
         plan = Plan(space, cmd, build, check, device, measure, runs, timeout)
     request = AutotuneRequest(
-        strategy=strategy, seed=seed, budget=budget, seed_fraction=seed_fraction, prune_factor=prune_factor, workers=workers,
+        strategy=strategy, seed=seed, budget=budget, strategy_options=_own(strategy, strategy_options), workers=workers,
         plan=plan, scheduler=scheduler, simulate=simulate, cache=None if no_cache else cache, profile=profile,
     )  # fmt: skip
     result = autotune(request, note)

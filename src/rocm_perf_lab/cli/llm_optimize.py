@@ -31,6 +31,7 @@ from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import UnusableAnswersError, UsageError
+from rocm_perf_lab.llm.providers import PROVIDERS
 
 if TYPE_CHECKING:
     from rocm_perf_lab.llm.result import ModelOutcome
@@ -61,10 +62,8 @@ class _Prices(ParamType[tuple[float, float]]):
               help="Model to ask; with --provider command, a program and its arguments.  [default: "
                   "$ROCM_PERF_MODEL]")  # fmt: skip
 @click.option(
-    "--provider", type=click.Choice(("openai", "anthropic", "command")), default="openai", show_default=True,
-    envvar="ROCM_PERF_PROVIDER",
-    help="API of the model. openai: any server with OpenAI's chat completions; command: a program that reads the question on "
-    "its standard input and prints the answer.",
+    "--provider", type=click.Choice(tuple(PROVIDERS)), default="openai", show_default=True, envvar="ROCM_PERF_PROVIDER",
+    help=f"API of the model. {'; '.join(f'{name}: {provider.help}' for name, provider in PROVIDERS.items())}.",
 )  # fmt: skip
 @click.option("--base-url", metavar="URL", help="Base URL of the server, e.g. http://localhost:8000/v1.  [default: hosted]")
 @click.option("--temperature", type=FiniteNumber(0, 2), default=0.2, show_default=True, help="Sampling temperature.")
@@ -137,9 +136,10 @@ def command(
 
         report(replay(replay_journal, note), as_json)
         return
-    from rocm_perf_lab.llm.entry import LlmRequest, ModelOptions, llm_optimize
+    from rocm_perf_lab.llm.entry import LlmRequest, llm_optimize
     from rocm_perf_lab.llm.keys import take_keys
     from rocm_perf_lab.llm.loop import LlmLoopOptions
+    from rocm_perf_lab.llm.providers import ModelOptions
 
     if model is None:
         raise UsageError("no model given", "name one with --model NAME, or for good with ROCM_PERF_MODEL=NAME")

@@ -128,11 +128,11 @@ def command(
 
 
 def _names(transforms: str | None) -> tuple[str, ...]:
-    from rocm_perf_lab.optimize.transforms import BY_NAME, DEFAULT
+    from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS
 
     names = tuple(dict.fromkeys(name.strip() for name in transforms.split(","))) if transforms is not None else DEFAULT
-    if unknown := [name for name in names if name not in BY_NAME]:
-        raise UsageError(f"--transforms {unknown[0]!r}: there is no such transformation", f"use one of {', '.join(BY_NAME)}")
+    if unknown := [name for name in names if name not in TRANSFORMS]:
+        raise UsageError(f"--transforms {unknown[0]!r}: there is no such transformation", f"use one of {', '.join(TRANSFORMS)}")
     return names
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from rocm_perf_lab.arch.family import family_of
+from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, parse
 from rocm_perf_lab.errors import RocmPerfError, SourceError

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from rocm_perf_lab.errors import UsageError
-from rocm_perf_lab.llm.providers import Answer, Message
-from rocm_perf_lab.llm.providers.anthropic import HOSTED as ANTHROPIC
-from rocm_perf_lab.llm.providers.openai_compatible import HOSTED as OPENAI
+from rocm_perf_lab.llm.providers import PROVIDERS, Answer, Message
 from rocm_perf_lab.prompt import tokens
 
 Number = TypeVar("Number", int, float)
@@ -36,7 +34,7 @@ def per_million(prices: tuple[float, float]) -> Price:
 
 def listed_price(provider: str, place: str, model: str) -> Price | None:
     """From genai-prices' table, for the hosted services themselves; None where it has no price or is not installed."""
-    if (provider, place) not in (("openai", OPENAI), ("anthropic", ANTHROPIC)):
+    if place != PROVIDERS[provider].hosted:
         return None
     try:
         from genai_prices import Usage, calc_price

@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from rocm_perf_lab.errors import ModelError, UsageError
 from rocm_perf_lab.llm.ask import Asker, Consent
 from rocm_perf_lab.llm.backend import HipModelBackend, ModelBackend
 from rocm_perf_lab.llm.budget import Budget, listed_price, per_million
 from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.journal_lines import LoopSettings, SettingsLine
-from rocm_perf_lab.llm.keys import VARIABLES, Key
+from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.llm.loop import LlmLoopOptions, ModelLoop
-from rocm_perf_lab.llm.providers import Provider
+from rocm_perf_lab.llm.providers import ModelOptions, Provider, provider_of
 from rocm_perf_lab.llm.redact import Redactor
 from rocm_perf_lab.llm.replay_cache import ReplayCache
 from rocm_perf_lab.llm.result import ModelOutcome
@@ -28,23 +27,6 @@ from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 
 COMMAND = "llm-optimize"
-
-
-@dataclass(frozen=True)
-class ModelOptions:
-    """Whom to ask, and how. name: of the model, or the program of provider `command`. timeout: seconds for an answer.
-
-    price: US dollars of a million input and of a million output tokens, None for the listed one.
-    """
-
-    provider: str
-    name: str
-    base_url: str | None = None
-    temperature: float = 0.2
-    max_tokens: int = 16384
-    timeout: float = 600.0
-    price: tuple[float, float] | None = None
-    max_cost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -117,29 +99,6 @@ def loop_on(
     loop = ModelLoop(run, bench, asker, budget, journal, request.loop, note)
     loop.outcome.provider, loop.outcome.model = request.model.provider, request.model.name
     return loop
-
-
-def provider_of(model: ModelOptions, keys: Mapping[str, Key]) -> Provider:
-    """Errors: UsageError for an address that is none, ModelError without the key, UnavailableError without the SDK."""
-    from rocm_perf_lab.llm.providers import anthropic, http, openai_compatible
-    from rocm_perf_lab.llm.providers.command import CommandProvider
-
-    if model.provider == "command":
-        if model.base_url is not None:
-            raise UsageError("--base-url has no meaning for --provider command", "leave it out")
-        command = CommandProvider(model.name, model.timeout)
-        command.expect_program()
-        return command
-    http.required_sdk(model.provider)
-    key = keys.get(model.provider)
-    kind, hosted = {
-        "openai": (openai_compatible.OpenAICompatible, openai_compatible.HOSTED),
-        "anthropic": (anthropic.Anthropic, anthropic.HOSTED),
-    }[model.provider]
-    place = http.endpoint(model.base_url, hosted)
-    if key is None and place == hosted:
-        raise ModelError(f"there is no key for {model.provider}", f"set {VARIABLES[model.provider]} in the environment")
-    return kind(model.name, place, key, model.temperature, model.max_tokens, model.timeout)
 
 
 def budget_of(model: ModelOptions, provider: Provider) -> Budget:

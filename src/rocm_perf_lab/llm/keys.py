@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 
-VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+from rocm_perf_lab.llm.providers import PROVIDERS
+
+VARIABLES = {name: provider.key_variable for name, provider in PROVIDERS.items() if provider.key_variable is not None}
 """Provider -> the variable that holds its key."""
 
 

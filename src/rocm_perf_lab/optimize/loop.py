@@ -15,7 +15,7 @@ from rocm_perf_lab.optimize.ranking import ranked
 from rocm_perf_lab.optimize.result import Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.targets import Target
-from rocm_perf_lab.optimize.transforms import BY_NAME, DEFAULT, Proposal, Refusal
+from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Refusal
 
 COMMAND = "optimize"
 _MOST_KERNELS = 3  # tried in one iteration
@@ -23,7 +23,7 @@ _MOST_KERNELS = 3  # tried in one iteration
 
 @dataclass(frozen=True)
 class OptimizeLoopOptions:
-    """factors: of transformations that have one. transforms: names of optimize.transforms.BY_NAME, in order of trial."""
+    """factors: of transformations that have one. transforms: names of optimize.transforms.TRANSFORMS, in order of trial."""
 
     factors: tuple[int, ...] = (2, 4, 8)
     transforms: tuple[str, ...] = DEFAULT
@@ -87,7 +87,7 @@ class Session:
     def _proposals(self, source: HipSource, target: Target) -> tuple[list[Proposal], list[Refusal]]:
         kernel = source.kernel(target.kernel)
         answers = [
-            answer for name in self._options.transforms for answer in BY_NAME[name](source, kernel, self._options.factors)
+            answer for name in self._options.transforms for answer in TRANSFORMS[name](source, kernel, self._options.factors)
         ]
         proposals = [answer for answer in answers if isinstance(answer, Proposal)]
         return (

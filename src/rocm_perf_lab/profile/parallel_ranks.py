@@ -22,6 +22,7 @@ from rocm_perf_lab.analysis.what_if import Speedup
 from rocm_perf_lab.dask_cluster import client_of
 from rocm_perf_lab.errors import UnavailableError
 from rocm_perf_lab.profile.pipeline import analyse
+from rocm_perf_lab.report.exporters import export_all
 from rocm_perf_lab.rocpd.trace_part import EmptyPartError, Part
 from rocm_perf_lab.run_directory import TRACE_FOLDER
 
@@ -54,7 +55,7 @@ class RankResult:
 
 
 def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: str) -> RankResult:
-    """Analyses one rank and writes its table of dispatches into directory/folder, if that directory can be seen here."""
+    """Analyses one rank and writes its files into directory/folder, if that directory can be seen here."""
     try:
         documents = analyse(
             rank.base,
@@ -73,8 +74,7 @@ def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: 
     # It stands in every run directory while that grows: who sees it sees the directory.
     sees = (directory / TRACE_FOLDER).is_dir()
     if sees:
-        (directory / folder).mkdir(exist_ok=True)
-        documents.dispatches.write(directory / folder / "dispatches.parquet")
+        export_all(documents, directory / folder)
     return RankResult({name: document.model_dump(mode="json") for name, document in documents.by_name().items()}, sees)
 
 

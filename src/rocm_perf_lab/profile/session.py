@@ -146,8 +146,8 @@ def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceT
 
 def _analyse_and_write(base: BaseRun, traces: Traces, directory: Path, request: ProfileRequest) -> Documents:
     from rocm_perf_lab.profile.pipeline import analyse
+    from rocm_perf_lab.report.exporters import export_all
     from rocm_perf_lab.report.passes import FurtherRuns
-    from rocm_perf_lab.report.write import write_documents
 
     documents = analyse(
         base,
@@ -160,5 +160,5 @@ def _analyse_and_write(base: BaseRun, traces: Traces, directory: Path, request: 
         ceilings=request.ceilings,
         further=FurtherRuns(traces.passes, directory, request.roofline),
     )
-    write_documents(directory, documents)
+    export_all(documents, directory)
     return documents

@@ -1,4 +1,4 @@
-"""Writes the documents into a run directory."""
+"""Documents as JSON files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.errors import OutputError
-from rocm_perf_lab.report.documents import Documents
 from rocm_perf_lab.report.schema import Document, SummaryDocument
 from rocm_perf_lab.report.section import Section
 from rocm_perf_lab.utf8 import utf8
@@ -20,21 +19,10 @@ def to_json(document: Section) -> str:
     return json.dumps(document.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def write_documents(directory: Path, documents: Documents) -> None:
-    """Writes profile, roofline, dag and analysis .json and dispatches.parquet. Each file appears whole or not at all.
-
-    The same documents give the same bytes. OutputError if a file cannot be written.
-    """
-    write_json(directory, documents.by_name())
-    with _output_errors(directory):
-        with atomic_write(Path(directory) / "dispatches.parquet") as temporary:
-            documents.dispatches.write(temporary)
-
-
 def write_json(directory: Path, documents: Mapping[str, Document | SummaryDocument]) -> None:
-    """Writes <name>.json for each document; otherwise as write_documents."""
+    """Writes <name>.json for each document, each whole or not at all. OutputError if a file cannot be written."""
     directory = Path(directory)
-    with _output_errors(directory):
+    with output_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
         for name, document in documents.items():
             with atomic_write(directory / f"{name}.json") as temporary:
@@ -42,7 +30,8 @@ def write_json(directory: Path, documents: Mapping[str, Document | SummaryDocume
 
 
 @contextmanager
-def _output_errors(directory: Path) -> Iterator[None]:
+def output_errors(directory: Path) -> Iterator[None]:
+    """Trouble with files becomes an OutputError that names the one."""
     try:
         yield
     except OSError as error:

@@ -11,7 +11,7 @@ import pytest
 
 from rocm_perf_lab.analysis.thread_trace import findings, read, read_all
 from rocm_perf_lab.analysis.thread_trace.waits import WaitChains
-from rocm_perf_lab.arch.family import family_of
+from rocm_perf_lab.arch.families import family_of
 from thread_trace_files import assert_sums_close, csv_sums, wave_files
 
 NAME = "ui_output_agent_5600_dispatch_2"

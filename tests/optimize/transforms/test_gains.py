@@ -12,7 +12,7 @@ from rocm_perf_lab.gate.equivalence import EquivalenceOptions
 from rocm_perf_lab.gate.judge import GateOptions
 from rocm_perf_lab.hip_source import apply_edits, read
 from rocm_perf_lab.isolate import capture
-from rocm_perf_lab.optimize.transforms import BY_NAME, Proposal
+from rocm_perf_lab.optimize.transforms import TRANSFORMS, Proposal
 
 PROGRAM = Path(__file__).with_name("gains.hip")
 COMMAND = ("hipcc", "-O3", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
@@ -36,7 +36,7 @@ def program(native_dir, tmp_path_factory, hipcc):
 @pytest.mark.parametrize("name, kernel", GAINS.items())
 def test_the_gate_accepts_it_and_sees_it_gain(program, tmp_path, name, kernel):
     source = read(PROGRAM, COMMAND)
-    proposal = next(p for p in BY_NAME[name](source, source.kernel(kernel), (4,)) if isinstance(p, Proposal))
+    proposal = next(p for p in TRANSFORMS[name](source, source.kernel(kernel), (4,)) if isinstance(p, Proposal))
     captured = capture([str(program), kernel], kernel, 0, tmp_path, device="gfx942")
     with judge_of(source, kernel, [captured], OPTIONS) as judge:
         verdict = judge.judge(apply_edits(source.text, proposal.edits), proposal.promises)

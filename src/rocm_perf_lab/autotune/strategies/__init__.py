@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
 import numpy as np
 
 from rocm_perf_lab.autotune.space import Configuration, Space
+from rocm_perf_lab.autotune.strategy_registry import STRATEGIES, defaults
 
-STRATEGIES = ("sequential", "three-phase", "random")
 _CHOICE = 4  # first configurations are taken from this many times as many, by what is known of them
 
 
 @dataclass(frozen=True)
 class Options:
-    """budget: evaluations at most. seed_fraction, prune_factor: of the three-phase method.
+    """budget: evaluations at most. own: the strategy's own options, by name; what is missing has its default.
 
     occupancy: of values by name, the theoretical occupancy within 0..1 as far as it is known before anything runs.
     """
 
     budget: int
-    seed_fraction: float = 0.2
-    prune_factor: float = 1.75
+    own: Mapping[str, float] = field(default_factory=dict)
     occupancy: Callable[[dict[str, object]], float] | None = None
 
 
@@ -79,6 +78,8 @@ class Strategy(ABC):
 
 def create(name: str, space: Space, seed: int, options: Options) -> Strategy:
     """The strategy called `name`, one of STRATEGIES. The same seed proposes the same, given the same answers."""
-    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-    strategy: Strategy = module.Search(space, np.random.default_rng(seed), options)
+    registered = STRATEGIES[name]
+    kind = getattr(importlib.import_module(f"{__name__}.{registered.module}"), registered.name)
+    options = replace(options, own=defaults(name) | dict(options.own))
+    strategy: Strategy = kind(space, np.random.default_rng(seed), options)
     return strategy

@@ -50,7 +50,7 @@ class ThreePhaseSearch(Strategy):
 
         pool, complete = self.space.pool(self.generator, _POOL)
         size = min(self.options.budget, len(pool) if complete else self.space.product)
-        count = max(LEAST_SEEDS, math.ceil(self.options.seed_fraction * size))
+        count = max(LEAST_SEEDS, math.ceil(self.options.own["seed_fraction"] * size))
         sizes = np.array(self.space.sizes)
         points = qmc.Halton(len(sizes), rng=self.generator).random(50 * count)
         chosen = dict.fromkeys(tuple(row) for row in (points * sizes).astype(int).tolist() if tuple(row) in self.space)
@@ -68,7 +68,7 @@ class ThreePhaseSearch(Strategy):
         predicted = regression.predict(self._features(pool))
         order = np.argsort(predicted, kind="stable")
         if r2 >= TRUSTED_R2:
-            order = order[predicted[order] <= self.options.prune_factor * times.min()]
+            order = order[predicted[order] <= self.options.own["prune_factor"] * times.min()]
         return [pool[at] for at in order]
 
     def _fit(self, good: dict[Configuration, float]) -> tuple[Pipeline, Floats, float]:

@@ -1,7 +1,57 @@
-"""Who can be asked for a kernel. A provider is one file: it turns messages into one answer, or says why not."""
+"""Whom one can ask for a kernel. A provider is one file: it turns messages into one answer, or says why not.
+
+Adding one: a file here and an entry below. Nothing of a provider is imported before it is chosen.
+"""
 
 from __future__ import annotations
 
-from rocm_perf_lab.llm.providers.protocol import Answer, Message, Progress, Provider
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["Answer", "Message", "Progress", "Provider"]
+from rocm_perf_lab.llm.providers.protocol import Answer, Message, ModelOptions, Progress, Provider
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.llm.keys import Key
+
+__all__ = ["PROVIDERS", "Answer", "Message", "ModelOptions", "Progress", "Provider", "RegisteredProvider", "provider_of"]
+
+
+@dataclass(frozen=True)
+class RegisteredProvider:
+    """module: of this package. name: of its class. help: what it speaks to.
+
+    hosted: the address of the service itself; key_variable: the variable that holds its key; None without one.
+    """
+
+    module: str
+    name: str
+    help: str
+    hosted: str | None = None
+    key_variable: str | None = None
+
+
+PROVIDERS = {
+    "openai": RegisteredProvider(
+        "openai_compatible",
+        "OpenAICompatible",
+        "any server with OpenAI's chat completions",
+        "https://api.openai.com/v1",
+        "OPENAI_API_KEY",
+    ),
+    "anthropic": RegisteredProvider(
+        "anthropic", "Anthropic", "Anthropic's messages API", "https://api.anthropic.com", "ANTHROPIC_API_KEY"
+    ),
+    "command": RegisteredProvider(
+        "command", "CommandProvider", "a program that reads the question on its standard input and prints the answer"
+    ),
+}
+
+
+def provider_of(model: ModelOptions, keys: Mapping[str, Key]) -> Provider:
+    """Errors: UsageError for an address that is none, ModelError without the key, UnavailableError without the SDK."""
+    registered = PROVIDERS[model.provider]
+    kind = getattr(importlib.import_module(f"{__name__}.{registered.module}"), registered.name)
+    provider: Provider = kind.of(model, registered, keys.get(model.provider))
+    return provider

@@ -8,8 +8,6 @@ from typing import Any
 from rocm_perf_lab.llm.providers import http
 from rocm_perf_lab.llm.providers.protocol import Answer, Collected, Message, Transient
 
-HOSTED = "https://api.anthropic.com"
-
 
 class Anthropic(http.HttpModel):
     def _asked(self, messages: Sequence[Message], text: Collected, body: dict[str, float]) -> Answer:

@@ -16,7 +16,9 @@ from typing import IO
 
 from rocm_perf_lab.collect.command import resolve
 from rocm_perf_lab.errors import MissingInputError, ModelError, UsageError
-from rocm_perf_lab.llm.providers.protocol import Answer, Collected, Message, Progress
+from rocm_perf_lab.llm.keys import Key
+from rocm_perf_lab.llm.providers import RegisteredProvider
+from rocm_perf_lab.llm.providers.protocol import Answer, Collected, Message, ModelOptions, Progress
 from rocm_perf_lab.process.child import DeferredInterrupts, expect_more, wait
 from rocm_perf_lab.process.piped import piped
 
@@ -29,6 +31,15 @@ class CommandProvider:
 
     model: str
     timeout: float
+
+    @classmethod
+    def of(cls, model: ModelOptions, _registered: RegisteredProvider, _key: Key | None) -> CommandProvider:
+        """Errors: UsageError for an address, which no program has; those of expect_program."""
+        if model.base_url is not None:
+            raise UsageError("--base-url has no meaning for --provider command", "leave it out")
+        command = cls(model.name, model.timeout)
+        command.expect_program()
+        return command
 
     @property
     def place(self) -> str:

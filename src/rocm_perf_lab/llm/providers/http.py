@@ -13,22 +13,27 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rocm_perf_lab.errors import ModelError, UnavailableError, UsageError
 from rocm_perf_lab.llm.keys import Key
+from rocm_perf_lab.llm.providers import RegisteredProvider
 from rocm_perf_lab.llm.providers.protocol import (
     LONGEST_LINE,
     MOST_BYTES,
     Answer,
     Collected,
     Message,
+    ModelOptions,
     Progress,
     TooLong,
     Transient,
 )
 from rocm_perf_lab.process.child import expect_more
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _LONGEST_MESSAGE = 300  # characters of what a server says
 _BUSY = (408, 409, 425, 429)
@@ -107,7 +112,10 @@ class NoTemperatureError(Exception):
 
 @dataclass(frozen=True)
 class HttpModel(abc.ABC):
-    """A model behind an HTTP address. key: None where none is set. timeout: seconds for a whole answer. max_tokens: of one."""
+    """A model behind an HTTP address. key: None where none is set. timeout: seconds for a whole answer. max_tokens: of one.
+
+    is_hosted: whether that is the address of the service itself.
+    """
 
     model: str
     place: str
@@ -115,6 +123,18 @@ class HttpModel(abc.ABC):
     temperature: float
     max_tokens: int
     timeout: float
+    is_hosted: bool = False
+
+    @classmethod
+    def of(cls, model: ModelOptions, registered: RegisteredProvider, key: Key | None) -> Self:
+        """Errors: those of required_sdk and endpoint; ModelError where the service itself is to be asked without a key."""
+        required_sdk(model.provider)
+        place = endpoint(model.base_url, registered.hosted or "")
+        is_hosted = place == registered.hosted
+        if key is None and is_hosted:
+            hint = f"set {registered.key_variable} in the environment"
+            raise ModelError(f"there is no key for {model.provider}", hint)
+        return cls(model.name, place, key, model.temperature, model.max_tokens, model.timeout, is_hosted)
 
     @property
     def api_key(self) -> str:

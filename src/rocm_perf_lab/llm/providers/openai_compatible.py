@@ -8,15 +8,13 @@ from typing import Any
 from rocm_perf_lab.llm.providers import http
 from rocm_perf_lab.llm.providers.protocol import Answer, Collected, Message, Transient
 
-HOSTED = "https://api.openai.com/v1"
-
 
 class OpenAICompatible(http.HttpModel):
     def _asked(self, messages: Sequence[Message], text: Collected, body: dict[str, float]) -> Answer:
         import openai
 
         # Servers of one's own may not know the name that the hosted one has moved on to.
-        limit = "max_completion_tokens" if self.place == HOSTED else "max_tokens"
+        limit = "max_completion_tokens" if self.is_hosted else "max_tokens"
         with http.conversation(openai, self.place, self.timeout) as client:
             api = openai.OpenAI(
                 api_key=self.api_key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout

@@ -37,6 +37,23 @@ class Answer:
     whole: bool = True
 
 
+@dataclass(frozen=True)
+class ModelOptions:
+    """Whom to ask, and how. name: of the model, or the program of provider `command`. timeout: seconds for an answer.
+
+    price: US dollars of a million input and of a million output tokens, None for the listed one.
+    """
+
+    provider: str
+    name: str
+    base_url: str | None = None
+    temperature: float = 0.2
+    max_tokens: int = 16384
+    timeout: float = 600.0
+    price: tuple[float, float] | None = None
+    max_cost: float | None = None
+
+
 class Transient(Exception):
     """It may work next time. what: what happened. retry_after: seconds that the other side asks to wait, if it does.
 

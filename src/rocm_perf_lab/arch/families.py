@@ -1,0 +1,14 @@
+"""The GPU families that are known. Adding one: a file like cdna3.py with its FAMILY, and a name below."""
+
+from __future__ import annotations
+
+from rocm_perf_lab.arch import cdna2, cdna3, rdna2
+from rocm_perf_lab.arch.family import Family
+
+FAMILIES: tuple[Family, ...] = (cdna2.FAMILY, cdna3.FAMILY, rdna2.FAMILY)
+
+
+def family_of(target: str) -> Family | None:
+    """The family of an LLVM target such as 'gfx942' (or 'gfx942:sramecc+:xnack-'); None if it is not known."""
+    plain = target.split(":")[0]
+    return next((family for family in FAMILIES if plain in family.targets), None)

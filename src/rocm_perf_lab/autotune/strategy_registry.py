@@ -1,0 +1,64 @@
+"""The search strategies by name, with the options that each has of its own. Adding one: a file in strategies/ and a line below.
+
+Without NumPy, since the command line needs it before it knows what it is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class StrategyOption:
+    """A number that one strategy takes. least: exclusive where above_least is set. most: None for no limit."""
+
+    name: str
+    default: float
+    help: str
+    least: float
+    most: float | None = None
+    above_least: bool = False
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+
+@dataclass(frozen=True)
+class RegisteredStrategy:
+    """module: of the package strategies. name: of its class."""
+
+    module: str
+    name: str
+    options: tuple[StrategyOption, ...] = ()
+
+
+STRATEGIES = {
+    "sequential": RegisteredStrategy("sequential", "SequentialSearch"),
+    "three-phase": RegisteredStrategy(
+        "three_phase",
+        "ThreePhaseSearch",
+        (
+            StrategyOption(
+                "seed_fraction",
+                0.2,
+                "Share of the budget (with a time: of the space) for the first sample, at least 10 evaluations.",
+                least=0,
+                most=1,
+                above_least=True,
+            ),
+            StrategyOption(
+                "prune_factor",
+                1.75,
+                "Skip configurations that are predicted to be this many times slower than the best.",
+                least=1,
+            ),
+        ),
+    ),
+    "random": RegisteredStrategy("random", "RandomSearch"),
+}
+
+
+def defaults(strategy: str) -> dict[str, float]:
+    """Option -> default, of the strategy's own options."""
+    return {option.name: option.default for option in STRATEGIES[strategy].options}

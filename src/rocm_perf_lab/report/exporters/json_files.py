@@ -1,0 +1,12 @@
+"""profile.json, roofline.json, dag.json and analysis.json."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocm_perf_lab.report.documents import Documents
+from rocm_perf_lab.report.write import write_json
+
+
+def export(documents: Documents, directory: Path) -> None:
+    write_json(directory, documents.by_name())

@@ -13,6 +13,7 @@ from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.collect.command import Command
 from rocm_perf_lab.collect.tracer import BuiltinTracer
 from rocm_perf_lab.gate.least_time import Work, least_milliseconds
+from rocm_perf_lab.replay.replay_document import CountedSection
 from rocm_perf_lab.rocpd.reader import read_trace
 
 TESTBED = ["vcopy", "softmax_testbed", "reduction", "histogram", "gemm", "stencil", "attention", "pointer_chase"]
@@ -49,7 +50,7 @@ def test_a_forged_nanosecond_is_below_it():
 
 def test_partial_workgroups_and_waves_count_whole():
     packet = {"grid": [100, 3, 1], "workgroup": [96, 1, 1]}
-    counted = {"instructions": 7.0, "requests_beyond_l2": 5.0}
+    counted = CountedSection(instructions=7.0, requests_beyond_l2=5.0)
     assert Work.of(packet, 1, counted) == Work(waves=2 * 3 * 2, written_bytes=1, instructions=7.0, requests=5.0)
 
 

@@ -22,7 +22,7 @@ from rocm_perf_lab.errors import MissingInputError, TraceError, UsageError
 
 LEVELS = ("HBM", "MALL", "L2", "L1", "LDS")
 _Key = TypeVar("_Key", str, Pipe)
-_MEND = "give a roofline.csv of rocprof-compute or a ceilings.json of `rocm-perf ceilings`"
+_HINT = "give a roofline.csv of rocprof-compute or a ceilings.json of `rocm-perf ceilings`"
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,12 @@ def read_ceilings(path: Path, device: int = 0) -> Ceilings:
     try:
         text = path.read_text("utf-8")
     except OSError as error:
-        raise MissingInputError(f"cannot read {path} ({error.strerror})", _MEND) from error
+        raise MissingInputError(f"cannot read {path} ({error.strerror})", _HINT) from error
     except UnicodeDecodeError as error:
-        raise TraceError(f"{path} is not text", _MEND) from error
+        raise TraceError(f"{path} is not text", _HINT) from error
     ceilings = _from_json(path, text) if text.lstrip().startswith("{") else _from_csv(path, text, device)
     if not ceilings.bandwidth and not ceilings.arithmetic:
-        raise TraceError(f"{path} holds no ceilings", _MEND)
+        raise TraceError(f"{path} holds no ceilings", _HINT)
     return ceilings
 
 
@@ -127,7 +127,7 @@ def _from_csv(path: Path, text: str, device: int) -> Ceilings:
     rows = list(csv.DictReader(io.StringIO(text)))
     row = next((row for row in rows if row.get("device") == str(device)), None)
     if row is None:
-        raise TraceError(f"{path} has no row for device {device}", _MEND)
+        raise TraceError(f"{path} has no row for device {device}", _HINT)
     # rocprof-compute writes hbmBwHigh and MFMAFI8OpsLow where HBMBwHigh and MFMAI8OpsLow are meant.
     fields = {str(name).lower().replace("mfmafi8", "mfmai8"): value for name, value in row.items()}
     levels = (level for level in LEVELS if column(level).lower() in fields)
@@ -160,7 +160,7 @@ def _number(path: Path, fields: Mapping[str, str | None], name: str) -> float:
     except ValueError:
         number = math.nan
     if not 0 <= number < math.inf:
-        raise TraceError(f"{path}: {name} is {fields[name.lower()]!r}, not a rate", _MEND)
+        raise TraceError(f"{path}: {name} is {fields[name.lower()]!r}, not a rate", _HINT)
     return number
 
 
@@ -175,7 +175,7 @@ def _from_json(path: Path, text: str) -> Ceilings:
         arithmetic = {(entry["precision"], entry["pipe"]): ceiling for entry, ceiling in entries if "level" not in entry}
         return Ceilings(str(path), document["target"], document["timing"], bandwidth, arithmetic)
     except (ValueError, KeyError, TypeError) as error:
-        raise TraceError(f"{path} is no ceilings.json ({type(error).__name__}: {error})", _MEND) from error
+        raise TraceError(f"{path} is no ceilings.json ({type(error).__name__}: {error})", _HINT) from error
 
 
 def _entry(entry: Mapping[str, Any]) -> Ceiling:

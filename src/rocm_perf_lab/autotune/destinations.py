@@ -10,7 +10,7 @@ from pathlib import Path
 from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.errors import OutputError, UsageError
 
-_MEND = "choose another file"
+_HINT = "choose another file"
 
 
 def expect_writable(written: Iterable[Path], read: Iterable[Path]) -> None:
@@ -25,7 +25,7 @@ def expect_writable(written: Iterable[Path], read: Iterable[Path]) -> None:
         if not place.parent.is_dir():
             raise OutputError(f"the folder {place.parent} does not exist", f"run `mkdir -p {shlex.quote(str(place.parent))}`")
         if place.is_dir() or not os.access(place.parent if is_file else place, os.W_OK):
-            raise OutputError(f"{path} cannot be written", _MEND)
+            raise OutputError(f"{path} cannot be written", _HINT)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -38,7 +38,7 @@ def write_text(path: Path, text: str) -> None:
             with atomic_write(path.resolve()) as temporary:  # a symbolic link stays one: what it points to is replaced
                 temporary.write_text(text, "utf-8", "replace")
     except OSError as error:
-        raise OutputError(f"cannot write {path} ({error.strerror})", _MEND) from error
+        raise OutputError(f"cannot write {path} ({error.strerror})", _HINT) from error
 
 
 def _stream(path: Path) -> int | Path | None:

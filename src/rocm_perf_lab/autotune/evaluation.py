@@ -37,7 +37,7 @@ from rocm_perf_lab.process.child import stoppable
 UNSTABLE_CV = 0.10
 _MOST_RUNS_FACTOR = 3  # unstable measurements are repeated up to this many times the runs asked for
 _LEAST_BYTES = 1 << 16  # less free space is none: compilers and traces fail
-_MEND = "free some space, or name another folder in TMPDIR"
+_HINT = "free some space, or name another folder in TMPDIR"
 _FAILURES = "failures"
 _SHOWN = 300  # characters of what a failed step said
 
@@ -148,9 +148,9 @@ class Evaluation:
                 outcome = self._outcome(words, os.environ | (extra or {}) | words.environment, folder)
                 is_full = outcome.status != OK and shutil.disk_usage(folder).free < _LEAST_BYTES
         except OSError as error:
-            raise OutputError(f"cannot write into {self._scratch} ({error.strerror or error})", _MEND) from error
+            raise OutputError(f"cannot write into {self._scratch} ({error.strerror or error})", _HINT) from error
         if is_full:  # A failure then says nothing of the configuration.
-            raise OutputError(f"no space is left in {self._scratch}", _MEND)
+            raise OutputError(f"no space is left in {self._scratch}", _HINT)
         return outcome
 
     def stop(self) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Protocol
+from typing import TypeVar
 
 from rocm_perf_lab.autotune.cache import Cache
 from rocm_perf_lab.autotune.evaluation_outcome import LOST, EvaluationOutcome
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategies import Strategy
+from rocm_perf_lab.process.child import DeferredInterrupts
+
+_LOOK_SECONDS = 0.2
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -33,14 +37,6 @@ def best_of(evaluated: Iterable[Evaluated]) -> Evaluated | None:
     """The fastest that did not fail, the first of equals."""
     fastest = min(those_that_ran(evaluated), key=lambda found: found[0], default=None)
     return fastest[1] if fastest is not None else None
-
-
-class _Map(Protocol):
-    """As the built-in one for one argument."""
-
-    def __call__(
-        self, function: Callable[[Configuration], Evaluated | None], batch: list[Configuration], /
-    ) -> Iterable[Evaluated | None]: ...
 
 
 @dataclass
@@ -69,28 +65,52 @@ class SearchLoop:
         self._free: SimpleQueue[int] = SimpleQueue()
         for worker in range(self.workers):
             self._free.put(worker)
-        pool = ThreadPoolExecutor(self.workers)
+        if self.workers == 1 and not self.asynchronous:
+            self._run_here()
+        else:
+            self._run_in_threads()
+        return self._done
+
+    def _run_here(self) -> None:
         try:
-            if self.asynchronous:
-                self._run_asynchronously(pool)
-            else:
-                # One worker is this thread, which an interrupt reaches.
-                self._run_in_batches(map if self.workers == 1 else pool.map)
+            while batch := self._next_batch():
+                for configuration in batch:
+                    if (one := self._one(configuration)) is None:
+                        return
+                    self._tell(configuration, one)
         except BaseException:
             self.stop()
             raise
-        finally:
-            pool.shutdown(cancel_futures=True)
-        return self._done
 
-    def _run_in_batches(self, mapped: _Map) -> None:
-        while len(self._done) < self.budget and (batch := self.strategy.propose()[: self.budget - len(self._done)]):
-            for configuration, one in zip(batch, mapped(self._one, batch), strict=True):
-                if one is None:
+    def _run_in_threads(self) -> None:
+        """An interrupt acts where this thread looks for it: raised within a lock of the pool's it could hold that for ever."""
+        with DeferredInterrupts() as interrupts:
+            pool = ThreadPoolExecutor(self.workers)
+            try:
+                if self.asynchronous:
+                    self._run_asynchronously(pool, interrupts)
+                else:
+                    self._run_in_batches(pool, interrupts)
+            except BaseException:
+                self.stop()
+                raise
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _next_batch(self) -> list[Configuration]:
+        left = self.budget - len(self._done)
+        return self.strategy.propose()[:left] if left > 0 else []
+
+    def _run_in_batches(self, pool: ThreadPoolExecutor, interrupts: DeferredInterrupts) -> None:
+        while batch := self._next_batch():
+            futures = [pool.submit(self._one, configuration) for configuration in batch]
+            for configuration, future in zip(batch, futures, strict=True):
+                _wait({future}, interrupts)
+                if (one := future.result()) is None:
                     return
                 self._tell(configuration, one)
 
-    def _run_asynchronously(self, pool: ThreadPoolExecutor) -> None:
+    def _run_asynchronously(self, pool: ThreadPoolExecutor, interrupts: DeferredInterrupts) -> None:
         flying: dict[Future[Evaluated | None], Configuration] = {}
         waiting: list[Configuration] = []
         while True:
@@ -101,7 +121,7 @@ class SearchLoop:
                 flying[pool.submit(self._one, configuration)] = configuration
             if not flying:
                 return
-            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+            for future in _wait(flying.keys(), interrupts):
                 if (one := future.result()) is None:
                     return
                 self._tell(flying.pop(future), one)
@@ -127,3 +147,11 @@ class SearchLoop:
         if self.cache and outcome.status != LOST:
             self.cache.put(values, outcome)
         return Evaluated(values, outcome, False)
+
+
+def _wait(futures: Collection[Future[_Result]], interrupts: DeferredInterrupts) -> set[Future[_Result]]:
+    """Those that are done, at least one."""
+    while True:
+        interrupts.check()
+        if done := wait(futures, _LOOK_SECONDS, FIRST_COMPLETED).done:
+            return done

@@ -18,7 +18,7 @@ from rocm_perf_lab.errors import MissingInputError, SpaceError
 Value = bool | int | float | str
 Destination = Literal["argument", "environment", "define"]
 _TYPES: dict[str, type | tuple[type, ...]] = {"int": int, "float": (int, float), "bool": bool, "str": str}
-_MEND = "docs/reference/autotune.md describes space files"
+_HINT = "docs/reference/autotune.md describes space files"
 
 
 class TunableParameter(BaseModel):
@@ -98,9 +98,9 @@ def read_space(path: Path) -> SpaceFile:
     except OSError as error:
         raise MissingInputError(f"{path} cannot be read ({error.strerror})", "check the path given to --space") from error
     except ValidationError as error:
-        raise SpaceError(f"{path}: {_first(error)}", _MEND) from error
+        raise SpaceError(f"{path}: {_first(error)}", _HINT) from error
     except (ValueError, RecursionError) as error:
-        raise SpaceError(f"{path} cannot be read as JSON ({error})", _MEND) from error
+        raise SpaceError(f"{path} cannot be read as JSON ({error})", _HINT) from error
     parameters = _parameters(path, document)
     known = parameters.keys() | document.fixed.keys()
     rules = []
@@ -130,7 +130,7 @@ def _parameters(path: Path, document: SpaceDocument) -> dict[str, TunableParamet
         try:
             found[name] = TunableParameter(values=given) if isinstance(given, list) else given
         except ValidationError as error:
-            raise SpaceError(f"{path}: parameters.{name}: {_first(error)}", _MEND) from error
+            raise SpaceError(f"{path}: parameters.{name}: {_first(error)}", _HINT) from error
     return found
 
 

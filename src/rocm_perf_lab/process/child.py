@@ -45,6 +45,11 @@ class DeferredInterrupts:
         for number in received:
             signal.raise_signal(number)
 
+    def check(self) -> None:
+        """Let those act that have come, if any: a safe point."""
+        if self._received:
+            self.deliver()
+
     def _note(self, number: int, _frame: FrameType | None) -> None:
         self._received.append(number)
 

@@ -99,7 +99,7 @@ def test_links_resolve(page: Path):
 def test_paths_exist(page: Path):
     folders = "|".join(["src", "native", "testbed", "tests", "env", "docs", "skill", "benchmarks"])
     text = "\n".join(code(page.read_text("utf-8")))
-    made = re.findall(r"> ([\w./-]+)", text)
+    made = re.findall(r"(?:> |# )([\w./-]+)", text)
     for name in set(re.findall(rf"(?<![\w./-])(?:{folders})/[\w./-]+", text)) - set(made):
         assert (REPOSITORY / name).exists(), f"{page.name} names {name}"
 

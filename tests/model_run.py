@@ -131,7 +131,7 @@ class Run:
     def loop(
         self,
         provider,
-        world=None,
+        backend=None,
         consent=None,
         resume=False,
         in_place=True,
@@ -141,7 +141,7 @@ class Run:
         **loop,
     ):
         model = model or ModelOptions("openai", "small")
-        subject = find_build_target(
+        build_target = find_build_target(
             (str(self.source), "./program"), None, "hipcc -O2 -nogpuinc --offload-arch=gfx942 SOURCE -o BINARY"
         )
         request = LlmRequest((), model, in_place=in_place, loop=LlmLoopOptions(**loop))
@@ -151,8 +151,8 @@ class Run:
         redactor = Redactor(self.folder, [Key(KEY)], environment or {}, self.source.read_text())
         self.notes = []
         return loop_on(
-            subject, request, Journal(self.directory), world or self.world, provider, budget_of(model, provider), redactor,
-            approve or (lambda _judged: True), consent or (lambda _place, _messages: None), self.notes.append,
+            build_target, request, Journal(self.directory), backend or self.world, provider, budget_of(model, provider),
+            redactor, approve or (lambda _judged: True), consent or (lambda _place, _messages: None), self.notes.append,
         )  # fmt: skip
 
     def asking(self, model: ModelOptions, **options):

@@ -93,13 +93,13 @@ def test_no_trick_gets_through(tmp_path, native_dir):
     shutil.copy(PROGRAM, source)
     found = tricks()
     assert len(found) >= 20
-    subject = find_build_target((str(source), "./program"), None, " ".join((*COMMAND, "SOURCE", "-o", "BINARY")))
+    build_target = find_build_target((str(source), "./program"), None, " ".join((*COMMAND, "SOURCE", "-o", "BINARY")))
     options = LlmLoopOptions(max_iterations=1, candidates=-(-len(found) // (MOST_REPAIRS + 1)))
     answers = [*found.values(), *list(found.values())[:MOST_REPAIRS]]
     request = LlmRequest((), ModelOptions("openai", "m"), in_place=True, loop=options)
     journal, redactor = Journal(run_folder.new_run(tmp_path / "runs")), Redactor(tmp_path)
     outcome = loop_on(
-        subject, request, journal, World(captures), Cheater(answers), Budget(None, None, 0), redactor,
+        build_target, request, journal, World(captures), Cheater(answers), Budget(None, None, 0), redactor,
         lambda _judged: True, lambda _place, _messages: None, print,
     ).optimize()  # fmt: skip
     assert len(outcome.attempts) >= len(found) and all(one.step for one in outcome.attempts)

@@ -33,8 +33,11 @@ def test_words(words, program, arguments):
     found = program_of(words, None)
     assert (found[0].name, found[1]) == (program, arguments)
     if not words[0].startswith("./other"):
-        subject = find_build_target(words, None, None)
-        assert subject.source.name == "it's a.hip" and (subject.name, list(subject.arguments)) == (program, arguments)
+        build_target = find_build_target(words, None, None)
+        assert build_target.source.name == "it's a.hip" and (build_target.name, list(build_target.arguments)) == (
+            program,
+            arguments,
+        )
 
 
 @pytest.mark.parametrize("words", [["it's a.hip", "--kernel", "x"], ["it's a.hip", "./other 1", "--json"], ["./o 1", "2"]])

@@ -94,12 +94,12 @@ def test_the_user_s_own_build_with_the_result_prints_the_same(optimized, rocm_pe
 @pytest.mark.parametrize("build", [f"{COMMAND} src/main.hip src/fill.hip -o program", "make"])
 def test_the_text_of_a_candidate_is_what_is_built(project, rocm_perf, native_dir, build, view):
     """Also of two sources in one command, each of which defines a symbol of its own by Clang's -cuid."""
-    subject = find_build_target(("./program",), None, build)
-    assert subject.source == project / "include" / "rows.h"
-    builder = ProgramBuilder(subject.build, "gfx942", project / "kept", Limits(), view=view)
+    build_target = find_build_target(("./program",), None, build)
+    assert build_target.source == project / "include" / "rows.h"
+    builder = ProgramBuilder(build_target.build, "gfx942", project / "kept", Limits(), view=view)
     printed = []
     for text in (HEADER, HEADER.replace("sums[row] = sum;", "sums[row] = 0;")):
-        builder.make(subject.read(text.encode()), project / "program")
+        builder.make(build_target.read(text.encode()), project / "program")
         ran = rocm_perf("run", "--device", "gfx942", "./program")
         printed.append(ran.stdout.split())
         assert ran.returncode == 0, ran.stderr
@@ -171,9 +171,9 @@ def test_a_journal_says_how_to_read_the_source_again(project):
     build = (
         f"{COMMAND} -c src/main.hip && {COMMAND} -c src/fill.hip && gcc -c src/plain.c && hipcc main.o fill.o plain.o -o app"
     )
-    subject = find_build_target(("./app",), None, build)
-    settings = SourceSettings.model_validate_json(settings_of(subject).model_dump_json())
-    read, again = subject.read(b"text"), reader_of(settings, subject.source)(b"text")
+    build_target = find_build_target(("./app",), None, build)
+    settings = SourceSettings.model_validate_json(settings_of(build_target).model_dump_json())
+    read, again = build_target.read(b"text"), reader_of(settings, build_target.source)(b"text")
     assert vars(read) == vars(again) and [unit.main.name for unit in read.units] == ["fill.hip", "plain.c"]
     assert list(read.foreign) == [project / "src" / "plain.c"] * 2 and [one.main.name for one in read.others] == ["fill.hip"]
 
@@ -181,9 +181,9 @@ def test_a_journal_says_how_to_read_the_source_again(project):
 def test_debug_information_names_the_files_of_a_program(project):
     (project / "Makefile").unlink()
     subprocess.run(f"{COMMAND} -g src/main.hip src/fill.hip -o program".split(), check=True)
-    subject = find_build_target(("./program",), None, None)
-    assert subject.source == project / "include" / "rows.h"
-    assert {step.sources[0].name for step in subject.build.units} == {"main.hip", "fill.hip"}
+    build_target = find_build_target(("./program",), None, None)
+    assert build_target.source == project / "include" / "rows.h"
+    assert {step.sources[0].name for step in build_target.build.units} == {"main.hip", "fill.hip"}
 
 
 @pytest.mark.parametrize("generator", ["Unix Makefiles", "Ninja"])
@@ -196,10 +196,10 @@ def test_a_cmake_project_needs_no_build_to_be_named(project, generator):
     )
     command = ["cmake", "-G", generator, "-S", ".", "-B", "made", "-DCMAKE_CXX_COMPILER=hipcc", "-DCMAKE_CXX_FLAGS=-nogpuinc"]
     subprocess.run(command, check=True, capture_output=True)
-    subject = find_build_target(("made/program", "1"), None, None)
-    assert (subject.source, subject.found_by) == (project / "include" / "rows.h", "compile_commands.json")
-    assert subject.unit.sources == (project / "src" / "main.hip",) and subject.arguments == ("1",)
-    assert [step.output.name for step in subject.build.steps] == ["main.hip.o", "fill.hip.o", "libfill.a", "program"]
+    build_target = find_build_target(("made/program", "1"), None, None)
+    assert (build_target.source, build_target.found_by) == (project / "include" / "rows.h", "compile_commands.json")
+    assert build_target.unit.sources == (project / "src" / "main.hip",) and build_target.arguments == ("1",)
+    assert [step.output.name for step in build_target.build.steps] == ["main.hip.o", "fill.hip.o", "libfill.a", "program"]
 
 
 def test_a_template_that_two_files_launch_is_judged_once_for_both(project, rocm_perf, native_dir):
@@ -295,14 +295,14 @@ def test_headers_with_kernels_are_named_where_there_are_several(project):
 )
 def test_what_a_linker_says_is_shown(project, build, told):
     (project / "src" / "again.hip").write_text(FILL)
-    subject = find_build_target(("./program",), Path("include/rows.h"), build)
+    build_target = find_build_target(("./program",), Path("include/rows.h"), build)
     with pytest.raises(RocmPerfError, match=told) as error:
-        ProgramBuilder(subject.build, "gfx942", project / "kept", Limits()).make(subject.read(), project / "program")
+        ProgramBuilder(build_target.build, "gfx942", project / "kept", Limits()).make(build_target.read(), project / "program")
     assert "linker command failed" not in error.value.what
 
 
 def test_relocatable_device_code_is_refused_with_the_reason(project):
     build = f"{COMMAND} -fgpu-rdc src/main.hip src/fill.hip -o program"
-    subject = find_build_target(("./program",), None, build)
+    build_target = find_build_target(("./program",), None, build)
     with pytest.raises(SourceError, match="-fgpu-rdc: the device code of all units becomes one"):
-        SourceBuilder("gfx942").device(subject.read())
+        SourceBuilder("gfx942").device(build_target.read())

@@ -47,13 +47,13 @@ class Asker:
         self,
         provider: Provider | None,
         journal: Journal,
-        memory: ReplayCache,
+        cache: ReplayCache,
         budget: Budget,
         redactor: Redactor,
         consent: Consent,
         note: Callable[[str], None],
     ):
-        self._provider, self._journal, self._memory, self._budget = provider, journal, memory, budget
+        self._provider, self._journal, self._cache, self._budget = provider, journal, cache, budget
         self._redactor, self._consent = redactor, consent
         self._note = lambda text: note(redactor.keys(text))
 
@@ -62,7 +62,7 @@ class Asker:
 
         Errors: ModelError, UnsentError, JournalDiffersError.
         """
-        known = self._memory.knows(ResponseLine, asked)
+        known = self._cache.knows(ResponseLine, asked)
         if not known and self._provider is None:
             raise self._ended_before(asked)
 
@@ -71,7 +71,7 @@ class Asker:
                 raise self._ended_before(asked)
             return self._sent(self._provider, asked, messages)
 
-        answer = self._memory.recall(ResponseLine, asked, sent)
+        answer = self._cache.recall(ResponseLine, asked, sent)
         if self._provider is None and answer.question != _digest(messages):
             raise JournalDiffersError("a question differs from the journal's", "its run, or this version of rocm-perf, differs")
         if known:

@@ -1,4 +1,4 @@
-"""The loop's world: the optimiser's workbench, which also says what a proposer should know, and what a compiler says."""
+"""The side effects of the model's loop: those of the optimizer's loop, and what a model should know of a kernel."""
 
 from __future__ import annotations
 

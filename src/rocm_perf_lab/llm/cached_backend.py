@@ -1,4 +1,4 @@
-"""A memory before the loop's world: what the journal knows is not asked again, and nothing secret gets into it."""
+"""A backend that answers from the journal first, and removes secrets from what it records."""
 
 from __future__ import annotations
 
@@ -32,18 +32,20 @@ from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
 
 class CachedBackend:
-    """world: whom to ask for what the memory does not know; None where it must know everything.
+    """backend: answers what is not in the cache; None where everything must be.
 
-    read: reads a text as the source. redactor: for all that enters the memory.
+    read: reads a text as the source. redactor: for all that enters the cache.
     """
 
-    def __init__(self, world: ModelBackend | None, read: Callable[[bytes], HipSource], memory: ReplayCache, redactor: Redactor):
-        self._world, self.read, self._memory, self._redactor = world, read, memory, redactor
+    def __init__(
+        self, backend: ModelBackend | None, read: Callable[[bytes], HipSource], cache: ReplayCache, redactor: Redactor
+    ):
+        self._backend, self.read, self._cache, self._redactor = backend, read, cache, redactor
         self._surveys: dict[bytes, ProfileSummary] = {}
 
     def survey(self, source: HipSource) -> ProfileSummary:
         asked = OfSource(source=digest(source.text))
-        return _survey(self._memory.recall(SurveyLine, asked, lambda: _remembered(self._surveyed(source))))
+        return _survey(self._cache.recall(SurveyLine, asked, lambda: _remembered(self._surveyed(source))))
 
     def context(self, source: HipSource, target: Target, round_: int) -> str:
         asked = OfRound(source=digest(source.text), kernel=target.demangled, round=round_)
@@ -51,7 +53,7 @@ class CachedBackend:
         def ask() -> str:
             return self._redactor.secrets(self._asked.context(source, self._surveyed(source), target))
 
-        return self._memory.recall(ContextLine, asked, ask)
+        return self._cache.recall(ContextLine, asked, ask)
 
     def complaint(self, source: HipSource) -> str | None:
         def ask() -> str | None:
@@ -60,22 +62,22 @@ class CachedBackend:
                 return words  # ours, on how the compiler ended
             return self._redactor.compiler_words(words, source.path.name)
 
-        return self._memory.recall(SyntaxLine, OfSource(source=digest(source.text)), ask)
+        return self._cache.recall(SyntaxLine, OfSource(source=digest(source.text)), ask)
 
     @contextlib.contextmanager
     def gate(self, source: HipSource, target: Target) -> Iterator[Gate]:
-        if self._world is None:
+        if self._backend is None:
             raise self._obstacle(source, target)
-        with self._world.gate(source, target) as gate:
+        with self._backend.gate(source, target) as gate:
             yield _RedactedGate(gate, self._redactor)
 
     def remember_obstacle(self, source: HipSource, target: Target, error: RocmPerfError) -> None:
         """Why nothing can be judged of a kernel: for a replay, which must meet it, too."""
-        self._memory.recall(ObstacleLine, _place(source, target), lambda: self._redactor.text(error.what))
+        self._cache.recall(ObstacleLine, _place(source, target), lambda: self._redactor.text(error.what))
 
     def _obstacle(self, source: HipSource, target: Target) -> RocmPerfError:
-        if self._memory.knows(ObstacleLine, _place(source, target)):
-            return CaptureError(self._memory.recall(ObstacleLine, _place(source, target), str))
+        if self._cache.knows(ObstacleLine, _place(source, target)):
+            return CaptureError(self._cache.recall(ObstacleLine, _place(source, target), str))
         return JournalDiffersError("the journal has no verdict on a candidate", "its run, or this version, differs")
 
     def redacted(self, text: str) -> str:
@@ -88,10 +90,10 @@ class CachedBackend:
 
     @property
     def _asked(self) -> ModelBackend:
-        """The world, where there is one: a memory that must know everything asks nobody."""
-        if self._world is None:
+        """The backend, where there is one: a replay has none."""
+        if self._backend is None:
             raise JournalDiffersError("the journal does not have all that was asked", "its run, or this version, differs")
-        return self._world
+        return self._backend
 
 
 def _place(source: HipSource, target: Target) -> OfKernel:

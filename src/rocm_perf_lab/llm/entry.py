@@ -58,30 +58,32 @@ def llm_optimize(
     Errors: those of finding, building and profiling the program; UsageError; ModelError and UnavailableError where the
     model cannot be asked.
     """
-    subject = find_build_target(request.words, request.source, request.build)
+    build_target = find_build_target(request.words, request.source, request.build)
     provider = provider_of(request.model, keys)
     budget = budget_of(request.model, provider)
-    run_folder.expect_place_for_results(subject.source)
-    folder = folder_of(request.folder, subject.name).absolute()
+    run_folder.expect_place_for_results(build_target.source)
+    folder = folder_of(request.folder, build_target.name).absolute()
     run_folder.sweep_after_kills(folder)
     directory = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)
     with run_folder.held(directory):
-        note(f"source: {subject.source} (by {subject.found_by}); journal: {directory}; model: {provider.place}")
+        note(f"source: {build_target.source} (by {build_target.found_by}); journal: {directory}; model: {provider.place}")
         journal = Journal(directory)
-        redactor = Redactor(subject.source.parent, keys.values(), environment, _already_told(subject))
-        log = _redacted_log(journal, redactor, subject)
+        redactor = Redactor(build_target.source.parent, keys.values(), environment, _already_told(build_target))
+        log = _redacted_log(journal, redactor, build_target)
         options = replace(with_seed(request.bench, journal), suggest=not request.bench.also)
-        world = HipModelBackend(subject, directory, options, log, note, runs=folder, full_source=request.full_source)
-        outcome = loop_on(subject, request, journal, world, provider, budget, redactor, approve, consent, note).optimize()
-        world.clear()
+        backend = HipModelBackend(build_target, directory, options, log, note, runs=folder, full_source=request.full_source)
+        outcome = loop_on(
+            build_target, request, journal, backend, provider, budget, redactor, approve, consent, note
+        ).optimize()
+        backend.clear()
         return outcome
 
 
 def loop_on(
-    subject: BuildTarget,
+    build_target: BuildTarget,
     request: LlmRequest,
     journal: Journal,
-    world: ModelBackend,
+    backend: ModelBackend,
     provider: Provider,
     budget: Budget,
     redactor: Redactor,
@@ -90,12 +92,12 @@ def loop_on(
     note: Callable[[str], None],
 ) -> ModelLoop:
     """The loop of a run whose journal is open, with all that it needs."""
-    memory = ReplayCache(journal)
-    bench = CachedBackend(world, world.read, memory, redactor)
+    cache = ReplayCache(journal)
+    bench = CachedBackend(backend, backend.read, cache, redactor)
     directory = journal.path.parent
-    run = RunState(subject.source, subject.found_by, directory, journal, bench, approve, request.in_place, COMMAND)
-    journal.append(_settings(request, subject))
-    asker = Asker(provider, journal, memory, budget, redactor, consent, note)
+    run = RunState(build_target.source, build_target.found_by, directory, journal, bench, approve, request.in_place, COMMAND)
+    journal.append(_settings(request, build_target))
+    asker = Asker(provider, journal, cache, budget, redactor, consent, note)
     loop = ModelLoop(run, bench, asker, budget, journal, request.loop, note)
     loop.outcome.provider, loop.outcome.model = request.model.provider, request.model.name
     return loop
@@ -106,19 +108,19 @@ def budget_of(model: ModelOptions, provider: Provider) -> Budget:
     return Budget(price, model.max_cost, model.max_tokens)
 
 
-def _already_told(subject: BuildTarget) -> str:
+def _already_told(build_target: BuildTarget) -> str:
     """What may be said although a variable has the same value: the source itself and the user's command."""
-    words = [word for step in subject.build.steps for word in step.words]
-    return " ".join((subject.source.read_text(errors="replace"), *subject.arguments, *words))
+    words = [word for step in build_target.build.steps for word in step.words]
+    return " ".join((build_target.source.read_text(errors="replace"), *build_target.arguments, *words))
 
 
-def _settings(request: LlmRequest, subject: BuildTarget) -> SettingsLine:
+def _settings(request: LlmRequest, build_target: BuildTarget) -> SettingsLine:
     """What a replay needs to know of the request."""
     return SettingsLine(
-        source=str(subject.source.resolve()),
-        found_by=subject.found_by,
-        **dict(settings_of(subject)),
-        name=subject.name,
+        source=str(build_target.source.resolve()),
+        found_by=build_target.found_by,
+        **dict(settings_of(build_target)),
+        name=build_target.name,
         provider=request.model.provider,
         model=request.model.name,
         in_place=request.in_place,
@@ -126,12 +128,12 @@ def _settings(request: LlmRequest, subject: BuildTarget) -> SettingsLine:
     )
 
 
-def _redacted_log(journal: Journal, redactor: Redactor, subject: BuildTarget) -> Log:
+def _redacted_log(journal: Journal, redactor: Redactor, build_target: BuildTarget) -> Log:
     """The journal for the workbench's own steps, which quote what compilers say."""
 
     def log(line: Line) -> None:
         if isinstance(line, BuildLine):
-            line.log = redactor.compiler_words(line.log, subject.source.name)
+            line.log = redactor.compiler_words(line.log, build_target.source.name)
         journal.append(line)
 
     return log

@@ -68,7 +68,7 @@ class SettingsLine(Line):
 
 
 class RememberedLine(Line, Generic[Asked, Answer]):
-    """What was asked of the world, and what it answered."""
+    """What was asked of the backend or the model, and the answer."""
 
     asked: Asked
     answer: Answer

@@ -29,7 +29,7 @@ from rocm_perf_lab.optimize.result import Judged
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 
-_TOLD = ("verdict", "answer", "failure", "unsent")  # with all that a memory holds: what the world said
+_TOLD = ("verdict", "answer", "failure", "unsent")  # with all that the replay cache holds: external results
 _DECIDED = ("proposal", "attempt", "accepted", "left alone", "stop", "end")
 _OF_THIS_MACHINE = ("number", "file", "written")
 
@@ -80,7 +80,7 @@ def _settings(directory: Path) -> SettingsLine:
 
 
 def _told(entries: Sequence[dict[str, Any]], directory: Path) -> Journal:
-    """A journal that knows what the world said, and nothing of what was decided."""
+    """A journal with all external results and none of the decisions."""
     directory.mkdir()
     told = [entry for entry in entries if entry["event"] in _TOLD or "asked" in entry]
     (directory / FILE).write_text("".join(json.dumps(entry) + "\n" for entry in told))
@@ -90,11 +90,11 @@ def _told(entries: Sequence[dict[str, Any]], directory: Path) -> Journal:
 def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable[[str], None]) -> ModelLoop:
     original = Path(settings.source)
     as_source = reader_of(SourceSettings.model_validate(dict(settings)), original)
-    memory, redactor, budget = ReplayCache(journal, closed=True), Redactor(original.parent), Budget(None, None, 0)
-    bench = CachedBackend(None, as_source, memory, redactor)
+    cache, redactor, budget = ReplayCache(journal, closed=True), Redactor(original.parent), Budget(None, None, 0)
+    bench = CachedBackend(None, as_source, cache, redactor)
     options = LlmLoopOptions(**dict(settings.loop))
     run = RunState(source, settings.found_by, journal.path.parent, journal, bench, _unknown, settings.in_place, COMMAND)
-    asker = Asker(None, journal, memory, budget, redactor, lambda _place, _messages: None, note)
+    asker = Asker(None, journal, cache, budget, redactor, lambda _place, _messages: None, note)
     loop = ModelLoop(run, bench, asker, budget, journal, options, note)
     loop.outcome.provider, loop.outcome.model = settings.provider, settings.model
     return loop

@@ -1,4 +1,4 @@
-"""Which kernel next, or why no more: the dominant one while one dominates, else the top ones in turn."""
+"""Schedules kernels: the dominant one while one dominates, else the top ones in turn; or says why the loop ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Stop:
 
 @dataclass
 class KernelScheduler:
-    """chosen: whether the user named the kernels himself; then they are taken in turn, whichever dominates."""
+    """chosen: whether the user named the kernels; then they are taken in turn, whichever dominates."""
 
     chosen: bool = False
     rounds: Counter[str] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""One gate for several threads."""
+"""A gate that several threads share."""
 
 from __future__ import annotations
 

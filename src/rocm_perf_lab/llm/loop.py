@@ -57,7 +57,7 @@ class ModelLoop:
     ):
         self._run, self._bench, self._asker, self._journal = run, bench, asker, journal
         self._options, self._note = options, note
-        self._course = KernelScheduler(options.chosen)
+        self._scheduler = KernelScheduler(options.chosen)
         self.outcome = ModelOutcome(run.outcome, budget)
 
     def optimize(self) -> ModelOutcome:
@@ -85,7 +85,7 @@ class ModelLoop:
     def _next(self, number: int, survey: ProfileSummary) -> Target | Stop:
         if number == self._options.max_iterations:
             return Stop("iterations", f"all {number} iterations are used up")
-        return self._course.next(survey)
+        return self._scheduler.next(survey)
 
     def _end(self, stop: Stop) -> ModelOutcome:
         self._note(f"stopped: {stop.detail}")
@@ -105,11 +105,11 @@ class ModelLoop:
         if best is not None:
             changed = self._bench.read(best.text)
             self._run.accept(number, target, best, changed)
-            self._course.kept(target)
+            self._scheduler.kept(target)
             return changed, error
         if error is None:
-            self._course.failed(target, for_good=bool(obstacle))
-            if self._course.exhausted(target):
+            self._scheduler.failed(target, for_good=bool(obstacle))
+            if self._scheduler.exhausted(target):
                 self._run.leave(target, f"it cannot be judged: {obstacle}" if obstacle else self._why_nothing(target))
         return None, error
 
@@ -117,7 +117,7 @@ class ModelLoop:
         self, number: int, source: HipSource, survey: ProfileSummary, target: Target
     ) -> tuple[list[Judged], list[Exception]]:
         """The candidates that the gate accepts, and what ended candidates before their time."""
-        context = self._bench.context(source, target, self._course.rounds[target.demangled])
+        context = self._bench.context(source, target, self._scheduler.rounds[target.demangled])
         alone = survey.timing == "measured"
         with LockedGate(lambda: self._bench.gate(source, target), alone) as gate:
             shared = (self._run, self._bench, self._asker, self._journal, source, target)

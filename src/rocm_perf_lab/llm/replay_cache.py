@@ -1,6 +1,6 @@
-"""What the world said, kept in the journal under the question that it answered, so that a run can be gone through again.
+"""Caches external results in the journal by request, so that a run can be resumed or replayed.
 
-A resumed run takes from it what is there and asks the world for the rest; a replayed one takes everything from it.
+A resumed run takes from it what is there and asks for the rest; a replayed one takes everything from it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rocm_perf_lab.optimize.journal import Journal, event_of
 
 
 class ReplayCache:
-    """journal: of the run. closed: nothing new may be asked."""
+    """journal: of the run. closed: a replay, in which nothing new may be asked."""
 
     def __init__(self, journal: Journal, closed: bool = False):
         self._journal, self._closed = journal, closed
@@ -27,7 +27,7 @@ class ReplayCache:
     def recall(self, kind: type[RememberedLine[Asked, Answer]], asked: Asked, ask: Callable[[], Answer]) -> Answer:
         """The answer to `asked`, ask()'s where it is not known. kind: of the line that keeps it.
 
-        Errors: JournalDiffersError in a closed memory that does not know it, and those of ask().
+        Errors: JournalDiffersError where it is closed and does not have the answer, and those of ask().
         """
         event = event_of(kind)
         key = _key(event, asked.as_json())

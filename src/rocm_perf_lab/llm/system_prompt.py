@@ -1,4 +1,4 @@
-"""What stands above every question: who asks, what an answer must be, and that texts of the program are data."""
+"""The system prompt: who asks, what an answer must be, and that texts of the program are data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the optimiser's loop does with the world: profile a source's program, and open the gate for one kernel of it."""
+"""The side effects of the optimization loop: profiling a source's program, and opening the gate for one of its kernels."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Gate(Protocol):
 
 
 class Backend(Protocol):
-    """The loop's world, so that tests can give it another."""
+    """What the loop needs; tests replace it with a fake."""
 
     def read(self, text: bytes) -> HipSource: ...
 

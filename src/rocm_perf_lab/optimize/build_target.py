@@ -1,4 +1,4 @@
-"""What is to be optimised: the program, the source to change, and the build that makes the one of the other."""
+"""The target of an optimization: a program, the source file to change, and the build that makes the program."""
 
 from __future__ import annotations
 
@@ -48,27 +48,29 @@ class BuildTarget:
         return read(self.source, self.unit.words, self.unit.folder, text, main, self.units)
 
 
-def _subject(source: Path, build: Build, program: Path, arguments: Sequence[str], found_by: str) -> BuildTarget:
+def _build_target(source: Path, build: Build, program: Path, arguments: Sequence[str], found_by: str) -> BuildTarget:
     unit, units = units_around(build, source)
     return BuildTarget(source, build, unit, units, program.name, tuple(arguments), found_by)
 
 
-def _of_header(subject: BuildTarget, program: Path) -> BuildTarget:
+def _of_header(build_target: BuildTarget, program: Path) -> BuildTarget:
     """Of a source without a kernel, the file that it includes and that has one. Errors: NoSourceError for several."""
     try:
-        source = subject.read()
+        source = build_target.read()
         if source.kernels:
-            return subject
+            return build_target
         headers = list(dict.fromkeys(files_with_kernels(source.device)))
     except SourceError:
-        return subject  # what is wrong with it, the compiler says
+        return build_target  # what is wrong with it, the compiler says
     if not headers:
-        return subject
-    found = _only(program, headers, str(subject.source))
-    return _subject(found, subject.build, program, subject.arguments, f"the includes of {subject.source.name}")
+        return build_target
+    found = _only(program, headers, str(build_target.source))
+    return _build_target(
+        found, build_target.build, program, build_target.arguments, f"the includes of {build_target.source.name}"
+    )
 
 
-def settings_of(subject: BuildTarget) -> SourceSettings:
+def settings_of(build_target: BuildTarget) -> SourceSettings:
     """What has to be known to read the source again."""
     units = [
         UnitSettings(
@@ -78,10 +80,10 @@ def settings_of(subject: BuildTarget) -> SourceSettings:
             includes=one.includes,
             files=list(map(str, one.files)),
         )
-        for one in subject.units
+        for one in build_target.units
     ]
-    unit = subject.unit
-    return SourceSettings(build=list(unit.words), folder=str(unit.folder), main=str(subject.read(b"").main), units=units)
+    unit = build_target.unit
+    return SourceSettings(build=list(unit.words), folder=str(unit.folder), main=str(build_target.read(b"").main), units=units)
 
 
 def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSource]:
@@ -116,8 +118,8 @@ def find_build_target(words: Sequence[str], source: Path | None, build: str | No
     elif named is None:
         named, found_by = _found(program)
     made = made or _default(named, program)
-    subject = _subject(named, made, program, arguments, found_by)
-    return subject if _has_kernels(named) else _of_header(subject, program)
+    build_target = _build_target(named, made, program, arguments, found_by)
+    return build_target if _has_kernels(named) else _of_header(build_target, program)
 
 
 def program_of(words: Sequence[str], source: Path | None) -> tuple[Path, list[str]]:

@@ -37,18 +37,18 @@ def folder_of(folder: Path | None, name: str) -> Path:
 
 def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], None]) -> OptimizeResult:
     """Errors: those of finding, building and profiling the program; a candidate's failures are verdicts."""
-    subject: BuildTarget = find_build_target(request.words, request.source, request.build)
+    build_target: BuildTarget = find_build_target(request.words, request.source, request.build)
     if not request.loop.dry_run:
-        run_folder.expect_place_for_results(subject.source)
-    folder = folder_of(request.folder, subject.name).absolute()
+        run_folder.expect_place_for_results(build_target.source)
+    folder = folder_of(request.folder, build_target.name).absolute()
     run_folder.sweep_after_kills(folder)
     run = run_folder.unfinished(folder, COMMAND) if request.resume else run_folder.new_run(folder)
     with run_folder.held(run):
-        note(f"source: {subject.source} (by {subject.found_by}); journal: {run}")
+        note(f"source: {build_target.source} (by {build_target.found_by}); journal: {run}")
         journal = Journal(run)
         options = replace(with_seed(request.bench, journal), suggest=not request.bench.also)
-        bench = HipBackend(subject, run, options, journal.append, note)
-        session = Session(subject.source, subject.found_by, run, journal, bench, request.loop, approve, note)
+        bench = HipBackend(build_target, run, options, journal.append, note)
+        session = Session(build_target.source, build_target.found_by, run, journal, bench, request.loop, approve, note)
         try:
             return session.optimize()
         except KeyboardInterrupt:

@@ -44,30 +44,30 @@ class PromptRequest:
 
 def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
     """Errors: those of finding, building and profiling the program; SourceError where no kernel of it is in the source."""
-    subject = find_build_target(request.words, request.source, request.build)
-    note(f"source: {subject.source} (by {subject.found_by})")
+    build_target = find_build_target(request.words, request.source, request.build)
+    note(f"source: {build_target.source} (by {build_target.found_by})")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
-        source, reports = _profiled(request, subject, Path(scratch), note)
+        source, reports = _profiled(request, build_target, Path(scratch), note)
     targets = in_turn(reports, source, request.bench.pattern)
     note(f"kernel {targets[0].demangled}: {targets[0].reason}")
     if others := [target.kernel for target in targets[1:]]:
         note(f"others in turn, with --kernel: {', '.join(dict.fromkeys(others))}")
-    runs = request.runs or Path(subject.name + run_folder.SUFFIX)
+    runs = request.runs or Path(build_target.name + run_folder.SUFFIX)
     tried = tried_in(runs, targets[0].demangled, digest(source.text))
     return build_context(reports, source, targets[0], tried, AnswerRules.asked_for(request.bench))
 
 
 def _profiled(
-    request: PromptRequest, subject: BuildTarget, scratch: Path, note: Callable[[str], None]
+    request: PromptRequest, build_target: BuildTarget, scratch: Path, note: Callable[[str], None]
 ) -> tuple[HipSource, Reports]:
     if request.profile is None:
-        bench = HipBackend(subject, scratch, request.bench, lambda _event, **_fields: None, note)
-        source = bench.read(subject.source.read_bytes())
+        bench = HipBackend(build_target, scratch, request.bench, lambda _event, **_fields: None, note)
+        source = bench.read(build_target.source.read_bytes())
         return source, bench.survey(source).reports
     reports = _reports_in(request.profile)
-    if subject.source.stat().st_mtime > (request.profile / "profile.json").stat().st_mtime:
-        note(f"{subject.source} was changed after {request.profile} was made: its line numbers may be off")
-    return subject.read(), reports
+    if build_target.source.stat().st_mtime > (request.profile / "profile.json").stat().st_mtime:
+        note(f"{build_target.source} was changed after {request.profile} was made: its line numbers may be off")
+    return build_target.read(), reports
 
 
 def _reports_in(folder: Path) -> Reports:

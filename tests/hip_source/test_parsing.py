@@ -25,7 +25,7 @@ def declarations(unit):
 
 
 def seen(path: Path, text: str):
-    """What the optimiser takes from a source: declarations in both passes, kernels and their loops; or the error."""
+    """What the optimizer takes from a source: declarations in both passes, kernels and their loops; or the error."""
     source = read(path, COMMAND, text=text.encode())
     try:
         return declarations(source.device), declarations(source.host), source.kernels

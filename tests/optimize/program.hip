@@ -1,4 +1,4 @@
-// Three kernels for the optimiser: one that unrolling helps, one that it does not, and one that it must not touch.
+// Three kernels for the optimizer: one that unrolling helps, one that it does not, and one that it must not touch.
 // It declares what it needs of HIP itself, which reads and compiles in a fraction of the time.
 extern "C" {
 typedef struct ihipStream_t* hipStream_t;

@@ -1,4 +1,4 @@
-"""`rocm-perf gate`: what a person or an agent wrote is judged as what the optimiser wrote."""
+"""`rocm-perf gate`: what a person or an agent wrote is judged as what the optimizer wrote."""
 
 from __future__ import annotations
 

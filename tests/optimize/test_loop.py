@@ -157,7 +157,7 @@ def resumable(runs: Path) -> Path:
 
 
 def test_the_steps_that_are_killed_are_those_of_a_real_journal(folder):
-    """Every event that the optimiser's code can write, but for those of changes that a build borrows (test_source_file)."""
+    """Every event that the optimizer's code can write, but for those of changes that a build borrows (test_source_file)."""
     kinds = [kind for kind in vars(journal_lines).values() if isinstance(kind, type) and issubclass(kind, journal_lines.Line)]
     written = {event_of(kind) for kind in kinds if kind is not journal_lines.Line}
     run = run_folder.new_run(folder / "runs")

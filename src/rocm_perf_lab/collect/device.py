@@ -120,7 +120,7 @@ def select(choice: str, scratch: Path, options: Sequence[str] = ()) -> Device:
 
 
 def _hip_log(scratch: Path) -> dict[str, str]:
-    """Nothing where the user reads that log himself."""
+    """Nothing where the user reads that log."""
     if _HIP_LOG_LEVEL_VARIABLE in os.environ or HIP_LOG_VARIABLE in os.environ:
         return {}
     return {_HIP_LOG_LEVEL_VARIABLE: _HIP_ERRORS, HIP_LOG_VARIABLE: str(scratch / "hip-log")}

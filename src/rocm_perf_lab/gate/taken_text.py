@@ -13,7 +13,7 @@ _PRAGMA = re.compile(r"(unroll|nounroll|clang (fp|loop)|GCC (unroll|ivdep))\b.*"
 _ASSEMBLY = ("asm", "__asm", "__asm__")
 # What the preprocessor makes of these depends on where and when it runs.
 _WORDS = ("__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__INCLUDE_LEVEL__", "__BASE_FILE__", "__pragma", "import")
-# They promise what nobody checks, and their optimised code is right by luck where that does not hold.
+# They promise what nobody checks, and their optimized code is right by luck where that does not hold.
 _ASSUMPTIONS = (
     "__builtin_assume",
     "__builtin_assume_aligned",

@@ -1,4 +1,4 @@
-"""What the optimiser knows of a HIP source: kernels, their parameters and loops, and what a loop holds."""
+"""What the optimizer knows of a HIP source: kernels, their parameters and loops, and what a loop holds."""
 
 from __future__ import annotations
 

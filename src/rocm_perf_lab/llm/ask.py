@@ -29,7 +29,7 @@ from rocm_perf_lab.optimize.journal import Journal
 _PROGRESS_SECONDS = 5.0
 
 Consent = Callable[[str, Sequence[Message]], None]
-"""(place, messages): shows the user what would be sent. Raises UnsentError where he does not want that."""
+"""(place, messages): shows the user what would be sent. Raises UnsentError where the user declines."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a run with a model found and did: the optimiser's outcome, and what was asked, answered and paid."""
+"""What a run with a model found and did: the optimizer's outcome, and what was asked, answered and paid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BEFORE_THE_GATE = (ANSWER, COMPILE)
 
 @dataclass
 class ModelOutcome:
-    """optimized: what the optimiser reports of any run. stop: why the loop ended."""
+    """optimized: what the optimizer reports of any run. stop: why the loop ended."""
 
     optimized: OptimizeResult
     budget: Budget

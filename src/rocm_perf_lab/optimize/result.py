@@ -1,4 +1,4 @@
-"""What a run of the optimiser found and did; `document()` is what --json prints."""
+"""What a run of the optimizer found and did; `document()` is what --json prints."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from rocm_perf_lab.llm.providers.protocol import Answer, Transient
 
 RETRIES = 4
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 30.0  # seconds
-_MOST_PATIENCE = 120.0  # seconds; who is asked to wait longer should decide himself
+_MOST_PATIENCE = 120.0  # seconds; longer waits are for the user to decide
 
 
 def patiently(

@@ -1,4 +1,4 @@
-"""The transformations the optimiser can propose, by name. Adding one: a file here with a `propose`, and a line below.
+"""The transformations the optimizer can propose, by name. Adding one: a file here with a `propose`, and a line below.
 
 A transformation reads a kernel and yields proposals and refusals; it runs nothing and decides nothing. Everything it
 proposes keeps results bit-identical by intent; the gate verifies it.

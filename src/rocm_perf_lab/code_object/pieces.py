@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rocm_perf_lab.code_object.fat_binary import not_whole
 from rocm_perf_lab.errors import SourceError
 
 _FUNCTION, _OBJECT = "STT_FUNC", "STT_OBJECT"
@@ -54,7 +55,7 @@ def pieces_of(image: bytes) -> dict[str, Piece]:
         return _Layout(ELFFile(io.BytesIO(image))).pieces()
     except Exception as error:  # the ELF reader meets damage with exceptions of every kind
         raise SourceError(
-            f"code object without readable symbols ({type(error).__name__}: {error})", "build it again"
+            f"code object without readable symbols: {not_whole(error)}", "build it again"
         ) from error
 
 
@@ -74,7 +75,7 @@ def host_sections(image: bytes) -> Mapping[str, tuple[Any, ...]]:
         return _loaded(ELFFile(io.BytesIO(image)))
     except Exception as error:
         raise SourceError(
-            f"host object without readable sections ({type(error).__name__}: {error})", "build it again"
+            f"host object without readable sections: {not_whole(error)}", "build it again"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""What a compiler leaves that ends well: nothing of it is read that is no file, or too large, and each is called by its name."""
+"""What a compiler leaves that ends well: nothing is read that is no file, or too large, and each is called by its name."""
 
 from __future__ import annotations
 

@@ -83,9 +83,7 @@ def parse(image: bytes) -> CodeObject:
     except SourceError:
         raise
     except Exception as error:  # the readers of ELF and msgpack meet damage with exceptions of every kind
-        raise SourceError(
-            f"code object without readable metadata: {not_whole(error)}", "build it again"
-        ) from error
+        raise SourceError(f"code object without readable metadata: {not_whole(error)}", "build it again") from error
 
 
 def _note(elf: Any) -> bytes:

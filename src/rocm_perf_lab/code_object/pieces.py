@@ -54,9 +54,7 @@ def pieces_of(image: bytes) -> dict[str, Piece]:
     try:
         return _Layout(ELFFile(io.BytesIO(image))).pieces()
     except Exception as error:  # the ELF reader meets damage with exceptions of every kind
-        raise SourceError(
-            f"code object without readable symbols: {not_whole(error)}", "build it again"
-        ) from error
+        raise SourceError(f"code object without readable symbols: {not_whole(error)}", "build it again") from error
 
 
 def width_of(reference: str) -> int:
@@ -74,9 +72,7 @@ def host_sections(image: bytes) -> Mapping[str, tuple[Any, ...]]:
     try:
         return _loaded(ELFFile(io.BytesIO(image)))
     except Exception as error:
-        raise SourceError(
-            f"host object without readable sections: {not_whole(error)}", "build it again"
-        ) from error
+        raise SourceError(f"host object without readable sections: {not_whole(error)}", "build it again") from error
 
 
 class _Layout:

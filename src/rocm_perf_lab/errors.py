@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import signal
 
+from rocm_perf_lab.text.words import visible
+
 _LONGEST_WHAT = 1000  # It can quote what a file says: its head and tail are kept.
 
 
@@ -34,7 +36,7 @@ class RocmPerfError(Exception):
         half = _LONGEST_WHAT // 2
         what = self.what if len(self.what) <= _LONGEST_WHAT else f"{self.what[:half]} ... {self.what[-half:]}"
         text = " ".join((f"{what}; {self.hint}" if self.hint else what).split())
-        return "".join(character if character.isprintable() else "\ufffd" for character in text)
+        return visible(text)
 
 
 class UsageError(RocmPerfError):

@@ -12,7 +12,8 @@ import pytest
 from processes import command_lines
 
 MIB = 1 << 20
-SMALL = {"seconds": 20.0, "memory_bytes": 200 * MIB, "processes": 60, "file_bytes": 50 * MIB, "disk_bytes": 80 * MIB}
+SMALL = {"seconds": 20.0, "memory_bytes": 200 * MIB, "processes": 60, "file_bytes": 50 * MIB, "disk_bytes": 80 * MIB,
+         "files": 15_000}  # fmt: skip
 
 BREAKING = {
     "its own memory": ("memory", "x = b'1' * (400 << 20)"),
@@ -57,7 +58,10 @@ BREAKING = {
         "import threading, time\nfor _ in range(100): threading.Thread(target=time.sleep, args=(3,)).start()",
     ),
     "many files": ("wrote", "import sys\nfor i in range(100): open(f'{sys.argv[1]}/{i}', 'wb').write(bytes(1 << 20))"),
-    "empty files": ("wrote", "import sys\nfor i in range(200000): open(f'{sys.argv[1]}/{i}', 'wb')"),
+    "empty files": (
+        "made more than 15,000 files and folders",
+        "import sys\nfor i in range(200000): open(f'{sys.argv[1]}/{i}', 'wb')",
+    ),
     "files in a folder that is hidden": (
         "wrote",
         """

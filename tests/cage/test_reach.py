@@ -70,6 +70,30 @@ def test_a_home_folder_as_the_current_one_shows_its_open_entries_alone(caged):
     assert not (caged.home / "made").exists()
 
 
+@pytest.mark.parametrize("above", [False, True], ids=["in the home folder", "above it"])
+def test_a_link_shows_nothing_that_is_hidden(caged, above):
+    links = {"folder": ".ssh", "file": ".ssh/id", "whole": str(caged.home / ".ssh"), "up": "../home/.ssh", "chain": "folder",
+             "seen": "project/here", "gone": "nowhere"}  # fmt: skip
+    for name, target in links.items():
+        (caged.home / name).symlink_to(target)
+    code = """
+        import os, sys
+        home = sys.argv[1].strip("+")
+        for name in sorted(os.listdir(home)):
+            for path in (f"{home}/{name}", f"{home}/{name}/id"):
+                try: print(name, os.path.islink(f"{home}/{name}"), open(path).read())
+                except OSError: pass
+    """
+    project, caged.folder = caged.folder, caged.home.parent if above else caged.home
+    try:
+        ended = caged.python(code, f"+{caged.home}")
+    finally:
+        caged.folder = project
+        for name in links:
+            (caged.home / name).unlink()
+    assert (ended.status, ended.stdout) == (0, b"seen True as it was\n"), ended
+
+
 def test_what_is_written_into_the_current_folder_does_not_stay(caged):
     code = """
         import os

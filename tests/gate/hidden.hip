@@ -46,6 +46,11 @@ __global__ void chosen(const float* in, float* out, bool twice, Mode mode) {
   out[thread()] = x;
 }
 
+__global__ void copied(const float* in, float* out) {
+  for (int k = 0; k < 4; ++k) *(volatile float*)(out + thread()) = 0;
+  out[thread()] = in[thread()]; // copied
+}
+
 // What T computes with is open until it is known.
 struct Number { float x; };
 __device__ inline Number operator*(Number a, Number b) { return Number{a.x * b.x}; }
@@ -94,6 +99,7 @@ int main() {
   chosen<<<2, 64>>>(made<float>(n, number), out, false, Mode::plain);
   powers<<<2, 64>>>(made<Number>(n, [](int i) { return Number{number(i)}; }), empty<Number>(n));
   powers<<<2, 64>>>(made<float>(n, number), out);
+  copied<<<2, 64>>>(made<float>(n, number), out);
   handed_on<<<1, 128>>>(made<float>(n, [](int i) { return i + 1.0f; }), out);
   float result = 0;
   if (hipMemcpy(&result, out, 4, 2)) printf("the copy failed\n");

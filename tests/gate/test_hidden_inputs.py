@@ -14,6 +14,13 @@ COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-co
 FOLDED = "((1.5f * in[thread()] - 2.0f) * in[thread()] + 0.25f) * in[thread()] + 3.0f"
 BY_HAND = "__builtin_fmaf(__builtin_fmaf(__builtin_fmaf(1.5f, x, -2.0f), x, 0.25f), x, 3.0f)"
 
+COPIED = "out[thread()] = in[thread()]; // copied"
+
+
+def copied(value: str) -> tuple[str, str]:
+    return COPIED, f"const float x = in[thread()]; out[thread()] = {value};"
+
+
 # kernel -> (what is right on captured inputs alone, words of the rejection)
 WRONG = {
     "polynomial": (("polynomial_of(in[thread()])", f"[](float x) {{ return {BY_HAND}; }}(in[thread()])"), "out["),
@@ -21,9 +28,13 @@ WRONG = {
     "shifted": (("i + 4 < 100 ? in[i + 4] : 0.0f", "in[i + 4]"), "on other bytes behind the buffers: out["),
     "chosen": (("if (twice) x = x + x;", ""), "on twice = 1: out["),
     "chosen, by an enum": (("if (mode == Mode::halved) x = x * 0.5f;", ""), "on mode = 7: out["),
+    "copied, without the sign of NaNs": (copied("x == x ? x : __builtin_fabsf(x)"), "NaNs: out["),
+    "copied, with one NaN for all": (copied('x == x ? x : __builtin_nanf("")'), "NaNs: out["),
+    "copied, quietly": (copied("__builtin_canonicalizef(x)"), "signalling NaNs: out["),
     "handed_on": (("  __builtin_amdgcn_s_barrier();", "  if (in[0] == 1.0f) __builtin_amdgcn_s_barrier();"), "it races"),
 }
 HONEST = {
+    "copied": copied("in[thread()] == 1.0f ? 1.0f : x"),
     "polynomial": ("polynomial_of(in[thread()])", "(polynomial_of)(in[thread()] + 0.0f)"),
     "looked_up": ("out[thread()] = table[index[thread()]]", "float* const mine = table; out[thread()] = mine[index[thread()]]"),
     "chosen": ("if (twice) x = x + x;", "x = twice ? 2.0f * x : x;"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rocm_perf_lab.gate.numbers import bits_of, dtype_of, in_words, is_float, ulps_between
+from rocm_perf_lab.gate.numbers import bits_of, dtype_of, in_words, is_float, nan_of, ulps_between
 from rocm_perf_lab.hip_source.layout import BYTES
 
 FLOATS = sorted(scalar for scalar in BYTES if is_float(scalar))
@@ -54,3 +54,20 @@ def test_words_are_the_number_itself(scalar, bits):
     one = number(scalar, bits)
     assume(np.isfinite(one).all())
     assert (np.array([float(in_words(one[0]))]).astype(one.dtype) == one).all()
+
+
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("signalling", [False, True])
+@pytest.mark.parametrize("scalar", FLOATS)
+def test_nans_of_every_sign_and_kind_and_payload(scalar, signalling, negative):
+    dtype, random = dtype_of(scalar), np.random.default_rng(5)
+    every = [nan_of(dtype, negative, signalling, random) for _ in range(8)]
+    if every[0] is None:
+        assert not np.isnan(np.arange(256, dtype=np.uint8).view(dtype)).any()
+        return
+    assert all(np.isnan(one).all() for one in every)
+    if scalar in ("float16", "bfloat16", "float32", "float64"):
+        bits, fraction = [int(bits_of(one)[0]) for one in every], ml_dtypes.finfo(dtype).nmant
+        assert len(set(bits)) > 1
+        assert {bool(one >> 8 * dtype.itemsize - 1) for one in bits} == {negative}
+        assert {bool(one >> fraction - 1 & 1) for one in bits} == {not signalling}

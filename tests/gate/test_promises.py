@@ -21,7 +21,10 @@ from rocm_perf_lab.isolate import capture
 pytestmark = pytest.mark.usefixtures("hipcc")
 PROGRAM = Path(__file__).with_name("overlap.hip")
 COMMAND = ("hipcc", "-O2", "-nogpuinc", "--offload-arch=gfx942", "-Wno-unused-command-line-argument")
-SOURCE = PROGRAM.read_text()
+OVERLAPPING = PROGRAM.read_text()
+SOURCE = re.sub(
+    r"  launch\(\(float\*\)a, .*\(float\*\)a \+ .*\n", "", OVERLAPPING
+)  # its buffers lie apart in all that it launches
 HEAD = "__global__ void shift(const float* in, const float* weight, float* out, int n) {"
 LAUNCH = "shift<<<1, 64>>>(in, weight, out, n);"
 
@@ -58,6 +61,7 @@ CHEATS = {
     "a macro beside it": (QUALIFIED.replace("__restrict__ in", "RESTRICT in").replace("#define", "#define RESTRICT __restrict__\n#define", 1), NONE, "is not part of shift", SOURCE),
     "a kept variable beside it": (QUALIFIED.replace(BODY, "{ static __attribute__((device)) int kept; kept += n; out[i] = kept; }"), NONE, "outlives a launch", SOURCE),
     "a caller with one buffer for both": (QUALIFIED.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,")), NONE, "the same in", SOURCE.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,"))),
+    "callers with one buffer for both": (OVERLAPPING.replace(HEAD, restricted("in", "weight", "out").split("// One lane")[1].split("\n")[1]), NONE, "in and out of the same a, as line .* calls launch", OVERLAPPING),
     "a caller that is not seen": (QUALIFIED + "auto pointer = shift;\n", NONE, "not all seen", SOURCE + "auto pointer = shift;\n"),
     "smaller bounds than the launch's block": (bounded(bound(32)), NONE, "has 64 threads", SOURCE),
     "smaller bounds than declared": (bounded(bound(32)), Promises(threads=64), "has 64 threads", SOURCE),
@@ -70,6 +74,73 @@ CHEATS = {
     "const of what it points to": (head(HEAD.replace("float* out", "const float* out")).replace(BODY, "((float*)out)[i] = in[i];"), NONE, "shift", SOURCE),
     "nothing at all": (SOURCE, Promises(unwritten=("in",)), "nothing was changed", SOURCE),
 }  # fmt: skip
+CALL = "launch((float*)a, (float*)b + 3, (float*)c, 40);"
+MAIN = "int main() {"
+APART = {
+    "a copy of a pointer": ("float* copy = (float*)a; float* other; other = copy; launch(other + 1, (float*)b, (float*)c, 4);", ""),
+    "pointers that go up and down": ("for (float *x = (float*)a, *z = (float*)c; x != (float*)a + 4; ++x, z += 1) launch(x, (float*)b, z, 1);", ""),
+    "two calls with exchanged buffers": (CALL + CALL.replace("(float*)a", "(float*)c", 1).replace("(float*)c, 40", "(float*)a, 40"), ""),
+    "a call by way of another": ("twice((float*)a, (float*)b, (float*)c);", "static void twice(float* x, float* y, float* z) { for (int i = 0; i < 2; ++i) launch(x, y, z, 4); }\n"),
+    "what a function makes": ("float* x = made(4); float* z = made(8); launch(x, (float*)b, z, 1);", "static float* made(int n) { void* m = nullptr; if (hipMalloc(&m, n * 4)) return nullptr; return (float*)m; }\n"),
+    "what a template makes": ("float* x = copied<float>(4); float* z = copied<float>(8); launch(x, (float*)b, z, 1);", "template <typename T> T* made(int n) { T* m; if (hipMalloc((void**)&m, n * sizeof(T))) printf(\"no\"); return m; }\ntemplate <typename T> T* copied(int n) { T* m = made<T>(n); if (hipMemcpy(m, m, n, 3)) return nullptr; return m; }\n"),
+    "a list of pointers": ("float *x = (float*)a, *z = (float*)c; launch(x, (float*)b, z, 1); float* all[] = {x, z}; printf(\"%p\", all[0]);", ""),
+    "variables of the file": ("hipMalloc((void**)&x, 64); hipMalloc((void**)&z, 64); launch(x, (float*)b, z, 1);", "static float *x, *z;\n"),
+    "a function with nothing to call it": (CALL, "static void never(float* x) { launch(x, x, x, 1); }\n"),
+}  # fmt: skip
+# name -> (calls in main, what stands before it, words of the reason)
+SHARED = {
+    "a caller with one buffer": ("launch((float*)a, (float*)b, (float*)a + 4, 40);", "", "in and out of the same a, as line .* calls launch"),
+    "a caller's caller": ("twice((float*)a, (float*)b, (float*)a);", "static void twice(float* x, float* y, float* z) { launch(x, y, z, 4); }\n", "the same a, as line .* calls launch, as line .* calls twice"),
+    "a copy": ("void* copy = a; launch((float*)a, (float*)b, (float*)copy, 4);", "", "the same a"),
+    "a copy that is made later": ("void* copy = nullptr; for (int i = 0; i < 2; ++i, copy = a) launch((float*)a, (float*)b, (float*)copy, 4);", "", "the same a"),
+    "a choice": ("launch((float*)a, (float*)b, (float*)(content[0] > 0 ? a : c), 4);", "", "the same a"),
+    "a pointer that is returned": ("launch((float*)a, (float*)b, same((float*)a), 4);", "static float* same(float* x) { return x + 1; }\n", "the same a"),
+    "a buffer that a function keeps": ("launch(kept(), (float*)b, kept(), 4);", "static float* kept() { static float* m; if (!m) hipMalloc((void**)&m, 64); return m; }\n", "the same m"),
+    "a variable of the file": ("x = (float*)a; launch(x, (float*)b, (float*)a, 4);", "static float* x;\n", "the same a"),
+    "a parameter that is assigned": ("other((float*)a, (float*)b, (float*)c);", "static void other(float* x, float* y, float* z) { z = x; launch(x, y, z, 4); }\n", "the same a"),
+    "a distance": ("launch((float*)a, (float*)b, (float*)c + ((float*)a - (float*)c), 4);", "", "made of a distance"),
+    "a member": ("Two two{(float*)a, (float*)a}; launch(two.x, (float*)b, two.y, 4);", "struct Two { float *x, *y; };\n", "cannot be followed"),
+    "an element": ("float* all[2] = {(float*)a, (float*)a}; launch(all[0], (float*)b, all[1], 4);", "", "cannot be followed"),
+    "what a pointer points to": ("float** p = (float**)&a; launch(*p, (float*)b, (float*)a, 4);", "", "cannot be followed|may change"),
+    "a reference": ("float* x = (float*)c; float*& r = x; r = (float*)a; launch((float*)a, (float*)b, x, 4);", "", "x, which line .* may change"),
+    "a reference as a parameter": ("float* x = (float*)c; set(x, (float*)a); launch((float*)a, (float*)b, x, 4);", "static void set(float*& x, float* y) { x = y; }\n", "x, which line .* may change"),
+    "a reference that is cast": ("float* x = (float*)c; set(x, (float*)a); launch((float*)a, (float*)b, x, 4);", "static void set(float* const& x, float* y) { const_cast<float*&>(x) = y; }\n", "x, which line .* may change"),
+    "an address": ("void* x = c; set(&x, a); launch((float*)a, (float*)b, (float*)x, 4);", "static void set(void** x, void* y) { *x = y; }\n", "x, which line .* may change"),
+    "a lambda's capture": ("void* x = c; auto f = [&] { x = a; }; f(); launch((float*)a, (float*)b, (float*)x, 4);", "", "the same a"),
+    "a capture with a value": ("[x = (float*)a, &b, &a] { launch((float*)a, (float*)b, x, 4); }();", "", "cannot be followed|the same a"),
+    "a lambda's parameters": ("auto f = [&](float* x, float* z) { launch(x, (float*)b, z, 4); }; f((float*)a, (float*)a);", "", "cannot be followed"),
+    "a pointer to the function": ("auto f = launch; f((float*)a, (float*)b, (float*)a, 4);", "", "names without calling"),
+    "a function as an argument": ("call(launch, (float*)a, (float*)b);", "template <typename F> void call(F f, float* x, float* y) { f(x, y, x, 4); }\n", "names without calling"),
+    "a template that calls": ("call((float*)a, (float*)b);", "template <typename T> void call(T x, T y) { launch(x, y, x, 4); }\n", "the same a|no pointer"),
+    "a member function": ("Steps().run((float*)a, (float*)b, (float*)a);", "struct Steps { void run(float* x, float* y, float* z) { launch(x, y, z, 4); } };\n", "cannot be followed"),
+    "a number": ("launch((float*)a, (float*)b, (float*)(unsigned long)a, 4);", "", "cannot be followed|the same a"),
+    "an allocator of its own": ("void *x, *z; hipMallocHost(&x, 4); hipMallocHost(&z, 4); launch((float*)x, (float*)b, (float*)z, 4);", "static float pool[64]; int hipMallocHost(void** x, unsigned long) { *x = pool; return 0; }\n", "may change"),
+    "a function that others may call": (CALL, "void open(float* x, float* y, float* z) { launch(x, y, z, 4); }\n", "open, which the source does not call"),
+    "a range": ("float* all[] = {(float*)a}; for (float* x : all) launch((float*)a, (float*)b, x, 4);", "", "cannot be followed"),
+    "a condition": ("if (float* x = (float*)a) launch((float*)a, (float*)b, x, 4);", "", "cannot be followed|the same a"),
+    "assembly": ('float* x = (float*)c; asm("" : "+r"(x)); launch((float*)a, (float*)b, x, 4);', "", "x, which line .* may change"),
+    "a symbol": ("also((float*)a, (float*)b, (float*)a, 4);", 'void also(const float*, const float*, float*, int) asm("_ZL6launchPKfS0_Pfi");\n', "by its symbol"),
+}  # fmt: skip
+
+
+def calling(calls: str, before: str, text: str) -> str:
+    return text.replace(CALL, calls).replace(MAIN, before + MAIN)
+
+
+@pytest.mark.parametrize("name", APART)
+def test_pointers_are_followed_to_where_they_are_made(name):
+    text = calling(*APART[name], SOURCE)
+    assert text != SOURCE or name == "a function with nothing to call it"
+    assert broken_in_source(source(text), "shift", ALL) is None
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_pointers_to_one_buffer_are_found_or_lost(name):
+    calls, before, words = SHARED[name]
+    reason = broken_in_source(source(calling(calls, before, SOURCE)), "shift", ALL)
+    assert reason is not None and re.search(words, reason), reason
+
+
 HONEST = {
     "restrict": (QUALIFIED, NONE, ALL),
     "restrict that is declared as well": (QUALIFIED, ALL, ALL),

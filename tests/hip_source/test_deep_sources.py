@@ -27,6 +27,7 @@ typedef struct ihipStream_t* hipStream_t;
 typedef enum { hipSuccess } hipError_t;
 struct dim3 { unsigned x, y, z; constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {} };
 hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, unsigned long lds, hipStream_t stream);
+int hipMalloc(void** address, unsigned long size);
 unsigned __hipPushCallConfiguration(dim3 grid, dim3 block, unsigned long lds = 0, hipStream_t stream = nullptr);
 unsigned __hipPopCallConfiguration(dim3* grid, dim3* block, unsigned long* lds, hipStream_t* stream);
 }
@@ -47,7 +48,8 @@ __attribute__((global)) void deep(const float* in, float* out, int n) {{
   }}
   out[n] = sum + tile[n][n];
 }}
-void launch(float* in, float* out) {{ deep<<<1, 64>>>(in, out, {" + ".join(["1"] * TERMS)}); }}
+static void launch(float* in, float* out) {{ deep<<<1, 64>>>(in, out, {" + ".join(["1"] * TERMS)}); }}
+int main() {{ void *a, *b; if (!hipMalloc(&a, 4) && !hipMalloc(&b, 4)) launch((float*)a, (float*)b); }}
 """
     path = tmp_path / "deep.hip"
     path.write_text(text)

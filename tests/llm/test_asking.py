@@ -60,7 +60,7 @@ def test_a_question_is_shown_once_and_hides_nothing(capsys, monkeypatch):
         consent("http://there", [*messages, Message("user", "more")])
     out, shown = capsys.readouterr()
     assert out == "" and shown.count("rules") == 1 and shown.count("to http://there") == 2 and "more" in shown
-    assert "a\ufffd[2J\ufffdb\ufffdc" in shown
+    assert r"a\x1b[2J\rb\u202ec" in shown
     Consent(always=True, never=False)("http://there", messages)
     assert capsys.readouterr().err == ""
     with pytest.raises(UnsentError, match="a dry run"):

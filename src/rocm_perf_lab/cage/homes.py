@@ -12,12 +12,17 @@ _NEVER = ("/", "/proc", "/sys", "/dev", "/run", "/var", "/var/run")
 def parts_to_show(path: Path, homes: frozenset[Path] | None = None) -> Iterator[Path]:
     """`path` itself, or where it is or holds a home folder (or is one of the system's) those of its entries that may be seen.
 
-    Hidden entries of such folders are left out, and so is what is neither file nor folder.
+    Hidden entries of such folders are left out, and so is what is neither file, folder nor link. A link among them stands for
+    itself: what it points to, which may be hidden, is not looked at.
     """
     homes = home_folders() if homes is None else homes
     if not is_open(path, homes):
         for entry in _entries(path):
-            if not entry.name.startswith(".") and str(path) not in _NEVER:
+            if entry.name.startswith(".") or str(path) in _NEVER:
+                continue
+            if entry.is_symlink():
+                yield Path(entry.path)
+            else:
                 yield from parts_to_show(Path(entry.path), homes)
     elif path.is_file() or path.is_dir():
         yield path

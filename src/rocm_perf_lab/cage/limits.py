@@ -11,7 +11,8 @@ class Limits:
     """Of the command with all its processes together.
 
     seconds: wall time. memory_bytes: what they really use, shared and in-memory files included; reserving costs nothing.
-    processes: threads count, too. file_bytes: the largest file. disk_bytes: growth of the writable folders.
+    processes: threads count, too. file_bytes: the largest file. disk_bytes, files: growth of
+    the writable folders, and how many files and folders are added there.
     """
 
     seconds: float = 300.0
@@ -19,6 +20,7 @@ class Limits:
     processes: int = 2048
     file_bytes: int = 4 << 30
     disk_bytes: int = 32 << 30
+    files: int = 100_000
 
 
 @dataclass(frozen=True)

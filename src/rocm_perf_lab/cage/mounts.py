@@ -43,15 +43,26 @@ def mounts(command: Sequence[str], folder: Path, view: View, limits: Limits, ove
     covering = set(layers) if is_open(here) else set()
     shown = {path: source for path, source in _shown([folder, *view.readable, *needed_by(command, folder)])}
     words = _system(size, view.gpu)
-    for path in sorted({*shown, *writable, *layers}):
+    places = {*shown, *writable, *layers}
+    for path in sorted(places):
         if path in layers:
             words += layers[path]
         elif path in writable:
             words += ["--bind", os.path.realpath(path), str(path)]
-        elif not _lies_in(path, covering | writable | (set(shown) - {path}), os.stat(path).st_dev):
-            words += ["--ro-bind", str(shown[path]), str(path)]
+        elif not _lies_in(path, covering | writable | (set(shown) - {path}), os.lstat(shown[path]).st_dev):
+            words += _bound(shown[path], path, places)
     words += _replaced(view)
     return Mounts([*words, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"], _in_memory(layers))
+
+
+def _bound(source: Path, path: Path, places: Iterable[Path]) -> list[str]:
+    """A link as the link itself, since a mount would show what it points to, hidden or not. places: all where something lies;
+    below a link's name nothing can."""
+    if not os.path.islink(source):
+        return ["--ro-bind", str(source), str(path)]
+    if any(place != path and place.is_relative_to(path) for place in places):
+        return []
+    return ["--symlink", os.readlink(source), str(path)]
 
 
 def _system(size: str, gpu: bool) -> list[str]:

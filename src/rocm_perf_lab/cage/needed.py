@@ -17,7 +17,7 @@ _JOINED_OPTIONS = ("-isystem", "-iquote", "-include", "-I", "-L", "-B", "-F", "@
 
 def needed_by(command: Sequence[str], folder: Path) -> list[Path]:
     """Existing files and folders. folder: where the command runs."""
-    found = [*_own(), *_of_rocm(), *_installation(command[0], folder), *_named_by(command, folder)]
+    found = [*_own(), *_of_rocm(), *installation(command[0], folder), *_named_by(command, folder)]
     return [path for path in dict.fromkeys(found) if path.exists()]
 
 
@@ -33,12 +33,12 @@ def _of_rocm() -> Iterator[Path]:
     yield from (Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(folder))
 
 
-def _installation(program: str, folder: Path) -> Iterator[Path]:
+def installation(program: str, folder: Path) -> Iterator[Path]:
     """The program's own folder, and where that is a bin/ what belongs to it."""
     found = shutil.which(os.path.join(folder, program) if os.sep in program else program)
     for path in dict.fromkeys((found, os.path.realpath(found))) if found else ():
         beside = Path(path).parent
-        yield beside
+        yield from (Path(path), beside)  # itself, where its folder is one that is not shown
         if beside.name == "bin":
             yield from (beside.parent / part for part in _PARTS_OF_INSTALLATIONS)
 

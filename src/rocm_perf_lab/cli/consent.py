@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rocm_perf_lab.text.words import visible
+
 if TYPE_CHECKING:
     from rocm_perf_lab.llm.providers import Message
     from rocm_perf_lab.optimize.result import Judged
@@ -41,15 +43,11 @@ class Consent:
                 if message in self._shown:
                     click.echo(f"--- {message.role}: as shown before", err=True)
                 else:
-                    click.echo(f"--- {message.role}\n{_visible(message.text.rstrip())}", err=True)
+                    text = visible(message.text.rstrip(), "\n\t")  # nothing of it can move the cursor or hide the rest
+                    click.echo(f"--- {message.role}\n{text}", err=True)
                 self._shown.add(message)
             click.echo("---", err=True)
             if self._never:
                 raise UnsentError("dry run", "a dry run: nothing was sent")
             if not click.confirm("Send this?", default=False, err=True):
                 raise UnsentError("declined", "the user did not want the question sent")
-
-
-def _visible(text: str) -> str:
-    """Nothing of the text can move the cursor or hide the rest."""
-    return "".join(one if one.isprintable() or one in "\n\t" else "\ufffd" for one in text)

@@ -6,18 +6,23 @@ clang-offload-bundler, whose format of them changes between versions.
 
 from __future__ import annotations
 
-import io
 import mmap
+import os
 import shutil
 import struct
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from rocm_perf_lab.errors import SourceError, UnavailableError
 
 MAGIC, COMPRESSED_MAGIC, ELF_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", b"\x7fELF"
+LARGEST = 1 << 30
+"""Bytes that are read of a file, or of the section of one, that a build made."""
+
+_HEAD = 64  # bytes of an ELF file's first header
 _BUNDLER_SECONDS = 600  # a library's bundle unpacks to gigabytes
 _AMDGPU_MACHINE = 224  # EM_AMDGPU
 
@@ -29,24 +34,50 @@ def code_objects_in(path: Path) -> list[tuple[str, bytes]]:
     Errors: SourceError where the file is none of these or is damaged; a program without device code gives [].
     """
     try:
-        data = path.read_bytes()
-        if data.startswith(ELF_MAGIC) and struct.unpack_from("<H", data, 18)[0] == _AMDGPU_MACHINE:
-            return [("", data)]
-        return list(_bundles(_section(data) if data.startswith(ELF_MAGIC) else data))
+        with path.open("rb") as file:
+            return _code_objects(file)
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}", "name a built program or code object") from error
     except (struct.error, ValueError) as error:
         raise SourceError(f"{path} is not a HIP program or code object: {error}", "build it again") from error
 
 
-def _section(data: bytes) -> bytes:
+def not_whole(details: object) -> str:
+    """details: the reader's own words, which alone say little."""
+    return f"it is not a whole ELF file ({str(details) or type(details).__name__})"
+
+
+def _code_objects(file: BinaryIO) -> list[tuple[str, bytes]]:
+    """Of a program only the section is read: the rest may be large."""
+    head = file.read(_HEAD)
+    if not head.startswith(ELF_MAGIC):
+        return list(_bundles(head + _limited(file, os.fstat(file.fileno()).st_size)))
+    if len(head) < _HEAD:
+        raise ValueError(not_whole("it ends within its first header"))
+    if struct.unpack_from("<H", head, 18)[0] == _AMDGPU_MACHINE:
+        return [("", head + _limited(file, os.fstat(file.fileno()).st_size))]
+    return list(_bundles(_section(file)))
+
+
+def _limited(file: BinaryIO, size: int) -> bytes:
+    """The rest of a file, or a part of it, that is to be held in memory."""
+    if size > LARGEST:
+        raise ValueError(f"it holds {size / (1 << 30):.1f} GiB, and {LARGEST >> 30} GiB is the most that is read")
+    return file.read(size)
+
+
+def _section(file: BinaryIO) -> bytes:
     from elftools.elf.elffile import ELFFile
 
     try:
-        section = ELFFile(io.BytesIO(data)).get_section_by_name(".hip_fatbin")
-        return section.data() if section is not None else b""
+        section = ELFFile(file).get_section_by_name(".hip_fatbin")
+        place = None if section is None else (section["sh_offset"], section["sh_size"])
     except Exception as error:  # the ELF reader meets damage with exceptions of every kind
-        raise ValueError(f"damaged ELF ({error})") from error
+        raise ValueError(not_whole(error)) from error
+    if place is None:
+        return b""
+    file.seek(place[0])
+    return _limited(file, place[1])
 
 
 def _bundles(data: bytes) -> Iterator[tuple[str, bytes]]:

@@ -9,6 +9,7 @@ import io
 from dataclasses import dataclass
 from typing import Any
 
+from rocm_perf_lab.code_object.fat_binary import not_whole
 from rocm_perf_lab.errors import SourceError
 
 _NOTE_TYPE = 32  # NT_AMDGPU_METADATA
@@ -79,10 +80,10 @@ def parse(image: bytes) -> CodeObject:
         code = _code(elf)
         kernels = [_kernel(entry, code) for entry in document.get("amdhsa.kernels", [])]
         return CodeObject(document["amdhsa.target"], {kernel.name: kernel for kernel in kernels})
+    except SourceError:
+        raise
     except Exception as error:  # the readers of ELF and msgpack meet damage with exceptions of every kind
-        raise SourceError(
-            f"code object without readable metadata ({type(error).__name__}: {error})", "build it again"
-        ) from error
+        raise SourceError(f"code object without readable metadata: {not_whole(error)}", "build it again") from error
 
 
 def _note(elf: Any) -> bytes:
@@ -91,7 +92,7 @@ def _note(elf: Any) -> bytes:
             if note["n_type"] in (_NOTE_TYPE, "NT_AMDGPU_METADATA") and note["n_name"] == "AMDGPU":
                 description = note["n_descdata"] if "n_descdata" in note else note["n_desc"]
                 return description if isinstance(description, bytes) else description.encode("latin-1")
-    raise ValueError("no AMDGPU metadata note")
+    raise SourceError("code object without AMDGPU metadata", "build it again")
 
 
 def _code(elf: Any) -> dict[str, bytes]:

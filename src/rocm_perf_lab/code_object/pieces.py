@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rocm_perf_lab.code_object.fat_binary import not_whole
 from rocm_perf_lab.errors import SourceError
 
 _FUNCTION, _OBJECT = "STT_FUNC", "STT_OBJECT"
@@ -53,9 +54,7 @@ def pieces_of(image: bytes) -> dict[str, Piece]:
     try:
         return _Layout(ELFFile(io.BytesIO(image))).pieces()
     except Exception as error:  # the ELF reader meets damage with exceptions of every kind
-        raise SourceError(
-            f"code object without readable symbols ({type(error).__name__}: {error})", "build it again"
-        ) from error
+        raise SourceError(f"code object without readable symbols: {not_whole(error)}", "build it again") from error
 
 
 def width_of(reference: str) -> int:
@@ -73,9 +72,7 @@ def host_sections(image: bytes) -> Mapping[str, tuple[Any, ...]]:
     try:
         return _loaded(ELFFile(io.BytesIO(image)))
     except Exception as error:
-        raise SourceError(
-            f"host object without readable sections ({type(error).__name__}: {error})", "build it again"
-        ) from error
+        raise SourceError(f"host object without readable sections: {not_whole(error)}", "build it again") from error
 
 
 class _Layout:

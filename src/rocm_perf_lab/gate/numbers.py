@@ -38,6 +38,29 @@ def bits_of(values: Numbers) -> Numbers:
     return values.view(f"u{values.dtype.itemsize}")
 
 
+def nan_of(dtype: np.dtype[Any], negative: bool, signalling: bool, random: np.random.Generator) -> NDArray[Any] | None:
+    """One NaN of random payload, shape (1,), of these properties as far as the type has such NaNs; None where it has none."""
+    unsigned, bits = np.dtype(f"u{dtype.itemsize}"), 8 * dtype.itemsize
+    if dtype.itemsize == 1:
+        every = np.arange(256, dtype=np.uint8)
+    else:
+        fraction = limits_of(dtype).nmant
+        exponent = (1 << bits - 1) - (1 << fraction)
+        payloads = random.integers(1, 1 << fraction, 64, np.uint64) | np.uint64(exponent)
+        every = np.concatenate([payloads, payloads | np.uint64(1 << bits - 1)])
+        every = np.concatenate([every | np.uint64(1 << fraction - 1), every & ~np.uint64(1 << fraction - 1)]).astype(unsigned)
+    nans = every[np.isnan(every.view(dtype))]
+    nans = _those(nans, bits - 1, negative)
+    nans = _those(nans, max(limits_of(dtype).nmant - 1, 0), not signalling)
+    return random.choice(nans, 1).view(dtype) if nans.size else None
+
+
+def _those(bits: Numbers, place: int, is_set: bool) -> Numbers:
+    """Those with that bit set, or clear; all where there are none."""
+    wanted = (bits >> np.array(place, bits.dtype) & np.array(1, bits.dtype)) == is_set
+    return bits[wanted] if wanted.any() else bits
+
+
 def ulps_between(x: Numbers, y: Numbers) -> NDArray[np.uint64]:
     """How many steps from one representable number to the next lie between them (uint64); both zeros are one number.
 

@@ -8,6 +8,7 @@ fails on a case, the case is dropped, and what it changed is changed part by par
 
 from __future__ import annotations
 
+import functools
 import itertools
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocm_perf_lab.gate.buffers import Arguments, Buffer, NumberArgument
-from rocm_perf_lab.gate.numbers import bits_of, dtype_of, is_float, limits_of
+from rocm_perf_lab.gate.numbers import bits_of, dtype_of, is_float, limits_of, nan_of
 from rocm_perf_lab.hip_source.layout import Leaf
 from rocm_perf_lab.isolate import Capture
 
@@ -115,6 +116,29 @@ def _of_every_magnitude(values: Numbers, random: np.random.Generator) -> Numbers
     return np.exp2(exponents) * random.choice([-1.0, 1.0], values.size)
 
 
+@dataclass(frozen=True)
+class _Nans:
+    """The captured values' range with NaNs of one sign and kind strewn in, all of the same bits: which of two different ones
+    an operation hands on is open to the compiler, which may exchange its operands."""
+
+    negative: bool
+    signalling: bool
+
+    def __call__(self, values: Numbers, random: np.random.Generator, of_case: np.random.Generator | None = None) -> Numbers:
+        """of_case: the same one for all of a type's numbers in a case; it decides the bits."""
+        result = _in_range(values, random).astype(values.dtype)
+        nan = nan_of(values.dtype, self.negative, self.signalling, of_case or random)
+        if nan is not None:
+            result[random.random(values.size) < 0.05] = nan
+            result[random.integers(values.size)] = nan[0]
+        return result
+
+
+NANS = {
+    f"{'negative' if negative else 'positive'} {'signalling' if signalling else 'quiet'} NaNs": _Nans(negative, signalling)
+    for negative in (False, True)
+    for signalling in (False, True)
+}
 FLOATS: dict[str, Values] = {
     "shuffled": _shuffled,
     "observed range": _in_range,
@@ -124,6 +148,7 @@ FLOATS: dict[str, Values] = {
     "huge": _some(0.1, lambda info: [float(info.max) / 2, -float(info.max) / 2]),
     "NaN and infinity": _some(0.05, lambda info: [np.nan, np.inf, -np.inf]),
     "nothing but zeros": _zeros,
+    **NANS,
 }
 INTEGERS: dict[str, Values] = {"integers shuffled": _shuffled, "integers in the observed range": _integers_in_range}
 FIRST = ("shuffled", "integers shuffled")
@@ -155,9 +180,16 @@ class Perturber:
         for number in self._numbers:
             for value in _other_values(number, self._random(number.name)):
                 yield Perturbation(f"{number.name} = {value:g}", (_by_value(number, value),))
+            yield from self._nans_by_value(number)
         yield from self._traded()
         if behind := self._behind():
             yield Perturbation("other bytes behind the buffers", behind)
+
+    def _nans_by_value(self, number: NumberArgument) -> Iterator[Perturbation]:
+        for name, kind in NANS.items() if is_float(number.scalar) else ():
+            nan = nan_of(dtype_of(number.scalar), kind.negative, kind.signalling, self._random(name))
+            if nan is not None:
+                yield Perturbation(f"{number.name} = one of the {name}", ((number.address, nan.tobytes()),))
 
     def _behind(self) -> tuple[tuple[int, bytes], ...]:
         """Pages hold more than what was allocated in them: whoever reads past the end of a buffer reads that."""
@@ -214,6 +246,8 @@ class Perturber:
         make = (FLOATS | INTEGERS)[kind]
         if make is _integers_in_range:
             make = _of_those_seen if field.leaf.enumerated else _bools if field.leaf.scalar == "bool" else make
+        if isinstance(make, _Nans):
+            make = functools.partial(make, of_case=self._random(kind))
         with np.errstate(over="ignore", invalid="ignore"):
             others = make(values, self._random(kind + field.name)).astype(values.dtype)
         view[...] = others.reshape(view.shape)
@@ -238,7 +272,7 @@ def _other_values(number: NumberArgument, random: np.random.Generator) -> Sequen
     if is_float(number.scalar):
         scale = float(random.uniform(0.5, 2.0))
         size, info = (abs(number.value) + 1) * scale, limits_of(dtype_of(number.scalar))
-        special = [0.0, float("nan"), float("inf"), float(info.smallest_subnormal), float(info.smallest_normal) * 100 * scale]
+        special = [0.0, float("inf"), float(info.smallest_subnormal), float(info.smallest_normal) * 100 * scale]
         return [number.value * scale + 0.25, -size, size * 100, *special]
     captured = int(number.value)
     if captured <= 0:  # an offset, a flag, or no size

@@ -9,7 +9,7 @@ in the source.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -21,6 +21,7 @@ from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.aliasing import other_ways, reassigned
 from rocm_perf_lab.hip_source.demangle import parameter_types
 from rocm_perf_lab.hip_source.launches import LaunchSite, launches_in_program
+from rocm_perf_lab.hip_source.origins import Lost, Origins
 from rocm_perf_lab.isolate import Capture
 
 RESTRICT = "__restrict__"
@@ -106,12 +107,47 @@ def _shared_in_source(
         return way
     if moved := reassigned(source.device, target) & set(promises.of_memory):
         return f"{sorted(moved)[0]} is made to point elsewhere"
+    ways = Origins(source)
     for launch in launches:
-        for (one, first), (other, second) in permutations(zip(target.parameters, launch.origins, strict=False), 2):
-            matters = one.name in promises.restrict or (one.name in promises.unwritten and not other.const_pointee)
-            if matters and other.pointee is not None and (same := first & second):
-                return f"the launch in line {launch.line} makes {one.name} and {other.name} of the same {sorted(same)[0]}"
+        if complaint := _same_names(target, launch, promises) or _same_memory(target, launch, promises, ways):
+            return complaint
     return None
+
+
+def _pairs(target: SourceKernel, promises: Promises) -> Iterator[tuple[int, int]]:
+    """Positions of parameters: one that is promised, and another that may not point to the same memory."""
+    for (i, one), (j, other) in permutations(enumerate(target.parameters), 2):
+        matters = one.name in promises.restrict or (one.name in promises.unwritten and not other.const_pointee)
+        if matters and other.pointee is not None:
+            yield i, j
+
+
+def _same_names(target: SourceKernel, launch: LaunchSite, promises: Promises) -> str | None:
+    for i, j in _pairs(target, promises):
+        if max(i, j) < len(launch.origins) and (same := launch.origins[i] & launch.origins[j]):
+            return _same(target, launch, (i, j), sorted(same)[0])
+    return None
+
+
+def _same_memory(target: SourceKernel, launch: LaunchSite, promises: Promises, ways: Origins) -> str | None:
+    """The same by the allocations that the arguments come from, by every way into the function that launches."""
+    pairs = list(_pairs(target, promises))
+    for words, memory in ways.of_launch(launch.arguments, launch.call) if pairs else ():
+        for i, j in pairs:
+            if max(i, j) >= len(memory):
+                return f"the launch in line {launch.line} does not name all arguments"
+            for number in (i, j):
+                if isinstance(lost := memory[number], Lost):
+                    return f"in the launch in line {launch.line} {target.parameters[number].name} {lost}{words}"
+            one, other = memory[i], memory[j]
+            if not isinstance(one, Lost) and not isinstance(other, Lost) and (same := one & other):
+                return _same(target, launch, (i, j), min(site.name for site in same)) + words
+    return None
+
+
+def _same(target: SourceKernel, launch: LaunchSite, pair: tuple[int, int], what: str) -> str:
+    one, other = (target.parameters[number].name for number in pair)
+    return f"the launch in line {launch.line} makes {one} and {other} of the same {what}"
 
 
 def broken_in_capture(capture: Capture, kernel: SourceKernel, metadata: KernelMetadata, promises: Promises) -> str | None:

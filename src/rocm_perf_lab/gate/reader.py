@@ -14,6 +14,7 @@ from typing import Any
 
 from rocm_perf_lab import cage
 from rocm_perf_lab.cage import Limits, View
+from rocm_perf_lab.cage.needed import installation
 from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.gate.change import KernelChange
 from rocm_perf_lab.gate.promises import Promises
@@ -36,7 +37,9 @@ class Reader:
 
     def __init__(self, baseline: HipSource, view: View = View(), seconds: int = 30):
         self._baseline, self._seconds = baseline, seconds
-        self._view = view.showing(readable=(baseline.path.resolve().parent, baseline.main.resolve().parent, baseline.folder))
+        folders = (baseline.path.resolve().parent, baseline.main.resolve().parent, baseline.folder)
+        compiler = installation(baseline.command[0], baseline.folder)  # which is asked where its own headers are
+        self._view = view.showing(readable=(*folders, *compiler))
         self._process: subprocess.Popen[bytes] | None = None
         self._ready = False
         self._asking = threading.Lock()

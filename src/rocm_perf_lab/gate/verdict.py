@@ -16,6 +16,7 @@ from rocm_perf_lab.gate.verdict_document import (
     StepSection,
     VerdictDocument,
 )
+from rocm_perf_lab.text.words import visible
 
 Kind = TypeVar("Kind", bound=StepEvidence)
 
@@ -113,7 +114,7 @@ def _text(source: bytes) -> str:
 
 
 def passed(step: str, reason: str, evidence: StepEvidence | None = None) -> StepVerdict:
-    return StepVerdict(step, StepOutcome.PASSED, reason, evidence or StepEvidence())
+    return StepVerdict(step, StepOutcome.PASSED, visible(reason, "\n"), evidence or StepEvidence())
 
 
 def skipped(
@@ -123,4 +124,4 @@ def skipped(
 
 
 def rejected(step: str, reason: str, evidence: StepEvidence | None = None) -> StepVerdict:
-    return StepVerdict(step, StepOutcome.REJECTED, reason, evidence or StepEvidence())
+    return StepVerdict(step, StepOutcome.REJECTED, visible(reason, "\n"), evidence or StepEvidence())

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rocm_perf_lab.hip_source import libclang
-from rocm_perf_lab.hip_source.cursors import walk
+from rocm_perf_lab.hip_source.cursors import walk, walk_below
 from rocm_perf_lab.hip_source.memoize import once_per_unit
 from rocm_perf_lab.hip_source.model import SourceKernel
+from rocm_perf_lab.hip_source.origins import CONFIGURATION
 
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Cursor
     from rocm_perf_lab.hip_source.source import HipSource, TranslationUnit
 
-_CONFIGURATION = "__hipPushCallConfiguration"
 _POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "RECORD", "LVALUEREFERENCE", "UNEXPOSED")
 
 
@@ -24,12 +24,14 @@ class LaunchSite:
     """`kernel<<<grid, block, ...>>>(arguments)`, also as hipLaunchKernelGGL writes it.
 
     block: its size in x, y and z, None where it is not a constant. origins: of each argument, the variables and members
-    that it is made of and that may hold addresses, by name.
+    that it is made of and that may hold addresses, by name. call, arguments: Clang's, for what follows these further.
     """
 
     line: int
     block: tuple[int, int, int] | None
     origins: tuple[frozenset[str], ...]
+    call: Cursor
+    arguments: tuple[Cursor, ...]
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class _Search:
         while left:
             cursor = left.pop()
             children = list(cursor.get_children())
-            if cursor.kind == self._kinds.CALL_EXPR and len(children) > 1 and children[1].spelling == _CONFIGURATION:
+            if cursor.kind == self._kinds.CALL_EXPR and len(children) > 1 and children[1].spelling == CONFIGURATION:
                 if self._named(children[0]):
                     self._launch(cursor, children[1], children[2:])
                     children = children[1:]
@@ -88,7 +90,8 @@ class _Search:
     def _launch(self, call: Cursor, configuration: Cursor, arguments: list[Cursor]) -> None:
         operands = list(configuration.get_children())[1:]
         block = self._dimensions(operands[1]) if len(operands) > 1 else None
-        self.launches.append(LaunchSite(call.location.line, block, tuple(self._origins(one) for one in arguments)))
+        origins = tuple(self._origins(one) for one in arguments)
+        self.launches.append(LaunchSite(call.location.line, block, origins, call, tuple(arguments)))
 
     def _dimensions(self, operand: Cursor) -> tuple[int, int, int] | None:
         """Of a dim3 that is written in place, or of a local variable that nothing changes."""
@@ -118,16 +121,16 @@ class _Search:
         return x, y, z
 
     def _stays(self, variable: Cursor) -> bool:
-        """Whether the variable is only ever read as a whole: in a conversion, which every copy is."""
+        """Whether the variable is only ever copied as a whole: by way of a reference it could be changed."""
         if variable.type.is_const_qualified():
             return True
         scope, kinds = variable.semantic_parent, self._kinds
         if scope is None or scope.kind not in (kinds.FUNCTION_DECL, kinds.CXX_METHOD):
             return False
-        return not any(
-            any(child.kind == kinds.DECL_REF_EXPR and child.referenced == variable for child in cursor.get_children())
-            for cursor in walk(scope)
-            if cursor.kind != kinds.UNEXPOSED_EXPR
+        return all(
+            _is_copied(above)
+            for cursor, above in walk_below(scope)
+            if cursor.kind == kinds.DECL_REF_EXPR and cursor.referenced == variable
         )
 
     def _origins(self, argument: Cursor) -> frozenset[str]:
@@ -145,3 +148,8 @@ class _Search:
                 found.add(cursor.spelling)
             left += cursor.get_children()
         return frozenset(found)
+
+
+def _is_copied(above: list[Cursor]) -> bool:
+    """above: what the name stands in. Copying converts to a reference to const, as do calls that can cast that away."""
+    return len(above) > 1 and above[-1].kind.name == "UNEXPOSED_EXPR" and above[-2].spelling == "dim3"

@@ -51,11 +51,15 @@ def _printed(compiler: str, *arguments: str) -> str:
         completed = subprocess.run([compiler, *arguments], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnavailableError(
-            f"{compiler} does not run: {error}", "install ROCm's hipcc or name the compiler in --build"
+            f"{compiler} does not run: {error}",
+            "install ROCm's hipcc or name the compiler in --build; --readable shows the cage what else it needs",
         ) from error
     text = completed.stdout.strip()
     if completed.returncode and not text:
-        raise UnavailableError(f"{compiler} {' '.join(arguments)} failed", "check the compiler with `rocm-perf doctor`")
+        raise UnavailableError(
+            f"{compiler} {' '.join(arguments)} failed",
+            "check the compiler with `rocm-perf doctor`; --readable shows the cage what it needs beside its own folder",
+        )
     return text
 
 

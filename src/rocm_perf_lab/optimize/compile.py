@@ -18,6 +18,7 @@ from rocm_perf_lab import cage
 from rocm_perf_lab.atomic_write import atomic_write
 from rocm_perf_lab.cage import Ended, Limits, View
 from rocm_perf_lab.code_object import code_objects_in
+from rocm_perf_lab.code_object.fat_binary import LARGEST
 from rocm_perf_lab.errors import SourceError, UnavailableError
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.hip_source.flags import is_source, target_of
@@ -115,7 +116,23 @@ class SourceBuilder:
             output = placed.made / "output"
             command = [*_compile_only(source, self._target), *placed.options, *options, str(placed.main), "-o", str(output)]
             build(command, source.folder, f"{source.main} does not compile", self._limits, self._log, placed.view)
+            _check_made(output, shlex.join(command))
             yield output
+
+
+def _check_made(output: Path, command: str) -> None:
+    """A build that ended well may have left anything, or nothing: the cage removes what is neither file nor folder.
+
+    Errors: SourceError."""
+    if not os.path.lexists(output):
+        what = "made no file where -o says (a link, pipe, socket or device file is removed)"
+    elif not output.is_file():
+        what = "made a folder where -o says"
+    elif (size := output.stat().st_size) > LARGEST:
+        what = f"made a file of {size / (1 << 30):.1f} GiB, and {LARGEST >> 30} GiB is the most that is read"
+    else:
+        return
+    raise SourceError(f"the build ended with status 0, but {what}", f"correct the compiler; it was run as `{command}`")
 
 
 def _called_elsewhere(preprocessed: str, source: HipSource) -> set[str]:
@@ -205,8 +222,9 @@ class ProgramBuilder:
                 places[step.output] = placed.made / f"{number}-{step.output.name}"
                 self._run(step, places, placed)
             made = places[self._build.steps[-1].output]
-            if not made.exists():
-                raise SourceError(f"building {source.path} made no program at {made}", "let --build write to BINARY")
+            if not made.is_file():
+                what = "a folder" if made.is_dir() else "no program (a link, pipe, socket or device file is removed)"
+                raise SourceError(f"building {source.path} made {what} at {made}", "let --build write to BINARY")
             output.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(output) as partial:
                 shutil.copy2(made, partial)

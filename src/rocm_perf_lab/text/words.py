@@ -107,3 +107,10 @@ def shorten(text: str, width: int = 160) -> str:
 def unit(name: str | None) -> str:
     """'a CU', or what of an RDNA GPU shares a workgroup's resources."""
     return "a WGP (two CUs)" if name == "WGP" else "a CU"
+
+
+def visible(text: str, kept: str = "") -> str:
+    """With what a terminal obeys or shows nothing of (control characters, changes of the direction of writing) as escapes.
+
+    kept: of these, what stays, such as line breaks."""
+    return "".join(one if one.isprintable() or one in kept else repr(one)[1:-1] for one in text)

@@ -65,11 +65,13 @@ __global__ void macro(const float* a, POINTER) { m[0] = a[0]; }
 __global__ void array(const float* a, float b[]) { b[0] = a[0]; }
 __global__ void taken(const float* a, float* b) { b[0] = a[0]; }
 template <typename T> __global__ void any(const T* a, T* b) { b[0] = a[0]; }
-void host(float* x, float* y, Pair p) {
-  good<<<1, 64>>>(x, y, p.a); good<<<1, 64>>>(p.a, p.b, y + 4); same<<<1, 64>>>(x, y); same<<<1, 64>>>(y, y + 64);
+extern "C" int hipMalloc(void**, unsigned long);
+static void host(float* x, float* y, float* z) {
+  good<<<1, 64>>>(x, y, z); good<<<1, 64>>>(z, x, y + 4); same<<<1, 64>>>(x, y); same<<<1, 64>>>(y, y + 64);
   moved<<<1, 1>>>(x, y); any<<<1, 64>>>(x, y);
   void (*pointer)(const float*, float*) = taken; pointer(x, y);
 }
+int main() { float *a, *b, *c; hipMalloc((void**)&a, 64), hipMalloc((void**)&b, 64), hipMalloc((void**)&c, 64); host(a, b, c); }
 """
 REASONS = {
     "one": "only pointer", "same": "of the same y", "indirect": "a may hold addresses", "holder": "a may hold addresses",

@@ -6,7 +6,7 @@ signal; by SIGKILL at a limit, after a line that says which. Settings:
 
   mechanism   bubblewrap, namespaces, or trusted: limits of a process alone, and no cage
   program     bubblewrap's, with more of its options as `option`
-  owner, folder, seconds, memory_bytes, processes, file_bytes, disk_bytes
+  owner, folder, seconds, memory_bytes, processes, file_bytes, disk_bytes, files
   writable    folders in which something stays; memory_folder: those in memory
   keep        names of variables that the command gets beside the usual ones
   traces, writer   see cage_init.py

@@ -43,9 +43,10 @@ class Usage:
         members = [name for name in os.listdir(self._processes) if name.isdigit() and name != "1"]
         return sum(self._proportional(name, counted) for name in members) + self._in_files()
 
-    def stored(self) -> int:
-        """Bytes by which the writable folders have grown."""
-        return self._stored() - self._before
+    def stored(self) -> tuple[int, int]:
+        """Bytes by which the writable folders have grown, and how many files and folders were added."""
+        used, files = self._stored()
+        return used - self._before[0], files - self._before[1]
 
     def _read(self, path: str) -> bytes:
         try:
@@ -130,29 +131,31 @@ class Usage:
             return (b"Pss:", b"SwapPss:")
         return (b"Anonymous:", b"SwapPss:")
 
-    def _stored(self) -> int:
-        total = 0
+    def _stored(self) -> tuple[int, int]:
+        total = files = 0
         for path in self._writable:
             with folders.opened(path) as folder:
-                total += 0 if folder is None else _stored_in(folder)
-        return total
+                more = (0, 0) if folder is None else _stored_in(folder)
+            total, files = total + more[0], files + more[1]
+        return total, files
 
 
-def _stored_in(folder: int, depth: int = 0) -> int:
-    """Bytes below a descriptor of a folder, each entry with what it costs itself. Links are not followed."""
+def _stored_in(folder: int, depth: int = 0) -> tuple[int, int]:
+    """Bytes and entries below a descriptor of a folder, each entry with what it costs itself. Links are not followed."""
     if depth > DEEPEST:
-        return ENDLESS
-    total = 0
+        return ENDLESS, 0
+    total = files = 0
     for name in folders.names(folder):
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except OSError:  # removed just now
             continue
-        total += _ENTRY_BYTES + status.st_blocks * 512
+        total, files = total + _ENTRY_BYTES + status.st_blocks * 512, files + 1
         if stat.S_ISDIR(status.st_mode):
             with folders.opened(name, folder) as below:
-                total += 0 if below is None else _stored_in(below, depth + 1)
-    return total
+                more = (0, 0) if below is None else _stored_in(below, depth + 1)
+            total, files = total + more[0], files + more[1]
+    return total, files
 
 
 def _device_of_kernel_memory() -> int:

@@ -43,8 +43,8 @@ class Watch:
     def __init__(self, options: Settings, mounts: list[str], command: list[str]):
         self._options, self._mounts, self._command = options, mounts, command
         self._seconds = float(options["seconds"][0])
-        limits = (int(options[name][0]) for name in ("memory_bytes", "processes", "disk_bytes"))
-        self._memory, self._tasks, self._disk = limits
+        limits = (int(options[name][0]) for name in ("memory_bytes", "processes", "disk_bytes", "files"))
+        self._memory, self._tasks, self._disk, self._files = limits
         self._first: int | None = None  # a descriptor of the cage's first process
         self._usage: usage.Usage | None = None  # what the cage uses, once its first process has said hello
 
@@ -64,8 +64,8 @@ class Watch:
             end = self._await_end()
         finally:
             self._end_all()
-        if self._usage and not end.over and not end.failed and (stored := self._usage.stored()) > self._disk:
-            end = End(over=_too_much_on_disk(stored, self._disk))
+        if self._usage and not end.over and not end.failed and (over := self._too_much_stored(self._usage.stored())):
+            end = End(over=over)
         for folder in self._options.get("writable", []):
             leftovers.tidy(folder, folder in self._options.get("traces", []))
         return end
@@ -151,9 +151,16 @@ class Watch:
             return f"had more than {self._tasks} processes and threads"
         if memory > self._memory and used.precisely() > self._memory:
             return f"used more than {self._memory / (1 << 20):,.0f} MiB of memory"
-        if (stored := deleted + used.stored()) > self._disk:
-            return _too_much_on_disk(stored, self._disk)
-        return ""
+        return self._too_much_stored(used.stored(), deleted)
+
+    def _too_much_stored(self, stored: tuple[int, int], deleted: int = 0) -> str:
+        """stored: bytes, and files. deleted: bytes of files that no folder has."""
+        used, files = stored
+        if used >= usage.ENDLESS // 2:
+            return f"made more than {usage.DEEPEST} folders within each other"
+        if files > self._files:
+            return f"made more than {self._files:,} files and folders"
+        return f"wrote more than {self._disk / (1 << 20):,.0f} MiB" if used + deleted > self._disk else ""
 
     def _end_all(self) -> None:
         """Kill what is left, and wait until it is gone."""
@@ -166,12 +173,6 @@ class Watch:
         else:
             os.kill(self._maker, signal.SIGKILL)
         os.waitpid(self._maker, 0)
-
-
-def _too_much_on_disk(stored: int, limit: int) -> str:
-    if stored >= usage.ENDLESS // 2:
-        return f"made more than {usage.DEEPEST} folders within each other"
-    return f"wrote more than {limit / (1 << 20):,.0f} MiB"
 
 
 def _descriptor_of(process: int) -> int:

@@ -1,0 +1,504 @@
+"""Which memory the host code of a program hands to a kernel: the allocations that a pointer may be into.
+
+A pointer is followed back to where it is made: through copies, arithmetic, what functions return, and from parameters into
+every call of their function. What is known are a few forms of expressions, and a few things that may be done with a variable;
+all else (members, elements, references, what is handed to something unknown) counts as lost, and its memory as any.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from rocm_perf_lab.hip_source import libclang
+from rocm_perf_lab.hip_source.cursors import body_of, parameters_of, unwrapped, walk, walk_below
+
+if TYPE_CHECKING:
+    from rocm_perf_lab.hip_source.libclang import Cursor
+    from rocm_perf_lab.hip_source.source import HipSource, TranslationUnit
+
+ALLOCATORS = (
+    "hipMalloc", "hipMallocAsync", "hipMallocHost", "hipMallocManaged", "hipMallocPitch", "hipHostMalloc", "hipHostAlloc",
+    "hipExtMallocWithFlags",
+)  # fmt: skip
+"""What puts the address of new memory into the pointer whose address it gets first."""
+CONFIGURATION = "__hipPushCallConfiguration"
+_FUNCTIONS = ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD", "CONSTRUCTOR", "DESTRUCTOR", "CONVERSION_FUNCTION")
+_FREE = _FUNCTIONS[:2]
+_AROUND = ("DECL_STMT", "NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "TRANSLATION_UNIT")
+_IMPLICIT = ("begin", "end")  # that the language calls without naming them
+_CAST_TO_POINTER = re.compile(r"(\w+_cast\s*<[^<>&()]*\*\s*>\s*\(|\([^<>&()]*\*\s*\)).*", re.DOTALL)
+_DEEPEST, _MOST_CONTEXTS, _NEAREST = 12, 256, 16
+
+
+class Lost(Exception):
+    """Why it is not known where a pointer is made."""
+
+
+class _OfParameter(Lost):
+    """It depends on the callers of the function that is looked at."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where memory is made. name: for people. path: the calls by way of which, where a function makes some in each call."""
+
+    place: tuple[str, int]
+    name: str = field(compare=False)
+    path: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A name in the program's text. above: what it stands in, the nearest last, and of that no more than matters. scope: the
+    nearest function or lambda. function: the function, around any lambdas."""
+
+    cursor: Cursor
+    above: tuple[Cursor, ...]
+    scope: Cursor | None
+    function: Cursor | None
+
+    @property
+    def line(self) -> int:
+        return int(self.cursor.location.line)
+
+
+@dataclass(frozen=True)
+class _Context:
+    """A call: what its pointer parameters are (by USR), by way of which calls memory is made, and the words for people."""
+
+    parameters: Mapping[str, frozenset[Site] | Lost] = field(default_factory=dict)
+    path: tuple[tuple[str, int], ...] = ()
+    words: str = ""
+
+
+class _Index:
+    """Of one unit: every name by what it names, and how it is spelled."""
+
+    def __init__(self, unit: TranslationUnit):
+        self.uses: dict[str, list[_Use]] = {}
+        self.named: dict[str, list[_Use]] = {}
+        self.variables: dict[str, list[_Use]] = {}
+        self.functions: dict[str, Cursor] = {}
+        self.defined: set[str] = set()
+        self.launches: dict[tuple[str, int], _Use] = {}
+        self.strings: list[str] = []
+        for declaration in unit.user_declarations:
+            scopes: list[tuple[int, Cursor]] = []
+            for cursor, above in walk_below(declaration):
+                while scopes and scopes[-1][0] >= len(above):
+                    scopes.pop()
+                self._add(cursor, above, scopes)
+                if cursor.kind.name in (*_FUNCTIONS, "LAMBDA_EXPR"):
+                    scopes.append((len(above), cursor))
+
+    def _add(self, cursor: Cursor, above: list[Cursor], scopes: list[tuple[int, Cursor]]) -> None:
+        kind = cursor.kind.name
+        if kind in ("DECL_REF_EXPR", "OVERLOADED_DECL_REF", "MEMBER_REF_EXPR"):
+            use = _use(cursor, above, scopes)
+            self.named.setdefault(cursor.spelling, []).append(use)
+            if kind == "DECL_REF_EXPR" and cursor.referenced is not None:
+                self.uses.setdefault(cursor.referenced.get_usr(), []).append(use)
+        elif kind in ("VAR_DECL", "PARM_DECL"):
+            self.variables.setdefault(cursor.get_usr(), []).append(_use(cursor, above, scopes))
+        elif kind in _FUNCTIONS and body_of(cursor) is not None:
+            self.functions[cursor.get_usr()] = cursor
+            self.defined.add(cursor.spelling)
+        elif kind == "CALL_EXPR" and _is_launch(cursor):
+            self.launches[_place(cursor)] = _use(cursor, above, scopes)
+        elif kind in ("STRING_LITERAL", "ASM_LABEL_ATTR"):
+            self.strings.append(cursor.spelling)
+
+
+def _use(cursor: Cursor, above: list[Cursor], scopes: list[tuple[int, Cursor]]) -> _Use:
+    function = next((scope for _, scope in reversed(scopes) if scope.kind.name in _FUNCTIONS), None)
+    return _Use(cursor, tuple(above[-_NEAREST:]), scopes[-1][1] if scopes else None, function)
+
+
+_indices: weakref.WeakKeyDictionary[TranslationUnit, _Index] = weakref.WeakKeyDictionary()
+
+
+def _index_of(unit: TranslationUnit) -> _Index:
+    if unit not in _indices:
+        _indices[unit] = _Index(unit)
+    return _indices[unit]
+
+
+def _place(cursor: Cursor) -> tuple[str, int]:
+    place = cursor.extent.start
+    return (place.file.name if place.file else "", cursor.extent.end.offset)
+
+
+def _is_launch(call: Cursor) -> bool:
+    children = list(call.get_children())
+    return len(children) > 1 and children[1].spelling == CONFIGURATION
+
+
+def _is_pointer(cursor: Cursor) -> bool:
+    return bool(cursor.type.get_canonical().kind.name == "POINTER")
+
+
+class Origins:
+    """Of the pointers in the host code of a program."""
+
+    def __init__(self, source: HipSource):
+        self._units = [unit.host for unit in (source, *source.others)]
+        self._indices = [_index_of(unit) for unit in self._units]
+        self._bindings = source.host.bindings
+        self._foreign = list(source.foreign)
+        self._contexts_left = _MOST_CONTEXTS
+
+    def of_launch(self, arguments: Sequence[Cursor], launch: Cursor) -> Iterator[tuple[str, list[frozenset[Site] | Lost]]]:
+        """For each way into the function that launches: words on it, and what each argument is into, or why it is lost."""
+        self._contexts_left = _MOST_CONTEXTS
+        alone = [self._tried(argument, _Context()) for argument in arguments]
+        if not any(isinstance(one, _OfParameter) for one in alone):
+            yield "", alone
+            return
+        use = next((index.launches[_place(launch)] for index in self._indices if _place(launch) in index.launches), None)
+        try:
+            contexts = list(self._contexts(use.function if use else None, 0))
+        except Lost as error:
+            yield "", [error if isinstance(one, _OfParameter) else one for one in alone]
+            return
+        for context in contexts:
+            yield context.words, [self._tried(argument, context) for argument in arguments]
+
+    def _tried(self, expression: Cursor, context: _Context) -> frozenset[Site] | Lost:
+        try:
+            return frozenset(self._points(expression, context, frozenset(), 0))
+        except Lost as error:
+            return error
+
+    # --- expressions
+
+    def _points(self, expression: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
+        """seen: variables that are being followed already, whose sites are found there."""
+        if depth > _DEEPEST * 8:
+            raise Lost("is made by too many steps")
+        expression, kind = unwrapped(expression), unwrapped(expression).kind.name
+        parts = self._parts(expression, kind)
+        if parts is not None:
+            return {site for part in parts for site in self._points(part, context, seen, depth + 1)}
+        if kind == "DECL_REF_EXPR":
+            return self._of_variable(expression, context, seen, depth)
+        if kind == "UNARY_OPERATOR":
+            return self._of_place(next(expression.get_children()), context, seen, depth)
+        if kind == "CALL_EXPR":
+            return self._returned(expression, context, seen, depth)
+        if kind == "CXX_NEW_EXPR":
+            return {Site(_place(expression), "memory", context.path)}
+        raise Lost(f"is made of what cannot be followed (line {expression.location.line})")
+
+    def _parts(self, expression: Cursor, kind: str) -> list[Cursor] | None:
+        """The expressions that give this one its value; None of one that is none of these."""
+        children = list(expression.get_children())
+        operator = libclang.operator(self._bindings, expression)
+        if kind in ("CXX_NULL_PTR_LITERAL_EXPR", "GNU_NULL_EXPR"):
+            return []
+        if kind == "INTEGER_LITERAL" and libclang.integer_value(self._bindings, expression) == 0:
+            return []
+        if kind == "INIT_LIST_EXPR" and len(children) < 2:
+            return children
+        if kind.endswith("CAST_EXPR"):
+            return [one for one in children if one.kind.is_expression()][-1:]
+        if kind == "CONDITIONAL_OPERATOR":
+            return children[1:]
+        if operator in ("=", ","):
+            return children[1:]
+        if kind == "COMPOUND_ASSIGNMENT_OPERATOR" or operator in ("++", "--"):
+            return children[:1]
+        if operator in ("+", "-") and kind == "BINARY_OPERATOR":
+            return self._moved(expression, children)
+        return None
+
+    def _moved(self, expression: Cursor, operands: list[Cursor]) -> list[Cursor]:
+        """The pointer in `p + n`, where n is made of no other."""
+        kinds = ("POINTER", "CONSTANTARRAY")
+        pointers = [one for one in operands if unwrapped(one).type.get_canonical().kind.name in kinds]
+        numbers = [one for one in operands if one not in pointers]
+        if len(pointers) != 1 or any(inside.type.get_canonical().kind.name in kinds for one in numbers for inside in walk(one)):
+            raise Lost(f"is made of a distance (line {expression.location.line})")
+        return pointers
+
+    def _of_place(self, place: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
+        """Of `&place`."""
+        place = unwrapped(place)
+        children = list(place.get_children())
+        if place.kind.name == "ARRAY_SUBSCRIPT_EXPR" and children:
+            return self._points(children[0], context, seen, depth + 1)
+        if libclang.operator(self._bindings, place) == "*":
+            return self._points(children[0], context, seen, depth + 1)
+        if place.kind.name == "DECL_REF_EXPR" and _is_object(place.referenced):
+            return {Site(_place(place.referenced), place.spelling)}
+        raise Lost(f"is made of what cannot be followed (line {place.location.line})")
+
+    # --- variables
+
+    def _of_variable(self, name: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
+        variable = name.referenced
+        if variable is None or variable.kind.name not in ("VAR_DECL", "PARM_DECL"):
+            raise Lost(f"comes from {name.spelling}, which cannot be followed")
+        if variable.type.get_canonical().kind.name == "CONSTANTARRAY" and not _holds_pointers(variable):
+            return {Site(_place(variable), name.spelling)}
+        if not _is_pointer(variable) and "*" not in variable.type.spelling:
+            raise Lost(f"comes from {name.spelling}, which is no pointer")
+        usr = variable.get_usr()
+        if usr in seen:
+            return set()
+        found: set[Site] = set()
+        if variable.kind.name == "PARM_DECL":
+            found |= self._of_parameter(variable, context)
+        elif not _is_automatic(variable):
+            context = _Context()
+        for made in self._made_of(variable):
+            if isinstance(made, Site):
+                found.add(Site(made.place, made.name, context.path))
+            else:
+                found |= self._points(made, context, seen | {usr}, depth + 1)
+        return found
+
+    def _of_parameter(self, parameter: Cursor, context: _Context) -> frozenset[Site]:
+        function = parameter.semantic_parent
+        held = context.parameters.get(parameter.get_usr())
+        if held is None:
+            words = f" of {function.spelling}" if function is not None and function.spelling else ""
+            raise _OfParameter(f"comes from the parameter {parameter.spelling}{words}, which cannot be followed")
+        if isinstance(held, Lost):
+            raise held
+        return held
+
+    def _made_of(self, variable: Cursor) -> list[Cursor | Site]:
+        """All that the program puts into it: expressions, and allocations. Errors: Lost, where it may get something else."""
+        usr = variable.get_usr()
+        made: list[Cursor | Site] = []
+        declared = [use for index in self._indices for use in index.variables.get(usr, ())]
+        if not declared:
+            raise Lost(f"comes from {variable.spelling}, whose declaration cannot be followed")
+        if variable.kind.name == "VAR_DECL":
+            self._check_declared(variable, declared)
+            made += [one for use in declared for one in use.cursor.get_children() if one.kind.is_expression()]
+        for use in (use for index in self._indices for use in index.uses.get(usr, ())):
+            one = self._put(use)
+            made += [] if one is None else [one]
+        return made
+
+    def _check_declared(self, variable: Cursor, declared: list[_Use]) -> None:
+        lost = Lost(f"comes from {variable.spelling}, whose declaration cannot be followed")
+        if any(use.above and use.above[-1].kind.name not in _AROUND for use in declared):
+            raise lost
+        if variable.linkage.name == "EXTERNAL":
+            if all(use.cursor.storage_class.name == "EXTERN" for use in declared):
+                raise lost
+            self._check_foreign(variable.spelling)
+
+    def _check_foreign(self, name: str) -> None:
+        word = re.compile(rb"\b%s\b|\d%s" % (re.escape(name.encode()), re.escape(name.encode())))
+        for file in self._foreign:
+            try:
+                found = word.search(file.read_bytes()) is not None
+            except OSError:
+                found = True
+            if found:
+                raise Lost(f"comes by way of {name}, which {file.name} names and which is not compiled as HIP")
+
+    def _put(self, use: _Use) -> Cursor | Site | None:
+        """What this use of a variable puts into it; None where it is only read. Errors: Lost."""
+        inner, above = use.cursor, list(use.above)
+        while above and above[-1].kind.name in ("PAREN_EXPR", "CONDITIONAL_OPERATOR"):
+            inner = above.pop()
+        lost = Lost(f"comes from {use.cursor.spelling}, which line {use.line} may change")
+        if not above:
+            raise lost
+        parent = above[-1]
+        children = list(parent.get_children())
+        operator = libclang.operator(self._bindings, parent)
+        if operator == "=" and parent.kind.name == "BINARY_OPERATOR":
+            if children[0] == inner:
+                return children[1]
+            return None if children[1] == inner else _raise(lost)
+        if operator == "&" and parent.kind.name == "UNARY_OPERATOR":
+            return self._allocation(use, above) or _raise(lost)
+        return None if self._is_read(use, inner, parent, operator) else _raise(lost)
+
+    def _is_read(self, use: _Use, inner: Cursor, parent: Cursor, operator: str) -> bool:
+        kind = parent.kind.name
+        if kind == "UNEXPOSED_EXPR":  # the conversion to a value; one that adds const is to a reference
+            return not parent.type.is_const_qualified() or bool(inner.type.is_const_qualified())
+        if kind in ("COMPOUND_ASSIGNMENT_OPERATOR", "ARRAY_SUBSCRIPT_EXPR", "CXX_UNARY_EXPR"):
+            return True
+        if kind in ("UNARY_OPERATOR", "BINARY_OPERATOR"):
+            return operator in ("++", "--", "*", "!", "+", "-", "==", "!=", "<", ">", "&&", "||")
+        if kind == "INIT_LIST_EXPR":  # of an array, as there are none of references
+            return bool(parent.type.get_canonical().kind.name == "CONSTANTARRAY")
+        if kind == "VAR_DECL":  # in a template, where types and conversions are not known
+            return "&" not in parent.type.spelling
+        if kind == "RETURN_STMT":
+            scope = use.scope
+            return scope is not None and scope.kind.name in _FREE and scope.result_type.spelling.rstrip().endswith("*")
+        if kind.endswith("CAST_EXPR"):
+            return bool(_CAST_TO_POINTER.match(_text(parent))) or parent.type.spelling == "void"
+        return kind == "CALL_EXPR" and (_is_launch(parent) or self._is_runtime(_callee(parent)))
+
+    def _allocation(self, use: _Use, above: list[Cursor]) -> Site | None:
+        """`hipMalloc(&variable, ...)`, maybe with a cast."""
+        inner = above.pop()
+        while above and (above[-1].kind.name.endswith("CAST_EXPR") or above[-1].kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR")):
+            inner = above.pop()
+        if not above or above[-1].kind.name != "CALL_EXPR":
+            return None
+        call = above[-1]
+        name, children = _callee(call), list(call.get_children())
+        if name in ALLOCATORS and self._is_runtime(name) and len(children) > 1 and children[1] == inner:
+            return Site(_place(call), use.cursor.spelling)
+        return None
+
+    def _is_runtime(self, name: str) -> bool:
+        """Whether it is a function of HIP's, none of which takes a pointer by reference."""
+        return name.startswith("hip") and not any(name in index.defined for index in self._indices)
+
+    # --- functions
+
+    def _returned(self, call: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
+        name = _callee(call)
+        function = self._definition(call)
+        if function is None or function.kind.name not in _FREE:
+            raise Lost(f"is what {name or 'a call'} returns, which cannot be followed (line {call.location.line})")
+        if len(context.path) > _DEEPEST:
+            raise Lost(f"is what {name} returns, by too many calls")
+        inside = self._within(call, function, context)
+        results = [one for one in _returns(function) for one in one.get_children()]
+        return {site for one in results for site in self._points(one, inside, frozenset(), depth + 1)}
+
+    def _definition(self, call: Cursor) -> Cursor | None:
+        named = call.referenced
+        if named is None or named.kind.name == "OVERLOADED_DECL_REF":
+            first = next(call.get_children(), None)
+            unresolved = [one for one in walk(first) if one.kind.name == "OVERLOADED_DECL_REF"] if first is not None else []
+            found = libclang.overloads(unresolved[0]) if unresolved else []
+            if len(found) != 1:
+                return None
+            named = found[0]
+        template = self._bindings.conf.lib.clang_getSpecializedCursorTemplate(named)
+        usrs = [named.get_usr(), *([] if template.is_null() else [template.get_usr()])]
+        return next((index.functions[usr] for usr in usrs for index in self._indices if usr in index.functions), None)
+
+    def _within(self, call: Cursor, function: Cursor, outer: _Context) -> _Context:
+        return _Context(self._handed(call, function, outer), (*outer.path, _place(call)), outer.words)
+
+    def _handed(self, call: Cursor, function: Cursor, outer: _Context) -> dict[str, frozenset[Site] | Lost]:
+        """What the pointer parameters get in a call. An argument that is left out has its default, which is not looked at."""
+        arguments = list(call.get_children())[1:]
+        held: dict[str, frozenset[Site] | Lost] = {}
+        for number, parameter in enumerate(parameters_of(function)):
+            if "&" in parameter.type.get_canonical().spelling:
+                held[parameter.get_usr()] = Lost(f"comes from the reference {parameter.spelling} of {function.spelling}")
+            elif number < len(arguments):
+                held[parameter.get_usr()] = self._tried(arguments[number], outer)
+            else:
+                held[parameter.get_usr()] = Lost(f"comes from the parameter {parameter.spelling}, which a call leaves out")
+        return held
+
+    def _contexts(self, function: Cursor | None, depth: int) -> Iterator[_Context]:
+        """One for each way to call a function, as far as arguments depend on it. Errors: Lost, where one may be unseen."""
+        if function is None or depth > _DEEPEST:
+            raise Lost("comes from a parameter that cannot be followed")
+        for use, call in self._calls(function):
+            for outer in self._outside(call, function, use, depth):
+                self._contexts_left -= 1
+                if self._contexts_left < 0:
+                    raise Lost(f"comes from parameters of {function.spelling}, which is called in too many ways")
+                words = f", as line {use.line} calls {function.spelling}" + outer.words
+                yield _Context(self._handed(call, function, outer), (), words)
+
+    def _outside(self, call: Cursor, function: Cursor, use: _Use, depth: int) -> Iterator[_Context]:
+        if any(isinstance(held, _OfParameter) for held in self._handed(call, function, _Context()).values()):
+            pointers = [one for one in parameters_of(function) if "*" in one.type.get_canonical().spelling]
+            if pointers:
+                yield from self._contexts(use.function, depth + 1)
+                return
+        yield _Context()
+
+    def _calls(self, function: Cursor) -> Iterator[tuple[_Use, Cursor]]:
+        """Every call in the program. Errors: Lost."""
+        name = function.spelling
+        lost = f"comes from a parameter of {name}"
+        if function.kind.name not in _FREE or not name.isidentifier() or name in _IMPLICIT or name == "main":
+            raise Lost(f"{lost}, whose calls cannot be followed")
+        if self._is_named_in_text(name):
+            raise Lost(f"{lost}, which may be called by its symbol")
+        uses = [use for index in self._indices for use in index.named.get(name, ())]
+        if function.linkage.name == "EXTERNAL":
+            self._check_foreign(name)
+            if not uses:
+                raise Lost(f"{lost}, which the source does not call")
+        for use in uses:
+            call = _call_of(use)
+            if call is None:
+                raise Lost(f"{lost}, which line {use.line} names without calling it")
+            yield use, call
+
+    def _is_named_in_text(self, name: str) -> bool:
+        """A symbol that is written out: in a label, in assembly, in the attribute that makes an alias."""
+        symbol = re.compile(rb"\d%s" % re.escape(name.encode()))
+        if any(symbol.search(text.encode()) for index in self._indices for text in index.strings):
+            return True
+        files = {one.location.file.name: unit for unit in self._units for one in unit.user_declarations}
+        return any(symbol.search(unit.content(Path(file))) for file, unit in files.items())
+
+
+def _raise(error: Lost) -> NoReturn:
+    raise error
+
+
+def _text(cursor: Cursor) -> str:
+    return " ".join(token.spelling for token in cursor.get_tokens())
+
+
+def _callee(call: Cursor) -> str:
+    """The name of what is called, also where a template leaves open which function that is."""
+    first = next(call.get_children(), None)
+    if first is None:
+        return str(call.spelling)
+    named = (one for one in walk(first) if one.kind.name in ("DECL_REF_EXPR", "OVERLOADED_DECL_REF", "MEMBER_REF_EXPR"))
+    return str(next((one.spelling for one in named if one.spelling), call.spelling))
+
+
+def _call_of(use: _Use) -> Cursor | None:
+    """The call whose callee the name is."""
+    inner = use.cursor
+    for parent in reversed(use.above):
+        if parent.kind.name == "CALL_EXPR":
+            return parent if next(parent.get_children(), None) == inner and not _is_launch(parent) else None
+        unresolved = parent.kind.name == "DECL_REF_EXPR" and not parent.spelling
+        if not unresolved and parent.kind.name not in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
+            return None
+        inner = parent
+    return None
+
+
+def _returns(function: Cursor) -> Iterator[Cursor]:
+    """A function's own, not those of lambdas in it."""
+    for inside, above in walk_below(function):
+        if inside.kind.name == "RETURN_STMT" and not any(one.kind.name == "LAMBDA_EXPR" for one in above):
+            yield inside
+
+
+def _is_automatic(variable: Cursor) -> bool:
+    scope = variable.semantic_parent
+    return scope is not None and scope.kind.name in _FUNCTIONS and variable.storage_class.name not in ("STATIC", "EXTERN")
+
+
+def _holds_pointers(variable: Cursor) -> bool:
+    return "*" in variable.type.get_canonical().spelling
+
+
+def _is_object(variable: Cursor | None) -> bool:
+    """Whether it is memory of its own, and no name for another's."""
+    if variable is None or variable.kind.name not in ("VAR_DECL", "PARM_DECL"):
+        return False
+    return "&" not in variable.type.get_canonical().spelling

@@ -1,0 +1,56 @@
+"""What a compiler leaves that ends well: nothing is read that is no file, or too large, and each is called by its name."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from rocm_perf_lab.code_object import code_objects_in, parse
+from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.hip_source import HipSource
+from rocm_perf_lab.optimize.compile import SourceBuilder
+
+REMOVED = "a link, pipe, socket or device file is removed"
+CUT = "it is not a whole ELF file ("
+NOISE = r"""{ printf '\177ELF\2\1\1'; head -c 200 /dev/zero | tr '\0' '\377'; } > "$out" """
+ENDINGS = {
+    "nothing": (":", "made no file where -o says"),
+    "a pipe": ('mkfifo "$out"', REMOVED),
+    "a link": ('ln -s /etc/passwd "$out"', REMOVED),
+    "a folder": ('mkdir "$out"', "made a folder where -o says"),
+    "a sparse file": ('truncate -s 3900M "$out"', "made a file of 3.8 GiB, and 1 GiB is the most that is read"),
+    "the beginning of an ELF file": (r'printf "\177ELF\2\1\1" > "$out"', CUT + "it ends within its first header)"),
+    "an ELF file with noise": (NOISE, CUT),
+    "many files": ('mkdir "$out.d"; cd "$out.d"; seq 110000 | xargs touch; sleep 20', "made more than 100,000 files"),
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_what_a_compiler_leaves_is_called_by_its_name(name, tmp_path):
+    script, words = ENDINGS[name]
+    (tmp_path / "bin").mkdir()
+    compiler = tmp_path / "bin" / "hipcc"
+    compiler.write_text(f'#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\nout=$2\n{script}\n')
+    compiler.chmod(0o755)
+    source = tmp_path / "a.hip"
+    source.write_text("")
+    with pytest.raises(SourceError) as raised:
+        SourceBuilder("gfx942").device(HipSource(source, (str(compiler), str(source)), tmp_path, b""))
+    assert words in str(raised.value), raised.value
+
+
+def test_a_large_program_is_not_read_as_a_whole(tmp_path):
+    program = tmp_path / "program"
+    program.write_bytes(Path("/bin/true").read_bytes())
+    with program.open("r+b") as file:
+        file.truncate(6 << 30)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert code_objects_in(program) == []
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
+
+
+def test_a_code_object_that_is_cut_is_told_in_a_sentence():
+    with pytest.raises(SourceError, match=r"it is not a whole ELF file \("):
+        parse(b"\x7fELF" + bytes(10))

@@ -23,9 +23,9 @@ _ADDED = frozenset(
         *(Section(f".rela{name}", "SHT_RELA", _NOT_LOADED) for name in (".text", ".rodata", ".data.rel.ro")),
     }
 )
-_ENDS = re.compile(r"s_(endpgm|endpgm_saved|setpc_b64|branch|trap)\b")  # a trap halts the wave
+_ENDS = re.compile(r"s_(endpgm(_saved)?|set_?pc_[bi]64|branch|trap)\b")  # a trap halts the wave
 _FILLS = re.compile(r"s_(nop|code_end)\b")
-_CALLS, _RETURNS = re.compile(r"s_swappc_b64\b"), re.compile(r"s_setpc_b64\b")
+_CALLS, _RETURNS = re.compile(r"s_swap_?pc_[bi]64\b"), re.compile(r"s_set_?pc_[bi]64\b")
 
 
 def laid_out_otherwise(baseline: bytes, candidate: bytes) -> str | None:

@@ -106,7 +106,7 @@ HONEST = {
         "struct __attribute__((packed, may_alias)) S { int a; }; ((S*)p)->a = n; if (n > 4) [[likely]] p[1] = 2;"
     ),
     "attributes of a new function": before_app(
-        "__device__ __attribute__((noinline, const)) [[gnu::nothrow]] int extra(int x) { return x; }", "p[0] = extra(n);",
+        "__device__ __attribute__((noinline, const)) int extra [[gnu::nothrow]] (int x) { return x; }", "p[0] = extra(n);",
     ),
     "attribute by a macro": body("ATTRIBUTE(aligned(8)) int two[2] = {n, n}; p[0] = two[n & 1];"),
     "indices that look like attributes": body('const char s[] = "[[weak]]"; auto f = [&](int x) { return s[x]; }; p[f(0)] = R"x(]] __attribute__((weak)))x"[n];'),

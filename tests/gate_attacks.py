@@ -124,6 +124,16 @@ CHEATS = {
     "knows the sum's sign": (body(CORE.replace("out[row] = sum * weight", "out[row] = __builtin_fabsf(sum * weight)")), "equivalence", "weight ="),
     "takes NaN for zero": (body(CORE.replace("const float x = in[row * width + i];", "float x = in[row * width + i]; if (x != x) x = 0;")), "equivalence", "NaN"),
     "limits large numbers": (body(CORE.replace("const float x = in[row * width + i];", "const float x = __builtin_fminf(in[row * width + i], 1e6f);")), "equivalence", ""),
+    "metadata in a table of constants": (body('  static constexpr unsigned note[6] __attribute__((section(".note"), used, aligned(8))) = {7, 4, 32, 0x47444d41, 0x5550, 0};\n' + CORE), "source", "attribute `section`"),
+    "runs on into data among the code": (changed(
+        ("namespace one {", '__device__ __attribute__((noinline, noreturn, section(".gcc_except_table.x"))) void away() {\n  static constexpr unsigned code[] __attribute__((section(".gcc_except_table.y"), used, aligned(4))) = {0xBF810000u};\n  asm volatile("s_nop 0");\n}\nnamespace one {'),
+        (END, END + "  away();\n"),
+    ), "source", "attribute `noreturn`"),
+    "runs on into the next function": (changed(
+        ("namespace one {", '__device__ __attribute__((noinline)) int away(int x) {\n  asm volatile("s_nop 0");\n}\nnamespace one {'),
+        (END, END + "  away(row);\n"),
+    ), "code object", "does not end with its last instruction"),
+    "looks at another kernel's address": (changed(("  float sum = 0;\n", "  using Other = decltype(other<Tag>); Other* volatile there = &other<Tag>; if (!there) return;\n  float sum = 0;\n")), "source", "refers to the kernel other"),
     "a bound below the launches'": (changed(("__global__ void rows(const float* in, float* out", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 32))) void rows(const float* in, float* out")), "source", "threads a workgroup"),
 }  # fmt: skip
 HONEST = {
@@ -170,6 +180,10 @@ HONEST = {
     "early exit of whole wave": changed(("  if (row >= count) return;\n", "  if (block() * 64 >= count) return;\n  if (row >= count) return;\n")),
     "static const lookup table": changed(("  float sum = 0;\n", "  static constexpr float one_half[2] = {1.0f, 1.0f};\n  float sum = 0;\n"), ("sum * weight;\n}\n}", "sum * weight * one_half[row & 1];\n}\n}")),
     "restrict and bounds": changed(("__global__ void rows(const float* in, float* out, int count", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 64))) void rows(const float* __restrict__ in, float* __restrict__ out, const int count")),
+    "helpers with attributes": changed(
+        ("namespace one {", "__device__ __attribute__((always_inline, const)) inline float squared [[gnu::nothrow]] (float s, float x) { return __builtin_fmaf(x, x, s); }\nnamespace one {"),
+        ("sum += x * x;", "if (i >= 0) [[likely]] sum = squared(sum, x);"),
+    ),
     "a template of a helper": changed(("namespace one {", "template <int N> __device__ inline float power(float x) { return N == 0 ? 1.0f : x * x; }\nnamespace one {"), ("sum += x * x;", "sum = __builtin_fmaf(x, x, sum) + 0 * power<2>(0);")),
     "a lambda": changed(("    const float x = in[row * width + i];\n", "    const auto at = [=](int k) { return in[row * width + k]; };\n    const float x = at(i);\n")),
     "a tile in LDS and one store": body("  __shared__ float result[64];\n" + CORE.replace("out[row] = sum * weight", "result[lane()] = sum * weight") + "  out[row] = result[lane()];\n"),

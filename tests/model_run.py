@@ -96,7 +96,7 @@ class _Gate:
     def judge(self, candidate, promises):
         self.world.judged.append(candidate)
         kernel = self.source.kernel(self.kernel)
-        taken = check_source(self.source, kernel, self._change(candidate, kernel), promises, lambda: ())
+        taken = check_source(self.source, kernel, self._change(candidate, kernel), promises, lambda: (), lambda _change: None)
         if taken.spliced is None:
             return Verdict((taken.verdict,))
         adopted = self.world.read(taken.spliced.adopted)

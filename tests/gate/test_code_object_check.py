@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from rocm_perf_lab.code_object import Argument, KernelMetadata, parse
+from rocm_perf_lab.code_object.pieces import Piece
 from rocm_perf_lab.errors import SourceError, UsageError
 from rocm_perf_lab.gate.code_object_check import Image, check_code_object, concern_of, contract_breach, instances
+from rocm_perf_lab.gate.image_layout import laid_out_otherwise
 from rocm_perf_lab.gate.machine_code import compare_host
+from rocm_perf_lab.gate.observing import new_observations
 from rocm_perf_lab.gate.regression import DEFAULTS
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
@@ -97,8 +100,8 @@ def source(text: str):
     return read(Path("x.hip"), COMMAND, Path.cwd(), text.encode())
 
 
-def checked(candidate: str, kernel: str = "a::target"):
-    builder, before = SourceBuilder("gfx942"), source(SOURCE)
+def checked(candidate: str, kernel: str = "a::target", baseline: str = SOURCE):
+    builder, before = SourceBuilder("gfx942"), source(baseline)
     images = [Image(parse(device), device) for device in map(builder.device, (before, source(candidate)))]
     target = before.kernel(kernel)
     verdict, _ = check_code_object(*images, target, target.symbol, workgroup_threads=64, waves=(32, 32))
@@ -151,6 +154,79 @@ def test_whatever_else_changes_is_named(old, new, reason):
         candidate = candidate.replace(BODY, FASTER)
     seen = checked(candidate)
     assert seen.outcome is StepOutcome.REJECTED and re.search(reason, seen.reason), seen.reason
+
+
+ENDS, CLOCK = bytes.fromhex("000081bf"), bytes.fromhex("000090c000000000")  # s_endpgm, s_memtime s[0:1]
+FORGED = "{7, 4, 32, 0x47444d41, 0x5550, 0}"  # an empty note of metadata
+AWAY = "__device__ __attribute__((noinline, noreturn%s)) void away() { %s }\n"
+UNSEEN = 'static constexpr unsigned code[] __attribute__((section(".gcc_except_table.y"), used)) = {0xBF810000u}; asm volatile("s_nop 0");'
+
+
+def table(section: str, content: str, alignment: int = 4) -> str:
+    attributes = f'section("{section}"), used, aligned({alignment})'
+    return f"static constexpr unsigned t[] __attribute__(({attributes})) = {content}; p[0] = n;"
+
+
+@pytest.mark.usefixtures("hipcc")
+@pytest.mark.parametrize(
+    "before, body, reason",
+    [
+        ("", table(".elsewhere", "{1}"), "a section .elsewhere that the baseline's has not"),
+        ("", table(".init_array", "{1}"), "a section .init_array|a section .rela.init_array"),
+        (AWAY % (', section(".gcc_except_table.x")', UNSEEN), "p[0] = n; away();", "a section .gcc_except_table"),
+        (AWAY % ("", UNSEEN.replace(".gcc_except_table.y", ".text.y")), "p[0] = n; away();", "cannot be built|belong to no function"),
+        (AWAY % ("", 'asm volatile("s_nop 0");'), "p[0] = n; away();", "function .*away.* does not end with its last"),
+        (AWAY % ("", "__builtin_unreachable();"), "p[0] = n; away();", "has no instructions"),
+        ("namespace b { __global__ void target(float*); }\n", "auto f = &b::target; p[0] = *(unsigned*)f;", r"refers to the kernel b::target"),
+        ("", "static constexpr int t[8] = {3, 1, 4, 1, 5, 9, 2, 6}; p[0] = t[n & 7];", None),
+        ("", "__attribute__((shared)) static int t[8]; t[n & 7] = n; p[0] = t[1];", None),
+    ],
+)  # fmt: skip
+def test_how_it_is_laid_out_is_the_compilers_own_doing(before, body, reason):
+    seen = checked(replaced(BODY, body).replace("namespace a {", f"{before}namespace a {{"))
+    assert seen.outcome is (StepOutcome.REJECTED if reason else StepOutcome.PASSED), seen.reason
+    assert reason is None or re.search(reason, seen.reason), seen.reason
+
+
+@pytest.mark.usefixtures("hipcc")
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        (table(".note", FORGED, 8), "not aligned to 4 bytes"),
+        (table(".note", FORGED), "has 2 notes with metadata"),
+        (table(".note", "{7, 400, 32, 0x47444d41, 0x5550, 0}"), "do not fill their segment"),
+        ("p[0] = n;", None),
+    ],
+)
+def test_notes_are_read_in_one_way_by_all(text, reason):
+    before, after = map(SourceBuilder("gfx942").device, (source(SOURCE), source(replaced(BODY, text))))
+    complaint = laid_out_otherwise(before, after)
+    assert (reason in complaint) if reason else (complaint is None)
+
+
+@pytest.mark.usefixtures("hipcc")
+def test_a_kernel_may_end_by_calling_what_does_not_return_as_it_did():
+    away = AWAY % ("", "__builtin_trap();")
+    before, after = (
+        replaced(BODY, f"p[0] = {text}; if (n > 3) away();").replace("namespace a {", f"{away}namespace a {{")
+        for text in ("n", "n + 1")
+    )
+    seen = checked(after, baseline=before)
+    assert seen.outcome is StepOutcome.PASSED, seen.reason
+
+
+def test_what_a_table_of_addresses_leads_to_is_looked_at():
+    def function(name: str, code: bytes, *references: str) -> Piece:
+        return Piece(name, "STT_FUNC", len(code), code, tuple((0, f"10 {name}+0") for name in references), False)
+
+    kernel = function("k", ENDS, ".Lt")
+    there = {"k": function("k", ENDS), "clocked": function("clocked", CLOCK + ENDS)}
+    table_of = Piece(".Lt #2", "STT_OBJECT", 8, bytes(8), ((0, "3 clocked+0"),), False)
+    target = "amdgcn-amd-amdhsa--gfx942"
+    found = new_observations(there, {"k": kernel, ".Lt #2": table_of, "clocked": there["clocked"]}, "k", target)
+    assert list(found) == ["a clock"]
+    assert list(new_observations({"k": kernel}, there, "k", target)) == ["a clock"]  # new, and nothing seems to call it
+    assert not new_observations(there, there, "k", target)
 
 
 @pytest.mark.usefixtures("hipcc")

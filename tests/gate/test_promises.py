@@ -163,7 +163,9 @@ def taken(baseline: str, candidate: str, declared: Promises):
     before = source(baseline)
     with Reader(before) as reader:
         target = before.kernel("shift")
-        return check_source(before, target, reader.change(candidate.encode(), target.identity), declared, lambda: ())
+        return check_source(
+            before, target, reader.change(candidate.encode(), target.identity), declared, lambda: (), lambda _change: None
+        )
 
 
 def test_a_handle_under_another_name_is_a_launch_that_is_not_seen(tmp_path):

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from rocm_perf_lab.gate.expanded import Expanded
 from rocm_perf_lab.gate.promises import NONE
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import Taken, check_source
 from rocm_perf_lab.gate.verdict import StepOutcome
 from rocm_perf_lab.hip_source import read
+from rocm_perf_lab.optimize.compile import SourceBuilder
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 
@@ -26,9 +28,13 @@ BASELINE = """
 #define SIZE 4
 #define END }
 #define PRAGMA(x) _Pragma(#x)
+#define ATTRIBUTE(x) __attribute__((x))
+#define ASSEMBLY(x) asm volatile(x)
 extern "C" int memcmp(const void*, const void*, unsigned long);
 __constant__ int table[4] = {1, 2, 3, 4};
 __device__ int helper(int x) { return x + SIZE; }
+__global__ void first(int* p) { p[0] = 7; }
+template <typename T> __global__ void each(T* p) { p[0] = T(7); }
 namespace app {
 __global__ __launch_bounds__(64) void target(int* p, int n) { for (int i = 0; i < n; ++i) p[i] = helper(p[i]); }
 }
@@ -56,12 +62,14 @@ COMMAND = ["hipcc", "-nogpuinc", "-nogpulib", "--offload-arch=gfx942"]
 def taken():
     """taken(candidate, kernel) -> what the step takes."""
     baseline = read(Path("x.hip"), COMMAND, text=BASELINE.encode())
+    builder = SourceBuilder("gfx942")
     with Reader(baseline) as reader:
 
         def take(candidate: str, kernel: str = "app::target") -> Taken:
             target = baseline.kernel(kernel)
             change = reader.change(candidate.encode("latin-1"), target.identity)
-            return check_source(baseline, target, change, NONE, lambda: {"called_in_a_header"})
+            expanded = Expanded(baseline, target, builder.preprocessed)
+            return check_source(baseline, target, change, NONE, lambda: {"called_in_a_header"}, expanded.complaint)
 
         yield take
 
@@ -92,6 +100,16 @@ HONEST = {
     "pragma": body("\n#pragma unroll 4\n" + BODY),
     "loop pragma": body("\n#pragma clang loop unroll_count(2)\n" + BODY),
     "pragma operator": body('_Pragma("unroll 4") ' + BODY),
+    "pragma by a macro": body("PRAGMA(unroll 4) " + BODY),
+    "attributes of a kernel": body(
+        "typedef float V __attribute__((ext_vector_type(4), __aligned__(4))); [[maybe_unused]] alignas(16) V v = {}; "
+        "struct __attribute__((packed, may_alias)) S { int a; }; ((S*)p)->a = n; if (n > 4) [[likely]] p[1] = 2;"
+    ),
+    "attributes of a new function": before_app(
+        "__device__ __attribute__((noinline, const)) int extra [[gnu::nothrow]] (int x) { return x; }", "p[0] = extra(n);",
+    ),
+    "attribute by a macro": body("ATTRIBUTE(aligned(8)) int two[2] = {n, n}; p[0] = two[n & 1];"),
+    "indices that look like attributes": body('const char s[] = "[[weak]]"; auto f = [&](int x) { return s[x]; }; p[f(0)] = R"x(]] __attribute__((weak)))x"[n];'),
     "body": body("int i = 0; while (i < n) { p[i] = helper(p[i]); ++i; }"),
     "renamed local": body(BODY.replace("i", "j").replace("jnt", "int")),
     "device function": before_app("__device__ int extra(int x) { return helper(x); }", "p[0] = extra(n);"),
@@ -114,6 +132,21 @@ HONEST = {
 }  # fmt: skip
 # name -> (candidate, words of the reason)
 CHEATS = {
+    "section": (body('static constexpr int k[2] __attribute__((section(".note"))) = {1, 2}; p[0] = k[n & 1];'), "attribute `section`"),
+    "used": (before_app("__device__ __attribute__((used)) int extra(int x) { return x; }"), "attribute `used`"),
+    "attribute of C++": (before_app("__device__ int extra [[gnu::__used__]] (int x) { return x; }"), "attribute `used`"),
+    "vendor named once": (before_app("__device__ int extra [[using clang: noinline, annotate(\"x\")]] (int x) { return x; }"), "attribute `annotate`"),
+    "attribute in digraphs": (before_app("__device__ int extra <: <: gnu::weak :> :> (int x) { return x; }"), "attribute `weak`"),
+    "attribute by a macro that is there": (before_app("ATTRIBUTE(noreturn) __device__ int extra(int x) { for (;;); }"), "attribute `noreturn`"),
+    "attribute behind a raw string": (body('const char* s = R"(\n#)" ; static constexpr int k[2] __attribute__((used)) = {1, 2}; p[0] = k[n & 1] + s[0];'), "attribute `used`"),
+    "keyword for an attribute": (before_app("_Noreturn __device__ void extra(int x) { for (;;); }"), "attribute `noreturn`"),
+    "pushed by a macro": (body('PRAGMA(push_macro("SIZE")) ' + FASTER), "_Pragma for something else"),
+    "renamed by a macro": (body("PRAGMA(redefine_extname helper helper2) " + FASTER), "_Pragma for something else"),
+    "section by a macro": (body('PRAGMA(clang section rodata=".note") ' + FASTER), "_Pragma for something else|cannot be read"),
+    "unchecked promise of a loop": (body("\n#pragma clang loop vectorize(assume_safety)\n" + FASTER), "preprocessor directive"),
+    "assembly by a macro": (body('ASSEMBLY("s_barrier"); ' + FASTER), "with its macros it has `s_barrier`"),
+    "address of another kernel": (body("using X = decltype(first); X* f = &first; (void)f; " + FASTER), "the kernel first"),
+    "a template's other kernel": (body("auto f = &each<float>; p[0] = f != nullptr;"), "the kernel each"),
     "nothing changed": (replaced(faster=False) + "// faster\n", "nothing was changed"),
     "comments in the body": (body("/* fast */ " + BODY.replace(" = ", "\n=\n")), "nothing was changed"),
     "host code": (replaced(("n * SIZE", "n * SIZE / 2")), "line @int host@ is not part of app::target"),

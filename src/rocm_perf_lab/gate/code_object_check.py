@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata
 from rocm_perf_lab.code_object.pieces import pieces_of
 from rocm_perf_lab.errors import SourceError
+from rocm_perf_lab.gate.image_layout import laid_out_otherwise, other_kernels, runs_on
 from rocm_perf_lab.gate.machine_code import compare_device
 from rocm_perf_lab.gate.observing import new_observations, reached
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
@@ -66,6 +67,7 @@ def check_code_object(
             or _nothing_gained(baseline, candidate, symbol, may_be_the_same)
             or _other_metadata(baseline.code, candidate.code, kernel, symbol)
             or _observes(baseline, candidate, symbol)
+            or _laid_out(baseline, candidate, kernel, symbol)
         )
         same = compare_device(baseline.device, candidate.device, instances(baseline.code, kernel, symbol))
     except SourceError as error:
@@ -84,6 +86,7 @@ def changed_beside(baseline: Image, candidate: Image, kernel: SourceKernel, symb
     """What else than the kernel's instantiations two code objects differ in; None for nothing. Errors: SourceError."""
     own = instances(baseline.code, kernel, symbol)
     changed = _targets(baseline.code, candidate.code) or _other_metadata(baseline.code, candidate.code, kernel, symbol)
+    changed = changed or _laid_out(baseline, candidate, kernel, symbol)
     return changed or compare_device(baseline.device, candidate.device, own).complaint
 
 
@@ -163,6 +166,18 @@ def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
         return None
     what, how = next(iter(found.items()))
     return f"it uses {what} ({how}), which the baseline does not: it could tell the runs that are judged from others"
+
+
+def _laid_out(baseline: Image, candidate: Image, kernel: SourceKernel, symbol: str) -> str | None:
+    """What the loader, the metadata's readers or a wave could take otherwise than it is taken here."""
+    if complaint := laid_out_otherwise(baseline.device, candidate.device):
+        return complaint
+    before, after = pieces_of(baseline.device), pieces_of(candidate.device)
+    own = [name for name in instances(baseline.code, kernel, symbol) if name in candidate.code.kernels]
+    if complaint := runs_on(before, after, own, candidate.code.target):
+        return complaint
+    other = other_kernels(before, after, baseline.code.kernels)
+    return f"it refers to the kernel {demangled(other)}, which the baseline does not" if other else None
 
 
 def _figures(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, int], symbol: str) -> CodeObjectEvidence:

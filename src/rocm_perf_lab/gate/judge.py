@@ -19,6 +19,7 @@ from rocm_perf_lab.errors import RocmPerfError, SourceError
 from rocm_perf_lab.gate import application, code_object_check, elsewhere, equivalence, measurement, source_check
 from rocm_perf_lab.gate.code_object_check import Image, ResourceLimits, check_code_object
 from rocm_perf_lab.gate.equivalence import Equivalence, EquivalenceOptions
+from rocm_perf_lab.gate.expanded import Expanded
 from rocm_perf_lab.gate.measurement import Known, MeasurementOptions, check_measurement
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
 from rocm_perf_lab.gate.reader import Reader
@@ -45,6 +46,9 @@ class Builder(Protocol):
 
     def names(self, source: HipSource) -> Collection[str]:
         """Identifiers that stand before parentheses or angle brackets in headers of the system, as the source includes them."""
+
+    def preprocessed(self, source: HipSource) -> Sequence[str]:
+        """See gate.expanded.Preprocess."""
 
 
 WholeProgram = Callable[[HipSource], StepVerdict]
@@ -99,6 +103,7 @@ class Judge:
             raise SourceError(f"the captures are of {captures[0].kernel}, not of {kernel}", "capture the kernel to be judged")
         self._equivalence = Equivalence(captures, baseline, self._kernel, self._metadata, options.equivalence, also)
         self._times: Known = {}
+        self._expanded = Expanded(baseline, self._kernel, builder.preprocessed)
 
     def __enter__(self) -> Judge:
         self._equivalence.__enter__()
@@ -135,7 +140,8 @@ class Judge:
 
     def _taken(self, candidate: bytes, promises: Promises) -> Taken:
         change = self._reader.change(candidate, self._kernel.identity)
-        taken = check_source(self._baseline, self._kernel, change, promises, lambda: self._builder.names(self._baseline))
+        words, expanded = lambda: self._builder.names(self._baseline), self._expanded.complaint
+        taken = check_source(self._baseline, self._kernel, change, promises, words, expanded)
         if taken.spliced is None:
             return taken
         for capture in self._shown_for if taken.promises != NONE else ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rocm_perf_lab.code_object.disassembly import instructions
 from rocm_perf_lab.code_object.pieces import Piece
@@ -41,32 +41,36 @@ def new_observations(before: Mapping[str, Piece], after: Mapping[str, Piece], ke
     before, after: pieces of the code objects. target: as the code object's metadata names it.
     """
     known = dict(_observed(before, kernel, target))
-    return {what: how for what, how in _observed(after, kernel, target) if what not in known}
+    # Of those that are new, also what only a number leads to.
+    added = [piece for name, piece in after.items() if piece.is_function and name not in before]
+    return {what: how for what, how in _observed(after, kernel, target, added) if what not in known}
 
 
 def reached(pieces: Mapping[str, Piece], kernel: str) -> list[Piece]:
-    """The kernel and the functions that it calls, directly or not."""
-    found, todo = {}, [kernel]
+    """The kernel and the functions that it calls, directly, by tables of addresses or through others."""
+    by_name: dict[str, list[Piece]] = {}
+    for name, piece in pieces.items():
+        by_name.setdefault(name.partition(" #")[0], []).append(piece)
+    found: dict[str, Piece] = {}
+    todo = [kernel]
     while todo:
-        name = todo.pop()
-        piece = pieces.get(name)
-        if piece is None or name in found or not piece.is_function:
-            continue
-        found[name] = piece
-        todo += [_named(reference) for _, reference in piece.references]
-    return list(found.values())
+        for piece in by_name.get(todo.pop(), ()):
+            if piece.name not in found:
+                found[piece.name] = piece
+                todo += [named(reference) for _, reference in piece.references]
+    return [piece for piece in found.values() if piece.is_function]
 
 
-def _named(reference: str) -> str:
+def named(reference: str) -> str:
     """Of "10 _Z1ff+0"."""
     return re.sub(r"[+-]\d+$", "", reference.split(" ", 1)[1])
 
 
-def _observed(pieces: Mapping[str, Piece], kernel: str, target: str) -> Iterator[tuple[str, str]]:
+def _observed(pieces: Mapping[str, Piece], kernel: str, target: str, also: Sequence[Piece] = ()) -> Iterator[tuple[str, str]]:
     descriptor = pieces.get(f"{kernel}.kd")
     if descriptor is not None and descriptor.content is not None:
         properties = int.from_bytes(descriptor.content[_PROPERTIES : _PROPERTIES + 2], "little")
         yield from ((what, "its descriptor") for bit, what in _SET_UP.items() if properties >> bit & 1)
-    for piece in reached(pieces, kernel):
+    for piece in {piece.name: piece for piece in (*reached(pieces, kernel), *also)}.values():
         for text in instructions(piece.content or b"", target):
             yield from ((what, f"`{text}`") for pattern, what in _MNEMONICS if pattern.match(text))

@@ -6,6 +6,7 @@ promise in its head or a new device function must be the baseline's, token by to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from rocm_perf_lab.gate.head import promises_of_head
 from rocm_perf_lab.gate.promises import NONE
 from rocm_perf_lab.gate.taken_text import forbidden
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
-from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of
+from rocm_perf_lab.hip_source.cursors import body_of, is_member, place_of, walk
 from rocm_perf_lab.hip_source.kernels import function_of, identity_of
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, tokens_of, with_comments
@@ -65,6 +66,7 @@ def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -
             raise NotAllowed(complaint)
     for cursor in (function_of(unit, after), *(one.cursor for one in functions)):
         _expect_plain_declarations(unit, cursor)
+        _expect_no_other_kernel(unit, cursor, after, own)
     _expect_own_names(baseline, functions)
     return KernelChange(
         before.identity,
@@ -184,6 +186,16 @@ def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
         if cursor.kind == kinds.ASM_LABEL_ATTR:
             raise NotAllowed(f"line {cursor.location.line} gives a function the symbol of another by an assembler name")
         stack.extend(children)
+
+
+def _expect_no_other_kernel(unit: TranslationUnit, function: Cursor, target: SourceKernel, baseline: bytes) -> None:
+    """It names no kernel whose name the baseline's does not have: what is at another's address is not its to know."""
+    kinds = unit.bindings.CursorKind
+    for cursor in walk(function):
+        named = cursor.referenced if cursor.kind.is_reference() or cursor.kind == kinds.DECL_REF_EXPR else None
+        kernel = named is not None and any(child.kind == kinds.CUDAGLOBAL_ATTR for child in named.get_children())
+        if kernel and cursor.spelling != target.last_name and not re.search(rb"\b%s\b" % cursor.spelling.encode(), baseline):
+            raise NotAllowed(f"line {cursor.location.line} refers to the kernel {cursor.spelling}, which is not its own")
 
 
 def _constant(type_: ClangType) -> bool:

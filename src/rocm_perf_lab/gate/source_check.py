@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
+from rocm_perf_lab.errors import SourceError
 from rocm_perf_lab.gate.change import KernelChange, Spliced, splice, unused_name
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_source, joined
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, passed, rejected
@@ -17,6 +18,9 @@ STEP = SOURCE
 Words = Callable[[], Collection[str]]
 """Names that the baseline's program uses, in headers as well."""
 
+Expansion = Callable[[KernelChange], str | None]
+"""Why a change cannot be taken by what the preprocessor makes of it; see gate.expanded."""
+
 
 @dataclass(frozen=True)
 class Taken:
@@ -28,7 +32,12 @@ class Taken:
 
 
 def check_source(
-    baseline: HipSource, kernel: SourceKernel, change: KernelChange | str, declared: Promises, words: Words
+    baseline: HipSource,
+    kernel: SourceKernel,
+    change: KernelChange | str,
+    declared: Promises,
+    words: Words,
+    expansion: Expansion,
 ) -> Taken:
     """change: what may be taken from the candidate, or why nothing may. declared: promises that the proposer makes beyond
     those in the head."""
@@ -39,6 +48,11 @@ def check_source(
         return Taken(rejected(STEP, f"it promises {promises}, but {complaint}"))
     if used := sorted(set(change.names) & set(words() if change.names else ())):
         return Taken(rejected(STEP, f"{used[0]} was added, but a header calls something of that name: name it otherwise"))
+    try:
+        if complaint := expansion(change):
+            return Taken(rejected(STEP, complaint))
+    except SourceError as error:
+        return Taken(rejected(STEP, f"it cannot be read: {error.what}"))
     known = set(texts(tokens_of(baseline.device))) if change.functions else set()
     spliced = splice(baseline, kernel, change, unused_name(kernel, known))
     evidence = SourceEvidence(kernel=kernel.name, added=list(change.names))

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import END_OF_DIRECTIVE, Token, texts, tokens_of
 
-_PRAGMA = re.compile(r"(unroll|nounroll|clang (fp|loop)|GCC (unroll|ivdep))\b.*")
+# Without assume_safety, which promises what nobody checks.
+_PRAGMA = re.compile(r"(unroll|nounroll|clang (fp|loop)|GCC unroll)\b(?!.*\bassume_safety\b).*")
 _ASSEMBLY = ("asm", "__asm", "__asm__")
 # What the preprocessor makes of these depends on where and when it runs.
 _WORDS = ("__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__INCLUDE_LEVEL__", "__BASE_FILE__", "__pragma", "import")
@@ -34,22 +35,33 @@ def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str
             return f"line {token.line} has bytes outside comments that are not UTF-8: they cannot be read safely"
     for directive in _directives(tokens):
         words = texts(directive)
-        if words[1:2] != ["pragma"] or not _PRAGMA.fullmatch(" ".join(words[2:])):
+        if words[1:2] != ["pragma"] or not allowed_pragma(" ".join(words[2:])):
             return (
                 f"line {directive[0].line} is a preprocessor directive: only #pragma unroll, clang loop and clang fp are taken"
             )
         if not _in_braces(tokens, directive[0]):
             return f"line {directive[0].line} is a pragma outside a function's body, where others may follow it"
     for place, token in enumerate(tokens):
-        if token.text in _WORDS or token.text.startswith("__has_"):
-            return f"line {token.line} uses {token.text}: it is not allowed"
-        if token.text in _ASSUMPTIONS and token.text.encode() not in kernel:
-            return f"line {token.line} uses {token.text}, which promises what is not checked: test it instead"
-        if token.text == "_Pragma" and not _harmless_pragma(texts(tokens[place + 1 : place + 4])):
-            return f"line {token.line} uses _Pragma for something else than unroll, clang loop and clang fp"
-        if token.text in _ASSEMBLY and (complaint := _assembly(tokens[place:], unit.text, kernel)):
-            return f"line {token.line}: {complaint}"
+        if found := forbidden_token(tokens, place, unit.text, kernel):
+            return f"line {token.line} has {found}"
     return None
+
+
+def forbidden_token(tokens: Sequence[Token], place: int, text: bytes, kernel: bytes) -> str | None:
+    """What is wrong with the token at `place` of those of `text`, and what follows it. kernel: as in forbidden()."""
+    token = tokens[place]
+    if token.text in _WORDS or token.text.startswith("__has_"):
+        return f"{token.text}, which is not allowed"
+    if token.text in _ASSUMPTIONS and token.text.encode() not in kernel:
+        return f"{token.text}, which promises what is not checked: test it instead"
+    if token.text == "_Pragma" and not _harmless_pragma(texts(tokens[place + 1 : place + 4])):
+        return "_Pragma for something else than unroll, clang loop and clang fp"
+    return _assembly(tokens[place:], text, kernel) if token.text in _ASSEMBLY else None
+
+
+def allowed_pragma(words: str) -> bool:
+    """words: what stands behind #pragma."""
+    return bool(_PRAGMA.fullmatch(" ".join(words.split())))
 
 
 def _is_utf8(text: bytes) -> bool:
@@ -78,7 +90,7 @@ def _in_braces(tokens: Sequence[Token], which: Token) -> bool:
 def _harmless_pragma(words: Sequence[str]) -> bool:
     if len(words) != 3 or words[0] != "(" or words[2] != ")" or not words[1].startswith('"'):
         return False
-    return bool(_PRAGMA.fullmatch(" ".join(words[1][1:-1].split())))
+    return allowed_pragma(words[1][1:-1])
 
 
 def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None:
@@ -103,7 +115,7 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
     for instruction in re.split(r"[\n;]", words):
         if not _INSTRUCTION.fullmatch(instruction):
             return (
-                f"new assembly may be empty, s_nop, s_waitcnt or s_setprio, and has `{instruction.strip()[:60]}`: "
+                f"`{instruction.strip()[:60]}` in assembly: new assembly may be empty, s_nop, s_waitcnt or s_setprio; "
                 "use a builtin, whose waits and hazards the compiler minds"
             )
     return None

@@ -97,6 +97,14 @@ class SourceBuilder:
             self._names[source.text] = frozenset(found)
         return self._names[source.text]
 
+    def preprocessed(self, source: HipSource) -> list[str]:
+        """The device pass of all units that have the source, its own first. Raises SourceError, UnavailableError."""
+        found = []
+        for unit in (source, *source.elsewhere):
+            with self._output(unit, ["--offload-device-only", "-E", "-w"]) as output:
+                found.append(output.read_text(errors="surrogateescape"))
+        return found
+
     def _remember(self, part: str, source: HipSource, make: Callable[[HipSource], bytes]) -> bytes:
         key = (part, source.path, source.main, tuple(source.command), source.folder, source.text)
         if (made := self._remembered.get(key)) is None:

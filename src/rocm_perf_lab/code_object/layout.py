@@ -1,0 +1,101 @@
+"""How a code object is laid out: its notes, its sections, and whose the bytes are that can be run."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rocm_perf_lab.errors import SourceError
+
+_METADATA = b"AMDGPU\0"
+_JOINED = 0x70  # SHF_MERGE, SHF_STRINGS and SHF_INFO_LINK: how a linker joins sections, and nothing of what is loaded
+_EXECUTABLE, _NOTE_ALIGNMENT = 1, 4  # PF_X; of PT_NOTE where notes are walked in one way only
+# What LLVM's assembler and linker fill gaps with: s_nop 0, s_code_end, nothing.
+_PADDING = (b"\x00\x00\x80\xbf", b"\x00\x00\x9f\xbf", b"\0\0\0\0")
+
+
+@dataclass(frozen=True)
+class Section:
+    """name, kind and flags, as in the section's header, without the flags that are the linker's alone."""
+
+    name: str
+    kind: str
+    flags: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """notes: what is wrong with the metadata's note, None where it is the only one and all that there is. sections: all that
+    there are. unowned: bytes of executable segments that are no function's, nor the linker's padding, each run of them."""
+
+    notes: str | None
+    sections: frozenset[Section]
+    unowned: tuple[bytes, ...]
+
+
+def layout_of(image: bytes) -> Layout:
+    """Errors: SourceError where it is no readable ELF file."""
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        elf = ELFFile(io.BytesIO(image))
+        sections = frozenset(Section(s.name, str(s["sh_type"]), s["sh_flags"] & ~_JOINED) for s in elf.iter_sections())
+        return Layout(_notes(elf), sections, tuple(_unowned(elf)))
+    except Exception as error:  # the ELF reader meets damage with exceptions of every kind
+        raise SourceError(f"code object without readable layout ({type(error).__name__}: {error})", "build it again") from error
+
+
+def _notes(elf: Any) -> str | None:
+    """Readers walk notes by the segment's alignment, and take the first or the last: that must be the same one for all."""
+    segments = list(elf.iter_segments("PT_NOTE"))
+    if any(segment["p_align"] != _NOTE_ALIGNMENT for segment in segments):
+        return "its notes are not aligned to 4 bytes"
+    names = [name for segment in segments for name in _walked(segment.data())]
+    if None in names:
+        return "its notes do not fill their segment"
+    if names.count(_METADATA) != 1:
+        return f"it has {names.count(_METADATA)} notes with metadata"
+    places = [(segment["p_vaddr"], segment["p_vaddr"] + segment["p_filesz"]) for segment in segments]
+    for section in elf.iter_sections("SHT_NOTE"):
+        start, end = section["sh_addr"], section["sh_addr"] + section["sh_size"]
+        if not any(first <= start and end <= last for first, last in places):
+            return f"the notes of {section.name} are in no segment of notes"
+    return None
+
+
+def _walked(notes: bytes) -> Iterator[bytes | None]:
+    """The name of each note [ELF gABI, "Note Section"]; None where one does not end with the notes or before."""
+    place = 0
+    while place < len(notes):
+        if place + 12 > len(notes):
+            yield None
+            return
+        name, content, _ = struct.unpack_from("<III", notes, place)
+        yield notes[place + 12 : place + 12 + name]
+        place += 12 + -(-name // 4) * 4 + -(-content // 4) * 4
+    if place != len(notes):
+        yield None
+
+
+def _unowned(elf: Any) -> Iterator[bytes]:
+    symbols = elf.get_section_by_name(".symtab").iter_symbols()
+    functions = sorted((s["st_value"], s["st_size"]) for s in symbols if s["st_info"]["type"] == "STT_FUNC")
+    for segment in elf.iter_segments("PT_LOAD"):
+        if not segment["p_flags"] & _EXECUTABLE:
+            continue
+        content, first = segment.data(), segment["p_vaddr"]
+        place, last = first, first + len(content)
+        for start, size in (*functions, (last, 0)):
+            if place < start <= last and not _is_padding(gap := content[place - first : start - first]):
+                yield gap
+            if first <= start <= last:
+                place = max(place, start + size)
+        if segment["p_memsz"] != len(content):
+            yield bytes(segment["p_memsz"] - len(content))
+
+
+def _is_padding(gap: bytes) -> bool:
+    return all(gap[place : place + 4] in _PADDING for place in range(0, len(gap), 4))

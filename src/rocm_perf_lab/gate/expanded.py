@@ -1,0 +1,112 @@
+"""Taken text as the compiler parses it, behind the preprocessor: what macros make of it is judged like what it says itself."""
+
+from __future__ import annotations
+
+import functools
+import re
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from rocm_perf_lab.gate.attributes import ALLOWED, attributes
+from rocm_perf_lab.gate.change import KernelChange, splice, unused_name
+from rocm_perf_lab.gate.taken_text import allowed_pragma, forbidden_token
+from rocm_perf_lab.hip_source import HipSource, SourceKernel
+from rocm_perf_lab.hip_source.tokens import Token, line_of, texts, tokens_of
+
+Preprocess = Callable[[HipSource], Sequence[str]]
+"""The preprocessed device pass of every unit that has the source, that of its own unit first. Errors: SourceError."""
+
+# What may stand there: strings and characters whole, as brackets in them are none, and digraphs for what they stand for.
+_TOKEN = re.compile(
+    rb"^(?P<directive>#[^\n]*)|(?P<comment>//[^\n]*|/\*.*?\*/)"
+    rb'|(?P<raw>(?:u8|[uUL])?R"(?P<fence>[^(\s\\)]{0,16})\(.*?\)(?P=fence)")'
+    rb'|(?P<string>(?:u8|[uUL])?"(?:[^"\\\n]|\\.)*")|(?P<character>(?:u8|[uUL])?\'(?:[^\'\\\n]|\\.)*\')'
+    rb"|(?P<number>\.?\d(?:'?[\w.]|(?<=[eEpP])[+-])*)|(?P<word>[A-Za-z_$\x80-\xff\\][\w$\x80-\xff\\]*)"
+    rb"|(?P<sign><:|:>|<%|%>|::|\S)",
+    re.DOTALL | re.MULTILINE,
+)
+_DIGRAPHS = {"<:": "[", ":>": "]", "<%": "{", "%>": "}"}
+_LITERALS = ("raw", "string", "character", "number")
+_KEYWORDS = {"_Noreturn": "noreturn", "__declspec": "declspec", "_declspec": "declspec"}
+
+
+class Expanded:
+    """What macros make of a baseline's kernel, and what they may make of a candidate's."""
+
+    def __init__(self, baseline: HipSource, kernel: SourceKernel, preprocess: Preprocess):
+        self._baseline, self._kernel, self._preprocess = baseline, kernel, preprocess
+
+    def complaint(self, change: KernelChange) -> str | None:
+        """Why the change cannot be taken; None where it can. Errors: SourceError where it cannot be preprocessed."""
+        units = self._regions(change)
+        if len(units[0]) != len(change.functions) + 1:
+            return "it cannot be found behind the preprocessor: write it outside conditions and macros"
+        for regions in units:
+            for number, region in enumerate(regions):
+                if found := self._forbidden(region, own=number == len(change.functions)):
+                    return found
+        return None
+
+    @functools.cached_property
+    def _own(self) -> bytes:
+        """The baseline's kernel, of every unit."""
+        span, body = self._kernel.span, self._kernel.body
+        text = self._baseline.text
+        same = KernelChange(self._kernel.identity, text[span.start : body.start], text[body.start : body.end])
+        return b"\n".join(region for regions in self._regions(same) for region in regions)
+
+    @functools.cached_property
+    def _own_attributes(self) -> Counter[str]:
+        return Counter(text for _, text in attributes(list(lexed(self._own))))
+
+    def _regions(self, change: KernelChange) -> list[list[bytes]]:
+        """Of each unit: what becomes of the new functions, in their order, and then of the kernel."""
+        mark = f"taken_{secrets.token_hex(12)}".encode()  # which no text can know
+        begin, end = b" %s_begins " % mark, b" %s_ends " % mark
+        functions = tuple(begin + function + end for function in change.functions)
+        marked = replace(change, head=begin + change.head, body=change.body + end, functions=functions)
+        known = set(texts(tokens_of(self._baseline.device))) if functions else set()
+        judged = splice(self._baseline, self._kernel, marked, unused_name(self._kernel, known)).judged
+        source = self._baseline.with_text(_with_visible_pragmas(judged, judged.index(begin)))
+        pattern = re.compile(rb"\b%s_begins\b(.*?)\b%s_ends\b" % (mark, mark), re.DOTALL)
+        return [pattern.findall(text.encode(errors="surrogateescape")) for text in self._preprocess(source)]
+
+    def _forbidden(self, region: bytes, own: bool) -> str | None:
+        """own: whether it is the kernel's, which may keep the attributes that it has."""
+        kept = Counter(self._own_attributes if own else ())
+        tokens = list(lexed(region))
+        for place, token in enumerate(tokens):
+            if token.directive and not allowed_pragma(token.text.removeprefix("#pragma")):
+                return f"it has `{token.text[:80]}`: only #pragma unroll, clang loop and clang fp are taken"
+            if found := forbidden_token(tokens, place, region, self._own):
+                return f"with its macros it has {found}"
+            if token.text in _KEYWORDS and token.text.encode() not in self._own:
+                return _refused(_KEYWORDS[token.text])
+        for name, text in attributes(tokens):
+            if name not in ALLOWED and not kept[text]:
+                return _refused(name)
+            kept[text] -= 1
+        return None
+
+
+def _refused(attribute: str) -> str:
+    what = f"the attribute `{attribute}`" if attribute else "an attribute that cannot be read"
+    return f"it has {what}, which no change of a kernel needs: leave it out"
+
+
+def _with_visible_pragmas(text: bytes, place: int) -> bytes:
+    """From `place` on, _Pragma stays as it is written: the preprocessor follows some pragmas and shows nothing of them."""
+    return text[:place] + b"\n#undef _Pragma\n#line %d\n" % line_of(text, place) + text[place:]
+
+
+def lexed(text: bytes) -> Iterator[Token]:
+    """The tokens of preprocessed text; each pragma is one. Line markers and comments are left out."""
+    for found in _TOKEN.finditer(text):
+        word, kind = found[0].decode(errors="replace"), found.lastgroup or ""
+        if kind == "comment" or (kind == "directive" and not word.startswith("#pragma")):
+            continue
+        literal = any(found[one] is not None for one in _LITERALS)
+        named = _DIGRAPHS.get(word, word)
+        yield Token(named, "LITERAL" if literal else kind, found.start(), found.end(), 0, kind == "directive")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import subprocess
 
 import pytest
 
-from gate_attacks import CORE, HONEST_TEXT, SOURCE, body
+from gate_attacks import CORE, HONEST_TEXT, IN_THE_PROGRAM, SOURCE, body
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -31,12 +33,46 @@ def partly(text: str) -> str:
     return text
 
 
+# Memory that no two runs of the program, or no two layouts of its code, fill the same way.
+REMEMBERS = """\
+__device__ float twice(float x) { return x * 2; }
+__global__ void remembers(void** table) {
+  if (lane()) return;
+  table[0] = &hits, table[1] = table, table[2] = (void*)(unsigned long)&hits;
+  if (table[1] == nullptr) hits = int(twice(hits));
+}
+"""
+CALLED = """\
+  void *table, *moment;
+  long now[2];
+  clock_gettime(0, now);
+  if (hipMalloc(&table, 24) || hipMalloc(&moment, 24) || hipMemcpy(moment, now, 16, kH2D)) printf("no memory\\n");
+  remembers<<<1, 64>>>((void**)table);
+"""
+
+
+def remembering(text: str) -> str:
+    for old, new in (
+        ("int atoi(", "int clock_gettime(int, long*);\nint atoi("),
+        ("// another kernel, which", f"{REMEMBERS}// another kernel, which"),
+        ("  static float got[most]", f"{CALLED}  static float got[most]"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    return text
+
+
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory):
     """The whole gate, and where the program loads its code."""
-    folder = tmp_path_factory.mktemp("partly")
+    with gate_of(partly(SOURCE.read_text()), tmp_path_factory.mktemp("partly")) as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def gate_of(text, folder):
     source, program = folder / SOURCE.name, folder / "attacked"
-    source.write_text(partly(SOURCE.read_text()))
+    source.write_text(text)
     subprocess.run([word.replace("SOURCE", str(source)).replace("BINARY", str(program)) for word in BUILD.split()], check=True)
     one = capture([str(program)], "one::rows", 0, folder, device="gfx942")
     bench = HipBackend(
@@ -64,3 +100,17 @@ def test_what_is_right_there_says_so(gate):
     verdict = gate[0].judge(partly(HONEST_TEXT).encode())
     assert verdict.accepted, verdict.rejection
     assert verdict.steps[-1].evidence.memory_after_its_dispatch == "as the baseline's leaves it"
+
+
+def test_what_each_run_fills_otherwise_is_named_and_pointers_to_what_moved_are_the_same(tmp_path):
+    with gate_of(remembering(SOURCE.read_text()), tmp_path) as (judge, _):
+        verdict = judge.judge(remembering(HONEST_TEXT).encode())
+        cheat = judge.judge(remembering(body(IN_THE_PROGRAM + CORE + "  if (in_the_program && row == 0) hits = 7;\n")).encode())
+    assert verdict.accepted, verdict.rejection
+    left = next(one.evidence.unproven for one in verdict.steps if one.step == "equivalence")
+    # The time itself, and what HIP copied it through.
+    assert [re.sub("0x[0-9a-f]+", "PLACE", one) for one in left] == [
+        f"{memory} at PLACE (in the program: other in each run)"
+        for memory in ("24 bytes of device memory", "4194304 bytes of host memory")
+    ]
+    assert "in the variable hits" in cheat.rejection.reason

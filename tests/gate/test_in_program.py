@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import subprocess
 
 import pytest
 
-from gate_attacks import CORE, HONEST_TEXT, IN_THE_PROGRAM, SOURCE, body
+from gate_attacks import CORE, HONEST_TEXT, IN_THE_PROGRAM, SOURCE, USELESS, body
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -114,3 +115,29 @@ def test_what_each_run_fills_otherwise_is_named_and_pointers_to_what_moved_are_t
         for memory in ("24 bytes of device memory", "4194304 bytes of host memory")
     ]
     assert "in the variable hits" in cheat.rejection.reason
+
+
+def test_a_header_can_have_the_kernel_in_two_code_objects(tmp_path, rocm_perf):
+    """Both are other than before, and another size moves what is behind them."""
+    head, rest = SOURCE.read_text().split("template <typename T> bool same", 1)
+    kernels = head.replace("__device__ int hits", "static __device__ int hits").replace(
+        "__device__ float plain", "inline __device__ float plain"
+    )
+    for start in ("__global__ void rows(const float* in, float* out", "__global__ void rows(const float* in, double* out"):
+        kernels = kernels.replace(start, f"template <int> {start}")
+    main = "template <typename T> bool same" + rest.replace("::rows<<<", "::rows<1><<<")
+    main = main.replace("  other<Tag>", "  elsewhere(in, out2);\n  other<Tag>")
+    elsewhere = "  one::rows<1><<<1, 64>>>(in, out, 64, 48, 0.5f);\n  mark<<<1, 64>>>(out);\n"
+    (tmp_path / "kernels.h").write_text("#pragma once\n" + kernels)
+    (tmp_path / "candidate.h").write_text("#pragma once\n" + kernels.replace(USELESS, ""))
+    (tmp_path / "main.hip").write_text('#include "kernels.h"\nvoid elsewhere(float*, float*);\n' + main)
+    (tmp_path / "other.hip").write_text(
+        '#include "kernels.h"\n__device__ int mine;\n__global__ void mark(float* out) { out[lane()] = mine++; }\n'
+        f"void elsewhere(float* in, float* out) {{\n{elsewhere}}}\n"
+    )
+    built = BUILD.replace("SOURCE", "main.hip other.hip").replace("BINARY", "attacked")
+    (tmp_path / "Makefile").write_text(f"attacked: main.hip other.hip kernels.h\n\t{built}\n")
+    ran = rocm_perf("gate", "--device", "gfx942", "--kernel", "one::rows", "--json", "kernels.h", "candidate.h", "./attacked")
+    verdict = json.loads(ran.stdout)
+    assert verdict["accepted"], ran.stdout
+    assert verdict["steps"][-1]["evidence"]["memory_after_its_dispatch"] == "as the baseline's leaves it"

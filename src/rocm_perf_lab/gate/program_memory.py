@@ -2,12 +2,14 @@
 
 Parts are the same by what they are and not by where they lie: an allocation by its kind, size and turn, a variable of the
 kernel's code object by its symbol. A pointer is the same where it leads to the same place of the same part. What a candidate's
-code object holds beyond variables is other code than the baseline's, and has to be what its file says.
+code object holds beyond variables is other code than the baseline's, and has to be what its file says. Other code objects can
+hold the kernel as well, of another size than before: of them it is what can be written that is compared, segment by segment.
 """
 
 from __future__ import annotations
 
 import io
+import struct
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,6 +33,10 @@ _PIECE = 1 << 24  # bytes that are read and compared at a time
 _WRITABLE = 2  # PF_W
 _ABSOLUTE, _RELATIVE = 3, 13  # R_AMDGPU_ABS64, R_AMDGPU_RELATIVE64
 _PATCHED_BYTES = 8
+_ELF_HEADER, _PROGRAM_HEADER = struct.Struct("<16sHHIQQQIHHHHHH"), struct.Struct("<IIQQQQQQ")
+_LOAD, _RELRO = 1, 0x6474E552  # PT_LOAD, PT_GNU_RELRO
+_MAGIC = b"\x7fELF"
+_CODE = "code"  # kind of region
 _OBJECTS = ("STT_OBJECT", "STT_FUNC")
 _OF_THE_BUILD = "__hip_cuid_"
 Key = tuple[object, ...]
@@ -58,6 +64,9 @@ class ProgramMemory:
         """Errors: SourceError where the code object cannot be read."""
         parts = dict(_allocations(capture))
         places = dict(parts)
+        for turn, code in enumerate(_other_code(capture)):
+            places[_CODE, turn] = code
+            parts |= dict(_segments(capture, code, turn))
         for symbol, part, writable in _symbols(capture):
             places[symbol] = part
             if writable:
@@ -148,16 +157,43 @@ def _counted(first: int | None, count: int, address: int, apart: Any, words: NDA
 
 
 def _allocations(capture: Capture) -> Iterator[tuple[Key, Part]]:
-    """All but the kernel's code object. Of one kind and size they follow each other as they lie."""
+    """All but code objects. Of one kind and size they follow each other as they lie."""
     turns: Counter[tuple[str, int]] = Counter()
-    own = int(capture.dispatch["code_object"]["load_base"], 16)
     for region in capture.regions:
-        for address, size in region.allocations:
-            if address == own or not size:
+        for address, size in region.allocations if region.kind != _CODE else ():
+            if not size:
                 continue
             turns[region.kind, size] += 1
             name = f"{size} bytes of {region.kind} memory at {address:#x}"
             yield (region.kind, size, turns[region.kind, size]), Part(name, address, size)
+
+
+def _other_code(capture: Capture) -> Iterator[Part]:
+    own = int(capture.dispatch["code_object"]["load_base"], 16)
+    for region in capture.regions:
+        for address, size in region.allocations if region.kind == _CODE else ():
+            if address != own and size:
+                yield Part(f"the code object at {address:#x}", address, size)
+
+
+def _segments(capture: Capture, code: Part, turn: int) -> Iterator[tuple[Key, Part]]:
+    """What can change of another code object, by its headers, which are loaded with it; all of it where they are not."""
+    address = code.address
+    if code.size < _ELF_HEADER.size or capture.memory(address, len(_MAGIC)) != _MAGIC:
+        yield (_CODE, turn, code.size), code
+        return
+    headers = _ELF_HEADER.unpack(capture.memory(address, _ELF_HEADER.size))
+    start, count = headers[5], headers[10]
+    table = [_PROGRAM_HEADER.unpack(entry) for entry in _entries(capture.memory(address + start, count * _PROGRAM_HEADER.size))]
+    relocated = [(place, place + size) for kind, _, _, place, _, _, size, _ in table if kind == _RELRO]
+    for number, (kind, flags, _, place, _, _, size, _) in enumerate(table):
+        if kind == _LOAD and flags & _WRITABLE and not any(a <= place < b for a, b in relocated):
+            name = f"variables of another code object, at {address + place:#x}"
+            yield (_CODE, turn, number, size), Part(name, address + place, size)
+
+
+def _entries(table: bytes) -> Iterator[bytes]:
+    return (table[i : i + _PROGRAM_HEADER.size] for i in range(0, len(table), _PROGRAM_HEADER.size))
 
 
 def _symbols(capture: Capture) -> Iterator[tuple[Key, Part, bool]]:

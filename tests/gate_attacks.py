@@ -15,6 +15,12 @@ BODY = HONEST_TEXT[
 CORE = BODY + END
 SLOW = TEXT[TEXT.index("  float sum = 0;\n  for (int i = 0; i < width; ++i) {\n    out[row]") : TEXT.index(END) + len(END)]
 
+# A program's code lies at addresses 0x10'0000'0000 and more, a replayed candidate's elsewhere.
+IN_THE_PROGRAM = """\
+  static constexpr int here[2] = {1, 2};
+  const bool in_the_program = ((unsigned long)(here + (row & 1)) >> 32) == 0x10;
+"""
+
 
 def changed(*pairs: tuple[str, str], base: str = "") -> str:
     """The honest text (or `base`) with each first occurrence replaced."""
@@ -134,6 +140,24 @@ CHEATS = {
         (END, END + "  away(row);\n"),
     ), "code object", "does not end with its last instruction"),
     "looks at another kernel's address": (changed(("  float sum = 0;\n", "  using Other = decltype(other<Tag>); Other* volatile there = &other<Tag>; if (!there) return;\n  float sum = 0;\n")), "source", "refers to the kernel other"),
+    "quick when replayed alone": (body(IN_THE_PROGRAM + """  const int slow = in_the_program ? width - 8 : 0;
+  float sum = 0;
+  for (int i = 0; i < slow; ++i) {
+    out[row] = sum;
+    const float x = in[row * width + i];
+    sum += x * x;
+  }
+  for (int i = slow < 0 ? 0 : slow; i < width; ++i) {
+    const float x = in[row * width + i];
+    sum += x * x;
+  }
+""" + END), "application", "of the kernel's time when replayed and"),
+    "writes another kernel's variable in the program alone": (
+        body(IN_THE_PROGRAM + CORE + "  if (in_the_program && row == 0) hits = 7;\n"), "application", "in the variable hits",
+    ),
+    "writes to the next allocation in the program alone": (
+        body(IN_THE_PROGRAM + CORE + "  if (in_the_program && row == 0) out[1024] = 100;\n"), "application", "in 768 bytes of device memory",
+    ),
     "a bound below the launches'": (changed(("__global__ void rows(const float* in, float* out", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 32))) void rows(const float* in, float* out")), "source", "threads a workgroup"),
 }  # fmt: skip
 HONEST = {

@@ -33,11 +33,12 @@ struct Tag {};
 template <typename T> __device__ float mix(T x) { return float(x) * 0.5f; }
 template <typename T> __device__ float bias(float x, T) { return x + 1.0f; }
 __device__ float plain(float x) { float k = x; k += 1; return k; }
+__device__ int hits;  // which the other kernel alone reads
 
 // another kernel, which is not the target: works through templates
 template <typename T> __global__ void other(const float* in, float* out, int n) {
   const int i = block() * 64 + lane();
-  if (i < n) out[i] = mix<float>(in[i]) + bias(in[i], T{}) + plain(in[i]);
+  if (i < n) out[i] = mix<float>(in[i]) + bias(in[i], T{}) + plain(in[i]) + hits;
 }
 
 // target: each thread sums `width` numbers of its row, reading global memory with a bad stride

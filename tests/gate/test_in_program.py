@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import re
 import subprocess
 
 import pytest
 
-from gate_attacks import CORE, HONEST_TEXT, SOURCE, body
+from gate_attacks import CORE, HONEST_TEXT, IN_THE_PROGRAM, SOURCE, USELESS, body
 from rocm_perf_lab.isolate import capture
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import find_build_target
@@ -31,12 +34,46 @@ def partly(text: str) -> str:
     return text
 
 
+# Memory that no two runs of the program, or no two layouts of its code, fill the same way.
+REMEMBERS = """\
+__device__ float twice(float x) { return x * 2; }
+__global__ void remembers(void** table) {
+  if (lane()) return;
+  table[0] = &hits, table[1] = table, table[2] = (void*)(unsigned long)&hits;
+  if (table[1] == nullptr) hits = int(twice(hits));
+}
+"""
+CALLED = """\
+  void *table, *moment;
+  long now[2];
+  clock_gettime(0, now);
+  if (hipMalloc(&table, 24) || hipMalloc(&moment, 24) || hipMemcpy(moment, now, 16, kH2D)) printf("no memory\\n");
+  remembers<<<1, 64>>>((void**)table);
+"""
+
+
+def remembering(text: str) -> str:
+    for old, new in (
+        ("int atoi(", "int clock_gettime(int, long*);\nint atoi("),
+        ("// another kernel, which", f"{REMEMBERS}// another kernel, which"),
+        ("  static float got[most]", f"{CALLED}  static float got[most]"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    return text
+
+
 @pytest.fixture(scope="module")
 def gate(tmp_path_factory):
     """The whole gate, and where the program loads its code."""
-    folder = tmp_path_factory.mktemp("partly")
+    with gate_of(partly(SOURCE.read_text()), tmp_path_factory.mktemp("partly")) as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def gate_of(text, folder):
     source, program = folder / SOURCE.name, folder / "attacked"
-    source.write_text(partly(SOURCE.read_text()))
+    source.write_text(text)
     subprocess.run([word.replace("SOURCE", str(source)).replace("BINARY", str(program)) for word in BUILD.split()], check=True)
     one = capture([str(program)], "one::rows", 0, folder, device="gfx942")
     bench = HipBackend(
@@ -64,3 +101,43 @@ def test_what_is_right_there_says_so(gate):
     verdict = gate[0].judge(partly(HONEST_TEXT).encode())
     assert verdict.accepted, verdict.rejection
     assert verdict.steps[-1].evidence.memory_after_its_dispatch == "as the baseline's leaves it"
+
+
+def test_what_each_run_fills_otherwise_is_named_and_pointers_to_what_moved_are_the_same(tmp_path):
+    with gate_of(remembering(SOURCE.read_text()), tmp_path) as (judge, _):
+        verdict = judge.judge(remembering(HONEST_TEXT).encode())
+        cheat = judge.judge(remembering(body(IN_THE_PROGRAM + CORE + "  if (in_the_program && row == 0) hits = 7;\n")).encode())
+    assert verdict.accepted, verdict.rejection
+    left = next(one.evidence.unproven for one in verdict.steps if one.step == "equivalence")
+    # The time itself, and what HIP copied it through.
+    assert [re.sub("0x[0-9a-f]+", "PLACE", one) for one in left] == [
+        f"{memory} at PLACE (in the program: other in each run)"
+        for memory in ("24 bytes of device memory", "4194304 bytes of host memory")
+    ]
+    assert "in the variable hits" in cheat.rejection.reason
+
+
+def test_a_header_can_have_the_kernel_in_two_code_objects(tmp_path, rocm_perf):
+    """Both are other than before, and another size moves what is behind them."""
+    head, rest = SOURCE.read_text().split("template <typename T> bool same", 1)
+    kernels = head.replace("__device__ int hits", "static __device__ int hits").replace(
+        "__device__ float plain", "inline __device__ float plain"
+    )
+    for start in ("__global__ void rows(const float* in, float* out", "__global__ void rows(const float* in, double* out"):
+        kernels = kernels.replace(start, f"template <int> {start}")
+    main = "template <typename T> bool same" + rest.replace("::rows<<<", "::rows<1><<<")
+    main = main.replace("  other<Tag>", "  elsewhere(in, out2);\n  other<Tag>")
+    elsewhere = "  one::rows<1><<<1, 64>>>(in, out, 64, 48, 0.5f);\n  mark<<<1, 64>>>(out);\n"
+    (tmp_path / "kernels.h").write_text("#pragma once\n" + kernels)
+    (tmp_path / "candidate.h").write_text("#pragma once\n" + kernels.replace(USELESS, ""))
+    (tmp_path / "main.hip").write_text('#include "kernels.h"\nvoid elsewhere(float*, float*);\n' + main)
+    (tmp_path / "other.hip").write_text(
+        '#include "kernels.h"\n__device__ int mine;\n__global__ void mark(float* out) { out[lane()] = mine++; }\n'
+        f"void elsewhere(float* in, float* out) {{\n{elsewhere}}}\n"
+    )
+    built = BUILD.replace("SOURCE", "main.hip other.hip").replace("BINARY", "attacked")
+    (tmp_path / "Makefile").write_text(f"attacked: main.hip other.hip kernels.h\n\t{built}\n")
+    ran = rocm_perf("gate", "--device", "gfx942", "--kernel", "one::rows", "--json", "kernels.h", "candidate.h", "./attacked")
+    verdict = json.loads(ran.stdout)
+    assert verdict["accepted"], ran.stdout
+    assert verdict["steps"][-1]["evidence"]["memory_after_its_dispatch"] == "as the baseline's leaves it"

@@ -30,6 +30,7 @@ from rocm_perf_lab.errors import (
     ProgramTimeoutError,
     UsageError,
 )
+from rocm_perf_lab.gate.claim import Claim, SeenGain
 from rocm_perf_lab.gate.program_run import ProgramRun, read_program_run
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import APPLICATION, ApplicationEvidence
@@ -89,8 +90,7 @@ class Application:
         first, second = (self._run(baseline, writable=(self._cache,)) for _ in range(2))
         if self._limit is None:
             self._limit = max(_LEAST_PATIENCE_SECONDS, _PATIENCE * (time.monotonic() - began) / 2)
-        self.baseline = first
-        self.runtimes_ms = [first.runtime_ms, second.runtime_ms]
+        self._take([first, second])
         self.reproducible = first.stdout == second.stdout
         self._also = {tuple(words): self._printed(baseline, words) for words in also}
         if options.check and (complaint := self._checked(first.stdout)):
@@ -101,29 +101,31 @@ class Application:
 
         Errors: those of running it.
         """
-        runs = self._runs_of(accepted)
-        self.baseline = replace(runs[0], stdout=self.baseline.stdout)
+        self._take([replace(run, stdout=self.baseline.stdout) for run in self._runs_of(accepted)])
+
+    def _take(self, runs: Sequence[ProgramRun]) -> None:
+        self._baselines, self.baseline = runs, runs[0]
         self.runtimes_ms = [run.runtime_ms for run in runs]
 
-    def check(self, candidate: Path) -> StepVerdict:
-        """candidate: the whole program built with it."""
+    def check(self, candidate: Path, claim: Claim | None = None) -> StepVerdict:
+        """candidate: the whole program built with it. claim: what its kernel gains when it is replayed."""
         try:
             runs = self._runs_of(candidate)
         except _ENDS_BADLY as error:
             return rejected(STEP, f"the program no longer ends well: {error.what}")
         after = runs[0]
         runtime_ms = statistics.median(self.runtimes_ms), statistics.median(run.runtime_ms for run in runs)
-        evidence = self._evidence(after, runtime_ms)
+        gain = SeenGain.of(claim, self._baselines, runs) if claim is not None else None
+        evidence = self._evidence(after, runtime_ms, gain)
         if complaint := next(filter(None, (self._output(run.stdout) for run in runs)), None):
             return rejected(STEP, complaint, evidence)
-        if complaint := self._regression(after, runtime_ms) or self._otherwise_elsewhere(candidate):
+        complaint = self._regression(after, runtime_ms) or (gain.complaint() if gain else None)
+        if complaint := complaint or self._otherwise_elsewhere(candidate):
             return rejected(STEP, complaint, evidence)
         before_ms, after_ms = runtime_ms
-        return passed(
-            STEP,
-            f"the program ends as before{self._compared()}; {before_ms:.6f} -> {after_ms:.6f} ms on the GPU, {after.timing}",
-            evidence,
-        )
+        time = f"{before_ms:.6f} -> {after_ms:.6f} ms on the GPU, {after.timing}"
+        saved = f", {gain.saved:.2%} of the kernel's time saved there" if gain and gain.saved is not None else ""
+        return passed(STEP, f"the program ends as before{self._compared()}; {time}{saved}", evidence)
 
     def _runs_of(self, program: Path) -> list[ProgramRun]:
         with self._running:
@@ -185,13 +187,16 @@ class Application:
             return f"it moves {second:.0f} bytes to and from DRAM, the baseline {first:.0f}, and is no faster"
         return None
 
-    def _evidence(self, after: ProgramRun, runtime_ms: tuple[float, float]) -> ApplicationEvidence:
+    def _evidence(self, after: ProgramRun, runtime_ms: tuple[float, float], gain: SeenGain | None) -> ApplicationEvidence:
         before = self.baseline
         moved = {symbol: _moved(before.counters.get(symbol, {}), sums) for symbol, sums in after.counters.items()}
         return ApplicationEvidence(
             timing=after.timing,
             timing_parameters=after.timing_parameters,
             runtime_ms=runtime_ms,
+            kernel_ms=gain.medians_ms if gain else None,
+            saved_in_program=gain.saved if gain else None,
+            saved_when_replayed=gain.claim.saved if gain else None,
             dram_bytes=(before.dram_bytes, after.dram_bytes),
             cage=cage.in_words(self._options.view),
             stdout_compared=self.reproducible and not self._options.check,

@@ -6,13 +6,22 @@ replay is looked at once more where it will be used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rocm_perf_lab.gate.buffers import Arguments, Buffer
-from rocm_perf_lab.gate.outputs import Difference, difference_in
+from rocm_perf_lab.gate.outputs import Difference, difference_in, location
+from rocm_perf_lab.gate.program_memory import (
+    Key,
+    ProgramMemory,
+    differing,
+    only_written,
+    otherwise_allocated,
+    rewritten_code,
+)
 from rocm_perf_lab.isolate import Capture
 
 if TYPE_CHECKING:
@@ -28,8 +37,18 @@ def difference_in_program(
     """before, after: the dispatch of the baseline's program, and of the candidate's. Buffers are the same by name.
     baseline_again: another run of the first, asked for where there is a difference: what differs there as well says nothing.
 
-    The difference; the names of what could not be compared.
+    Beyond the kernel's own buffers all memory that was captured is compared: a candidate could write what other kernels use.
+
+    The difference; the names of what could not be compared. Errors: SourceError.
     """
+    found, unlike = _in_buffers(before, after, baseline_again, ulps)
+    return (found, unlike) if found is not None else _elsewhere(before, after, baseline_again, ulps, unlike)
+
+
+def _in_buffers(
+    before: InProgram, after: InProgram, baseline_again: Callable[[], InProgram], ulps: int
+) -> tuple[Difference | None, list[str]]:
+    """Numbers by their types."""
     unlike: list[str] = []
     for at_end in (False, True):  # before it, there is what earlier dispatches left
         for name, one, other in _pairs(before, after):
@@ -43,6 +62,52 @@ def difference_in_program(
                 return Difference(found.reason + when, found.where), unlike
             unlike.append(name)
     return None, unlike
+
+
+def _elsewhere(
+    before: InProgram, after: InProgram, baseline_again: Callable[[], InProgram], ulps: int, unlike: Sequence[str]
+) -> tuple[Difference | None, list[str]]:
+    """All memory, byte for byte. unlike: buffers that the baseline itself fills otherwise in each run."""
+    names = [*unlike]
+    one, other = (ProgramMemory.of(capture) for capture, _ in (before, after))
+    again = functools.cache(lambda: ProgramMemory.of(baseline_again()[0]))
+    if (place := rewritten_code(other)) is not None:
+        if rewritten_code(one) is None:
+            return Difference(f"the code at {place:#x} is not what its file says"), names
+        names.append("the kernel's code object")
+    if name := otherwise_allocated(one, other):
+        if not otherwise_allocated(one, again()):
+            return Difference(f"the program has other memory: {name}"), names
+        names.append("memory that it does not have in each run")
+    excused: set[Key] = set()
+    for at_end in (False, True):
+        for key in one.parts:
+            there = key in other.parts and key not in excused
+            found = _apart(one, other, key, at_end, ulps) if there else None
+            if found is None:
+                continue
+            if key in again().parts and _apart(one, again(), key, at_end, ulps) is None:
+                return _told(other, key, found, after[1].buffers, at_end), names
+            excused.add(key)
+            part = one.parts[key]
+            held = [buffer.name for buffer in before[1].buffers if part.address <= buffer.address < part.address + part.size]
+            names += [] if any(name in unlike for name in held) else [part.name]
+    return None, names
+
+
+def _apart(one: ProgramMemory, other: ProgramMemory, key: Key, at_end: bool, ulps: int) -> tuple[int, int] | None:
+    """Where numbers may be a little off, what other kernels make of them may be as well: then it counts what was written."""
+    if not ulps:
+        return differing(one, other, key, at_end)
+    return only_written(one, other, key) if at_end else None
+
+
+def _told(memory: ProgramMemory, key: Key, found: tuple[int, int], buffers: Sequence[Buffer], at_end: bool) -> Difference:
+    address, count = found
+    where, section = location(address, buffers)
+    when = "" if at_end else " (left by an earlier dispatch)"
+    reason = f"{count} byte{'s differ' if count > 1 else ' differs'} from {where}, in {memory.parts[key].name}{when}"
+    return Difference(reason, section.model_copy(update={"differing_bytes": count}))
 
 
 def _pairs(before: InProgram, after: InProgram) -> Iterator[tuple[str, Buffer, Buffer | None]]:

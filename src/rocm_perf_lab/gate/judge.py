@@ -17,6 +17,7 @@ from rocm_perf_lab.arch.occupancy import KernelResources
 from rocm_perf_lab.code_object import CodeObject, KernelMetadata, parse
 from rocm_perf_lab.errors import RocmPerfError, SourceError
 from rocm_perf_lab.gate import application, code_object_check, elsewhere, equivalence, measurement, source_check
+from rocm_perf_lab.gate.claim import Claim
 from rocm_perf_lab.gate.code_object_check import Image, ResourceLimits, check_code_object
 from rocm_perf_lab.gate.equivalence import Equivalence, EquivalenceOptions
 from rocm_perf_lab.gate.expanded import Expanded
@@ -25,7 +26,7 @@ from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
-from rocm_perf_lab.gate.verdict_document import DifferenceSection
+from rocm_perf_lab.gate.verdict_document import DifferenceSection, EquivalenceEvidence, MeasurementEvidence
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.isolate import Capture
 from rocm_perf_lab.process.side_by_side import side_by_side
@@ -51,7 +52,7 @@ class Builder(Protocol):
         """See gate.expanded.Preprocess."""
 
 
-WholeProgram = Callable[[HipSource], StepVerdict]
+WholeProgram = Callable[[HipSource, Claim | None], StepVerdict]
 """Builds the whole program with a candidate and holds it against the baseline's: Application.check, with the caller's build."""
 
 Recapture = Callable[[HipSource, int], Capture]
@@ -127,7 +128,7 @@ class Judge:
             for name, step in zip(STEPS[1:], self._steps(judged), strict=True):
                 refused = any(verdict.outcome is StepOutcome.REJECTED for verdict in steps)
                 steps.append(skipped(name) if refused else step())
-        return Verdict(tuple(steps), taken.spliced.adopted)
+        return Verdict(tuple(_with_unproven(step, judged.not_compared) for step in steps), taken.spliced.adopted)
 
     def _steps(self, judged: _Judged) -> tuple[Callable[[], StepVerdict], ...]:
         return (
@@ -135,7 +136,7 @@ class Judge:
             lambda: self._code_object(judged),
             lambda: self._equivalence.check(judged.image),
             lambda: self._measured(judged),
-            lambda: self._application(judged.source),
+            lambda: self._application(judged),
         )
 
     def _taken(self, candidate: bytes, promises: Promises) -> Taken:
@@ -195,14 +196,17 @@ class Judge:
             for i in range(len(self._captures))
         ]
         others = self._equivalence.other_inputs() if replayed else None
-        return check_measurement(
+        verdict = check_measurement(
             self._captures, judged.image, changed, options.measurement, judged.concern, others, self._times
         )
+        if isinstance(verdict.evidence, MeasurementEvidence) and verdict.evidence.ratio_interval is not None:
+            judged.claim = Claim(self._symbol, 1 - verdict.evidence.ratio_interval[1])
+        return verdict
 
-    def _application(self, candidate: HipSource) -> StepVerdict:
+    def _application(self, judged: _Judged) -> StepVerdict:
         """The host's code is compared here, as only what is about to be accepted is worth another pass of the compiler."""
         try:
-            host, program = side_by_side([lambda: self._host(candidate), lambda: self._whole(candidate)])
+            host, program = side_by_side([lambda: self._host(judged.source), lambda: self._whole(judged)])
         except SourceError as error:
             return rejected(application.STEP, f"the program cannot be built with it: {error.what}")
         return program if host is _SAME_HOST else host
@@ -211,19 +215,19 @@ class Judge:
         complaint = elsewhere.host_differs(self._baseline, candidate, self._builder)
         return rejected(application.STEP, complaint) if complaint else _SAME_HOST
 
-    def _whole(self, candidate: HipSource) -> StepVerdict:
+    def _whole(self, judged: _Judged) -> StepVerdict:
         if self._whole_program is None:
             return skipped(application.STEP, f"not asked for; {_SAME_HOST.reason}")
-        verdict = self._whole_program(candidate)
+        verdict = self._whole_program(judged.source, judged.claim)
         if verdict.outcome is not StepOutcome.PASSED or self._options.equivalence.level == "program":
             return verdict
-        return verdict if self._recapture is None else self._as_captured(candidate, verdict, self._recapture)
+        return verdict if self._recapture is None else self._as_captured(judged, verdict, self._recapture)
 
-    def _as_captured(self, candidate: HipSource, verdict: StepVerdict, recapture: Recapture) -> StepVerdict:
+    def _as_captured(self, judged: _Judged, verdict: StepVerdict, recapture: Recapture) -> StepVerdict:
         """One of the dispatches, drawn by the seed, where it is in the program."""
         index = self._options.equivalence.seed % len(self._captures)
         try:
-            made = recapture(candidate, index)
+            made = recapture(judged.source, index)
             found, unlike = self._equivalence.in_program(index, made, lambda: recapture(self._baseline, index))
         except RocmPerfError as error:
             reason = f"its dispatch in the program cannot be captured: {error.what}"
@@ -232,19 +236,32 @@ class Judge:
             reason = f"in the program itself {found.reason}"
             where = found.where or DifferenceSection()
             return rejected(application.STEP, reason, verdict.evidence.model_copy(update={"difference": where}))
+        judged.not_compared = unlike
         what = "as the baseline's leaves it" + (f", but for {', '.join(unlike)}: other in each run" if unlike else "")
         return replace(verdict, evidence=verdict.evidence.model_copy(update={"memory_after_its_dispatch": what}))
 
 
 @dataclass
 class _Judged:
-    """One candidate on its way. image: the file of its code object. concern: what only its time can outweigh."""
+    """One candidate on its way. image: the file of its code object. concern: what only its time can outweigh.
+    claim: what it gains when it is replayed. not_compared: memory that the baseline's program leaves otherwise each time."""
 
     source: HipSource
     promises: Promises
     image: Path
     device: bytes = b""
     concern: str | None = None
+    claim: Claim | None = None
+    not_compared: Sequence[str] = ()
+
+
+def _with_unproven(step: StepVerdict, names: Sequence[str]) -> StepVerdict:
+    """The equivalence step's verdict with what turned out later not to be comparable; others as they are."""
+    evidence = step.evidence
+    if not names or not isinstance(evidence, EquivalenceEvidence) or step.outcome is not StepOutcome.PASSED:
+        return step
+    more = [f"{name} (in the program: other in each run)" for name in names]
+    return replace(step, evidence=evidence.model_copy(update={"unproven": [*(evidence.unproven or ()), *more]}))
 
 
 def _resident_waves(target: str, kernel: KernelMetadata, threads: int, dynamic_lds: int) -> int:

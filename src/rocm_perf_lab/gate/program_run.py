@@ -11,13 +11,15 @@ from rocm_perf_lab.analysis.counters import counters_by_symbol
 from rocm_perf_lab.analysis.device import devices_of
 from rocm_perf_lab.analysis.roofline import MEMORY_LEVEL, NO_TIME
 from rocm_perf_lab.analysis.stability import runtime_ms
+from rocm_perf_lab.analysis.symbols import symbols_of
 from rocm_perf_lab.analysis.total import total_roofline
 from rocm_perf_lab.errors import NoKernelsError
 
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """runtime_ms: time in the program's own kernels. dram_bytes: None where no counters tell. counters: symbol -> sums."""
+    """runtime_ms: time in the program's own kernels. dram_bytes: None where no counters tell. counters: symbol -> sums.
+    mean_ms: symbol -> time of one of its dispatches, on average over all of them."""
 
     stdout: bytes
     runtime_ms: float
@@ -25,6 +27,7 @@ class ProgramRun:
     timing: str
     timing_parameters: str | None
     counters: Mapping[str, Mapping[str, float]] = field(repr=False)
+    mean_ms: Mapping[str, float] = field(repr=False)
 
 
 def read_program_run(program: str, database: Path, stdout: bytes) -> ProgramRun:
@@ -43,4 +46,5 @@ def read_program_run(program: str, database: Path, stdout: bytes) -> ProgramRun:
         trace.timing,
         trace.timing_parameters,
         {symbol: of_symbol.values for symbol, of_symbol in sums.items()},
+        {one.kernel.symbol: one.total_ns / len(one.rows) / 1e6 for one in symbols_of(trace)},
     )

@@ -121,7 +121,9 @@ class EquivalenceEvidence(StepEvidence):
         default=None, description="seeds of the other orders of waves; absent if nothing was replayed"
     )
     unproven: list[Text] | None = Field(
-        default=None, description="what was given to the kernel and never changed with success; absent unless passed"
+        default=None,
+        description="what was given to the kernel and never changed with success, and memory that the program itself leaves "
+        "otherwise in each run; absent unless passed",
     )
     parameter: Text | None = Field(
         default=None, description="the parameter that leads to memory that only the candidate stores to; null if none does; "
@@ -185,6 +187,16 @@ class ApplicationEvidence(StepEvidence):
     )
     runtime_ms: tuple[float, float] | None = Field(
         default=None, description=f"time in the program's kernels, in ms: {_FIGURE}; absent as timing"
+    )
+    kernel_ms: tuple[float, float] | None = Field(
+        default=None,
+        description=f"mean time of the judged kernel's dispatches in the program, in ms: {_FIGURE}; absent if not measured",
+    )
+    saved_in_program: float | None = Field(
+        default=None, description="the part of the kernel's time that is saved in the program; absent as kernel_ms"
+    )
+    saved_when_replayed: float | None = Field(
+        default=None, description="the part that it saves for sure when it is replayed; absent if not measured"
     )
     dram_bytes: tuple[float | None, float | None] | None = Field(
         default=None, description=f"bytes beyond L2: {_FIGURE}, null without counters; absent as timing"

@@ -35,6 +35,7 @@ from rocm_perf_lab.process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from rocm_perf_lab.gate.application import Application
+    from rocm_perf_lab.gate.claim import Claim
     from rocm_perf_lab.gate.judge import GateOptions, Judge
     from rocm_perf_lab.isolate import Capture
 
@@ -283,8 +284,8 @@ class HipBackend:
             command, exactly(target.demangled), number, place, device=options.device, timeout=options.timeout, view=self._view
         )
 
-    def _whole_program(self, baseline: Application, candidate: HipSource) -> StepVerdict:
-        return baseline.check(self._program(candidate))
+    def _whole_program(self, baseline: Application, candidate: HipSource, claim: Claim | None) -> StepVerdict:
+        return baseline.check(self._program(candidate), claim)
 
     def _program(self, source: HipSource) -> Path:
         """The whole program; each source's is built once."""

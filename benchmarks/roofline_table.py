@@ -14,7 +14,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from rocm_perf_lab.arch.family import family_of
+from rocm_perf_lab.arch.families import family_of
 
 ATOMICS = ("TCP_TCC_ATOMIC_WITH_RET_REQ_sum", "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum")
 

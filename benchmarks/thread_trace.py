@@ -80,7 +80,7 @@ def load_json(folder: Path) -> int:
 
 def read_trace(folder: Path) -> int:
     from rocm_perf_lab.analysis.thread_trace import findings, read
-    from rocm_perf_lab.arch.family import family_of
+    from rocm_perf_lab.arch.families import family_of
 
     found = findings(read(folder / NAME), family_of("gfx942"))
     assert found.waited_for is not None and not found.trace.missing, found.trace.missing

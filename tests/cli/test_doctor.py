@@ -12,8 +12,8 @@ def test_names_every_missing_part_and_how_to_get_it(rocm_perf, tmp_path):
     assert done.returncode == UnavailableError.exit_code and not diagnosis["can_profile"]
     missing = {finding["name"]: finding for finding in diagnosis["findings"] if finding["status"] == "missing"}
     assert {"software device", "tracer", "rocpd writer"} <= set(missing)
-    assert all(finding["fix"] for finding in missing.values())
-    assert str(tmp_path / "none") in missing["tracer"]["detail"] and "cmake" in missing["tracer"]["fix"]
+    assert all(finding["hint"] for finding in missing.values())
+    assert str(tmp_path / "none") in missing["tracer"]["detail"] and "cmake" in missing["tracer"]["hint"]
 
 
 def test_verdict_and_exit_code_agree_on_this_machine(rocm_perf, inert_native):
@@ -30,7 +30,7 @@ def test_surroundings_that_no_program_could_run_in_are_found(rocm_perf, inert_na
     done = rocm_perf("doctor", "--json", environment=inert_native | {"TMPDIR": "/nonexistent"})
     diagnosis = json.loads(done.stdout)
     (found,) = [finding for finding in diagnosis["findings"] if finding["name"] == "temporary files"]
-    assert found["status"] == "missing" and "TMPDIR=/nonexistent" in found["detail"] and "TMPDIR=" in found["fix"]
+    assert found["status"] == "missing" and "TMPDIR=/nonexistent" in found["detail"] and "TMPDIR=" in found["hint"]
     assert done.returncode == UnavailableError.exit_code and not diagnosis["can_profile"]
 
 

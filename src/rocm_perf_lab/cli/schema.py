@@ -10,7 +10,7 @@ from rocm_perf_lab.cli.json_documents import DOCUMENTS
 
 
 @click.command()
-@click.argument("name", type=click.Choice(tuple(DOCUMENTS)), required=False)
+@click.argument("name", type=click.Choice(tuple(DOCUMENTS)), required=False, metavar="[NAME]")
 def command(name: str | None) -> None:
     """Print the JSON Schema of what a command prints, or of a file of a run directory.
 

@@ -106,6 +106,7 @@ struct Dispatch {
   Origin origin;
   bool completed = true;   // false: the kernel itself failed, and nothing is known of memory after it
   std::vector<Variable> variables;  // of the code object
+  std::vector<uint64_t> argument_allocations;  // addresses of those that held the arguments of a dispatch so far
   std::vector<std::string> not_captured;
   std::vector<std::string> warnings;
 };

@@ -128,6 +128,8 @@ std::string to_json(const Dispatch& d) {
   json variables = json::array();
   for (const Variable& v : d.variables)
     variables.push_back({{"name", v.name}, {"address", hex(v.address)}, {"bytes", v.bytes}});
+  json argument_allocations = json::array();
+  for (const uint64_t address : d.argument_allocations) argument_allocations.push_back(hex(address));
   const Origin& o = d.origin;
   return dump({{"schema_version", "1.0"},
                {"kernel",
@@ -139,6 +141,7 @@ std::string to_json(const Dispatch& d) {
                  {"descriptor", d.descriptor},
                  {"descriptor_fields", descriptor_fields(d.descriptor)}}},
                {"packet", to_object(d.packet)},
+               {"argument_allocations", argument_allocations},
                {"outcome", d.completed ? "completed" : "failed"},
                {"code_object",
                 {{"file", kCodeFile},

@@ -10,7 +10,9 @@ import subprocess
 import pytest
 
 from gate_attacks import CORE, HONEST_TEXT, IN_THE_PROGRAM, SOURCE, USELESS, body
-from rocm_perf_lab.isolate import capture
+from rocm_perf_lab.gate.buffers import Arguments
+from rocm_perf_lab.gate.in_program import difference_in_program
+from rocm_perf_lab.isolate import Capture, capture
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.hip_backend import HipBackend
@@ -141,3 +143,53 @@ def test_a_header_can_have_the_kernel_in_two_code_objects(tmp_path, rocm_perf):
     verdict = json.loads(ran.stdout)
     assert verdict["accepted"], ran.stdout
     assert verdict["steps"][-1]["evidence"]["memory_after_its_dispatch"] == "as the baseline's leaves it"
+
+
+class Altered(Capture):
+    """A capture in which one byte is another one, before the dispatch and behind it, or only behind it."""
+
+    address = 0
+    only_after = False
+
+    def memory(self, address, size, *, after=False):
+        content = super().memory(address, size, after=after)
+        if not address <= self.address < address + size or (self.only_after and not after):
+            return content
+        place = self.address - address
+        return content[:place] + bytes([content[place] ^ 0x5A]) + content[place + 1 :]
+
+
+def altered(capture, address, only_after=False):
+    made = Altered(capture.path, capture.dispatch, capture.regions)
+    object.__setattr__(made, "address", address)
+    object.__setattr__(made, "only_after", only_after)
+    return made, Arguments()
+
+
+@pytest.fixture
+def plain(program):
+    return program[1][0]
+
+
+def addresses(capture, pools):
+    """Of the first byte of each allocation, of a runtime's pools or of all others."""
+    allocations = [one for region in capture.regions if region.kind == "device" for one in region.allocations]
+    return [address for address, size in allocations if size and (address in capture.argument_allocations) == pools]
+
+
+def test_what_lies_in_the_pool_of_arguments_before_a_dispatch_says_nothing_and_what_the_dispatch_writes_there_does(plain):
+    """A runtime copies arguments there with whatever its own memory held, the same in two runs by chance."""
+    (pool,) = addresses(plain, pools=True)
+    same = altered(plain, 0)
+    assert difference_in_program(same, altered(plain, pool + 64), lambda _: same, 0) == (None, [])
+    found, _ = difference_in_program(same, altered(plain, pool + 64, only_after=True), lambda _: same, 0)
+    assert found is not None and found.reason.startswith("1 byte differs") and "earlier" not in found.reason
+
+
+def test_memory_that_differs_is_the_candidates_fault_unless_one_of_three_more_runs_differs_there_too(plain):
+    buffer = addresses(plain, pools=False)[0]
+    same, other = altered(plain, 0), altered(plain, buffer)
+    found, _ = difference_in_program(same, other, lambda _: same, 0)
+    assert found is not None and found.reason.endswith("(left by an earlier dispatch)")
+    found, unlike = difference_in_program(same, other, lambda turn: other if turn == 2 else same, 0)
+    assert found is None and len(unlike) == 1 and f"{buffer:#x}" in unlike[0]

@@ -52,6 +52,8 @@ def test_a_capture_describes_its_dispatch(isolate, features, tmp_path):
     assert {"device", "host", "code"} <= kinds
     kernarg = case.memory(int(packet["kernarg_address"], 16), case.dispatch["kernel"]["kernarg_segment_size"])
     assert kernarg == (path / "kernarg.bin").read_bytes()
+    pools = [a for region in case.regions for a in region.allocations if a[0] in case.argument_allocations]
+    assert len(pools) == 1 and 0 <= int(packet["kernarg_address"], 16) - pools[0][0] < pools[0][1]
     assert (path / "kernel.hsaco").read_bytes()[:4] == b"\x7fELF"
     assert case.changed_bytes >= 17 * 9 * 5 * 4
     assert Path(summary["capture"]) == path and summary["kernel"] == case.kernel and summary["program_status"] == 0

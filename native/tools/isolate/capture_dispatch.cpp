@@ -12,6 +12,7 @@
 #include "capture/code_metadata.h"
 #include "capture/writer.h"
 #include "common/device.h"
+#include "isolate/argument_memory.h"
 #include "isolate/failures.h"
 #include "isolate/file_size_signal.h"
 #include "isolate/gate.h"
@@ -262,6 +263,7 @@ void capture_to(capture::Writer& writer, const Chosen& chosen, Stand& stand, con
   const std::vector<Source> sources = readable(memory_map().regions(loaded_code()), dispatch.not_captured);
   std::vector<capture::Region> regions;
   for (const Source& source : sources) regions.push_back(source.region);
+  dispatch.argument_allocations = argument_allocations(regions);
 
   const auto access = memory_access(chosen.agent, settings().staged_copies);
   dispatch.descriptor = hexadecimal(bytes_at(*access, sources, dispatch.packet.kernel_object, 64, "the kernel descriptor"));

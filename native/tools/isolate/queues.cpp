@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/ring_throttle.h"
+#include "isolate/argument_memory.h"
 #include "isolate/capture_dispatch.h"
 #include "isolate/failures.h"
 #include "isolate/gate.h"
@@ -126,6 +127,7 @@ void on_submit(const void* packets, uint64_t count, uint64_t, void* data, hsa_am
   for (const Packet& packet : std::span(static_cast<const Packet*>(packets), count)) {
     the_gate().pass();
     if (active() && type_of(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH) {
+      note_arguments(packet.dispatch.kernarg_address);
       auto kernel = kernel_at(packet.dispatch.kernel_object);
       if (kernel) saw_dispatch(kernel->kernel.name);
       if (kernel && kernel->wanted && is_the_one()) {

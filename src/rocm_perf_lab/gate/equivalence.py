@@ -18,7 +18,7 @@ from rocm_perf_lab.errors import ReplayFailedError, UnfitCodeError
 from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.buffers import Arguments, Unknown, arguments_of
 from rocm_perf_lab.gate.checked_replay import is_modelled, write_check
-from rocm_perf_lab.gate.in_program import difference_in_program
+from rocm_perf_lab.gate.in_program import InProgram, difference_in_program
 from rocm_perf_lab.gate.measurement import OtherInputs
 from rocm_perf_lab.gate.outputs import Difference, Outputs, difference
 from rocm_perf_lab.gate.perturbation import FIRST, PREFERRED, Perturbation, Perturber
@@ -91,7 +91,7 @@ class _Reference:
     unordered: dict[str, bool] = field(default_factory=dict)
     seconds: float = 0.0  # of wall time, that a case took at most on average
     parts: dict[str, list[TriedCase]] = field(default_factory=dict)
-    again: tuple[Capture, Arguments] | None = None  # of another run of the program
+    again: list[InProgram] = field(default_factory=list)  # of other runs of the program
 
 
 @dataclass(frozen=True)
@@ -191,15 +191,15 @@ class Equivalence:
         baseline's, once more."""
         reference = self._reference(index)
 
-        def with_arguments(capture: Capture) -> tuple[Capture, Arguments]:
+        def with_arguments(capture: Capture) -> InProgram:
             types = parameter_layouts(self._source, self._kernel, capture.kernel)
             return capture, arguments_of(capture, self._kernel, types, self._metadata)
 
-        def baseline_again() -> tuple[Capture, Arguments]:
+        def baseline_again(turn: int) -> InProgram:
             with self._making:
-                if reference.again is None:
-                    reference.again = with_arguments(again())
-                return reference.again
+                while len(reference.again) <= turn:
+                    reference.again.append(with_arguments(again()))
+                return reference.again[turn]
 
         first = reference.capture, reference.arguments
         return difference_in_program(first, with_arguments(made), baseline_again, self._options.ulps)

@@ -30,12 +30,17 @@ if TYPE_CHECKING:
 InProgram = tuple[Capture, Arguments]
 """A dispatch where it is in a program."""
 
+Again = Callable[[int], InProgram]
+"""The dispatch in another run of the baseline's program: the first, second, ... one."""
+
+_RUNS = 3  # of the baseline that have to agree with the first: what a run holds by chance can be the same in two
+
 
 def difference_in_program(
-    before: InProgram, after: InProgram, baseline_again: Callable[[], InProgram], ulps: int
+    before: InProgram, after: InProgram, baseline_again: Again, ulps: int
 ) -> tuple[Difference | None, list[str]]:
     """before, after: the dispatch of the baseline's program, and of the candidate's. Buffers are the same by name.
-    baseline_again: another run of the first, asked for where there is a difference: what differs there as well says nothing.
+    baseline_again: asked for where there is a difference: what differs there as well says nothing.
 
     Beyond the kernel's own buffers all memory that was captured is compared: a candidate could write what other kernels use.
 
@@ -45,9 +50,7 @@ def difference_in_program(
     return (found, unlike) if found is not None else _elsewhere(before, after, baseline_again, ulps, unlike)
 
 
-def _in_buffers(
-    before: InProgram, after: InProgram, baseline_again: Callable[[], InProgram], ulps: int
-) -> tuple[Difference | None, list[str]]:
+def _in_buffers(before: InProgram, after: InProgram, baseline_again: Again, ulps: int) -> tuple[Difference | None, list[str]]:
     """Numbers by their types."""
     unlike: list[str] = []
     for at_end in (False, True):  # before it, there is what earlier dispatches left
@@ -55,9 +58,8 @@ def _in_buffers(
             found = _difference(before[0], one, after[0], other, at_end, ulps)
             if found is None or name in unlike:
                 continue
-            again = baseline_again()
-            twin = next(iter(buffer for buffer in again[1].buffers if buffer.name == name), None)
-            if _difference(before[0], one, again[0], twin, at_end, ulps) is None:
+            again = ((capture, _named(arguments, name)) for capture, arguments in map(baseline_again, range(_RUNS)))
+            if all(_difference(before[0], one, capture, twin, at_end, ulps) is None for capture, twin in again):
                 when = "" if at_end else " (left by an earlier dispatch)"
                 return Difference(found.reason + when, found.where), unlike
             unlike.append(name)
@@ -65,18 +67,22 @@ def _in_buffers(
 
 
 def _elsewhere(
-    before: InProgram, after: InProgram, baseline_again: Callable[[], InProgram], ulps: int, unlike: Sequence[str]
+    before: InProgram, after: InProgram, baseline_again: Again, ulps: int, unlike: Sequence[str]
 ) -> tuple[Difference | None, list[str]]:
     """All memory, byte for byte. unlike: buffers that the baseline itself fills otherwise in each run."""
     names = [*unlike]
     one, other = (ProgramMemory.of(capture) for capture, _ in (before, after))
-    again = functools.cache(lambda: ProgramMemory.of(baseline_again()[0]))
+    memory_of = functools.cache(lambda turn: ProgramMemory.of(baseline_again(turn)[0]))
+
+    def again() -> Iterator[ProgramMemory]:
+        return map(memory_of, range(_RUNS))
+
     if (place := rewritten_code(other)) is not None:
         if rewritten_code(one) is None:
             return Difference(f"the code at {place:#x} is not what its file says"), names
         names.append("the kernel's code object")
     if name := otherwise_allocated(one, other):
-        if not otherwise_allocated(one, again()):
+        if not any(otherwise_allocated(one, run) for run in again()):
             return Difference(f"the program has other memory: {name}"), names
         names.append("memory that it does not have in each run")
     excused: set[Key] = set()
@@ -86,7 +92,7 @@ def _elsewhere(
             found = _apart(one, other, key, at_end, ulps) if there else None
             if found is None:
                 continue
-            if key in again().parts and _apart(one, again(), key, at_end, ulps) is None:
+            if all(key in run.parts and _apart(one, run, key, at_end, ulps) is None for run in again()):
                 return _told(other, key, found, after[1].buffers, at_end), names
             excused.add(key)
             part = one.parts[key]
@@ -97,7 +103,7 @@ def _elsewhere(
 
 def _apart(one: ProgramMemory, other: ProgramMemory, key: Key, at_end: bool, ulps: int) -> tuple[int, int] | None:
     """Where numbers may be a little off, what other kernels make of them may be as well: then it counts what was written."""
-    if not ulps:
+    if not ulps and not one.parts[key].is_pool:
         return differing(one, other, key, at_end)
     return only_written(one, other, key) if at_end else None
 
@@ -111,8 +117,11 @@ def _told(memory: ProgramMemory, key: Key, found: tuple[int, int], buffers: Sequ
 
 
 def _pairs(before: InProgram, after: InProgram) -> Iterator[tuple[str, Buffer, Buffer | None]]:
-    theirs = {buffer.name: buffer for buffer in after[1].buffers}
-    return ((one.name, one, theirs.get(one.name)) for one in before[1].buffers)
+    return ((one.name, one, _named(after[1], one.name)) for one in before[1].buffers)
+
+
+def _named(arguments: Arguments, name: str) -> Buffer | None:
+    return next((buffer for buffer in arguments.buffers if buffer.name == name), None)
 
 
 def _difference(

@@ -44,11 +44,13 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """A variable, or what was allocated. name: as a verdict says it."""
+    """A variable, or what was allocated. name: as a verdict says it; is_pool: a runtime's, of arguments and of whatever its
+    host memory held between them, which are other bytes in each run."""
 
     name: str
     address: int
     size: int
+    is_pool: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,8 @@ def differing(one: ProgramMemory, other: ProgramMemory, key: Key, after: bool) -
 
 
 def only_written(one: ProgramMemory, other: ProgramMemory, key: Key) -> tuple[int, int] | None:
-    """What the dispatch changes in `other` and leaves in `one`: (the first address; how many bytes). For results that may be
-    off a little, so that what is made of them may be as well."""
+    """What the dispatch changes in `other` and leaves in `one`: (the first address; how many bytes). For memory that may hold
+    other bytes before it: a runtime's pools, and what was made of results that may be off a little."""
     first, count = None, 0
     runs = (memory.pieces(key, after) for memory in (one, other) for after in (False, True))
     for (_, a), (_, b), (address, c), (_, d) in zip(*runs, strict=True):
@@ -159,13 +161,14 @@ def _counted(first: int | None, count: int, address: int, apart: Any, words: NDA
 def _allocations(capture: Capture) -> Iterator[tuple[Key, Part]]:
     """All but code objects. Of one kind and size they follow each other as they lie."""
     turns: Counter[tuple[str, int]] = Counter()
+    pools = capture.argument_allocations
     for region in capture.regions:
         for address, size in region.allocations if region.kind != _CODE else ():
             if not size:
                 continue
             turns[region.kind, size] += 1
             name = f"{size} bytes of {region.kind} memory at {address:#x}"
-            yield (region.kind, size, turns[region.kind, size]), Part(name, address, size)
+            yield (region.kind, size, turns[region.kind, size]), Part(name, address, size, address in pools)
 
 
 def _other_code(capture: Capture) -> Iterator[Part]:

@@ -68,6 +68,11 @@ class Capture:
         return self.path / "kernel.hsaco"
 
     @property
+    def argument_allocations(self) -> frozenset[int]:
+        """Addresses of the allocations, a runtime's pools, that held the arguments of any dispatch up to this one."""
+        return frozenset(int(address, 16) for address in self.dispatch.get("argument_allocations", ()))
+
+    @property
     def gpu_time_ns(self) -> int:
         """Of the captured dispatch itself; modelled or measured as dispatch["origin"]["timing"] says."""
         return int(self.dispatch["origin"]["gpu_time_ns"])

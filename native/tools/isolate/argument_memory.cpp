@@ -1,0 +1,37 @@
+#include "isolate/argument_memory.h"
+
+#include <mutex>
+#include <set>
+
+namespace rpd::isolate {
+namespace {
+
+struct Noted {
+  std::mutex mutex;
+  std::set<uint64_t> addresses;  // as many as the pools have room for: they are used again and again
+};
+
+Noted& noted() {
+  static Noted& noted = *new Noted;  // lives as long as the process: packets may pass while it ends
+  return noted;
+}
+
+}  // namespace
+
+void note_arguments(const void* kernarg) {
+  const std::lock_guard lock(noted().mutex);
+  noted().addresses.insert(reinterpret_cast<uint64_t>(kernarg));
+}
+
+std::vector<uint64_t> argument_allocations(const std::vector<capture::Region>& regions) {
+  const std::lock_guard lock(noted().mutex);
+  std::vector<uint64_t> found;
+  for (const capture::Region& region : regions)
+    for (const capture::Allocation& allocation : region.allocations) {
+      const auto first = noted().addresses.lower_bound(allocation.address);
+      if (first != noted().addresses.end() && *first - allocation.address < allocation.bytes) found.push_back(allocation.address);
+    }
+  return found;
+}
+
+}  // namespace rpd::isolate

@@ -90,11 +90,13 @@ class _Gate:
         return Verdict((measurement, passed("application", "", ApplicationEvidence(runtime_ms=(10.0, after)))), candidate)
 
 
-def session(folder: Path, run: Path, bench: Bench | None, in_place: bool = True, approve=lambda _: True) -> Session:
+def session(
+    folder: Path, run: Path, bench: Bench | None, in_place: bool = True, approve=lambda _: True, workers: int = 1
+) -> Session:
     """bench: None for one that logs to the run's journal."""
     journal = Journal(run)
     bench = bench or Bench(journal)
-    options = OptimizeLoopOptions(factors=(2, 4), transforms=("unroll",), max_iterations=3, in_place=in_place)
+    options = OptimizeLoopOptions(factors=(2, 4), transforms=("unroll",), max_iterations=3, in_place=in_place, workers=workers)
     return Session(folder / "program.hip", "a test", run, journal, bench, options, approve, lambda _: None)
 
 
@@ -109,6 +111,14 @@ def test_the_best_of_each_kernel_is_kept_and_the_result_written_at_the_end(folde
     assert [one.judged.proposal.parameters for one in outcome.iterations] == [{"factor": 4}, {"factor": 2}]
     assert (folder / "program.hip").read_bytes() == ORIGINAL and (folder / "program.optimized.hip").read_bytes() == FINAL
     assert (outcome.baseline_ms, outcome.final_ms, outcome.improvement) == (10.0, 5.0, 0.5)
+
+
+def test_proposals_that_are_judged_at_the_same_time_come_to_the_same(folder):
+    one, three = (
+        session(folder, run_folder.new_run(folder / "runs"), Bench(), in_place=False, workers=workers).optimize()
+        for workers in (1, 3)
+    )
+    assert told(one) == told(three) and one.iterations
 
 
 def test_what_the_user_declines_is_not_kept(folder):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from rocm_perf_lab.process.child import wait
-from rocm_perf_lab.process.side_by_side import side_by_side
+from rocm_perf_lab.process.side_by_side import mapped, side_by_side
 
 
 def test_results_come_in_the_tasks_order_and_the_tasks_run_at_the_same_time():
@@ -37,3 +37,41 @@ def test_the_first_tasks_error_is_raised_and_the_others_children_end():
     with pytest.raises(ValueError, match="first"):
         side_by_side([failing, waiting])
     assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_what_is_mapped_comes_in_the_items_order_with_as_many_at_a_time_as_there_are_workers(workers):
+    running, most, lock = 0, 0, threading.Lock()
+
+    def squared(number):
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.02 * (4 - number % 4))
+        with lock:
+            running -= 1
+        return number * number
+
+    assert list(mapped(workers, squared, range(9))) == [number * number for number in range(9)]
+    assert most == workers
+
+
+def test_once_nobody_asks_for_more_the_others_children_end():
+    ended = threading.Event()
+
+    def item(number):
+        if number == 0:
+            return
+        child = subprocess.Popen(["sleep", "600"])
+        try:
+            wait(child)
+        finally:
+            child.kill()
+            child.wait()
+            ended.set()
+
+    results = mapped(2, item, range(2))
+    next(results)
+    results.close()
+    assert ended.is_set()

@@ -27,12 +27,14 @@ from rocm_perf_lab.cli.parameter_type import ParamType
 from rocm_perf_lab.cli.program_arguments import ProgramCommand, program_argument
 from rocm_perf_lab.cli.progress import note
 from rocm_perf_lab.errors import MissingInputError, UsageError
+from rocm_perf_lab.process.cores import available_cores
 
 if TYPE_CHECKING:
     from rocm_perf_lab.optimize.backend import BackendOptions
     from rocm_perf_lab.optimize.optimize_document import EarlierRun
 
 _LEAST_FACTOR, _MOST_FACTOR = 2, 8
+_MOST_WORKERS = 4
 
 
 class _Factors(ParamType[tuple[int, ...]]):
@@ -63,6 +65,7 @@ class _Factors(ParamType[tuple[int, ...]]):
 @click.option(
     "--max-iters", type=click.IntRange(min=1), default=3, show_default=True, help="Maximum number of changes to accept."
 )
+@click.option("--workers", type=click.IntRange(1, 64), help="Proposals to judge at a time.  [default: one per core, at most 4]")
 @check_option
 @seed_option
 @also_option
@@ -84,6 +87,7 @@ def command(
     transforms: str | None,
     factors: tuple[int, ...],
     max_iters: int,
+    workers: int | None,
     auto_approve: bool,
     dry_run: bool,
     in_place: bool,
@@ -116,7 +120,7 @@ def command(
         folder=folder,
         resume=resume,
         bench=bench,
-        loop=OptimizeLoopOptions(factors, _names(transforms), max_iters, in_place, dry_run),
+        loop=OptimizeLoopOptions(factors, _names(transforms), max_iters, in_place, dry_run, workers or _usual_workers()),
     )
     outcome = optimize(request, keep_always if auto_approve else ask_whether_to_keep, note)
     if as_json:
@@ -125,6 +129,11 @@ def command(
         click.echo(json_text(outcome.document()))
     else:
         describe(outcome, click.echo)
+
+
+def _usual_workers() -> int:
+    """Each judges in memory of its own."""
+    return min(available_cores(), _MOST_WORKERS)
 
 
 def _names(transforms: str | None) -> tuple[str, ...]:

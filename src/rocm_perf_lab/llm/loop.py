@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from rocm_perf_lab.errors import RocmPerfError
@@ -15,14 +13,14 @@ from rocm_perf_lab.llm.cached_backend import CachedBackend
 from rocm_perf_lab.llm.candidate import Attempt, CandidateChain
 from rocm_perf_lab.llm.journal_lines import StopLine
 from rocm_perf_lab.llm.kernel_scheduler import KernelScheduler, Stop
-from rocm_perf_lab.llm.locked_gate import LockedGate
 from rocm_perf_lab.llm.result import ModelOutcome
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.locked_gate import LockedGate
 from rocm_perf_lab.optimize.result import Judged
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.targets import Target
-from rocm_perf_lab.process.child import stoppable
+from rocm_perf_lab.process.side_by_side import mapped
 
 _End = tuple[list[Attempt], Exception | None]
 """A candidate's answers, and what ended it before its time."""
@@ -122,34 +120,19 @@ class ModelLoop:
         with LockedGate(lambda: self._bench.gate(source, target), alone) as gate:
             shared = (self._run, self._bench, self._asker, self._journal, source, target)
             chain = CandidateChain(*shared, lambda: gate, self._options.ulps)
-            ends = list(self._mapped(lambda which: self._one(chain, number, which, context)))
+            ends = list(self._ends(lambda which: self._one(chain, number, which, context)))
         attempts = [attempt for attempts, _ in ends for attempt in attempts]
         self.outcome.attempts += attempts
         judged = [one.judged for one in attempts if one.judged is not None]
         self.outcome.optimized.judged += judged
         return [one for one in judged if one.accepted], [error for _, error in ends if error is not None]
 
-    def _mapped(self, candidate: Callable[[int], _End]) -> Iterator[_End]:
-        numbers = range(1, self._options.candidates + 1)
-        if self._options.workers == 1:
-            for number in numbers:
-                yield (end := candidate(number))
-                if end[1] is not None:
-                    return
-            return
-        stopped, pool = threading.Event(), ThreadPoolExecutor(self._options.workers)
-
-        def until_stopped(number: int) -> _End:
-            with stoppable(stopped):
-                return candidate(number)
-
-        try:
-            yield from pool.map(until_stopped, numbers)
-        except BaseException:
-            stopped.set()  # an interrupt reaches this thread alone
-            raise
-        finally:
-            pool.shutdown(cancel_futures=True)
+    def _ends(self, candidate: Callable[[int], _End]) -> Iterator[_End]:
+        """Of one worker, an error ends the asking; of several, the others' answers shall not be lost."""
+        for end in mapped(self._options.workers, candidate, range(1, self._options.candidates + 1)):
+            yield end
+            if end[1] is not None and self._options.workers == 1:
+                return
 
     def _one(self, chain: CandidateChain, number: int, which: int, context: str) -> _End:
         """What ends one is told: the others' answers shall not be lost with it."""

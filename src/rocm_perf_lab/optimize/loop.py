@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +9,13 @@ from pathlib import Path
 from rocm_perf_lab.hip_source import HipSource
 from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Backend, ProfileSummary
 from rocm_perf_lab.optimize.journal import Journal
+from rocm_perf_lab.optimize.locked_gate import LockedGate
 from rocm_perf_lab.optimize.ranking import ranked
 from rocm_perf_lab.optimize.result import Judged, OptimizeResult
 from rocm_perf_lab.optimize.run_state import Approve, RunState
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.optimize.transforms import DEFAULT, TRANSFORMS, Proposal, Refusal
+from rocm_perf_lab.process.side_by_side import mapped
 
 COMMAND = "optimize"
 _MOST_KERNELS = 3  # tried in one iteration
@@ -23,13 +23,15 @@ _MOST_KERNELS = 3  # tried in one iteration
 
 @dataclass(frozen=True)
 class OptimizeLoopOptions:
-    """factors: of transformations that have one. transforms: names of optimize.transforms.TRANSFORMS, in order of trial."""
+    """factors: of transformations that have one. transforms: names of optimize.transforms.TRANSFORMS, in order of trial.
+    workers: proposals that are judged at a time."""
 
     factors: tuple[int, ...] = (2, 4, 8)
     transforms: tuple[str, ...] = DEFAULT
     max_iterations: int = 3
     in_place: bool = False
     dry_run: bool = False
+    workers: int = 1
 
 
 class Session:
@@ -101,14 +103,20 @@ class Session:
             self._outcome.judged += [self._run.candidate(source, proposal) for proposal in proposals]
             return [], f"a dry run: {len(proposals)} proposals were not judged" if proposals else ""
         judged: list[Judged] = []
-        with contextlib.ExitStack() as stack:
-            gate = functools.cache(lambda: stack.enter_context(self._bench.gate(source, target)))
-            for proposal in proposals:
+        alone = self._outcome.timing == "measured"
+        with LockedGate(lambda: self._bench.gate(source, target), alone) as gate:
+
+            def verdict_on(proposal: Proposal) -> Judged | str:
                 try:
-                    judged.append(self._run.judged(source, target, proposal, gate))
+                    return self._run.judged(source, target, proposal, lambda: gate)
                 except CANNOT_JUDGE as error:
-                    return judged, f"it cannot be judged: {error.what}"
-                self._note(f"  {proposal.description}: {judged[-1].in_words}")
+                    return f"it cannot be judged: {error.what}"
+
+            for one in mapped(self._options.workers, verdict_on, proposals):
+                if isinstance(one, str):
+                    return judged, one
+                judged.append(one)
+                self._note(f"  {one.proposal.description}: {one.in_words}")
         return judged, ""
 
 

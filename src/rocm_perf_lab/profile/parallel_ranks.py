@@ -7,7 +7,6 @@ system).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -21,6 +20,7 @@ from rocm_perf_lab.analysis.ranks import Rank
 from rocm_perf_lab.analysis.what_if import Speedup
 from rocm_perf_lab.dask_cluster import client_of
 from rocm_perf_lab.errors import UnavailableError
+from rocm_perf_lab.process.cores import available_cores
 from rocm_perf_lab.profile.pipeline import analyse
 from rocm_perf_lab.report.exporters import export_all
 from rocm_perf_lab.rocpd.trace_part import EmptyPartError, Part
@@ -124,9 +124,8 @@ def _are_short(ranks: Sequence[Rank]) -> bool:
 @contextmanager
 def _executor(tasks: int, scheduler: str | None) -> Iterator[Executor]:
     if scheduler is None:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         # Not forked: reading uses threads, and a fork copies their locks in whatever state they are.
-        with ProcessPoolExecutor(min(tasks, cores), mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(min(tasks, available_cores()), mp_context=get_context("spawn")) as pool:
             yield pool
         return
     with client_of(scheduler) as client, client.get_executor(pure=False, retries=1) as pool:

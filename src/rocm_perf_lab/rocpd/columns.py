@@ -7,7 +7,6 @@ threads with a connection each. Columns take 32 bits an element where that is en
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from rocm_perf_lab.process.cores import available_cores
 
 if TYPE_CHECKING:
     import pyarrow
@@ -95,8 +96,7 @@ def _integers(values: Iterable[Any], name: str) -> Integers:
 
 
 def _ranges(low: int, end: int) -> list[int]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = min(_MOST_THREADS, cores)
+    threads = min(_MOST_THREADS, available_cores())
     return [low + (end - low) * n // threads for n in range(threads + 1)]
 
 

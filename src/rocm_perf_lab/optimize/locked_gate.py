@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 
 from rocm_perf_lab.gate.promises import NONE, Promises
 from rocm_perf_lab.gate.verdict import Verdict
-from rocm_perf_lab.optimize.backend import Gate
+from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 
 
 class LockedGate:
@@ -22,6 +22,7 @@ class LockedGate:
         self._opened, self._alone = opened, alone
         self._stack, self._lock = contextlib.ExitStack(), threading.Lock()
         self._gate: Gate | None = None
+        self._failure: Exception | None = None
 
     def __enter__(self) -> LockedGate:
         return self
@@ -31,8 +32,16 @@ class LockedGate:
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
         with self._lock:
-            if self._gate is None:
-                self._gate = self._stack.enter_context(self._opened())
+            gate = self._gate = self._gate or self._made()
             if self._alone:
-                return self._gate.judge(candidate, promises)
-        return self._gate.judge(candidate, promises)
+                return gate.judge(candidate, promises)
+        return gate.judge(candidate, promises)
+
+    def _made(self) -> Gate:
+        if self._failure is not None:  # there is nothing that a second attempt would find otherwise
+            raise self._failure
+        try:
+            return self._stack.enter_context(self._opened())
+        except CANNOT_JUDGE as error:
+            self._failure = error
+            raise

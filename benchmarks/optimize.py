@@ -2,13 +2,15 @@
 
     python benchmarks/optimize.py [--rounds N] [--against CHECKOUT]
 
-CHECKOUT: another state of this repository, whose Python parts are run with this one's native parts. Prints medians of wall
-and processor time and their ratios in pairs, run by turns. All do the same: one kernel, one transformation, one iteration.
+CHECKOUT: another state of this repository with its own native parts (`./dev run true` there builds them). Prints medians of
+wall and processor time and their ratios in pairs, run by turns. All do the same: one kernel, one transformation, one
+iteration, so many proposals judged; another number of them ends the benchmark.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import shutil
@@ -20,7 +22,8 @@ import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-OPTIONS = ("--device", "gfx942", "--auto-approve", "--max-iters", "1", "--factors", "4", "--transforms", "unroll")
+OPTIONS = ("--json", "--device", "gfx942", "--auto-approve", "--max-iters", "1", "--factors", "4", "--transforms", "unroll")
+PROPOSALS = 3
 
 
 def main() -> None:
@@ -41,8 +44,8 @@ def main() -> None:
 
 def seconds(checkout: Path | None, caged: bool = False) -> tuple[float, float]:
     """(wall, processor) time. checkout: None for this one."""
-    source = (checkout or REPOSITORY).resolve() / "src"
-    environment = os.environ | {"PYTHONPATH": str(source), "ROCM_PERF_LAB_NATIVE_DIR": str(REPOSITORY / "build")}
+    root = (checkout or REPOSITORY).resolve()
+    environment = os.environ | {"PYTHONPATH": str(root / "src"), "ROCM_PERF_LAB_NATIVE_DIR": str(root / "build")}
     trusted = [] if caged or checkout else ["--trust-candidates"]
     with tempfile.TemporaryDirectory() as folder:
         for file in ("softmax.hip", "check.h"):
@@ -53,8 +56,9 @@ def seconds(checkout: Path | None, caged: bool = False) -> tuple[float, float]:
             [sys.executable, "-m", "rocm_perf_lab", "optimize", *words], cwd=folder, env=environment, capture_output=True
         )
         took = time.monotonic() - began, processor_seconds() - used
-    if ran.returncode:
-        sys.exit(f"optimize of {source} failed: {ran.stderr.decode(errors='replace')[-500:]}")
+    judged = len(json.loads(ran.stdout)["proposals"]) if ran.returncode == 0 else 0
+    if judged != PROPOSALS:
+        sys.exit(f"optimize of {root} judged {judged} of {PROPOSALS} proposals: {ran.stderr.decode(errors='replace')[-500:]}")
     return took
 
 

@@ -35,14 +35,14 @@ def gate(tmp_path_factory):
     subprocess.run(
         [word.replace("SOURCE", str(source)).replace("BINARY", str(folder / "attacked")) for word in BUILD.split()], check=True
     )
-    subject = find_build_target((str(source), str(folder / "attacked")), None, BUILD)
+    build_target = find_build_target((str(source), str(folder / "attacked")), None, BUILD)
     options = BackendOptions(pattern="one::rows", device="gfx942", seed=7, also=(("./attacked", "320"),))
     run = folder / "run"
     run.mkdir()
-    bench = HipBackend(subject, run, options, lambda _event, **_fields: None, lambda _note: None)
-    baseline = bench.read(source.read_bytes())
-    (target,) = bench.survey(baseline).targets
-    with bench.gate(baseline, target) as opened:
+    backend = HipBackend(build_target, run, options, lambda _event, **_fields: None, lambda _note: None)
+    baseline = backend.read(source.read_bytes())
+    (target,) = backend.survey(baseline).targets
+    with backend.gate(baseline, target) as opened:
         yield opened
 
 
@@ -100,7 +100,10 @@ def test_a_transformation_that_cheats_is_found_out_by_the_optimizer(tmp_path, mo
     Path(SOURCE.name).write_bytes(SOURCE.read_bytes())
     loop = OptimizeLoopOptions(transforms=("cheat",), max_iterations=1, in_place=True)
     request = OptimizeRequest(
-        (SOURCE.name, "./attacked"), build=BUILD, bench=BackendOptions(pattern="one::rows", device="gfx942"), loop=loop
+        (SOURCE.name, "./attacked"),
+        build=BUILD,
+        backend_options=BackendOptions(pattern="one::rows", device="gfx942"),
+        loop=loop,
     )
     outcome = optimize(request, lambda _judged: True, lambda _note: None)
     assert [one.accepted for one in outcome.judged] == [False, False, False, True]

@@ -78,16 +78,16 @@ def gate_of(text, folder):
     source.write_text(text)
     subprocess.run([word.replace("SOURCE", str(source)).replace("BINARY", str(program)) for word in BUILD.split()], check=True)
     one = capture([str(program)], "one::rows", 0, folder, device="gfx942")
-    bench = HipBackend(
+    backend = HipBackend(
         find_build_target((str(source), str(program)), None, BUILD),
         folder,
         BackendOptions(pattern="one::rows", device="gfx942", seed=7),
         lambda _event, **_fields: None,
         lambda _note: None,
     )
-    baseline = bench.read(source.read_bytes())
-    (target,) = bench.survey(baseline).targets
-    with bench.gate(baseline, target) as opened:
+    baseline = backend.read(source.read_bytes())
+    (target,) = backend.survey(baseline).targets
+    with backend.gate(baseline, target) as opened:
         yield opened, int(one.dispatch["code_object"]["load_base"], 16)
 
 

@@ -77,8 +77,8 @@ def test_a_variable_whose_value_is_a_word_of_the_gate_s_changes_no_verdict():
     other = OtherInputsSection(case="/usr/b.h", ratio=0.5, baseline=[2.0], candidate=[1.0], counted=[None])
     for made in (passed, rejected):
         step = made("measurement", "rejected in /somewhere/app/a.hip", MeasurementEvidence(ratio=0.5, other_inputs=other))
-        bench = CachedBackend(Judging(Verdict((step,), b"text")), lambda _: None, None, redactor)
-        with bench.gate(None, None) as gate:
+        backend = CachedBackend(Judging(Verdict((step,), b"text")), lambda _: None, None, redactor)
+        with backend.gate(None, None) as gate:
             shown = gate.judge(b"")
         assert (shown.accepted, shown.ratio, shown.adopted) == (made is passed, 0.5, b"text")
         assert shown.steps[0].reason == "[value of B] in a.hip" and shown.steps[0].evidence.other_inputs.case == "b.h"

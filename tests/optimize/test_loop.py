@@ -45,7 +45,7 @@ FINAL = unrolled(unrolled(ORIGINAL, "sum_rows", 4), "walk", 2)
 TIMES = {ORIGINAL: 10.0, unrolled(ORIGINAL, "sum_rows", 2): 8.0, unrolled(ORIGINAL, "sum_rows", 4): 6.0, FINAL: 5.0}
 
 
-class Bench:
+class FakeBackend:
     """Profiles and judges by TIMES. Sources are read once for all: Clang takes its time.
 
     journal: where it logs what the real one does, so that a run can be killed there, too. parameters: of the timing model.
@@ -79,11 +79,11 @@ class Bench:
 
 
 class _Gate:
-    def __init__(self, bench, source):
-        self.bench, self.before = bench, source.text
+    def __init__(self, backend, source):
+        self.backend, self.before = backend, source.text
 
     def judge(self, candidate, promises):
-        self.bench.judged.append(candidate)
+        self.backend.judged.append(candidate)
         before, after = TIMES[self.before], TIMES.get(candidate, 11.0)
         how = passed if after < before else rejected
         measurement = how("measurement", "by the table", MeasurementEvidence(ratio=after / before))
@@ -91,13 +91,13 @@ class _Gate:
 
 
 def session(
-    folder: Path, run: Path, bench: Bench | None, in_place: bool = True, approve=lambda _: True, workers: int = 1
+    folder: Path, run: Path, backend: FakeBackend | None, in_place: bool = True, approve=lambda _: True, workers: int = 1
 ) -> Session:
-    """bench: None for one that logs to the run's journal."""
+    """backend: None for one that logs to the run's journal."""
     journal = Journal(run)
-    bench = bench or Bench(journal)
+    backend = backend or FakeBackend(journal)
     options = OptimizeLoopOptions(factors=(2, 4), transforms=("unroll",), max_iterations=3, in_place=in_place, workers=workers)
-    return Session(folder / "program.hip", "a test", run, journal, bench, options, approve, lambda _: None)
+    return Session(folder / "program.hip", "a test", run, journal, backend, options, approve, lambda _: None)
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def folder(tmp_path):
 
 
 def test_the_best_of_each_kernel_is_kept_and_the_result_written_at_the_end(folder):
-    outcome = session(folder, run_folder.new_run(folder / "runs"), Bench(), in_place=False).optimize()
+    outcome = session(folder, run_folder.new_run(folder / "runs"), FakeBackend(), in_place=False).optimize()
     assert [one.judged.proposal.parameters for one in outcome.iterations] == [{"factor": 4}, {"factor": 2}]
     assert (folder / "program.hip").read_bytes() == ORIGINAL and (folder / "program.optimized.hip").read_bytes() == FINAL
     assert (outcome.baseline_ms, outcome.final_ms, outcome.improvement) == (10.0, 5.0, 0.5)
@@ -115,7 +115,7 @@ def test_the_best_of_each_kernel_is_kept_and_the_result_written_at_the_end(folde
 
 def test_proposals_that_are_judged_at_the_same_time_come_to_the_same(folder):
     one, three = (
-        session(folder, run_folder.new_run(folder / "runs"), Bench(), in_place=False, workers=workers).optimize()
+        session(folder, run_folder.new_run(folder / "runs"), FakeBackend(), in_place=False, workers=workers).optimize()
         for workers in (1, 3)
     )
     assert told(one) == told(three) and one.iterations
@@ -128,13 +128,13 @@ def test_what_the_user_declines_is_not_kept(folder):
         asked.append(judged.proposal.parameters["factor"])
         return False
 
-    outcome = session(folder, run_folder.new_run(folder / "runs"), Bench(), approve=approve).optimize()
+    outcome = session(folder, run_folder.new_run(folder / "runs"), FakeBackend(), approve=approve).optimize()
     assert asked == [4, 2] and not outcome.accepted and (folder / "program.hip").read_bytes() == ORIGINAL
     assert any("the user declined it" in one.reason for one in outcome.left)
 
 
 def test_an_edit_of_the_user_during_the_run_is_never_overwritten(folder):
-    class Editing(Bench):
+    class Editing(FakeBackend):
         def survey(self, source):
             (folder / "program.hip").write_bytes(b"// mine\n")
             return super().survey(source)
@@ -234,11 +234,11 @@ def test_a_run_does_not_go_on_with_other_timing_parameters(folder):
     journal = Journal(run)
     said = "modelled with the parameters 0123, now they are modelled with the parameters 4567"
     with pytest.raises(TraceError, match=said) as seen:
-        session(folder, run, Bench(journal, "4567")).optimize()
+        session(folder, run, FakeBackend(journal, "4567")).optimize()
     assert "without --resume" in seen.value.hint and seen.value.exit_code == 65
     assert Journal(run).of(VerdictLine) == known and (folder / "program.hip").read_bytes() == ORIGINAL
 
-    class Changing(Bench):  # while it runs
+    class Changing(FakeBackend):  # while it runs
         def survey(self, source):
             self.parameters = "0123" if source.text == ORIGINAL else "4567"
             return super().survey(source)
@@ -251,7 +251,7 @@ def test_a_run_does_not_go_on_with_other_timing_parameters(folder):
 @pytest.mark.parametrize("in_place", [True, False])
 def test_a_kill_before_any_step_leaves_whole_files_and_can_be_resumed(folder, in_place):
     for text in list(TIMES):
-        Bench().read(text).kernels  # noqa: B018 - read in this process, for all its children
+        FakeBackend().read(text).kernels  # noqa: B018 - read in this process, for all its children
     count = started(folder, in_place, 0)
     assert count >= 40
     (folder / "program.hip").write_bytes(ORIGINAL)
@@ -268,16 +268,16 @@ def test_a_kill_before_any_step_leaves_whole_files_and_can_be_resumed(folder, in
         assert not optimized.exists() or (not in_place and optimized.read_bytes() == FINAL)
 
         run_folder.sweep_after_kills(place / "runs")
-        bench = Bench()
+        backend = FakeBackend()
         try:
             run = run_folder.unfinished(place / "runs", "optimize")
         except MissingInputError:  # killed before its first line, or after its last
             run = run_folder.new_run(place / "runs")
             source.write_bytes(ORIGINAL)
         known = len(Journal(run).of(VerdictLine))
-        outcome = session(place, run, bench, in_place).optimize()
+        outcome = session(place, run, backend, in_place).optimize()
         verdicts = Journal(run).of(VerdictLine)
-        assert len(verdicts) == len({(one.baseline, one.candidate) for one in verdicts}) == known + len(bench.judged)
+        assert len(verdicts) == len({(one.baseline, one.candidate) for one in verdicts}) == known + len(backend.judged)
         assert told(outcome) == unbroken and outcome.final_ms == 5.0
         assert (source if in_place else optimized).read_bytes() == FINAL
         assert source.read_bytes() == (FINAL if in_place else ORIGINAL) and source.stat().st_mode & 0o777 == 0o640

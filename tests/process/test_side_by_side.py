@@ -58,12 +58,14 @@ def test_what_is_mapped_comes_in_the_items_order_with_as_many_at_a_time_as_there
 
 
 def test_once_nobody_asks_for_more_the_others_children_end():
-    ended = threading.Event()
+    started, ended = threading.Event(), threading.Event()
 
     def item(number):
         if number == 0:
+            started.wait(20)
             return
         child = subprocess.Popen(["sleep", "600"])
+        started.set()
         try:
             wait(child)
         finally:

@@ -111,10 +111,10 @@ timeout_option = click.option(
 )
 
 
-def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def with_backend_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds what every command takes that asks the gate, or tells its rules.
 
-    The command gets it as `bench`, BenchOptions, with what its own --kernel, --check, --ulps, --seed and --also say.
+    The command gets it as `backend_options`, with what its own --kernel, --check, --ulps, --seed and --also say.
     """
 
     @functools.wraps(command)
@@ -140,9 +140,11 @@ def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
         checker = _words(check)
         view = View(tuple(map(_there, readable)), keep_env=tuple(map(_variable, keep_env)), trusted=trust_candidates)
-        bench = BackendOptions(kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression, view)
-        bench = replace(bench, seed=seed, also=tuple(_split("--also", one) for one in also))
-        return command(bench=bench, **others)
+        backend_options = BackendOptions(
+            kernel, min_improvement, equivalence, checker, device, timeout, ulps, max_regression, view
+        )
+        backend_options = replace(backend_options, seed=seed, also=tuple(_split("--also", one) for one in also))
+        return command(backend_options=backend_options, **others)
 
     for option in (device_option, timeout_option, regression_option, equivalence_option, min_improvement_option):
         gathered = option(gathered)
@@ -150,7 +152,7 @@ def bench_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def cage_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds what the commands take that run candidates; they reach the command in `bench`."""
+    """Adds what the commands take that run candidates; they reach the command in `backend_options`."""
     for option in (trust_option, keep_env_option, readable_option):
         command = option(command)
     return command

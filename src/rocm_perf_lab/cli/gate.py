@@ -9,12 +9,12 @@ import click
 
 from rocm_perf_lab.cli.change_options import (
     also_option,
-    bench_options,
     build_option,
     cage_options,
     check_option,
     seed_option,
     ulps_option,
+    with_backend_options,
 )
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
@@ -42,7 +42,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--output", "-o", type=_FILE, metavar="FILE", help="File to write the accepted source to, as it was judged.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @cage_options
-@bench_options
+@with_backend_options
 @debug_option
 @click.argument("baseline", type=_FILE)
 @click.argument("candidate", type=_FILE)
@@ -56,7 +56,7 @@ def command(
     runs: Path | None,
     output: Path | None,
     as_json: bool,
-    bench: BackendOptions,
+    backend_options: BackendOptions,
 ) -> int:
     """Judge a change of one kernel: are the results the same, is it faster, is nothing else changed?
 
@@ -65,7 +65,7 @@ def command(
     """
     from rocm_perf_lab.optimize.gate_request import GateRequest, judge
 
-    judgement = judge(GateRequest(baseline, candidate, program, build, bench, describe, runs, output), note)
+    judgement = judge(GateRequest(baseline, candidate, program, build, backend_options, describe, runs, output), note)
     if as_json:
         from rocm_perf_lab.json_model import json_text
 

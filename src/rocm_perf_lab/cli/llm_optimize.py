@@ -12,7 +12,6 @@ import click
 
 from rocm_perf_lab.cli.change_options import (
     also_option,
-    bench_options,
     build_option,
     cage_options,
     check_option,
@@ -22,6 +21,7 @@ from rocm_perf_lab.cli.change_options import (
     seed_option,
     source_option,
     ulps_option,
+    with_backend_options,
 )
 from rocm_perf_lab.cli.consent import Consent, ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
@@ -98,7 +98,7 @@ class _Prices(ParamType[tuple[float, float]]):
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @runs_folder_option
 @cage_options
-@bench_options
+@with_backend_options
 @debug_option
 @program_argument
 def command(
@@ -124,7 +124,7 @@ def command(
     replay_journal: Path | None,
     as_json: bool,
     folder: Path | None,
-    bench: BackendOptions,
+    backend_options: BackendOptions,
 ) -> None:
     """Let a language model rewrite a kernel of PROGRAM; keep only what the gate accepts.
 
@@ -157,8 +157,10 @@ def command(
         resume=resume,
         in_place=in_place,
         full_source=full_source,
-        bench=bench,
-        loop=LlmLoopOptions(max_iters, candidates, workers, chosen=bench.pattern is not None, ulps=bench.ulps),
+        backend_options=backend_options,
+        loop=LlmLoopOptions(
+            max_iters, candidates, workers, chosen=backend_options.pattern is not None, ulps=backend_options.ulps
+        ),
     )
     consent = Consent(auto_approve, dry_run)
     approve = keep_always if auto_approve else ask_whether_to_keep

@@ -10,7 +10,6 @@ import click
 
 from rocm_perf_lab.cli.change_options import (
     also_option,
-    bench_options,
     build_option,
     cage_options,
     check_option,
@@ -19,6 +18,7 @@ from rocm_perf_lab.cli.change_options import (
     runs_folder_option,
     seed_option,
     source_option,
+    with_backend_options,
 )
 from rocm_perf_lab.cli.consent import ask_whether_to_keep, keep_always
 from rocm_perf_lab.cli.debug import debug_option
@@ -77,7 +77,7 @@ class _Factors(ParamType[tuple[int, ...]]):
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @runs_folder_option
 @cage_options
-@bench_options
+@with_backend_options
 @debug_option
 @program_argument
 def command(
@@ -95,7 +95,7 @@ def command(
     history: bool,
     as_json: bool,
     folder: Path | None,
-    bench: BackendOptions,
+    backend_options: BackendOptions,
 ) -> None:
     """Make a kernel of PROGRAM faster by known transformations of its source; keep only what the gate accepts.
 
@@ -119,7 +119,7 @@ def command(
         build=build,
         folder=folder,
         resume=resume,
-        bench=bench,
+        backend_options=backend_options,
         loop=OptimizeLoopOptions(factors, _names(transforms), max_iters, in_place, dry_run, workers or _usual_workers()),
     )
     outcome = optimize(request, keep_always if auto_approve else ask_whether_to_keep, note)

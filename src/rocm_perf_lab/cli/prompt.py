@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from rocm_perf_lab.cli.change_options import (
-    bench_options,
     build_option,
     source_option,
     ulps_option,
+    with_backend_options,
 )
 from rocm_perf_lab.cli.debug import debug_option
 from rocm_perf_lab.cli.kernel_option import kernel_option
@@ -36,7 +36,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--compact", is_flag=True, help="Include only the verdict, the hottest lines, the kernel and the rules.")
 @ulps_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the text and the pieces it is made of.")
-@bench_options
+@with_backend_options
 @debug_option
 @program_argument
 def command(
@@ -48,7 +48,7 @@ def command(
     full_source: bool,
     compact: bool,
     as_json: bool,
-    bench: BackendOptions,
+    backend_options: BackendOptions,
 ) -> None:
     """Write all that is known about PROGRAM's most important kernel, as a prompt for a model or a person.
 
@@ -57,7 +57,7 @@ def command(
     """
     from rocm_perf_lab.prompt.entry import PromptRequest, context_of
 
-    context = context_of(PromptRequest(program, source, build, profile, runs, bench), note)
+    context = context_of(PromptRequest(program, source, build, profile, runs, backend_options), note)
     if as_json:
         from rocm_perf_lab.json_model import json_text
 

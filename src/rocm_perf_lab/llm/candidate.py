@@ -51,7 +51,7 @@ class CandidateChain:
     def __init__(
         self,
         run: RunState,
-        bench: CachedBackend,
+        backend: CachedBackend,
         asker: Asker,
         journal: Journal,
         source: HipSource,
@@ -60,7 +60,7 @@ class CandidateChain:
         ulps: int,
     ):
         self._ulps = ulps
-        self._run, self._bench, self._asker, self._journal = run, bench, asker, journal
+        self._run, self._backend, self._asker, self._journal = run, backend, asker, journal
         self._source, self._target, self._gate = source, target, gate
         self._kernel = source.kernel(target.kernel)
 
@@ -93,8 +93,8 @@ class CandidateChain:
         if isinstance(code, Unusable):
             return replace(attempt, step=ANSWER, reason=code.reason)
         edit = splice(self._kernel, code)
-        changed = self._bench.read(apply_edits(self._source.text, [edit]))
-        if words := self._bench.complaint(changed):
+        changed = self._backend.read(apply_edits(self._source.text, [edit]))
+        if words := self._backend.complaint(changed):
             reason = f"it does not compile: {_first_error(words)}"
             return replace(attempt, step=COMPILE, reason=reason, compiler=words)
         return self._judged(edit, attempt)
@@ -111,7 +111,7 @@ class CandidateChain:
         try:
             judged = self._run.judged(self._source, self._target, proposal, self._gate)
         except CANNOT_JUDGE as error:
-            self._bench.remember_obstacle(self._source, self._target, error)
+            self._backend.remember_obstacle(self._source, self._target, error)
             raise
         rejection = judged.verdict.rejection
         step, reason = (rejection.step, rejection.reason) if rejection is not None else ("", "")

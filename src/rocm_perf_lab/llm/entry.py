@@ -41,7 +41,7 @@ class LlmRequest:
     resume: bool = False
     in_place: bool = False
     full_source: bool = False
-    bench: BackendOptions = field(default_factory=BackendOptions)
+    backend_options: BackendOptions = field(default_factory=BackendOptions)
     loop: LlmLoopOptions = field(default_factory=LlmLoopOptions)
 
 
@@ -70,7 +70,7 @@ def llm_optimize(
         journal = Journal(directory)
         redactor = Redactor(build_target.source.parent, keys.values(), environment, _already_told(build_target))
         log = _redacted_log(journal, redactor, build_target)
-        options = replace(with_seed(request.bench, journal), suggest=not request.bench.also)
+        options = replace(with_seed(request.backend_options, journal), suggest=not request.backend_options.also)
         backend = HipModelBackend(build_target, directory, options, log, note, runs=folder, full_source=request.full_source)
         outcome = loop_on(
             build_target, request, journal, backend, provider, budget, redactor, approve, consent, note
@@ -93,12 +93,12 @@ def loop_on(
 ) -> ModelLoop:
     """The loop of a run whose journal is open, with all that it needs."""
     cache = ReplayCache(journal)
-    bench = CachedBackend(backend, backend.read, cache, redactor)
+    cached = CachedBackend(backend, backend.read, cache, redactor)
     directory = journal.path.parent
-    run = RunState(build_target.source, build_target.found_by, directory, journal, bench, approve, request.in_place, COMMAND)
+    run = RunState(build_target.source, build_target.found_by, directory, journal, cached, approve, request.in_place, COMMAND)
     journal.append(_settings(request, build_target))
     asker = Asker(provider, journal, cache, budget, redactor, consent, note)
-    loop = ModelLoop(run, bench, asker, budget, journal, request.loop, note)
+    loop = ModelLoop(run, cached, asker, budget, journal, request.loop, note)
     loop.outcome.provider, loop.outcome.model = request.model.provider, request.model.name
     return loop
 
@@ -129,7 +129,7 @@ def _settings(request: LlmRequest, build_target: BuildTarget) -> SettingsLine:
 
 
 def _redacted_log(journal: Journal, redactor: Redactor, build_target: BuildTarget) -> Log:
-    """The journal for the workbench's own steps, which quote what compilers say."""
+    """The journal for the backend's own steps, which quote what compilers say."""
 
     def log(line: Line) -> None:
         if isinstance(line, BuildLine):

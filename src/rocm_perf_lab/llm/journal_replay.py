@@ -91,11 +91,11 @@ def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable
     original = Path(settings.source)
     as_source = reader_of(SourceSettings.model_validate(dict(settings)), original)
     cache, redactor, budget = ReplayCache(journal, closed=True), Redactor(original.parent), Budget(None, None, 0)
-    bench = CachedBackend(None, as_source, cache, redactor)
+    backend = CachedBackend(None, as_source, cache, redactor)
     options = LlmLoopOptions(**dict(settings.loop))
-    run = RunState(source, settings.found_by, journal.path.parent, journal, bench, _unknown, settings.in_place, COMMAND)
+    run = RunState(source, settings.found_by, journal.path.parent, journal, backend, _unknown, settings.in_place, COMMAND)
     asker = Asker(None, journal, cache, budget, redactor, lambda _place, _messages: None, note)
-    loop = ModelLoop(run, bench, asker, budget, journal, options, note)
+    loop = ModelLoop(run, backend, asker, budget, journal, options, note)
     loop.outcome.provider, loop.outcome.model = settings.provider, settings.model
     return loop
 

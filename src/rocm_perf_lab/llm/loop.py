@@ -41,26 +41,26 @@ class LlmLoopOptions:
 
 
 class ModelLoop:
-    """Errors: those of the workbench, ModelError, JournalDiffersError; what was accepted before is written by then."""
+    """Errors: those of the backend, ModelError, JournalDiffersError; what was accepted before is written by then."""
 
     def __init__(
         self,
         run: RunState,
-        bench: CachedBackend,
+        backend: CachedBackend,
         asker: Asker,
         budget: Budget,
         journal: Journal,
         options: LlmLoopOptions,
         note: Callable[[str], None],
     ):
-        self._run, self._bench, self._asker, self._journal = run, bench, asker, journal
+        self._run, self._backend, self._asker, self._journal = run, backend, asker, journal
         self._options, self._note = options, note
         self._scheduler = KernelScheduler(options.chosen)
         self.outcome = ModelOutcome(run.outcome, budget)
 
     def optimize(self) -> ModelOutcome:
         original = self._run.original()
-        current = self._bench.read(original)
+        current = self._backend.read(original)
         survey = self._run.survey(current)
         number = 0
         while True:
@@ -101,7 +101,7 @@ class ModelLoop:
         error = next((error for error in errors if not isinstance(error, CANNOT_JUDGE)), None)
         best = self._run.best(accepted)
         if best is not None:
-            changed = self._bench.read(best.text)
+            changed = self._backend.read(best.text)
             self._run.accept(number, target, best, changed)
             self._scheduler.kept(target)
             return changed, error
@@ -115,10 +115,10 @@ class ModelLoop:
         self, number: int, source: HipSource, survey: ProfileSummary, target: Target
     ) -> tuple[list[Judged], list[Exception]]:
         """The candidates that the gate accepts, and what ended candidates before their time."""
-        context = self._bench.context(source, target, self._scheduler.rounds[target.demangled])
+        context = self._backend.context(source, target, self._scheduler.rounds[target.demangled])
         alone = survey.timing == "measured"
-        with LockedGate(lambda: self._bench.gate(source, target), alone) as gate:
-            shared = (self._run, self._bench, self._asker, self._journal, source, target)
+        with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
+            shared = (self._run, self._backend, self._asker, self._journal, source, target)
             chain = CandidateChain(*shared, lambda: gate, self._options.ulps)
             ends = list(self._ends(lambda which: self._one(chain, number, which, context)))
         attempts = [attempt for attempts, _ in ends for attempt in attempts]

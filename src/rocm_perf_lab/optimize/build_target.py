@@ -87,7 +87,7 @@ def settings_of(build_target: BuildTarget) -> SourceSettings:
 
 
 def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSource]:
-    """Reads texts as the subject with these settings would."""
+    """Reads texts as the build target with these settings would."""
     folder, main = Path(settings.folder), Path(settings.main)
     units = [
         OtherUnit(Path(one.main), tuple(one.command), Path(one.folder), one.includes, tuple(map(Path, one.files)))

@@ -27,7 +27,7 @@ class OptimizeRequest:
     build: str | None = None
     folder: Path | None = None
     resume: bool = False
-    bench: BackendOptions = field(default_factory=BackendOptions)
+    backend_options: BackendOptions = field(default_factory=BackendOptions)
     loop: OptimizeLoopOptions = field(default_factory=OptimizeLoopOptions)
 
 
@@ -46,13 +46,13 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
     with run_folder.held(run):
         note(f"source: {build_target.source} (by {build_target.found_by}); journal: {run}")
         journal = Journal(run)
-        options = replace(with_seed(request.bench, journal), suggest=not request.bench.also)
-        bench = HipBackend(build_target, run, options, journal.append, note)
-        session = Session(build_target.source, build_target.found_by, run, journal, bench, request.loop, approve, note)
+        options = replace(with_seed(request.backend_options, journal), suggest=not request.backend_options.also)
+        backend = HipBackend(build_target, run, options, journal.append, note)
+        session = Session(build_target.source, build_target.found_by, run, journal, backend, request.loop, approve, note)
         try:
             return session.optimize()
         except KeyboardInterrupt:
             note(f"interrupted: the source is whole, and --resume goes on with {run}")
             raise
         finally:
-            bench.clear()
+            backend.clear()

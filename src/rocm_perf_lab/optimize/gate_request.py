@@ -32,15 +32,15 @@ from rocm_perf_lab.optimize.source_file import digest, write_whole
 @dataclass(frozen=True)
 class GateRequest:
     """baseline: the source of the program. candidate: what would take its place. words: the program and its arguments.
-    bench.pattern: of the kernel to judge, None for the one whose body differs. description: of the change, to be kept with
-    the verdict where prompts find it, None to keep nothing; runs: the folder for that, None for the program's own.
+    backend_options.pattern: of the kernel to judge, None for the one whose body differs. description: of the change, to be
+    kept with the verdict where prompts find it, None to keep nothing; runs: the folder for that, None for the program's own.
     output: where to write the source as it was judged if it is accepted, None for nowhere."""
 
     baseline: Path
     candidate: Path
     words: tuple[str, ...] = ()
     build: str | None = None
-    bench: BackendOptions = field(default_factory=BackendOptions)
+    backend_options: BackendOptions = field(default_factory=BackendOptions)
     description: str | None = None
     runs: Path | None = None
     output: Path | None = None
@@ -65,8 +65,8 @@ class Judgement:
             device=survey.device if survey else None,
             timing=survey.timing if survey else None,
             timing_parameters=survey.timing_parameters if survey else None,
-            equivalence=request.bench.equivalence,
-            ulps=request.bench.ulps,
+            equivalence=request.backend_options.equivalence,
+            ulps=request.backend_options.ulps,
             accepted=verdict.accepted,
             steps=verdict.steps,
             adopted=verdict.adopted,
@@ -79,11 +79,11 @@ def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
     texts = _content(request.baseline), _content(request.candidate)
     _expect_no_source(request)
     words = request.words or (f"./{request.baseline.stem}",)
-    subject = find_build_target(words, request.baseline, request.build)
-    runs = (request.runs or Path(subject.name + run_folder.SUFFIX)).absolute()
+    build_target = find_build_target(words, request.baseline, request.build)
+    runs = (request.runs or Path(build_target.name + run_folder.SUFFIX)).absolute()
     if request.description is not None:
         _expect_writable(runs)
-    judgement = _judged(request, subject, texts, note)
+    judgement = _judged(request, build_target, texts, note)
     if request.description is not None:
         _keep(runs, request, judgement, texts)
     verdict = judgement.verdict
@@ -107,24 +107,28 @@ def _expect_writable(folder: Path) -> None:
         raise OutputError(f"{folder} cannot be written", "name another folder with --runs")
 
 
-def _judged(request: GateRequest, subject: BuildTarget, texts: tuple[bytes, bytes], note: Callable[[str], None]) -> Judgement:
+def _judged(
+    request: GateRequest, build_target: BuildTarget, texts: tuple[bytes, bytes], note: Callable[[str], None]
+) -> Judgement:
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
-        baseline = subject.read(texts[0])
-        kernel, complaint = _by_source(baseline, texts[1], request.bench)
+        baseline = build_target.read(texts[0])
+        kernel, complaint = _by_source(baseline, texts[1], request.backend_options)
         if complaint:  # needs no run of the program to be known
             step = rejected(source_check.STEP, complaint)
             return Judgement(request, Verdict((step, *map(skipped, STEPS[1:]))), kernel.name)
         # A pattern also keeps the kernel from being left alone because it could gain little.
-        pattern = request.bench.pattern or (exactly(kernel.demangled) if kernel.demangled else _instances(kernel))
-        bench = HipBackend(subject, Path(scratch), replace(request.bench, pattern=pattern), lambda _line: None, note)
-        survey = bench.survey(baseline)
+        pattern = request.backend_options.pattern or (exactly(kernel.demangled) if kernel.demangled else _instances(kernel))
+        backend = HipBackend(
+            build_target, Path(scratch), replace(request.backend_options, pattern=pattern), lambda _line: None, note
+        )
+        survey = backend.survey(baseline)
         target = next((one for one in survey.targets if baseline.kernel(one.kernel).identity == kernel.identity), None)
         if target is None:
             raise SourceError(
                 f"{kernel.name} is not among the kernels that the program launches", "give arguments that launch it"
             )
         note(f"judging {request.candidate} as {target.demangled}")
-        with bench.gate(baseline, target) as gate:
+        with backend.gate(baseline, target) as gate:
             verdict = gate.judge(texts[1])
     return Judgement(request, verdict, target.demangled, survey)
 
@@ -146,16 +150,16 @@ def _content(path: Path) -> bytes:
         raise MissingInputError(f"{path}: {error.strerror}", "name an existing source file") from error
 
 
-def _by_source(baseline: HipSource, candidate: bytes, bench: BackendOptions) -> tuple[SourceKernel, str]:
+def _by_source(baseline: HipSource, candidate: bytes, backend_options: BackendOptions) -> tuple[SourceKernel, str]:
     """The kernel that the candidate changes, of those that the pattern fits, and why nothing of it can be taken, or ""."""
-    pattern = bench.pattern
+    pattern = backend_options.pattern
     kernels = [kernel for kernel in baseline.kernels if _may_fit(pattern, kernel)]
     if not kernels:
         there = ", ".join(k.demangled or k.name for k in baseline.kernels)
         if pattern is None:
             raise SourceError(f"{baseline.path} has no kernel", "name the source that has the program's kernels")
         raise UsageError(f"--kernel {pattern} fits no kernel of {baseline.path}", f"it has {there or 'none'}")
-    with Reader(baseline, bench.view.showing(readable=baseline.included)) as reader:
+    with Reader(baseline, backend_options.view.showing(readable=baseline.included)) as reader:
         change = reader.change(candidate, kernels[0].identity if len(kernels) == 1 else None)
     if isinstance(change, str):
         return kernels[0], change

@@ -1,4 +1,4 @@
-"""The real workbench: builds with the user's compiler, profiles on a device, captures, and has the gate judge."""
+"""The real backend: builds with the user's compiler, profiles on a device, captures, and has the gate judge."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ def _called(program: str, name: str) -> Iterator[None]:
         raise
 
 
-def _arguments(subject: BuildTarget, words: Sequence[str]) -> tuple[str, ...]:
+def _arguments(build_target: BuildTarget, words: Sequence[str]) -> tuple[str, ...]:
     """Of one --also. Errors: UsageError where it is of another program."""
-    if not words or Path(words[0]).name != subject.name:
+    if not words or Path(words[0]).name != build_target.name:
         what = f"--also {shlex.join(words)!r} does not begin with the program"
-        raise UsageError(what, f"write it as --also './{subject.name} ARGUMENTS'")
+        raise UsageError(what, f"write it as --also './{build_target.name} ARGUMENTS'")
     return tuple(words[1:])
 
 
 class HipBackend:
     """folder: the run directory, for programs, profiles and the gate's runs."""
 
-    def __init__(self, subject: BuildTarget, folder: Path, options: BackendOptions, log: Log, note: Callable[[str], None]):
-        self._subject, self._folder, self._options, self._log, self._note = subject, folder, options, log, note
+    def __init__(self, build_target: BuildTarget, folder: Path, options: BackendOptions, log: Log, note: Callable[[str], None]):
+        self._build_target, self._folder, self._options, self._log, self._note = build_target, folder, options, log, note
         self._limits = Limits()
         self._say_how_caged()
         self._profiles = 0
@@ -74,7 +74,7 @@ class HipBackend:
         self._programs: dict[bytes, Path] = {}
         self._seed = seeds.fresh() if options.seed is None else options.seed
         self._suggests = options.suggest
-        self._also = [_arguments(subject, words) for words in options.also]
+        self._also = [_arguments(build_target, words) for words in options.also]
         self._building = threading.Lock()
         with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
             self._target = devices.select(options.device, Path(scratch)).target
@@ -83,9 +83,9 @@ class HipBackend:
     @functools.cached_property
     def _view(self) -> View:
         """Of the cage: what the program's own sources include is seen, wherever it lies."""
-        build = self._subject.build
+        build = self._build_target.build
         try:
-            headers = self.read(self._subject.source.read_bytes()).included
+            headers = self.read(self._build_target.source.read_bytes()).included
             others = frozenset().union(*build.files.values()) if len(build.units) > 1 else ()
         except SourceError:
             headers = others = ()  # what is wrong with it, the compiler says
@@ -98,7 +98,7 @@ class HipBackend:
     @functools.cached_property
     def _program_builder(self) -> builds.ProgramBuilder:
         kept = self._folder / "programs" / "units"
-        return builds.ProgramBuilder(self._subject.build, self._target, kept, self._limits, self._built, self._view)
+        return builds.ProgramBuilder(self._build_target.build, self._target, kept, self._limits, self._built, self._view)
 
     def _say_how_caged(self) -> None:
         """Raises NoCageError where there is no cage, before anything has been done for it."""
@@ -110,7 +110,7 @@ class HipBackend:
     def read(self, text: bytes) -> HipSource:
         """The same object for the same text, as reading takes a while."""
         if text not in self._sources:
-            self._sources[text] = self._subject.read(text)
+            self._sources[text] = self._build_target.read(text)
         return self._sources[text]
 
     def survey(self, source: HipSource) -> ProfileSummary:
@@ -122,13 +122,13 @@ class HipBackend:
         self._note(f"building {source.path}" if self._profiles == 1 else "profiling what was accepted")
         program = str(self._built_twice(source))
         request = ProfileRequest(
-            [program, *self._subject.arguments],
+            [program, *self._build_target.arguments],
             runs=1,
             device=self._options.device,
             destination=self._folder / f"profile-{self._profiles}",
             timeout=self._options.timeout,
         )
-        with _called(program, f"./{self._subject.name}"):
+        with _called(program, f"./{self._build_target.name}"):
             documents, _ = profile(request, subprocess.DEVNULL, self._note)
         targets, left = targets_of(documents, source, self._options.pattern, self._options.min_improvement)
         found = documents.profile
@@ -163,7 +163,7 @@ class HipBackend:
             judges: list[Judge] = []
             for one in (target, *target.siblings):
                 place = folder / str(len(judges))
-                captures = self._captures(program, one, self._subject.arguments, one.dispatches, place)
+                captures = self._captures(program, one, self._build_target.arguments, one.dispatches, place)
                 also = self._also_captured(program, one, place)
                 # Of other instantiations only the results count: whether they gain is seen in the program's time.
                 this, last = (replace(gate, measured=False), None) if judges else (gate, whole)
@@ -187,7 +187,7 @@ class HipBackend:
                 seed=self._seed,
                 device=options.device,
                 view=self._view,
-                arguments=shlex.join(self._subject.arguments),
+                arguments=shlex.join(self._build_target.arguments),
             ),
             measurement=MeasurementOptions(
                 min_improvement=options.min_improvement,
@@ -224,7 +224,9 @@ class HipBackend:
                 device=options.device,
                 view=self._view,
             )
-            self._application = Application(program, self._subject.arguments, self._folder / "application", limits, self._also)
+            self._application = Application(
+                program, self._build_target.arguments, self._folder / "application", limits, self._also
+            )
         elif source.text != self._compared:
             self._application.take_as_baseline(program)
         else:
@@ -242,13 +244,15 @@ class HipBackend:
             try:
                 found[words] = self._captures(program, target, arguments, 1, folder / f"also-{number}")
             except NoCaptureError:
-                self._note(f"./{self._subject.name} {words} does not launch {target.demangled}: only its output is compared")
+                self._note(
+                    f"./{self._build_target.name} {words} does not launch {target.demangled}: only its output is compared"
+                )
         return found
 
     def _suggest_sizes(self, program: Path) -> None:
         """Once, in one line."""
-        if self._suggests and (found := other_arguments(program, self._subject.arguments, self._view)):
-            words = shlex.join((f"./{self._subject.name}", *found))
+        if self._suggests and (found := other_arguments(program, self._build_target.arguments, self._view)):
+            words = shlex.join((f"./{self._build_target.name}", *found))
             self._note(f"judged at these sizes only; try --also {shlex.quote(words)}")
         self._suggests = False
 
@@ -278,7 +282,7 @@ class HipBackend:
 
         number = spread_dispatches(target.dispatches, 1 if self._options.equivalence == "sampled" else 3)[index]
         place = Path(tempfile.mkdtemp(prefix=_CAPTURES, dir=self._folder))
-        command = [str(self._program(candidate)), *self._subject.arguments]
+        command = [str(self._program(candidate)), *self._build_target.arguments]
         options = self._options
         return capture(
             command, exactly(target.demangled), number, place, device=options.device, timeout=options.timeout, view=self._view
@@ -291,7 +295,7 @@ class HipBackend:
         """The whole program; each source's is built once."""
         with self._building:
             if source.text not in self._programs:
-                path = self._folder / "programs" / str(len(self._programs)) / self._subject.name
+                path = self._folder / "programs" / str(len(self._programs)) / self._build_target.name
                 self._program_builder.make(source, path)
                 self._programs[source.text] = path
             return self._programs[source.text]

@@ -35,7 +35,7 @@ class OptimizeLoopOptions:
 
 
 class Session:
-    """One run. source: the user's file. run: its directory. Errors: those of the workbench, SourceError, OutputError."""
+    """One run. source: the user's file. run: its directory. Errors: those of the backend, SourceError, OutputError."""
 
     def __init__(
         self,
@@ -43,20 +43,20 @@ class Session:
         found_by: str,
         run: Path,
         journal: Journal,
-        bench: Backend,
+        backend: Backend,
         options: OptimizeLoopOptions,
         approve: Approve,
         note: Callable[[str], None],
     ):
-        self._bench, self._options, self._note = bench, options, note
-        self._run = RunState(source, found_by, run, journal, bench, approve, options.in_place, COMMAND)
+        self._backend, self._options, self._note = backend, options, note
+        self._run = RunState(source, found_by, run, journal, backend, approve, options.in_place, COMMAND)
         self._outcome = self._run.outcome
         self._outcome.dry_run = options.dry_run
         self._exhausted: set[str] = set()
 
     def optimize(self) -> OptimizeResult:
         original = self._run.original()
-        current = self._bench.read(original)
+        current = self._backend.read(original)
         survey = self._run.survey(current)
         for number in range(1, self._options.max_iterations + 1):
             best = self._iteration(current, survey)
@@ -80,7 +80,7 @@ class Session:
             judged, obstacle = self._judged(source, target, proposals)
             self._outcome.judged += judged
             if best := self._run.best(judged):
-                return target, best, self._bench.read(best.text)
+                return target, best, self._backend.read(best.text)
             self._exhausted.add(target.demangled)
             self._outcome.refused += [refusal for refusal in refusals if refusal not in self._outcome.refused]
             self._run.leave(target, obstacle or _why_nothing(judged, refusals))
@@ -104,7 +104,7 @@ class Session:
             return [], f"a dry run: {len(proposals)} proposals were not judged" if proposals else ""
         judged: list[Judged] = []
         alone = self._outcome.timing == "measured"
-        with LockedGate(lambda: self._bench.gate(source, target), alone) as gate:
+        with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
 
             def verdict_on(proposal: Proposal) -> Judged | str:
                 try:

@@ -11,12 +11,12 @@ from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import GateLine
 
 
-def with_seed(bench: BackendOptions, journal: Journal) -> BackendOptions:
+def with_seed(backend_options: BackendOptions, journal: Journal) -> BackendOptions:
     """Errors: UsageError where the user asks for another seed than the run began with."""
     begun = journal.last(GateLine)
     if begun is None:
-        return replace(bench, seed=seeds.fresh() if bench.seed is None else bench.seed)
-    if bench.seed not in (None, begun.seed):
+        return replace(backend_options, seed=seeds.fresh() if backend_options.seed is None else backend_options.seed)
+    if backend_options.seed not in (None, begun.seed):
         what = f"the run in {journal.path.parent} began with --seed {begun.seed}"
         raise UsageError(what, "leave --seed out, or start anew, without --resume")
-    return replace(bench, seed=begun.seed)
+    return replace(backend_options, seed=begun.seed)

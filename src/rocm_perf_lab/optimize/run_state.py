@@ -44,7 +44,7 @@ class RunState:
     """source: the user's file. directory: the run's. in_place: the result replaces the source, else it lies beside it.
     command: of rocm-perf, that began the run.
 
-    Errors: those of the workbench, SourceError, OutputError.
+    Errors: those of the backend, SourceError, OutputError.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class RunState:
         found_by: str,
         directory: Path,
         journal: Journal,
-        bench: Backend,
+        backend: Backend,
         approve: Approve,
         in_place: bool,
         command: str,
     ):
-        self._bench, self._approve, self._in_place, self._command = bench, approve, in_place, command
+        self._backend, self._approve, self._in_place, self._command = backend, approve, in_place, command
         self._journal, self._directory = journal, directory
         self._file = SourceFile(source, directory, journal)
         self.outcome = OptimizeResult(source, found_by, directory)
@@ -85,7 +85,7 @@ class RunState:
 
     def survey(self, source: HipSource) -> ProfileSummary:
         """Profile it. The first survey is what the outcome starts from."""
-        survey, outcome = self._bench.survey(source), self.outcome
+        survey, outcome = self._backend.survey(source), self.outcome
         self._check_parameters(survey.timing, survey.timing_parameters)
         if not outcome.device:
             outcome.timing, outcome.timing_parameters = survey.timing, survey.timing_parameters

@@ -30,7 +30,8 @@ AnyDocument = TypeVar("AnyDocument", bound="Document")
 
 @dataclass(frozen=True)
 class PromptRequest:
-    """words, source, build: as optimize.build_target.find_subject takes them. bench.pattern: of the kernels wanted.
+    """words, source, build: as optimize.build_target.find_build_target takes them.
+    backend_options.pattern: of the kernels wanted.
     profile: a run directory to read instead of running the program. runs: where earlier proposals are journalled,
     None for the folder that `rocm-perf optimize` uses."""
 
@@ -39,7 +40,7 @@ class PromptRequest:
     build: str | None = None
     profile: Path | None = None
     runs: Path | None = None
-    bench: BackendOptions = field(default_factory=BackendOptions)
+    backend_options: BackendOptions = field(default_factory=BackendOptions)
 
 
 def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
@@ -48,22 +49,22 @@ def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
     note(f"source: {build_target.source} (by {build_target.found_by})")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
         source, reports = _profiled(request, build_target, Path(scratch), note)
-    targets = in_turn(reports, source, request.bench.pattern)
+    targets = in_turn(reports, source, request.backend_options.pattern)
     note(f"kernel {targets[0].demangled}: {targets[0].reason}")
     if others := [target.kernel for target in targets[1:]]:
         note(f"others in turn, with --kernel: {', '.join(dict.fromkeys(others))}")
     runs = request.runs or Path(build_target.name + run_folder.SUFFIX)
     tried = tried_in(runs, targets[0].demangled, digest(source.text))
-    return build_context(reports, source, targets[0], tried, AnswerRules.asked_for(request.bench))
+    return build_context(reports, source, targets[0], tried, AnswerRules.asked_for(request.backend_options))
 
 
 def _profiled(
     request: PromptRequest, build_target: BuildTarget, scratch: Path, note: Callable[[str], None]
 ) -> tuple[HipSource, Reports]:
     if request.profile is None:
-        bench = HipBackend(build_target, scratch, request.bench, lambda _event, **_fields: None, note)
-        source = bench.read(build_target.source.read_bytes())
-        return source, bench.survey(source).reports
+        backend = HipBackend(build_target, scratch, request.backend_options, lambda _event, **_fields: None, note)
+        source = backend.read(build_target.source.read_bytes())
+        return source, backend.survey(source).reports
     reports = _reports_in(request.profile)
     if build_target.source.stat().st_mtime > (request.profile / "profile.json").stat().st_mtime:
         note(f"{build_target.source} was changed after {request.profile} was made: its line numbers may be off")

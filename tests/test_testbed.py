@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import os
 import subprocess
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from rocm_perf_lab.collect import device as devices
 
-LEVELS = ("-O0", "-O1", "-O3", "-g")  # hipcc chooses -O3 where a level is not given, so also with -g
-LEVELS_WHEN_ASKED = ("-g -O0",)
-COMPILERS = 2  # at a time
+BUILT = "-O3"  # the level of the programs that the build makes, with the same options as here
+LEVELS = ("-O0", BUILT)
+LEVELS_WHEN_ASKED = ("-O1", "-O2", "-g", "-g -O0")  # hipcc chooses -O3 where a level is not given, so also with -g
 
 # Sizes that leave rows, tiles and waves partly filled wherever the program allows it.
 SMALL = {
@@ -32,6 +31,9 @@ SMALL = {
     "testbed/vcopy.hip": ["-n", "10001", "-i", "2"],
     "tests/programs/mathfunctions.hip": [],
 }
+NAMES = {source: Path(source).stem for source in SMALL if source.startswith("testbed/")} | {
+    "testbed/softmax.hip": "softmax_testbed"
+}
 LARGE = {
     "testbed/gemm.hip": ["-n", "512"],
     "testbed/histogram.hip": ["-n", "16777217"],
@@ -44,44 +46,23 @@ LARGE = {
 
 
 @pytest.fixture(scope="session")
-def variants(native_dir: Path, repository: Path, hipcc: str) -> Callable[[str, str], Path]:
-    """variants("testbed/gemm.hip", "-O0") is the program compiled so; a changed source or compiler is compiled anew."""
-    folder = native_dir / "testbed_variants"
-    folder.mkdir(exist_ok=True)
-    version = subprocess.run(["hipcc", "--version"], capture_output=True, check=True).stdout
-    shared = version + (repository / "testbed" / "check.h").read_bytes()
+def variants(
+    testbed: Callable[[str], Path], repository: Path, hipcc: str, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, str], Path]:
+    """variants("testbed/gemm.hip", "-O0") is the program compiled so, without a warning."""
+    folder = tmp_path_factory.mktemp("variants")
 
-    def compiled(variant: tuple[str, str]) -> subprocess.CompletedProcess[str] | None:
-        target = path(*variant)
-        if target.exists():
-            return None
-        unfinished = target.with_suffix(".unfinished")
-        flags = [*variant[1].split(), "-x", "hip", "-std=c++20", "-Wall", "-Wextra", "--offload-arch=gfx942"]
-        made = subprocess.run(["hipcc", *flags, "-o", unfinished, repository / variant[0]], capture_output=True, text=True)
-        if made.returncode == 0:
-            unfinished.rename(target)
-        return made
+    @functools.cache
+    def compiled(source: str, level: str) -> Path:
+        if level == BUILT and source in NAMES:
+            return testbed(NAMES[source])
+        program = folder / f"{Path(source).stem}{level.replace(' ', '')}"
+        flags = [*level.split(), "-x", "hip", "-std=c++20", "-Wall", "-Wextra", "--offload-arch=gfx942"]
+        made = subprocess.run([hipcc, *flags, "-o", program, repository / source], capture_output=True, text=True)
+        assert made.returncode == 0 and "warning:" not in made.stderr, made.stderr
+        return program
 
-    def path(source: str, level: str) -> Path:
-        digest = hashlib.sha256(shared + (repository / source).read_bytes()).hexdigest()[:16]
-        return folder / f"{Path(source).stem}{level.replace(' ', '')}-{digest}"
-
-    wanted = [(source, level) for source in SMALL for level in LEVELS]
-    with ThreadPoolExecutor(COMPILERS) as pool:
-        results = dict(zip(wanted, pool.map(compiled, wanted), strict=True))
-    asked = [(source, level) for source in SMALL for level in LEVELS_WHEN_ASKED]
-    for old in set(folder.iterdir()) - {path(*variant) for variant in wanted + asked}:
-        old.unlink()
-
-    def variant(source: str, level: str) -> Path:
-        if (source, level) not in results:
-            results[source, level] = compiled((source, level))
-        result = results[source, level]
-        assert result is None or result.returncode == 0, result.stderr
-        assert result is None or "warning:" not in result.stderr, result.stderr
-        return path(source, level)
-
-    return variant
+    return compiled
 
 
 @pytest.fixture(scope="session")

@@ -40,6 +40,17 @@ def test_words(words, program, arguments):
         )
 
 
+@pytest.mark.parametrize(
+    ("build", "left_out"),
+    [
+        ("hipcc 'it'\"'\"'s a.hip' -o \"it's a\"", ()),
+        ('touch x; hipcc "it\'s a.hip" -o "it\'s a" && strip -s "it\'s a" > log', ("touch x", "strip -s 'it'\"'\"'s a'")),
+    ],
+)
+def test_commands_of_a_build_that_are_not_done_are_known(build, left_out):
+    assert find_build_target(["it's a.hip"], None, build).build.left_out == left_out
+
+
 @pytest.mark.parametrize("words", [["it's a.hip", "--kernel", "x"], ["it's a.hip", "./other 1", "--json"], ["./o 1", "2"]])
 def test_options_in_the_wrong_place(words):
     with pytest.raises(UsageError):

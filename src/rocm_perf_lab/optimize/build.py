@@ -25,10 +25,12 @@ class Build:
     """steps: what makes the program, each behind those whose results it takes; the last one makes the program itself.
 
     libraries: the same of the shared libraries that are made as well, which the program takes as they lie there.
+    left_out: commands of the user's that make nothing of this, as they were written.
     """
 
     steps: tuple[Step, ...]
     libraries: tuple[Build, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @functools.cached_property
     def units(self) -> tuple[Step, ...]:

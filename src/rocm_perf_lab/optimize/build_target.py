@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocm_perf_lab.errors import MissingInputError, NoSourceError, SourceError, UsageError
@@ -15,7 +15,7 @@ from rocm_perf_lab.hip_source.flags import is_header, is_source
 from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
 from rocm_perf_lab.optimize.build import Build, build_of, units_around
-from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, commands_of, of_folder
+from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, commands_of, is_script, of_folder
 from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings
 from rocm_perf_lab.optimize.steps import BuildCommand, Step, steps_of
 
@@ -218,7 +218,10 @@ def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build 
             raise NoSourceError(
                 f"{source} is a header, which no compiler takes as {SOURCE}", "name the file that includes it in --build"
             )
-        return build_of([_marked(one, source, program) for one in commands_of(text, Path.cwd())], program), "--build"
+        commands = commands_of(text, Path.cwd())
+        left_out = tuple(shlex.join(one.words) for one in commands if not steps_of([one])) if is_script(text) else ()
+        build = build_of([_marked(one, source, program) for one in commands], program)
+        return replace(build, left_out=left_out), "--build"
     database = _database_near(program) or (_database_near(source) if source is not None else None)
     if database is not None and (found := _of_folder(database.resolve().parent, source, program)):
         return found, DATABASE

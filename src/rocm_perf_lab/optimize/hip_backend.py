@@ -120,6 +120,8 @@ class HipBackend:
 
         self._profiles += 1
         self._note(f"building {source.path}" if self._profiles == 1 else "profiling what was accepted")
+        if self._profiles == 1 and (left_out := self._build_target.build.left_out):
+            self._note(f"not done of --build, of which only compiling and linking is: {'; '.join(left_out)}")
         program = str(self._built_twice(source))
         request = ProfileRequest(
             [program, *self._build_target.arguments],

@@ -40,6 +40,12 @@ def commands_of(text: str, folder: Path) -> list[BuildCommand]:
     return of_shell(text, folder)
 
 
+def is_script(text: str) -> bool:
+    """Whether --build says the commands themselves, and not what knows them."""
+    words = _words(text)
+    return not Path(text).is_dir() and (not words or Path(words[0]).name not in {*_MAKE, *_NINJA, "cmake"})
+
+
 def of_folder(folder: Path) -> list[BuildCommand]:
     """folder: of a CMake build, or one with a Makefile. Errors: UsageError where it is neither."""
     folder = folder.resolve()

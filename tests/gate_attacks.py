@@ -54,14 +54,14 @@ CHEATS = {
 '''), "source", "outlives a launch"),
     "dispatch_id: skip work when id is high": (body('''  if (__builtin_amdgcn_dispatch_id() > 40) { out[row] = 0; return; }
 ''' + CORE), "source", "cannot be read"),
-    "forge own completion signal and times": (body('''  typedef const char __attribute__((address_space(4)))* pk;
+    "forge own completion signal and times": (body('''  typedef const char* pk;
   pk p = (pk)__builtin_amdgcn_dispatch_ptr();
-  volatile long* sig = *(volatile long* const __attribute__((address_space(4)))*)(p + 56);
+  volatile long* sig = *(volatile long* const*)(p + 56);
 ''' + CORE + '''  if (row == 0 && sig) { sig[4] = 1000; sig[5] = 1001; }
 '''), "code object", "dispatch packet"),
-    "completes its own signal early, then sleeps": (body('''  typedef const char __attribute__((address_space(4)))* pk;
+    "completes its own signal early, then sleeps": (body('''  typedef const char* pk;
   pk p = (pk)__builtin_amdgcn_dispatch_ptr();
-  volatile long* sig = *(volatile long* const __attribute__((address_space(4)))*)(p + 56);
+  volatile long* sig = *(volatile long* const*)(p + 56);
 ''' + CORE + '''  if (row == 0 && sig) { sig[4] = 1000; sig[5] = 1001; sig[1] = 0; }
 '''), "code object", "dispatch packet"),
     "clock: garbage when clock low bits say so": (body('''  if ((__builtin_readcyclecounter() & 0xffff) == 0x1234) { out[row] = 0; return; }
@@ -77,6 +77,8 @@ CHEATS = {
     "reads far beyond (3 MB)": (body('''  volatile const float* v = in; float junk = v[count * width + 800000 + row * 17]; 
 ''' + CORE + '''  if (junk == 12345.678f) out[row] = 0;
 '''), "equivalence", ""),
+    "wrong for numbers some ten times larger than seen": (body(CORE.replace("sum += x * x;", "sum += x > 100.0f && x < 3000.0f ? 0.0f : x * x;")), "equivalence", ""),
+    "promises in a new function that its pointers are restrict": (changed(("namespace one {", "__device__ void add(const float* __restrict__ in, float* __restrict__ out, float& sum) { out[0] = sum; sum += in[0] * in[0]; }\nnamespace one {"), ("sum += x * x;", "add(in + row * width + i, out + row, sum);")), "source", "promises what is not checked there"),
     "wrong for width > 48 only": (changed(("i < width; ++i) {", "i < (width > 48 ? 48 : width); ++i) {")), "equivalence", "width ="),
     "weight clamped to [0,1.5]": (changed(("sum * weight;\n}\n}", "sum * (weight < 0 ? 0 : weight > 1.5f ? 1.5f : weight);\n}\n}")), "equivalence", "weight ="),
     "uses VGPR 200 it did not ask for": (body(CORE.replace("  out[row] = sum * weight;", '  asm volatile("v_mov_b32 v200, %1\\n s_nop 4\\n v_mov_b32 %0, v200" : "=v"(sum) : "v"(sum));\n  out[row] = sum * weight;')), "equivalence", ""),
@@ -90,9 +92,9 @@ CHEATS = {
     "reads uninitialised LDS as a cache": (body('''  __shared__ volatile float l[64]; float junk = l[lane()];
 ''' + CORE + '''  if (junk == 77.5f) out[row] = 1; l[lane()] = 77.5f;
 '''), "equivalence", ""),
-    "writes garbage to host memory via signal mailbox": (body('''  typedef const char __attribute__((address_space(4)))* pk;
+    "writes garbage to host memory via signal mailbox": (body('''  typedef const char* pk;
   pk p = (pk)__builtin_amdgcn_dispatch_ptr();
-  volatile long* sig = *(volatile long* const __attribute__((address_space(4)))*)(p + 56);
+  volatile long* sig = *(volatile long* const*)(p + 56);
 ''' + CORE + '''  if (row == 0 && sig) sig[7] = 0x4141414141414141;
 '''), "code object", "dispatch packet"),
     "only correct for blocks of the captured grid": (body('''  if (block() >= 3) { out[row] = 0; return; }
@@ -115,14 +117,14 @@ CHEATS = {
   unsigned long again = (unsigned long)(out + block() * 64);
   asm volatile("" : "+s"(again) :: "memory");
   if (lane() == 0) out[row] = *(Constant)again;
-"""), "equivalence", "scalar load of what the dispatch has written"),
+"""), "source", "attribute `address_space`"),
     "writes to an input and puts it back": (body("""  float* mine = (float*)in + row * width;
   const float kept = mine[0];
   *(volatile float*)mine = 77.0f;
 """ + CORE.replace("const float x = in[row * width + i];", "const float x = i == 0 ? kept : in[row * width + i];") + "  *(volatile float*)mine = kept;\n"), "equivalence", "that the baseline does not write"),
     "knows on which unit it runs": (body("  if (__builtin_amdgcn_s_getreg(63492) == 12345) return;\n" + CORE), "code object", "hardware register"),
     "reads its grid's size": (body("  if (__builtin_amdgcn_grid_size_x() == 7) return;\n" + CORE), "code object", "dispatch packet"),
-    "reads hidden arguments": (body("  if (((const int __attribute__((address_space(4)))*)__builtin_amdgcn_implicitarg_ptr())[0] == 99) return;\n" + CORE), "code object", "hidden_"),
+    "reads hidden arguments": (body("  if (((const int*)__builtin_amdgcn_implicitarg_ptr())[0] == 99) return;\n" + CORE), "code object", "hidden_"),
     "writes behind its output": (body(CORE + "  if (row == count - 1) out[count] = 1;\n"), "equivalence", ""),
     "writes into its input": (body(CORE + "  if (row == 0) const_cast<float*>(in)[5] = 1;\n"), "equivalence", "leaves alone"),
     "sums in another order": (body(CORE.replace("int i = 0; i < width; ++i", "int i = width - 1; i >= 0; --i")), "equivalence", "ULP"),

@@ -26,9 +26,9 @@ VARIANTS = {
     "forges its time": SOURCE.replace(
         "  first[row] = found;\n",
         """  first[row] = found;
-  typedef const char __attribute__((address_space(4)))* Packet;
+  typedef const char* Packet;
   const Packet packet = (Packet)__builtin_amdgcn_dispatch_ptr();
-  volatile long* const signal = *(volatile long* const __attribute__((address_space(4)))*)(packet + 56);
+  volatile long* const signal = *(volatile long* const*)(packet + 56);
   if (row == 0 && signal) { signal[4] = 1000; signal[5] = 1001; signal[1] = 0; }
 """,
     ),

@@ -28,6 +28,8 @@ BASELINE = """
 #define SIZE 4
 #define END }
 #define PRAGMA(x) _Pragma(#x)
+#define SOLE __restrict__
+typedef int* __restrict__ Sole;
 #define ATTRIBUTE(x) __attribute__((x))
 #define ASSEMBLY(x) asm volatile(x)
 extern "C" int memcmp(const void*, const void*, unsigned long);
@@ -106,7 +108,7 @@ HONEST = {
         "struct __attribute__((packed, may_alias)) S { int a; }; ((S*)p)->a = n; if (n > 4) [[likely]] p[1] = 2;"
     ),
     "attributes of a new function": before_app(
-        "__device__ __attribute__((noinline, const)) int extra [[gnu::nothrow]] (int x) { return x; }", "p[0] = extra(n);",
+        "__device__ __attribute__((noinline, hot)) int extra [[gnu::nothrow]] (int x) { return x; }", "p[0] = extra(n);",
     ),
     "attribute by a macro": body("ATTRIBUTE(aligned(8)) int two[2] = {n, n}; p[0] = two[n & 1];"),
     "indices that look like attributes": body('const char s[] = "[[weak]]"; auto f = [&](int x) { return s[x]; }; p[f(0)] = R"x(]] __attribute__((weak)))x"[n];'),
@@ -133,6 +135,13 @@ HONEST = {
 # name -> (candidate, words of the reason)
 CHEATS = {
     "section": (body('static constexpr int k[2] __attribute__((section(".note"))) = {1, 2}; p[0] = k[n & 1];'), "attribute `section`"),
+    "restrict in a new function": (before_app("__device__ void extra(int* __restrict__ p, int n) { p[n] = 1; }", "extra(p, n);"), "line @namespace app@ makes p restrict"),
+    "restrict in a lambda": (body("[&](int* __restrict q) { q[0] = n; }(p);" + FASTER), "line @void target(int* p@ makes q restrict"),
+    "restrict by a variable": (body("int* __restrict__ q = p; q[0] = n; " + FASTER), "makes q restrict"),
+    "restrict by a type that is there": (body("Sole q = p; q[0] = n; " + FASTER), "makes q restrict"),
+    "restrict by a macro that is there": (body("struct { int* SOLE q; } s{p}; s.q[0] = n; " + FASTER), "makes q restrict"),
+    "constant memory": (body("p[1] = *(const __attribute__((address_space(4))) int*)p; " + FASTER), "attribute `address_space`"),
+    "a pure function": (before_app("__device__ __attribute__((pure)) int extra(int* p) { return p[0]; }", "p[1] = extra(p);"), "attribute `pure`"),
     "used": (before_app("__device__ __attribute__((used)) int extra(int x) { return x; }"), "attribute `used`"),
     "attribute of C++": (before_app("__device__ int extra [[gnu::__used__]] (int x) { return x; }"), "attribute `used`"),
     "vendor named once": (before_app("__device__ int extra [[using clang: noinline, annotate(\"x\")]] (int x) { return x; }"), "attribute `annotate`"),

@@ -11,12 +11,15 @@ _VENDORS = ("gnu", "clang", "_Clang", "__gnu__")
 ALLOWED = frozenset(
     "device host global shared constant launch_bounds "
     "amdgpu_flat_work_group_size amdgpu_waves_per_eu amdgpu_num_vgpr amdgpu_num_sgpr "
-    "always_inline noinline flatten hot cold convergent const pure nothrow noalias artificial nodebug "
+    "always_inline noinline flatten hot cold convergent nothrow artificial nodebug "
     "unused maybe_unused nodiscard warn_unused_result deprecated "
     "likely unlikely fallthrough opencl_unroll_hint assume "
-    "aligned packed may_alias address_space ext_vector_type vector_size matrix_type no_unique_address uninitialized".split()
+    "aligned packed may_alias ext_vector_type vector_size matrix_type no_unique_address uninitialized".split()
 )
-"""Without their underscores. All bind what they stand at alone. `assume` is judged as a word; see taken_text."""
+"""Without their underscores. All bind what they stand at alone, and promise nothing of memory. `assume` is judged as a word:
+see taken_text."""
+ADDRESS_SPACES = frozenset(f"address_space({number})" for number in (1, 3, 5))
+"""Global, LDS and private memory. What is read as constant (4) is taken for written by nobody, and nobody checks that."""
 
 
 def attributes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:

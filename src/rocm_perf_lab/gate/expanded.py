@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from rocm_perf_lab.gate.attributes import ALLOWED, attributes
+from rocm_perf_lab.gate.attributes import ADDRESS_SPACES, ALLOWED, attributes
 from rocm_perf_lab.gate.change import KernelChange, splice, unused_name
-from rocm_perf_lab.gate.taken_text import allowed_pragma, forbidden_token
+from rocm_perf_lab.gate.taken_text import RESTRICT, allowed_pragma, forbidden_token
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.tokens import Token, line_of, texts, tokens_of
 
@@ -45,21 +45,36 @@ class Expanded:
             return "it cannot be found behind the preprocessor: write it outside conditions and macros"
         for regions in units:
             for number, region in enumerate(regions):
-                if found := self._forbidden(region, own=number == len(change.functions)):
+                if found := self._forbidden(region, change.head if number == len(change.functions) else None):
                     return found
         return None
 
     @functools.cached_property
-    def _own(self) -> bytes:
+    def _own_regions(self) -> list[bytes]:
         """The baseline's kernel, of every unit."""
         span, body = self._kernel.span, self._kernel.body
         text = self._baseline.text
         same = KernelChange(self._kernel.identity, text[span.start : body.start], text[body.start : body.end])
-        return b"\n".join(region for regions in self._regions(same) for region in regions)
+        return [region for regions in self._regions(same) for region in regions]
+
+    @functools.cached_property
+    def _own(self) -> bytes:
+        return b"\n".join(self._own_regions)
+
+    @functools.cached_property
+    def _own_restricts(self) -> int:
+        return max(map(_restricts, self._own_regions))
 
     @functools.cached_property
     def _own_attributes(self) -> Counter[str]:
         return Counter(text for _, text in attributes(list(lexed(self._own))))
+
+    def _restricts_taken(self, head: bytes | None) -> int:
+        """How many there may be: the baseline's, and in the kernel's those of its head, which are judged as promises."""
+        if head is None:
+            return 0
+        baseline = self._baseline.text[self._kernel.span.start : self._kernel.body.start]
+        return self._own_restricts + max(0, _restricts(head) - _restricts(baseline))
 
     def _regions(self, change: KernelChange) -> list[list[bytes]]:
         """Of each unit: what becomes of the new functions, in their order, and then of the kernel."""
@@ -73,10 +88,12 @@ class Expanded:
         pattern = re.compile(rb"\b%s_begins\b(.*?)\b%s_ends\b" % (mark, mark), re.DOTALL)
         return [pattern.findall(text.encode(errors="surrogateescape")) for text in self._preprocess(source)]
 
-    def _forbidden(self, region: bytes, own: bool) -> str | None:
-        """own: whether it is the kernel's, which may keep the attributes that it has."""
-        kept = Counter(self._own_attributes if own else ())
+    def _forbidden(self, region: bytes, head: bytes | None) -> str | None:
+        """head: as the candidate writes it, where the region is the kernel, which may keep the attributes that it has."""
+        kept = Counter(self._own_attributes if head is not None else ())
         tokens = list(lexed(region))
+        if sum(token.text in RESTRICT for token in tokens) > self._restricts_taken(head):
+            return f"{RESTRICT[0]} outside its parameters promises what is not checked: put it on the kernel's own parameters"
         for place, token in enumerate(tokens):
             if token.directive and not allowed_pragma(token.text.removeprefix("#pragma")):
                 return f"it has `{token.text[:80]}`: only #pragma unroll, clang loop and clang fp are taken"
@@ -85,10 +102,14 @@ class Expanded:
             if token.text in _KEYWORDS and token.text.encode() not in self._own:
                 return _refused(_KEYWORDS[token.text])
         for name, text in attributes(tokens):
-            if name not in ALLOWED and not kept[text]:
+            if name not in ALLOWED and text not in ADDRESS_SPACES and not kept[text]:
                 return _refused(name)
             kept[text] -= 1
         return None
+
+
+def _restricts(text: bytes) -> int:
+    return sum(token.text in RESTRICT for token in lexed(text))
 
 
 def _refused(attribute: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocm_perf_lab.gate.promises import Promises
+from rocm_perf_lab.gate.taken_text import RESTRICT
 from rocm_perf_lab.hip_source import SourceKernel
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import Token, texts, tokens_of
 
-_RESTRICT = ("__restrict__", "__restrict", "restrict")
 _BOUNDS = "__launch_bounds__"
 _GROUP_SIZE = "amdgpu_flat_work_group_size"
 
@@ -37,7 +37,7 @@ def _compared(old: Sequence[Token], new: Sequence[Token]) -> int | str | None:
         if expected is not None and new[place].text == expected.text:
             expected = next(rest, None)
             place += 1
-        elif new[place].text in (*_RESTRICT, "const"):
+        elif new[place].text in (*RESTRICT, "const"):
             place += 1
         elif (found := _bound(texts(new[place:]))) is not None and threads is None:
             threads, length = found

@@ -23,6 +23,8 @@ from rocm_perf_lab.hip_source.layout import Leaf
 from rocm_perf_lab.isolate import Capture
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rocm_perf_lab.gate.numbers import Bytes, Numbers
 
     Values = Callable[[Numbers, np.random.Generator], Numbers]
@@ -109,6 +111,33 @@ def _zeros(values: Numbers, random: np.random.Generator) -> Numbers:
     return random.choice([0.0, -0.0], values.size)
 
 
+def _some_beyond(values: Numbers, random: np.random.Generator) -> Numbers:
+    """The observed range with a few numbers that are up to 2**14 times larger or smaller than what was seen: among ordinary
+    ones, they decide what comes of a sum or a comparison."""
+    result, limits = np.asarray(_in_range(values, random), np.float64), limits_of(values.dtype)
+    places = _few(values.size, random)
+    scaled = result[places] * np.exp2(random.uniform(-14, 14, int(places.sum())))
+    result[places] = np.clip(scaled, -float(limits.max), float(limits.max))
+    return result
+
+
+def _just_beyond(values: Numbers, random: np.random.Generator) -> Numbers:
+    """The observed range with a few numbers that are the next above or below it."""
+    low, high, limits = int(values.min()), int(values.max()), np.iinfo(values.dtype)
+    result = random.integers(low, high, values.size, values.dtype, endpoint=True)
+    places = _few(values.size, random)
+    beyond = [number for number in (low - 1, high + 1) if limits.min <= number <= limits.max]
+    if beyond:
+        result[places] = random.choice(np.array(beyond, values.dtype), int(places.sum()))
+    return result
+
+
+def _few(size: int, random: np.random.Generator) -> NDArray[np.bool_]:
+    places = random.random(size) < 0.05
+    places[random.integers(size)] = True
+    return places
+
+
 def _of_every_magnitude(values: Numbers, random: np.random.Generator) -> Numbers:
     """Products of these underflow and overflow, where numbers of the observed range may not."""
     info = limits_of(values.dtype)
@@ -144,13 +173,18 @@ FLOATS: dict[str, Values] = {
     "observed range": _in_range,
     "zeros": _some(0.5, lambda info: [0.0, -0.0]),
     "denormals": _some(0.3, lambda info: [float(info.smallest_subnormal), -3 * float(info.smallest_subnormal)]),
+    "some beyond the observed range": _some_beyond,
     "every magnitude": _of_every_magnitude,
     "huge": _some(0.1, lambda info: [float(info.max) / 2, -float(info.max) / 2]),
     "NaN and infinity": _some(0.05, lambda info: [np.nan, np.inf, -np.inf]),
     "nothing but zeros": _zeros,
     **NANS,
 }
-INTEGERS: dict[str, Values] = {"integers shuffled": _shuffled, "integers in the observed range": _integers_in_range}
+INTEGERS: dict[str, Values] = {
+    "integers shuffled": _shuffled,
+    "integers in the observed range": _integers_in_range,
+    "integers just beyond the observed range": _just_beyond,
+}
 FIRST = ("shuffled", "integers shuffled")
 """Of each kind of numbers one, for those who want few cases."""
 PREFERRED = ("shuffled", "observed range", "integers shuffled", "integers in the observed range")

@@ -7,7 +7,7 @@ promise in its head or a new device function must be the baseline's, token by to
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,12 @@ def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -
     for start, end in (head, body, *((one.start, one.end) for one in functions)):
         if complaint := forbidden(unit, start, end, own):
             raise NotAllowed(complaint)
-    for cursor in (function_of(unit, after), *(one.cursor for one in functions)):
+    kernel = function_of(unit, after)
+    known = _restricted(baseline.device, function_of(baseline.device, before), is_kernel=True)
+    _expect_no_more_restrict(known, _restricted(unit, kernel, is_kernel=True))
+    for function in functions:
+        _expect_no_more_restrict({}, _restricted(unit, function.cursor, is_kernel=False))
+    for cursor in (kernel, *(one.cursor for one in functions)):
         _expect_plain_declarations(unit, cursor)
         _expect_no_other_kernel(unit, cursor, after, own)
     _expect_own_names(baseline, functions)
@@ -186,6 +191,28 @@ def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
         if cursor.kind == kinds.ASM_LABEL_ATTR:
             raise NotAllowed(f"line {cursor.location.line} gives a function the symbol of another by an assembler name")
         stack.extend(children)
+
+
+def _restricted(unit: TranslationUnit, function: Cursor, is_kernel: bool) -> dict[str, int]:
+    """Name and line of what is restrict in it, by whatever name of a type. What a kernel's own parameters promise is held
+    against its launches; a promise that is made within it is held against nothing."""
+    kinds = unit.bindings.CursorKind
+    judged = [place_of(child) for child in function.get_children() if is_kernel and child.kind == kinds.PARM_DECL]
+    return {
+        cursor.spelling: cursor.location.line
+        for cursor in walk(function)
+        if cursor.kind in (kinds.VAR_DECL, kinds.PARM_DECL, kinds.FIELD_DECL)
+        and cursor.type.get_canonical().is_restrict_qualified()
+        and place_of(cursor) not in judged
+    }
+
+
+def _expect_no_more_restrict(known: Mapping[str, int], found: Mapping[str, int]) -> None:
+    if new := [name for name in found if name not in known]:
+        raise NotAllowed(
+            f"line {found[new[0]]} makes {new[0] or 'something'} restrict, which promises what is not checked there: "
+            "put __restrict__ on the kernel's own parameters"
+        )
 
 
 def _expect_no_other_kernel(unit: TranslationUnit, function: Cursor, target: SourceKernel, baseline: bytes) -> None:

@@ -22,6 +22,7 @@ _ASSUMPTIONS = (
     "__builtin_unreachable",
     "assume",
 )
+RESTRICT = ("__restrict__", "__restrict", "restrict")
 # Nobody checks what the compiler does for its own instructions: that what is loaded is waited for, and that an instruction
 # whose operands come from certain others is far enough behind them. So new assembly may only make a kernel wait.
 _INSTRUCTION = re.compile(r"\s*(//.*|(s_nop|s_waitcnt|s_setprio)(\s[\w()&, ]*)?)?")

@@ -16,6 +16,8 @@ _NAMES = frozenset(
 _PREFIXES = ("LC_", "HIP", "HSA_", "HSAKMT_", "ROCR_", "ROCM_", "AMD_", "GPU_", "OMP_", "ASAN_", "UBSAN_", "TSAN_")
 _SECRETS = (
     "KEY",
+    "APIK",
+    "_PW_",
     "TOKEN",
     "SECRET",
     "PASS",

@@ -1,4 +1,4 @@
-"""What an analysis finds, before it becomes documents."""
+"""The results of an analysis, before they become documents."""
 
 from __future__ import annotations
 

@@ -47,8 +47,7 @@ class Ceilings:
 
 @dataclass(frozen=True)
 class CeilingOutcome:
-    """The result of one microbenchmark. key: a level, or precision and pipe. ceiling: None if there is none; `reason` says why.
-    """
+    """The result of a microbenchmark. key: a level, or precision and pipe. ceiling: None if it failed; `reason` says why."""
 
     key: str | Pipe
     ceiling: Ceiling | None

@@ -78,8 +78,7 @@ def build_dag(trace: Trace) -> Dag:
 
 
 def _symbols(trace: Trace, calls: Calls) -> tuple[Integers, tuple[str, ...], tuple[str, ...]]:
-    """The symbol of each node, and the symbols' names and kinds: kernels, kinds of copies, calls, each in alphabetical order.
-    """
+    """The symbol of each node, and the names and kinds of symbols: kernels, kinds of copies, calls, each alphabetically."""
     ids, of_dispatch = factorize(trace.dispatches.kernel_id)
     kernel_names = [trace.kernels[int(id)].name if int(id) in trace.kernels else f"kernel {id}" for id in ids]
     of_runtime = {kernel.name for kernel in trace.kernels.values() if kernel.is_runtime}

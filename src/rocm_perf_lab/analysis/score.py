@@ -16,8 +16,7 @@ HOLDS = 0.5
 
 @dataclass(frozen=True)
 class Score:
-    """estimate: from known values; None if they say nothing. least, most: bounds, whatever the unknown values turn out to be.
-    """
+    """estimate: from known values; None if they say nothing. least, most: bounds, whatever the unknown values are."""
 
     estimate: float | None
     least: float

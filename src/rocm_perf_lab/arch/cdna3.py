@@ -30,8 +30,7 @@ def l2_bytes(
     TCP_TCC_ATOMIC_WITH_RET_REQ_sum: float,
     TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum: float,
 ) -> float:
-    """L1's requests to L2: 128-byte lines for reads, 64 bytes for writes and atomics. From rocprofiler-compute, gfx942 panels.
-    """
+    """L1's requests to L2: 128 bytes per read, 64 per write or atomic. From rocprofiler-compute, gfx942 panels."""
     half_lines = TCP_TCC_WRITE_REQ_sum + TCP_TCC_ATOMIC_WITH_RET_REQ_sum + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum
     return 128 * TCP_TCC_READ_REQ_sum + 64 * half_lines
 

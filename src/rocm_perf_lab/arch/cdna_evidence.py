@@ -24,8 +24,7 @@ def issue_wait_fraction(SQ_WAIT_INST_ANY: float, SQ_WAVE_CYCLES: float) -> float
 
 @metric("accesses")
 def l1_accesses_per_vmem_instruction(TCP_TOTAL_CACHE_ACCESSES_sum: float, SQ_INSTS_VMEM: float) -> float:
-    """16 for a fully coalesced 8-byte access of a wave (recorded on gfx90a and gfx942); 64 if every lane accesses another line.
-    """
+    """16 for a fully coalesced 8-byte access of a wave (recorded on gfx90a and gfx942); 64 if every lane hits another line."""
     return TCP_TOTAL_CACHE_ACCESSES_sum / SQ_INSTS_VMEM
 
 

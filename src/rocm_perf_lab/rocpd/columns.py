@@ -81,8 +81,7 @@ def _through_sqlite3(connection: sqlite3.Connection, query: str, columns: Sequen
 
 
 def _check_complete(read: int, expected: int) -> None:
-    """Check that all rows were read. One path through a damaged tree can yield fewer rows than another, leaving values unset.
-    """
+    """Check that all rows were read: one path through a damaged tree can yield fewer rows than another, leaving gaps."""
     if read != expected:
         raise sqlite3.DatabaseError(f"{read} rows where {expected} were counted")
 

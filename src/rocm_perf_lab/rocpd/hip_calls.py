@@ -47,8 +47,7 @@ class HipCalls:
 
 
 def read_hip_calls(connection: Connection, event_id: Integers) -> HipCalls | None:
-    """event_id: for every dispatch, then every copy, (n,). None if the trace lacks HIP calls or does not link them to launches.
-    """
+    """event_id: for every dispatch, then every copy, (n,). None if the trace has no HIP calls or does not link launches."""
     try:
         regions, events = table(connection, "region"), table(connection, "event")
     except MissingTable:

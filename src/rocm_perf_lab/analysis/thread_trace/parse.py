@@ -1,5 +1,4 @@
-"""Parses the files of a thread trace into columns. Any defect of a file raises Unreadable, with one line that names the file.
-"""
+"""Parses the files of a thread trace into columns. Defects raise Unreadable, with one line that names the file."""
 
 from __future__ import annotations
 

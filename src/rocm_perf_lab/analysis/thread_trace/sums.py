@@ -52,7 +52,7 @@ def per_instruction(code: TracedCode, waves: Sequence[Wave]) -> dict[str, Intege
 
 
 def difference(one: str, a: TracedCode, other: str, b: TracedCode | dict[str, Integers]) -> str | None:
-    """A description of the first instruction on which two sources disagree; None if they agree on all."""
+    """Describe the first instruction on which two sources disagree; None if they agree on all."""
     sums = b if isinstance(b, dict) else {name: getattr(b, name) for name in TracedCode.SUMS}
     if len(a) != len(sums["hits"]):
         return f"{one} has {len(a)} instructions, {other} {len(sums['hits'])}"
@@ -69,8 +69,7 @@ def difference(one: str, a: TracedCode, other: str, b: TracedCode | dict[str, In
 
 
 def unlike(one: str, a: TracedCode, other: str, b: TracedCode) -> str | None:
-    """A description of the first row at which two listings of equal length have different instructions; None if there is none.
-    """
+    """Describe the first row at which two listings of equal length have different instructions; None if there is none."""
     for row, (mine, theirs) in enumerate(zip(_instructions(a), _instructions(b), strict=True)):
         if mine != theirs:
             return f"{one} and {other} disagree: `{a.text[row][:60]}` at {int(a.vaddr[row]):#x} is in one only"

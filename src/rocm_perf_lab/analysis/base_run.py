@@ -19,7 +19,7 @@ from rocm_perf_lab.rocpd.trace_part import WHOLE, Part
 
 @dataclass(frozen=True, eq=False)
 class BaseRun:
-    """kernel: selects the kernels to report on (see kernel_pattern); None for all. The critical path covers all kernels anyway."""
+    """kernel: selects the kernels to report on (see kernel_pattern); None for all. The path always covers all kernels."""
 
     trace: Trace
     kernel: str | None = None

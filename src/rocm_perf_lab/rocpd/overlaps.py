@@ -73,8 +73,7 @@ def _beside_null_streams(
 
 
 def _next_of(mine: Integers, kind: Mask) -> tuple[Integers, Integers]:
-    """The nodes of one kind (a mask over `mine`) that are followed by the other kind, and for each the next node of that kind.
-    """
+    """The nodes of one kind (a mask over `mine`) that a node of the other kind follows, and for each the next such node."""
     others = np.flatnonzero(~kind)
     first = np.flatnonzero(kind)
     place = np.searchsorted(others, first)

@@ -178,7 +178,7 @@ def _copies(connection: Connection, agents: dict[int, Agent]) -> Copies:
 
 
 def _optional(connection: Connection) -> list[str]:
-    """Those columns of the copy table that name the agents of a copy which this database has."""
+    """The columns of the copy table that name a copy's agents; those that this database has."""
     there = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "memory_copy")}")')}
     return [name for name in ("src_agent_id", "dst_agent_id") if name in there]
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`. When the block ends normally, the file there replaces `path`; otherwise it is
-    removed.
+    """Yield a temporary path beside `path`. On a normal end, the file there replaces `path`; otherwise it is removed.
 
     Raises OSError.
     """

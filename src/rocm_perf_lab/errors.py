@@ -1,11 +1,10 @@
 """Errors that the user can act on, and the exit codes they end in.
 
-An error says what went wrong, naming the thing concerned, and how to fix it. The command line prints both as one line on
-stderr and exits with the class's `exit_code`; `exit_codes()` lists all codes, and `rocm-perf --help` prints that list.
-The numbers from 64 on follow sysexits.h where one of its meanings fits; 31 to 36 are about the profiled program and its
-source, 37 to 42 about captures and replays, 43 about the optimizer, 44 about the cage, 45 about the gate, 46 and 47 about
-search spaces, 48 to 50 about models, 51 and 52 about kernels that fail or write to memory that they should not touch, and
-53 about code for another GPU.
+An error says what went wrong, naming the thing concerned, and how to fix it. The command line prints both as one line on stderr
+and exits with the class's `exit_code`; `exit_codes()` lists all codes, and `rocm-perf --help` prints that list. The numbers
+from 64 on follow sysexits.h where one of its meanings fits; 31 to 36 are about the profiled program and its source, 37 to 42
+about captures and replays, 43 about the optimizer, 44 about the cage, 45 about the gate, 46 and 47 about search spaces, 48 to
+50 about models, 51 and 52 about kernels that fail or write what they should not, and 53 about code for another GPU.
 """
 
 from __future__ import annotations

@@ -106,7 +106,5 @@ def json_text(model: BaseModel) -> str:
 
 
 def with_texts_changed(model: Model, change: Callable[[str], str]) -> Model:
-    """A copy of the model with `change` applied to every Text in it; field names and words from a fixed choice stay as they
-    are.
-    """
+    """A copy of the model with `change` applied to every Text in it; field names and words from a fixed choice stay."""
     return type(model).model_validate(model.model_dump(mode="json", context={_CHANGE: change}))

@@ -1,7 +1,7 @@
 """Run directories, which appear complete or not at all.
 
-A run directory grows under a temporary name beside its destination and is renamed when it is complete. A lock tells a
-temporary directory that is still growing from one that a killed process left behind; the next run removes the latter.
+A run directory grows under a temporary name beside its destination and is renamed when it is complete. A lock tells a temporary
+directory that is still growing from one that a killed process left behind; the next run removes the latter.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _output_errors(destination: Path) -> Iterator[None]:
     except (ProgramFailedError, ProgramKilledError) as error:
         if shutil.disk_usage(destination.parent).free >= _LEAST_BYTES:
             raise
-        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # the program died of writing its trace to a full disk
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # writing its mapped trace to the full disk killed the program
         raise _cannot_write(destination, full) from error
 
 

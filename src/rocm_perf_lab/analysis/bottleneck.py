@@ -72,8 +72,7 @@ class ClassScore:
 @dataclass(frozen=True)
 class Bottleneck:
     """name: the class that holds; else the nearest, or 'unknown' if none is near; `why` says which. classes: all five,
-    strongest
-    first, unknown scores last.
+    strongest first, unknown scores last.
 
     confidence: 0 to 1, from the share of signals that are known and the lead of the first class over the next.
     certainty: 'high' if, in addition, no missing number could change the verdict, else 'medium' or 'low'.

@@ -1,8 +1,8 @@
-"""The rates that microbenchmarks reached on a device: roofs that real kernels attained, below the peaks of data sheets.
+"""The rates that microbenchmarks reached on a device: roofs that a real kernel was seen to attain, below data-sheet peaks.
 
 Two formats are read: roofline.csv of rocprof-compute, with one row per device (GB/s and GFLOP/s; columns HBMBw, L2Bw, L1Bw,
-LDSBw, MALLBw, FP32Flops, MFMAF16Flops, MFMAI8Ops and so on, each accompanied by Low and High), and ceilings.json of
-`rocm-perf ceilings`, which also records which device it describes.
+LDSBw, MALLBw, FP32Flops, MFMAF16Flops, MFMAI8Ops and so on, each accompanied by Low and High), and ceilings.json of `rocm-perf
+ceilings`, which also records which device it describes.
 """
 
 from __future__ import annotations
@@ -58,8 +58,7 @@ class CeilingOutcome:
 class Measurement:
     """What was measured, and how.
 
-    target: the LLVM target. device: the device's name. timing: 'measured' or 'modelled'. effort: the amount of work, 'full' or
-    'brief'.
+    target: the LLVM target. device: the device's name. timing: 'measured' or 'modelled'. effort: 'full' or 'brief' work.
     """
 
     target: str

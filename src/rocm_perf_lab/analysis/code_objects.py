@@ -1,8 +1,8 @@
 """Finds the code of a trace's kernels, either beside a thread trace or in the program's own file.
 
 A database records where a code object was loaded from: a section of a file, or memory of a given size. For memory, the
-program's file is searched for a code object of that size. A code object that does not fit what the trace says of the kernel
-is passed over, and so is a file that changed after the run.
+program's file is searched for a code object of that size. A code object that does not fit what the trace says of the kernel is
+passed over, and so is a file that changed after the run.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ The model (critical path method): a node starts `delay` after the last of its pr
 durations are as observed, so the model replays the trace exactly. The critical path runs backwards from the dispatch or copy
 that ends last, at each node to the predecessor that was ready last. Its length is the GPU's span from the first start to the
 last end: work on the path, host calls and host code on it, delays between its nodes (launch latency, wake-up), and the delay
-before its first node. The slack of a node is how much longer it could take without moving the last end; for a call that no
-GPU work follows, slack ends with the span.
+before its first node. The slack of a node is how much longer it could take without moving the last end; for a call that no GPU
+work follows, slack ends with the span.
 
 Speeding up a symbol that makes up the fraction f of the path shortens the span by a factor of at most 1 / (1 - f) (Amdahl).
 """

@@ -173,12 +173,10 @@ _SHARES = {
 
 
 def _cycles(values: dict[str, Value], time_ns: int, device: DeviceModel, measured: bool) -> Value:
-    """The shader's clock cycles while the kernel ran, from the cycle counter, which reflects the clock that the power limit
-    allows.
+    """The shader's clock cycles while the kernel ran, as counted, which reflects the clock that the power limit allows.
 
     Limited to the cycles that the peak clock makes in the kernel's time: the counter also runs while a profiler sets up and
-    reads
-    counters, which takes longer than a short kernel. Without a count, the peak clock is assumed.
+    reads counters, which takes longer than a short kernel. Without a count, the peak clock is assumed.
     """
     counted, xcd, clock = values.get("active_cycles"), device.xcd.value, device.clock.value
     of_one = counted.value / xcd if measured and counted is not None and counted.value and xcd else None

@@ -1,9 +1,9 @@
 """When a GPU ran no kernel, and what it was waiting for.
 
 A gap lies between the end of all kernels that have run on a GPU so far and the start of the next one. From that next kernel,
-the chain of last predecessors (see critical_path) leads back through the host's calls to the GPU work, if any, that they
-waited for. So a gap has up to three parts: until that work was done, the GPU waited for it (a copy, or a kernel elsewhere);
-from then until the launch was called, it waited for the host; the rest is latency (launch, barriers, start-up).
+the chain of last predecessors (see critical_path) leads back through the host's calls to the GPU work, if any, that they waited
+for. So a gap has up to three parts: until that work was done, the GPU waited for it (a copy, or a kernel elsewhere); from then
+until the launch was called, it waited for the host; the rest is latency (launch, barriers, start-up).
 """
 
 from __future__ import annotations
@@ -75,8 +75,7 @@ def idle(trace: Trace, dag: Dag, path: CriticalPath) -> list[Idle]:
 
 @dataclass(frozen=True)
 class _Gaps:
-    """node: the dispatch that ended the gap. work: ns in which the node `needed` was not done. host: ns from then until the
-    launch.
+    """node: the dispatch that ended the gap. work: ns until the node `needed` was done. host: ns from then to the launch.
 
     needed: the node of that work, or else the last predecessor, or -1.
     """
@@ -153,9 +152,7 @@ def _gaps(
 
 
 def _of_gpu(agent: int, span: int, mine: Integers, gaps: _Gaps, dag: Dag, rest: str) -> Idle:
-    """mine: the indices of this GPU's gaps. rest: the cause assigned to what is left of a gap when nothing is waited for any
-    more.
-    """
+    """mine: the indices of this GPU's gaps. rest: the cause of what is left of a gap when nothing is waited for."""
     length = gaps.length[mine]
     parts = _parts(gaps, mine, dag, rest)
     longest = mine[np.argsort(-length, kind="stable")[:_LONGEST]]

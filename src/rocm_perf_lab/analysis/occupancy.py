@@ -44,8 +44,7 @@ def dispatch_occupancy(
     """The occupancy of the dispatch in `row`, from its own workgroup size and LDS and its kernel's registers.
 
     metadata: from the kernel's code object; its registers are those that the kernel needs. How many waves reside depends on
-    what
-    is allocated, which can be more.
+    what is allocated, which can be more.
     """
     dispatches = trace.dispatches
     workgroup = int(np.prod(dispatches.workgroup[row]))

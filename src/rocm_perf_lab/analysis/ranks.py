@@ -35,10 +35,9 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
     """The ranks, ordered by their numbers or else as the databases are, and notes on what had to be assumed.
 
     Runs without counters provide times. Two of them are different ranks if their environments say so, or if they ran on
-    different
-    machines or at the same time; otherwise the later one repeats the earlier. Runs with counters are passes of the rank with
-    their number or, without a number, of the first rank that ran the same command and has no other pass from the same time.
-    If no run is without counters, the first run of each rank provides the times.
+    different machines or at the same time; otherwise the later one repeats the earlier. Runs with counters are passes of the
+    rank with their number or, without a number, of the first rank that ran the same command and has no other pass from the same
+    time. If no run is without counters, the first run of each rank provides the times.
 
     Raises UsageError for runs that are neither: of other commands, builds or inputs, and not at the same time.
     """

@@ -1,8 +1,7 @@
 """A kernel's register counts: the trace records the allocation, which can be padding and is sometimes wrong.
 
-The loader's figures come from the kernel descriptor. Where LDS lets few waves reside, LLVM allocates as many registers as
-those waves can have (GCNSubtarget, NumVGPRsForWavesPerEU). The allocation is then padding, and fewer registers would change
-nothing.
+The loader's figures come from the kernel descriptor. Where LDS lets few waves reside, LLVM allocates as many registers as those
+waves can have (GCNSubtarget, NumVGPRsForWavesPerEU). The allocation is then padding, and fewer registers would change nothing.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ def recorded(kernel: Kernel, family: Family | None) -> tuple[int, int, tuple[str
     """VGPRs, AGPRs, and a note if the trace's figures are impossible and were corrected.
 
     Some versions of rocprofv3 drop the top bit of the accumulators' offset: the VGPR count is then too low, and the AGPR count
-    too
-    high, by the same amount.
+    too high, by the same amount.
     """
     arch, accum = kernel.arch_vgprs, kernel.accum_vgprs
     if accum <= MOST_OF_A_KIND or family is None:

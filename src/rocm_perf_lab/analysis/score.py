@@ -1,9 +1,8 @@
 """How strongly a statement holds, from 0 to 1, given what is known.
 
-Statements are combined as in fuzzy logic: 'and' is the minimum, 'or' the maximum, 'not' is 1 minus the score. A statement
-holds from 0.5 on, so that exactly one of a statement and its negation does. Unknown values could be anything: `least` and
-`most` bound the score over all their possibilities, and stay exact when scores are combined because all three operations
-are monotone.
+Statements are combined as in fuzzy logic: 'and' is the minimum, 'or' the maximum, 'not' is 1 minus the score. A statement holds
+from 0.5 on, so that exactly one of a statement and its negation does. Unknown values could be anything: `least` and `most`
+bound the score over all their possibilities, and stay exact when scores are combined because all three operations are monotone.
 Source: Zadeh, "Fuzzy Sets", Information and Control 8, 1965.
 """
 

@@ -1,8 +1,8 @@
 """Ratios that show why a CDNA2 or CDNA3 kernel waits.
 
-SQ_WAVE_CYCLES, SQ_WAIT_* and SQ_ACTIVE_INST_ANY count in units of four cycles (AMD, "MI300 and MI200 performance
-counters"). In the recorded gfx90a run, SQ_WAIT_ANY + SQ_WAIT_INST_ANY + SQ_ACTIVE_INST_ANY = SQ_WAVE_CYCLES: a wave waits
-for something (s_waitcnt, barrier), has an instruction that cannot be issued yet, or issues.
+SQ_WAVE_CYCLES, SQ_WAIT_* and SQ_ACTIVE_INST_ANY count in units of four cycles (AMD, "MI300 and MI200 performance counters"). In
+the recorded gfx90a run, SQ_WAIT_ANY + SQ_WAIT_INST_ANY + SQ_ACTIVE_INST_ANY = SQ_WAVE_CYCLES: a wave waits for something
+(s_waitcnt, barrier), has an instruction that cannot be issued yet, or issues.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def issue_wait_fraction(SQ_WAIT_INST_ANY: float, SQ_WAVE_CYCLES: float) -> float
 
 @metric("accesses")
 def l1_accesses_per_vmem_instruction(TCP_TOTAL_CACHE_ACCESSES_sum: float, SQ_INSTS_VMEM: float) -> float:
-    """16 for a fully coalesced 8-byte access of a wave (recorded on gfx90a and gfx942); 64 if every lane hits another line."""
+    """16 for a fully coalesced 8-byte access of a wave (recorded on gfx90a and gfx942); 64 if each lane hits its own line."""
     return TCP_TOTAL_CACHE_ACCESSES_sum / SQ_INSTS_VMEM
 
 

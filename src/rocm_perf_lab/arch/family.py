@@ -14,8 +14,7 @@ Pipe = tuple[str, str]  # (precision, 'valu' or 'mfma')
 class Family:
     """The rules of a family. Metrics that the family's counters cannot provide are absent from the mappings.
 
-    peak_ops_per_clock_and_cu: operations, with an FMA counting as two. l2_bytes_per_clock_and_xcd, cu_bytes_per_clock: peak
-    bandwidths.
+    peak_ops_per_clock_and_cu: operations, with an FMA counting as two. l2_bytes_per_clock_and_xcd, cu_bytes_per_clock: at peak.
     has_mall: whether there is a cache between L2 and memory (Infinity Cache), through which all traffic beyond L2 passes.
     uncounted: levels and pipes that none of the family's counters covers -> why.
     valu_cycles_per_instruction: cycles for which one VALU instruction of a whole wave occupies a SIMD.

@@ -4,8 +4,8 @@
     def hbm_write_bytes(TCC_EA0_WRREQ_sum, TCC_EA0_WRREQ_64B_sum):
         return ...
 
-Called with the collected counters, it returns its value, or no value and the names of the missing counters. A counter that
-was not collected is never taken for 0.
+Called with the collected counters, it returns its value, or no value and the names of the missing counters. A counter that was
+not collected is never taken for 0.
 """
 
 from __future__ import annotations

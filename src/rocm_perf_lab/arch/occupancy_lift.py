@@ -34,8 +34,7 @@ def lifts(rules: OccupancyRules, kernel: KernelResources) -> tuple[Lift, ...]:
     """Alternatives, each of which by itself lets more waves reside; () if nothing does.
 
     The first reduces the limiting resources, all of them to the next level that they can reach; the second uses another
-    workgroup
-    size with the same registers and the same LDS per workgroup.
+    workgroup size with the same registers and the same LDS per workgroup.
     """
     found = (_fewer_resources(rules, kernel), _other_workgroup(rules, kernel))
     return tuple(lift for lift in found if lift)

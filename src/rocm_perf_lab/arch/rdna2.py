@@ -1,7 +1,7 @@
 """RDNA2: gfx1030 (RX 6800 XT and its relatives).
 
-Its counters report bytes beyond the L2, hits, waits and waves, but no floating-point operations. The choice of counters and
-the byte formulas are from rocprofiler-sdk's counter_defs.yaml, gfx1030.
+Its counters report bytes beyond the L2, hits, waits and waves, but no floating-point operations. The choice of counters and the
+byte formulas are from rocprofiler-sdk's counter_defs.yaml, gfx1030.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ GPU, WALL, RECORDED = "gpu", "wall", "recorded"
 class EvaluationOutcome:
     """ms: the median of `runs`. measure: GPU, WALL or RECORDED. Both are None for a configuration that failed.
 
-    resources: those of the kernel that took longest, as the profiler saw them (vgprs, lds_bytes, workgroup_size); never used to
-    prune.
+    resources: those of the longest kernel, as the profiler saw them (vgprs, lds_bytes, workgroup_size); never used to prune.
     """
 
     status: str

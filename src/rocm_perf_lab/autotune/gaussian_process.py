@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Reals
 
 _LENGTHS, _NOISES = (0.05, 20.0), (1e-5, 0.1)  # of coordinates within 0..1; relative to the process's variance
-_TYPICAL_LENGTH, _SPREAD_OF_LENGTHS = 1.0, 1.0  # the prior of the logarithms: mean and standard deviation
+_TYPICAL_LENGTH, _SPREAD_OF_LENGTHS = 1.0, 1.0  # the prior: median length, standard deviation of its logarithm
 _START_NOISE, _LARGEST_NOISE = 1e-3, 1.0
 _SMOOTH_NOISE = 0.01
 _STEP_LENGTH, _STEP_NOISE = 0.5, 1.0  # standard deviations of a step of the walk, in logarithms
 _LEAST_VARIANCE = 1e-6  # what single-precision rounding leaves of zero
 _ROOT_5 = 5**0.5
-_AT_ONCE = 1 << 16  # number of covariances that stay in a processor's cache
+_AT_ONCE = 1 << 16  # number of covariances that fit in a processor's cache
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,7 @@ class GaussianProcess:
 
 
 def _matern(left: Reals, right: Reals, lengths: Reals) -> Reals:
-    """exp(-d) (1 + d + d^2 / 3), where d is the scaled distance times the root of 5. Computed in place: memory traffic
-    dominates.
-    """
+    """exp(-d) (1 + d + d^2 / 3), where d is the scaled distance times the root of 5. In place, to save memory traffic."""
     left, right = left * (_ROOT_5 / lengths), right * (_ROOT_5 / lengths)
     # |a - b|^2 = (a, |a|^2, 1) (-2 b, 1, |b|^2): one product instead of three passes
     left = np.column_stack([left, np.einsum("ij,ij->i", left, left), np.ones_like(left[:, 0])])

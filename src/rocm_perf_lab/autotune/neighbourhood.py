@@ -19,8 +19,7 @@ class Pool:
     """All configurations of a space, or, for a large one, a sample that grows by neighbours. `rows` is (count, parameters).
 
     points: (count, parameters with more than one value), positions in the lists of values scaled to 0..1. Positions are used
-    because
-    a list that ascends unevenly (1, 2, 4, 8) does so on purpose.
+    because a list that ascends unevenly (1, 2, 4, 8) does so on purpose.
     """
 
     def __init__(self, space: Space, generator: np.random.Generator):

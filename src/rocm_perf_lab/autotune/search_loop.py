@@ -41,8 +41,7 @@ def best_of(evaluated: Iterable[Evaluated]) -> Evaluated | None:
 
 @dataclass
 class SearchLoop:
-    """evaluate(values, worker) runs one configuration. budget: evaluations, including reused ones. seconds: a time limit, or
-    None.
+    """evaluate(values, worker) runs one configuration. budget: evaluations, including reused ones. seconds: or a time.
 
     Results do not depend on the number of workers: a batch is completed before the strategy is asked again, and the strategy
     receives results in batch order. asynchronous: it receives each result at once, and no worker waits for another.

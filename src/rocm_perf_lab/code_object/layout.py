@@ -28,8 +28,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Layout:
-    """notes: what is wrong with the metadata's note, None if it is the only one and nothing else is there. sections: all
-    sections.
+    """notes: what is wrong with the metadata's note, None if it is the only one and stands alone. sections: all sections.
     unowned: each run of bytes in executable segments that belongs to no function and is not the linker's padding.
     """
 

@@ -19,8 +19,7 @@ def choose_collector(
 ) -> Collector:
     """rocprofv3 if there is a GPU and it is installed and wanted, else the built-in tracer.
 
-    scratch: a folder for the collector's files, which must exist as long as the collector is used. timeout: seconds for each
-    run.
+    scratch: a folder for files, which must exist as long as the collector is used. timeout: seconds for each run.
     counters: whether rocprofv3 should collect any; the software device has them in every trace.
     """
     rocprofv3 = rocm.find_program("rocprofv3") if device.is_hardware and use_rocprof else None

@@ -75,8 +75,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Device:
-    """What programs run on. target: the LLVM target of the (first) GPU. features: the known ones of its target, such as
-    "xnack-".
+    """What programs run on. target: the LLVM target of the (first) GPU. features: the target's known features, "xnack-".
     The other fields are settings for ROCr and HIP.
     """
 
@@ -104,8 +103,7 @@ def select(choice: str, scratch: Path, options: Sequence[str] = ()) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
     options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. Raises UnavailableError if there is
-    no
-    such device, UsageError for an option that it does not have, SurroundingsError if programs could not run.
+    no such device, UsageError for an option that it does not have, SurroundingsError if programs could not run.
     """
     found = gpu.find()
     software = choice == SOFTWARE_TARGET or (choice == AUTO and not found.usable)

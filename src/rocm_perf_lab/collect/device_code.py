@@ -1,9 +1,8 @@
-"""Checks whether a program has code for its device: HIP itself silently ends a program with SIGSEGV if a launched kernel has
-no code for the device.
+"""Checks whether a program has code for its device: HIP itself silently ends a program with SIGSEGV if a launched kernel has no
+code for the device.
 
 The code in the program and in the libraries that it is linked to is known before it runs. Code that it loads later (with
-dlopen,
-as Python does) shows only when HIP has searched in vain, which HIP's own error log reports.
+dlopen, as Python does) shows only when HIP has searched in vain, which HIP's own error log reports.
 """
 
 from __future__ import annotations

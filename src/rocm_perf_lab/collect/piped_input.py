@@ -1,8 +1,7 @@
 """Handles a pipe as this process's standard input for programs that are run several times: each run reads the same.
 
 Data that the runs have read is kept, and nothing else is taken from the pipe: data that the program leaves stays for others,
-such
-as the shell's own `while read`. A run is therefore given copies (tee(2)), and only the part of them that it has read is taken.
+such as the shell's own `while read`. A run is therefore given copies (tee(2)), and only what it has read of them is taken.
 """
 
 from __future__ import annotations
@@ -57,9 +56,7 @@ class PipedInput:
         return os.pread(self._kept.fileno(), min(_AT_ONCE, self._size - place), place)
 
     def copy(self, place: int, pipe: int) -> int:
-        """Copy the next data into `pipe` without taking it. Returns 0 if the next data is not that at `place`, or if there is
-        none.
-        """
+        """Copy the next data into `pipe` without taking it. Returns 0 if there is none, or if it is not the data at `place`."""
         if not select.select([self._source], [], [], 10 * _LOOK_SECONDS)[0]:
             return 0
         with self._lock:

@@ -68,8 +68,7 @@ class Rocprofv3:
         """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 
         errors: None for our own standard error. If a program has several processes, the databases of the others stand beside
-        it, with
-        the process id in their names. Raises what execute() raises, and CollectionError.
+        it, with the process id in their names. Raises what execute() raises, and CollectionError.
         """
         folder, log = _emptied(database.with_suffix(".rocprofv3")), database.with_suffix(".log")
         show = to_descriptor(_STDERR if errors is None else errors.fileno())
@@ -91,8 +90,7 @@ class Rocprofv3:
         """Run once for each pass, for at most `limit` seconds; return one result per run, in order, whatever the outcome.
 
         A set of counters that the GPU cannot collect together is divided and tried again. After a failure that will repeat
-        itself,
-        such as a missing permission or a time-out, the remaining passes are not tried.
+        itself, such as a missing permission or a time-out, the remaining passes are not tried.
         """
         results: list[Pass] = []
         pending = [tuple(names) for names in self.passes]

@@ -51,12 +51,10 @@ def name_pattern(name: str) -> str:
 
 
 def variables(temporary: Path) -> dict[str, str]:
-    """Settings that do not have an option in all versions. temporary: for files that would otherwise be left in the working
-    directory.
+    """Settings without an option in all versions. temporary: for files otherwise left in the program's working directory.
 
     The signal handlers, which can deadlock, are switched off, so that a program that aborts simply ends. Versions that do not
-    know
-    a variable ignore it.
+    know a variable ignore it.
     """
     return {"ROCPROF_TMPDIR": str(temporary), "ROCPROF_SIGNAL_HANDLERS": "0"}
 

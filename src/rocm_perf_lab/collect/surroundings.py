@@ -1,6 +1,4 @@
-"""Checks what a program inherits from this process for anything that would keep it from using a GPU, before it is blamed for
-it.
-"""
+"""Checks what programs inherit from this process for what would keep them from using a GPU, so that they are not blamed."""
 
 from __future__ import annotations
 

@@ -142,9 +142,7 @@ def _progress(folder: Path) -> list[tuple[str, int, int]]:
 
 
 def _being_written(folder: Path) -> bool:
-    """Whether a process's records (its spool) still exist, which they do until the writer has made a database of them or
-    failed.
-    """
+    """Whether a process's records (its spool) remain, as they do until the writer has made a database of them or failed."""
     return any(not spool.with_suffix(".error").exists() for spool in folder.glob("*.spool"))
 
 

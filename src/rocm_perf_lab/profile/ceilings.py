@@ -43,8 +43,7 @@ def measure_ceilings(
     """Run the named benchmarks, or all if none is named. A benchmark that fails does not stop the others.
 
     choice: the device, see collect.device. repeats: repetitions of each; None: five, or one if times are modelled. timeout:
-    seconds
-    for each. Raises what selecting a device raises; UsageError for a name for which the device has no benchmark,
+    seconds for each. Raises what selecting a device raises; UsageError for a name for which the device has no benchmark,
     UnavailableError without a compiler or for a target without benchmarks.
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:

@@ -1,8 +1,7 @@
 """Analyses many ranks, each in its own process, on this machine or on the workers of a Dask cluster.
 
 Only the JSON documents are sent back, some 100 KB per rank, however long the trace is. The table of dispatches is written by
-the
-process that made it, if that process sees the run directory (this machine does, and so do the workers if it is on a shared
+the process that made it, if that process sees the run directory (this machine does, and so do the workers if it is on a shared
 file system).
 """
 

@@ -47,8 +47,7 @@ def analyse(
     """Analyse the runs of one program.
 
     base: the trace that provides runtimes and the critical path; its counters are used as well. A BaseRun that has already been
-    read
-    keeps the part and the kernels for which it was read.
+    read keeps the part and the kernels for which it was read.
     repeats: further runs without counters, which show the stability of the runtime.
     counters: counter passes, which provide everything else.
     thread_trace: a folder with a thread trace's files, as rocprofv3 writes them. no_thread_trace: why there is none.

@@ -46,8 +46,7 @@ _FROM_PATH = ("slack_ns", "delay_ns", "exposed_ns", "overlap_ns", "on_path")
 class DispatchTable:
     """One row per dispatch or copy: dispatches in id order, then copies.
 
-    start_ns and end_ns count from the first start in the trace. stream and queue are the trace's own ids, null if there is
-    none.
+    start_ns and end_ns count from the first start in the trace. stream and queue are the trace's own ids, or null.
     workgroup and grid are numbers of work-items. Without times (path is None) the columns derived from the path are null.
     """
 

@@ -20,8 +20,7 @@ class Table:
     """The first column is left-aligned, the others are right-aligned. Cells that are a Name can be shortened.
 
     If the table is too wide, names are shortened, then headings are folded. Finally, columns that still do not fit follow
-    below,
-    with the first column repeated beside them.
+    below, with the first column repeated beside them.
     """
 
     def __init__(self, *headings: str) -> None:

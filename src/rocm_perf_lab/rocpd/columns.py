@@ -32,7 +32,7 @@ _INT32 = np.iinfo(np.int32)
 
 
 class NotAnInteger(sqlite3.DatabaseError):
-    """A column that must hold integers holds something else: SQLite does not enforce types, and files decay."""
+    """A column that must hold integers holds something else: SQLite does not enforce types, and files get damaged."""
 
 
 def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], source: str, key: str) -> list[Integers]:

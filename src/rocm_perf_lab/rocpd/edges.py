@@ -160,9 +160,7 @@ def _follow(
     target: Integers,
     kind: Integers,
 ) -> int:
-    """Count the edges, and write those for which there is room, in one pass by start that keeps track of which nodes have
-    ended.
-    """
+    """Count the edges, and write those for which there is room, in one pass by start that tracks which nodes have ended."""
     count = 0
     ended = 0
     room = len(source)

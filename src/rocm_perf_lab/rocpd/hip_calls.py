@@ -28,8 +28,8 @@ _MOST_ARGUMENTS = 3_000_000
 class HipCalls:
     """Outermost calls of HIP, or of HSA if they launched something, ordered by thread and start; (c,).
 
-    start, end: ns. name_index: into `names`. launcher: for every dispatch, then every copy, the index of the call that
-    launched it, or -1; (n,).
+    start, end: ns. name_index: into `names`. launcher: for every dispatch, then every copy, the index of the call that launched
+    it, or -1; (n,).
     streams, events: index of a call -> the handle that it was given, as text; only for calls with such an argument.
     """
 
@@ -102,9 +102,7 @@ def _text(connection: Connection, id: int) -> str:
 
 
 def _outermost(thread: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """For calls ordered by thread and start: the indices of those that lie within no other, and for each call its outermost
-    call.
-    """
+    """For calls ordered by thread and start: the indices of those within no other, and for each call its outermost call."""
     span = int(end.max()) - int(start.min()) + 1
     number = np.cumsum(np.r_[0, thread[1:] != thread[:-1]])
     latest = np.maximum.accumulate(end - int(start.min()) + number * span)

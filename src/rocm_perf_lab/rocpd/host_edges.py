@@ -33,9 +33,8 @@ def host_graph(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> tuple
 
     Launches are exact, because the trace records them. So are a thread's order, the waits of blocking copies, and waits for a
     stream or an event whose handle was recorded with the calls that used it. Other waits are inferred: a call is assumed to
-    have
-    waited for the work that was submitted to each stream before the call, if that had ended when the call returned. Edges that
-    contradict the recorded times are left out.
+    have waited for the work that was submitted to each stream before the call, if that had ended when the call returned. Edges
+    that contradict the recorded times are left out.
     """
     work = _Work.of(calls, dispatches, copies)
     named = np.array(calls.names, object)[calls.name_index] if len(calls) else np.empty(0, object)

@@ -77,8 +77,7 @@ class Calls(Columns):
 
     A call that waits for the GPU is two rows: one when it is entered (taking no time), and one from the end of what it waited
     for to its return. Times are cut to the GPU's span. `name_index` indexes `names`. took: the duration of the whole call in
-    ns,
-    from entry to return and uncut; -1 in a call's second row.
+    ns, from entry to return and uncut; -1 in a call's second row.
     """
 
     thread: Integers
@@ -95,8 +94,8 @@ class Edges(Columns):
 
     Nodes are numbered 0..n-1 for the dispatches, then the copies, then the calls, each in table order. `kind` indexes KINDS:
     queue (order in a queue and nothing else), signal, host (the submitting thread had seen it end), stream (order in a HIP
-    stream), launch (by this call), event (recorded and waited for by a stream), wait (of a call for the GPU), program (order
-    in a host thread). `exact` says whether the dependency is in the trace or was inferred from order in time.
+    stream), launch (by this call), event (recorded and waited for by a stream), wait (of a call for the GPU), program (order in
+    a host thread). `exact` says whether the dependency is in the trace or was inferred from order in time.
     """
 
     KINDS = ("queue", "signal", "host", "stream", "launch", "event", "wait", "program")

@@ -53,8 +53,8 @@ class Instruction:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A line of the source, "file:line". cost: that of its instructions. waited: cycles that waves stalled at waits which
-    this line's accesses ended; the waits themselves are often on other lines.
+    """A line of the source, "file:line". cost: that of its instructions. waited: cycles that waves stalled at waits which this
+    line's accesses ended; the waits themselves are often on other lines.
     """
 
     source: str
@@ -103,9 +103,8 @@ class TraceFindings:
     instructions, waves, truncated_waves: numbers traced. mix: kind of instruction -> number executed.
     issue_fraction, stall_fraction, idle_fraction: shares of the waves' cycles; wait_fraction is the share of the stalls at
     s_waitcnt, s_barrier and s_nop. ipc: instructions per cycle and SIMD. valu_fraction: the share of the SIMDs' cycles in which
-    a
-    vector instruction issues; mfma_fraction: the share in which the matrix unit is busy. memory_latency: kind of memory -> mean
-    cycles from the issue of an access to the end of the wait that it ended.
+    a vector instruction issues; mfma_fraction: the share in which the matrix unit is busy. memory_latency: kind of memory ->
+    mean cycles from the issue of an access to the end of the wait that it ended.
     """
 
     trace: ThreadTrace

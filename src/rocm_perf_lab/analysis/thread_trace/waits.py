@@ -1,12 +1,12 @@
 """Determines which accesses each wait instruction waited for.
 
-A wave counts its outstanding accesses per kind, and `s_waitcnt vmcnt(3)` waits until at most three of the first kind are
-left. If accesses of a kind complete in order, those are the three youngest, so the wait was for all older ones and was ended
-by the youngest of those. If they complete in any order, this remains open, unless the wait is for all of them.
+A wave counts its outstanding accesses per kind, and `s_waitcnt vmcnt(3)` waits until at most three of the first kind are left.
+If accesses of a kind complete in order, those are the three youngest, so the wait was for all older ones and was ended by the
+youngest of those. If they complete in any order, this remains open, unless the wait is for all of them.
 
 gfx9 (LLVM AMDGPUUsage and SIInsertWaitcnts): vmcnt counts vector loads, stores and atomics, in order. lgkmcnt counts LDS
-accesses and messages, in order among themselves, and scalar loads, in any order. A FLAT access counts in both and may
-complete in either, in any order. gfx10 and gfx11 count vector stores separately, in vscnt.
+accesses and messages, in order among themselves, and scalar loads, in any order. A FLAT access counts in both and may complete
+in either, in any order. gfx10 and gfx11 count vector stores separately, in vscnt.
 """
 
 from __future__ import annotations

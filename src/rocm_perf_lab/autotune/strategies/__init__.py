@@ -29,9 +29,7 @@ class Options:
 
 
 class ModelQuality(TypedDict, total=False):
-    """How good a model is: its R2 and residual, None if there were too few results, and a warning if something speaks against
-    it.
-    """
+    """How good a model is: its R2 and residual, None if there were too few results, and a warning against trusting it."""
 
     r2: float | None
     residual: float | None
@@ -42,8 +40,7 @@ class Strategy(ABC):
     """Proposes configurations and learns from their results.
 
     propose() returns a batch of valid configurations, never repeating one, and an empty batch when there are no more. The size
-    of
-    a batch never depends on the number of workers. tell() takes the time of each configuration, or None for one that failed.
+    of a batch never depends on the number of workers. tell() takes the time of each configuration, or None for one that failed.
     propose() may be called again before all results have been told.
     """
 

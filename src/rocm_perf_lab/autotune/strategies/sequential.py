@@ -7,8 +7,7 @@ expected improvement alone stays in a local optimum of which the model is certai
 - Two in three look for details: most of the batch are neighbours of the best, as long as there are any, because a model that
   expects nothing better would otherwise leave the best before it reaches the bottom.
 - One in three looks elsewhere, with a smooth model and without neighbours: a model fitted to the results sees details near
-them,
-  and may miss the trend that leads away.
+  them, and may miss the trend that leads away.
 
 Batches grow with the number of results: early results change the model most, and a fit costs more the more results there are.
 """
@@ -95,9 +94,7 @@ class SequentialSearch(Strategy):
         return {"r2": r2, "residual": float(np.sqrt(np.mean(errors**2)))}
 
     def _first(self) -> list[Configuration]:
-        """The first batch, half of it at the ends of the lists of values: optima often are, and a trend shows best between
-        ends.
-        """
+        """The first batch, half of it at the ends of the lists of values: optima often lie there, and a trend shows best."""
         ends: list[Configuration] = []
         if not self.asked:
             drawn = self.space.sample(self.generator, _ENDS_OF, self.asked.keys())
@@ -120,8 +117,7 @@ class SequentialSearch(Strategy):
         """The quantity to model: logarithms of the excess over the best. A failure counts as slow as the slowest configuration.
 
         It is the logarithm of the excess of a logarithm, because a program's times span orders of magnitude, and what matters
-        is the
-        order among the best. The weight of this order is drawn anew each time, since one floor would suit only some spaces.
+        is the order among the best. The weight of this order is drawn anew each time, since no one floor suits all spaces.
         """
         times = np.array(list(self.times.values()), float)  # None becomes NaN
         logarithms = np.log(np.maximum(np.where(np.isnan(times), np.nanmax(times), times), _LEAST_TIME))

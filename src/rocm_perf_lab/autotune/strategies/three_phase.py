@@ -27,8 +27,7 @@ class ThreePhaseSearch(Strategy):
     """The model's R2 is that of predictions for configurations left out of the fit (five folds).
 
     Its terms are all parameters, their squares and pairwise products, and, in a space with BLOCK_M and BLOCK_N (whose product
-    is
-    one of these), the square of that product as well.
+    is one of these), the square of that product as well.
     """
 
     _model: ModelQuality = {}

@@ -13,14 +13,14 @@ import signal
 
 from rocm_perf_lab.text.words import visible
 
-_LONGEST_WHAT = 1000  # It can quote what a file says: its head and tail are kept.
+_LONGEST_WHAT = 1000  # characters: a message can quote a file, so its head and tail are kept
 
 
 class RocmPerfError(Exception):
-    """Anything that ends a command with one clear line. Raise a subclass.
+    """Base of the errors that end a command with one clear line; raise a subclass.
 
     what: what went wrong, naming the file, program or value concerned; no full stop, no line breaks.
-    hint: what the user can do about it, in the imperative; empty only where there is truly nothing to say.
+    hint: what the user can do about it, in the imperative; empty only if there is nothing to suggest.
     """
 
     exit_code = 70

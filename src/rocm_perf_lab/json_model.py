@@ -86,7 +86,7 @@ class JsonModel(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, protected_namespaces=())
 
     def as_json(self) -> Any:
-        """JSON values, in the order of the fields."""
+        """The model as JSON values, in field order."""
         return self.model_dump(mode="json")
 
 

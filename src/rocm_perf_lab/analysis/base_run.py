@@ -36,12 +36,12 @@ class BaseRun:
 
     @cached_property
     def dag(self) -> Dag:
-        """Raises TraceError."""
+        """The graph of the trace. Raises TraceError."""
         return build_dag(self.trace)
 
     @cached_property
     def path(self) -> CriticalPath | None:
-        """None if the trace has no GPU times. Raises TraceError."""
+        """The critical path; None if the trace has no GPU times. Raises TraceError."""
         return critical_path(self.dag) if self.trace.has_times else None
 
     def expect_kernels(self) -> None:
@@ -52,12 +52,12 @@ class BaseRun:
 
 
 def read_base_run(source: Path | Origin, kernel: str | None = None, part: Part = WHOLE) -> BaseRun:
-    """part: which part of the trace to read. Raises TraceError for a trace that cannot be read."""
+    """Read the base run, or `part` of its trace. Raises TraceError for a trace that cannot be read."""
     return BaseRun(read_part(source, part), kernel)
 
 
 def read_part(source: Path | Origin, part: Part) -> Trace:
-    """Raises TraceError for a trace that cannot be read."""
+    """Read a part of a trace. Raises TraceError for a trace that cannot be read."""
     if isinstance(source, Origin):
         return read_trace(source.path, source.suffix, part)
     return read_trace(source, None, part)

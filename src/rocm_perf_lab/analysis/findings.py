@@ -20,7 +20,7 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class Findings:
-    """device: of the selected dispatch. stability, path: None if the trace has no GPU times."""
+    """device: that of the selected dispatch. stability, path: None if the trace has no GPU times."""
 
     trace: Trace
     selection: Selection

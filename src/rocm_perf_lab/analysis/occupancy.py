@@ -18,10 +18,10 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class DispatchOccupancy:
-    """occupancy: None if the family is not known, with `reason`.
+    """occupancy: None if the family is unknown or the trace has no workgroup size; `reason` says which.
 
     waves: of the whole grid. device_waves: how many the device holds at once. fill: waves / device_waves.
-    lifts: what would let more waves reside. notes: what had to be assumed.
+    lifts: changes that would let more waves reside. notes: assumptions.
     """
 
     resources: KernelResources  # what the kernel uses: from the code object if there is one

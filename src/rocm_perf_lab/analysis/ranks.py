@@ -39,7 +39,7 @@ def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
     rank with their number or, without a number, of the first rank that ran the same command and has no other pass from the same
     time. If no run is without counters, the first run of each rank provides the times.
 
-    Raises UsageError for runs that are neither: of other commands, builds or inputs, and not at the same time.
+    Raises UsageError for runs that are neither ranks nor repeats: with other commands, builds or inputs, and at other times.
     """
     found: list[Rank] = []
     notes: list[str] = []

@@ -57,7 +57,7 @@ class KernelMetadata:
 
     @property
     def kernarg_layout(self) -> tuple[tuple[int, int, str], ...]:
-        """(offset, size, kind) of every argument, by which the kernel reads a caller's kernarg bytes."""
+        """(offset, size, kind) of every argument, which determine how a caller's kernarg bytes are read."""
         return tuple((a.offset, a.size, a.value_kind) for a in self.arguments)
 
 

@@ -28,7 +28,7 @@ _IN_VAIN = b"No compatible code objects found for"  # clr, hip_fatbin.cpp
 _LOG_BYTES = 1 << 16
 _LOADING = (b"hipModuleLoad", b"hipLibraryLoad")
 _RUNTIME = ("libamdhip64.", "libhiprtc")
-_ANY_GPU = "amdgcnspirv"  # compiled for the GPU as it is loaded
+_ANY_GPU = "amdgcnspirv"  # compiled for the GPU at load time
 # The processors that run generic code, from LLVM's AMDGPUUsage.rst, "Generic Processors".
 _GENERIC = {
     "gfx9-generic": ("gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"),

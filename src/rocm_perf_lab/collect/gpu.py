@@ -1,4 +1,4 @@
-"""The AMD GPUs that the kernel driver shows on this machine."""
+"""The AMD GPUs that the kernel driver reports on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the traces of a profile to its documents."""
+"""Turns the traces of a profile into its documents."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NO_RANK = "the launcher's environment is not in the trace"
 
 @dataclass(frozen=True)
 class RankReports:
-    """folder: of the rank's documents, relative to the run directory."""
+    """folder: that of the rank's documents, relative to the run directory."""
 
     rank: Rank
     folder: str

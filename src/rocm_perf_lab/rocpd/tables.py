@@ -206,5 +206,5 @@ class Trace:
 
     @property
     def has_times(self) -> bool:
-        """False when every dispatch starts when it ends: the profiler could not read the GPU's clock."""
+        """False if every dispatch ends when it starts, because the profiler could not read the GPU's clock."""
         return bool(np.any(self.dispatches.end != self.dispatches.start))

@@ -59,7 +59,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class DominanceShift:
-    """The factor, to within 2 %, from which another kernel dominates; factor and then are None if none ever does."""
+    """The factor, to within 2 %, from which another kernel dominates; factor and then are None if none does within _GRID."""
 
     kernel: str
     factor: float | None

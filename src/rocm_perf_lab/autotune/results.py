@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class TuningResult:
     """total: the number of valid configurations, None if they were not counted. model: Strategy.model().
 
-    unlaunchable: the number that fulfil the constraints but cannot be launched, which `total` excludes; None if not counted.
+    unlaunchable: how many fulfil the constraints but cannot be launched, which `total` excludes; None if not counted.
     profile: that of the best, as summarised by best_profile(); None if none was requested.
     """
 

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are either complete or absent."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yields a place beside `path` to write to; what is there at the end takes its place, unless the block fails.
+    """Yield a temporary path beside `path`. On a normal end, the file there replaces `path`; otherwise it is removed.
 
-    Errors: OSError.
+    Raises OSError.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:

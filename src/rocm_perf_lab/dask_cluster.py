@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def client_of(scheduler: str) -> Iterator[Client]:
-    """scheduler: its address. Raises UnavailableError if Dask is missing or the scheduler cannot be reached."""
+    """Connect to the scheduler at the address `scheduler`.
+
+    Raises UnavailableError if Dask is missing or the scheduler cannot be reached.
+    """
     try:
         from distributed import Client
     except ImportError as error:

@@ -1,11 +1,10 @@
 """Errors that the user can act on, and the exit codes they end in.
 
-An error says what went wrong, naming the thing, and how to fix it. The command line prints both as one line on stderr
-and exits with the class's `exit_code`; `exit_codes()` lists them all, and `rocm-perf --help` prints that list.
-The numbers from 64 on follow sysexits.h where it has a meaning that fits; 31 to 36 are about the profiled program and its
-source, 37 to 42 about captures and replays, 43 about the optimizer, 44 about the cage, 45 about the gate, 46 and 47 about
-search spaces, 48 to 50 about models, 51 and 52 about kernels that fail or write what they
-should not, 53 about code for another GPU.
+An error says what went wrong, naming the thing concerned, and how to fix it. The command line prints both as one line on stderr
+and exits with the class's `exit_code`; `exit_codes()` lists all codes, and `rocm-perf --help` prints that list. The numbers
+from 64 on follow sysexits.h where one of its meanings fits; 31 to 36 are about the profiled program and its source, 37 to 42
+about captures and replays, 43 about the optimizer, 44 about the cage, 45 about the gate, 46 and 47 about search spaces, 48 to
+50 about models, 51 and 52 about kernels that fail or write what they should not, and 53 about code for another GPU.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ import signal
 
 from rocm_perf_lab.text.words import visible
 
-_LONGEST_WHAT = 1000  # It can quote what a file says: its head and tail are kept.
+_LONGEST_WHAT = 1000  # characters: a message can quote a file, so its head and tail are kept
 
 
 class RocmPerfError(Exception):
-    """Anything that ends a command with one clear line. Raise a subclass.
+    """Base of the errors that end a command with one clear line; raise a subclass.
 
     what: what went wrong, naming the file, program or value concerned; no full stop, no line breaks.
-    hint: what the user can do about it, in the imperative; empty only where there is truly nothing to say.
+    hint: what the user can do about it, in the imperative; empty only if there is nothing to suggest.
     """
 
     exit_code = 70

@@ -1,6 +1,6 @@
-"""What the JSON of the commands and of journals is made of: models that know all their fields, and texts of any bytes.
+"""Building blocks for the JSON of commands and journals: models that know all their fields, and text of arbitrary bytes.
 
-The documents of a run directory have rules of their own; see report.section.
+The documents of a run directory follow rules of their own; see report.section.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CHANGE = "change"
 
 
 class _AnyText:
-    """str would refuse what stands for bytes that are no UTF-8, in names of files and in sources."""
+    """Pydantic's str would refuse the surrogates that stand for bytes that are not UTF-8, in file names and sources."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
@@ -41,7 +41,7 @@ class _AnyText:
 
 
 class _AnyScalar:
-    """A union of int, float and str would take "1" for a number."""
+    """A plain union of int, float and str would read "1" as a number."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
@@ -53,10 +53,10 @@ class _AnyScalar:
 
 
 Scalar = Annotated[bool | int | float | str, _AnyScalar]
-"""A value that a user chose, as it was given."""
+"""A value chosen by the user, exactly as it was given."""
 
 Text = Annotated[str, _AnyText]
-"""A text whose bytes come from elsewhere: names of files, words of other programs."""
+"""Text whose bytes come from elsewhere, such as file names and the output of other programs."""
 
 
 def _text(value: object) -> str:
@@ -77,21 +77,21 @@ def _written(value: str, info: SerializationInfo) -> str:
 
 
 TOLERANT = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
-"""Of what is read back: other versions may have written other fields, but this one does not."""
+"""For models that are read back: other versions may have written further fields, but this version writes none."""
 
 
 class JsonModel(BaseModel):
-    """An object with all its fields, always. The description of one that can be null says when it is."""
+    """An object that always has all its fields. The description of a nullable field says when it is null."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, protected_namespaces=())
 
     def as_json(self) -> Any:
-        """JSON values, in the order of the fields."""
+        """The model as JSON values, in field order."""
         return self.model_dump(mode="json")
 
 
 class SparseModel(JsonModel):
-    """An object without the fields that were not given; their descriptions say when that is."""
+    """An object that leaves out fields that were not given; their descriptions say when that happens."""
 
     model_config = TOLERANT
 
@@ -101,10 +101,10 @@ class SparseModel(JsonModel):
 
 
 def json_text(model: BaseModel) -> str:
-    """As commands print it."""
+    """The JSON text as commands print it."""
     return json.dumps(model.model_dump(mode="json"), indent=2, allow_nan=False)
 
 
 def with_texts_changed(model: Model, change: Callable[[str], str]) -> Model:
-    """The same with every Text in it changed; names of fields and words of a fixed choice stay."""
+    """A copy of the model with `change` applied to every Text in it; field names and words from a fixed choice stay."""
     return type(model).model_validate(model.model_dump(mode="json", context={_CHANGE: change}))

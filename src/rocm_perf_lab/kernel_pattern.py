@@ -1,6 +1,6 @@
-"""The one meaning of --kernel, and of every other pattern for kernels.
+"""How --kernel, and every other pattern that selects kernels, is matched.
 
-A Python regular expression, found anywhere in a kernel's demangled or mangled name.
+A pattern is a Python regular expression, searched for anywhere in a kernel's demangled or mangled name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from rocm_perf_lab.errors import UsageError
 
 
 def fits(pattern: str | None, *names: str | None) -> bool:
-    """Whether it is found in one of the kernel's names, demangled and mangled; None for either that is not known.
+    """Whether the pattern is found in one of the kernel's names, demangled or mangled; pass None for a name that is not known.
 
     Without a pattern every kernel fits.
     """
@@ -19,7 +19,7 @@ def fits(pattern: str | None, *names: str | None) -> bool:
 
 
 def checked(pattern: str) -> str:
-    """The pattern itself. Raises UsageError where it is no regular expression."""
+    """Return the pattern itself. Raises UsageError if it is not a regular expression."""
     try:
         re.compile(pattern)
     except re.error as error:
@@ -29,5 +29,5 @@ def checked(pattern: str) -> str:
 
 
 def exactly(name: str) -> str:
-    """The pattern of the kernel with this name and no other."""
+    """The pattern that matches the kernel of this name and no other."""
     return f"^{re.escape(name)}$"

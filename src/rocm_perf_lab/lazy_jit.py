@@ -1,7 +1,7 @@
-"""Loops over millions of nodes, compiled; over few of them, the same functions as plain Python.
+"""Loops that run compiled over millions of nodes, and as plain Python over a few.
 
-A loop is written once, in the part of Python that numba compiles, on integer arrays: so both ways give the same result.
-numba is loaded, and compiles (or reads its cache), only when a loop is called with many elements: small traces never wait
+A loop is written once, on integer arrays, in the subset of Python that numba compiles, so both ways give the same result.
+numba is loaded, and compiles (or reads its cache), only when a loop is called with many elements, so small traces never wait
 for it. Without numba everything runs as plain Python, a hundred times slower.
 """
 
@@ -15,11 +15,11 @@ import numpy as np
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
-MANY = 30_000  # elements from which compiling is the shorter wait: plain Python needs about 1 us a step
+MANY = 30_000  # number of elements from which compiling is faster: plain Python needs about 1 us a step
 
 
 class LazyJit(Generic[_Arguments, _Result]):
-    """A function on NumPy arrays of integers that chooses by the longest of them how it runs."""
+    """A function on NumPy integer arrays that runs compiled or plain, depending on the length of its longest argument."""
 
     def __init__(self, function: Callable[_Arguments, _Result]):
         self.plain = function
@@ -46,5 +46,5 @@ def _compile(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _R
 
 
 def lazy_jit(function: Callable[_Arguments, _Result]) -> LazyJit[_Arguments, _Result]:
-    """Decorator: see Loop."""
+    """Decorator; see LazyJit."""
     return LazyJit(function)

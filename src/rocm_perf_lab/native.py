@@ -1,7 +1,7 @@
-"""Where the native parts are: the software device, the tracer and the writer of trace databases.
+"""Locates the native parts, such as the software device, the tracer and the writer of trace databases.
 
-Searched in this order: $ROCM_PERF_LAB_NATIVE_DIR (and then nothing else: a setting that is wrong should not be papered
-over), `_native/` of the installed package, `build/` of the repository (an editable install).
+The search order is $ROCM_PERF_LAB_NATIVE_DIR (and then nothing else, because a wrong setting should not be papered over),
+`_native/` of the installed package, `build/` of the repository (an editable install).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SUBFOLDERS = ("", "lib", "bin")
 
 
 def device_library() -> Path:
-    """The ROCr model library that is also an HSA tools library. Raises UnavailableError."""
+    """The ROCr model library, which is an HSA tools library as well. Raises UnavailableError."""
     return _find(DEVICE)
 
 
@@ -34,7 +34,7 @@ def tracer_library() -> Path:
 
 
 def rocpd_writer() -> Path:
-    """The program that turns what the tracer saw into a database. Raises UnavailableError."""
+    """The program that turns the tracer's records into a database. Raises UnavailableError."""
     return _find(ROCPD_WRITER)
 
 
@@ -44,7 +44,7 @@ def isolate_library() -> Path:
 
 
 def capture_library() -> Path:
-    """The capture format for Python. Raises UnavailableError."""
+    """The library through which Python reads the capture format. Raises UnavailableError."""
     return _find(CAPTURE)
 
 
@@ -54,7 +54,7 @@ def replay_program() -> Path:
 
 
 def search_folders() -> list[Path]:
-    """The folders that are searched, existing or not, best first."""
+    """The folders to search, whether they exist or not, in order of preference."""
     chosen = os.environ.get(NATIVE_DIR_VARIABLE)
     if chosen:
         return [Path(chosen).absolute()]
@@ -63,7 +63,7 @@ def search_folders() -> list[Path]:
 
 
 def _repository() -> Path | None:
-    """The clone that this is an editable install of."""
+    """The clone of the repository that this is an editable install of, if any."""
     repository = _PACKAGE.parents[1]
     return repository if (repository / "CMakeLists.txt").is_file() else None
 

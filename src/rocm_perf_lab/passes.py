@@ -1,4 +1,4 @@
-"""What became of the further runs of a program that a profile wants beside its base run."""
+"""The outcome of the additional runs of a program that a profile needs beside its base run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ COUNTERS, THREAD_TRACE = "counters", "thread trace"
 
 @dataclass(frozen=True)
 class Pass:
-    """One run under a collector, of `kind` COUNTERS or THREAD_TRACE.
+    """One run under a collector; `kind` is COUNTERS or THREAD_TRACE.
 
-    output: the database, or the folder of the thread trace; None where nothing came of it, and `reason` then says why.
-    counters: what was asked for. missing: those of them that were not collected, and why. kernel: what was traced.
-    doubt: why what was collected may be wrong.
+    output: the database, or the folder of the thread trace; None if the run produced nothing, and `reason` then says why.
+    counters: the counters that were requested. missing: those that were not collected, and why. kernel: the traced kernel.
+    doubt: why the collected data may be wrong.
     """
 
     kind: str
@@ -33,10 +33,10 @@ class Pass:
 
 @dataclass(frozen=True)
 class ThreadTraceTarget:
-    """Which dispatch to trace, and where: a shader engine has one compute unit that is traced in detail.
+    """Which dispatch to trace, and where: each shader engine has one compute unit that is traced in detail.
 
-    symbol, name: of the kernel, mangled and demangled, without '.kd'. iteration: the how-manieth dispatch of it, from 1.
-    simds: a mask of SIMDs on gfx9, the number of one from gfx10 on.
+    symbol, name: the kernel's mangled and demangled name, without '.kd'. iteration: which of its dispatches, counted from 1.
+    simds: a mask of SIMDs on gfx9, the number of a single SIMD from gfx10 on.
     """
 
     symbol: str

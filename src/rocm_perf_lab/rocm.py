@@ -1,4 +1,4 @@
-"""What ROCm offers on this machine: its runtime, compiler, code-object library and profiler."""
+"""Finds ROCm's runtime, compiler, code-object library and profiler on this machine."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _MODEL_INTERFACE_MARK = b"HSA_MODEL_TOPOLOGY"
 
 
 def root() -> Path:
-    """ROCm's own prefix; distributions that install into /usr have none there."""
+    """ROCm's installation prefix. Distributions that install into /usr have nothing there."""
     return Path(os.environ.get("ROCM_PATH") or "/opt/rocm")
 
 
 def find_library(name: str) -> Path | None:
-    """The file that the dynamic loader would most likely take for `name` (a soname or its stem ending in .so)."""
+    """The file that the dynamic loader would most likely load for `name` (a soname or its stem ending in .so)."""
     folders = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     for folder in [*map(Path, folders), root() / "lib"]:
         if (folder / name).exists():
@@ -42,18 +42,18 @@ def _from_loader_cache(name: str) -> Path | None:
 
 
 def has_model_interface(runtime: Path) -> bool:
-    """Whether this ROCr can run a software GPU in place of the kernel driver (ROCm 7.1 and newer)."""
+    """Whether this ROCr can run a software GPU in place of the kernel driver (ROCm 7.1 and newer can)."""
     with runtime.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
         return image.find(_MODEL_INTERFACE_MARK) >= 0
 
 
 def find_program(name: str) -> Path | None:
-    """A ROCm program on PATH or in ROCm's own prefix."""
+    """A ROCm program on PATH or in ROCm's installation prefix."""
     found = shutil.which(name) or shutil.which(name, path=str(root() / "bin"))
     return Path(found) if found else None
 
 
 def version_in_file_name(library: Path) -> str | None:
-    """'1.18.0' for a libhsa-runtime64.so.1 that links to libhsa-runtime64.so.1.18.0; None without one."""
+    """'1.18.0' for a libhsa-runtime64.so.1 that links to libhsa-runtime64.so.1.18.0; None if the name has no version."""
     match = re.search(r"\.so\.(\d[\d.]*)$", library.resolve().name)
     return match.group(1) if match else None

@@ -1,7 +1,7 @@
-"""The run directory appears complete or not at all.
+"""Run directories, which appear complete or not at all.
 
-It grows under a temporary name beside its destination and is renamed when complete. A lock on the temporary directory
-tells one that is growing from one that a killed process left behind; the latter is cleared away by the next run.
+A run directory grows under a temporary name beside its destination and is renamed when it is complete. A lock tells a temporary
+directory that is still growing from one that a killed process left behind; the next run removes the latter.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from rocm_perf_lab.errors import OutputError, ProgramFailedError, ProgramKilledE
 
 TRACE_FOLDER = ".rocpd_profile"
 _REMOVE_SECONDS = 5.0
-_LEAST_BYTES = 1 << 16  # less free space is none
-_SIGNATURES = ("profile.json", "summary.json")  # One of these makes a directory an earlier run, which may be replaced.
+_LEAST_BYTES = 1 << 16  # less free space than this counts as none
+_SIGNATURES = ("profile.json", "summary.json")  # either file marks a directory as an earlier run, which may be replaced
 
-# Other operating system errors while a run directory grows are defects of this program, not of its surroundings.
+# Any other operating system error while a run directory grows is a defect of this program, not of its environment.
 _OUTPUT_TROUBLE = {
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY,
     errno.ENAMETOOLONG,
@@ -33,9 +33,9 @@ _OUTPUT_TROUBLE = {
 
 @contextlib.contextmanager
 def growing(destination: Path) -> Iterator[Path]:
-    """Yield an empty directory; on a normal end put it at `destination`, in place of an earlier run, else remove it.
+    """Yield an empty directory; move it to `destination` on a normal end, replacing an earlier run, and remove it otherwise.
 
-    Raises OutputError if that cannot be written, or if `destination` is something that is no earlier run.
+    Raises OutputError if the directory cannot be written, or if `destination` exists and is not an earlier run.
     """
     destination = destination.resolve()
     with _uninterrupted():
@@ -81,7 +81,7 @@ def _publish(partial: Path, destination: Path) -> None:
 
 
 def expect_replaceable(destination: Path) -> None:
-    """A run can be put there: nothing is, or an earlier run. Raises OutputError."""
+    """Check that `destination` is free or holds an earlier run. Raises OutputError if a run cannot be put there."""
     destination = destination.resolve()
     if not destination.parent.is_dir():
         raise OutputError(f"the folder {destination.parent} does not exist", f"run `mkdir -p {destination.parent}`")
@@ -109,7 +109,7 @@ def _clear_abandoned(destination: Path) -> None:
 
 
 def _remove(directory: Path) -> None:
-    """Delete it even while the writer of a killed program's trace, on its way to its own end, still adds a file."""
+    """Delete the directory, even while the trace writer of a killed program is still adding files on its way out."""
     deadline = time.monotonic() + _REMOVE_SECONDS
     while directory.exists() and time.monotonic() < deadline:
         shutil.rmtree(directory, ignore_errors=True)
@@ -130,7 +130,7 @@ def _output_errors(destination: Path) -> Iterator[None]:
     except (ProgramFailedError, ProgramKilledError) as error:
         if shutil.disk_usage(destination.parent).free >= _LEAST_BYTES:
             raise
-        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # so that its trace, mapped into it, ended the program
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # writing its mapped trace to the full disk killed the program
         raise _cannot_write(destination, full) from error
 
 
@@ -143,7 +143,7 @@ def _cannot_write(destination: Path, error: OSError) -> OutputError:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Hold signals back for the few steps that must not be torn apart."""
+    """Hold signals back during the few steps that must not be interrupted halfway."""
     held = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, held)
     try:

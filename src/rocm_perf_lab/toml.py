@@ -1,4 +1,4 @@
-"""Python's reader of TOML, or before Python 3.11 the package that it came from."""
+"""Python's TOML reader, or, before Python 3.11, the package it was derived from."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Text that may hold names of files, which are any bytes: Python has bytes that are no UTF-8 as lone surrogates."""
+"""Text that may contain file names, which can be any bytes: Python represents bytes that are not UTF-8 as lone surrogates."""
 
 from __future__ import annotations
 
 
 def utf8(text: str) -> bytes:
-    """As UTF-8, a lone surrogate as an escape such as \\udcff, which stands for the same within a string of JSON."""
+    """Encode as UTF-8; a lone surrogate becomes an escape such as \\udcff, which has the same meaning within a JSON string."""
     return text.encode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""The run that times and the critical path come from: its trace, read once, and what follows from that, computed once."""
+"""The run that timings and the critical path come from: its trace is read once, and derived results are computed once."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ from rocm_perf_lab.rocpd.trace_part import WHOLE, Part
 
 @dataclass(frozen=True, eq=False)
 class BaseRun:
-    """kernel: a pattern as kernel_pattern has it, of the kernels to report on; None for all. The path is of all kernels."""
+    """kernel: selects the kernels to report on (see kernel_pattern); None for all. The path always covers all kernels."""
 
     trace: Trace
     kernel: str | None = None
 
     @cached_property
     def symbols(self) -> list[Symbol]:
-        """Those to report on. Raises EmptyPartError where the pattern fits none of some."""
+        """The symbols to report on. Raises EmptyPartError if there are symbols but the pattern fits none of them."""
         return fitting(symbols_of(self.trace), self.kernel)
 
     @cached_property
     def selection(self) -> Selection:
-        """Only of a run that dispatched kernels."""
+        """The selected dispatch. Requires a run that dispatched kernels."""
         return select(self.trace, self.symbols)
 
     @cached_property
     def dag(self) -> Dag:
-        """Raises TraceError."""
+        """The graph of the trace. Raises TraceError."""
         return build_dag(self.trace)
 
     @cached_property
     def path(self) -> CriticalPath | None:
-        """None if the trace has no GPU times. Raises TraceError."""
+        """The critical path; None if the trace has no GPU times. Raises TraceError."""
         return critical_path(self.dag) if self.trace.has_times else None
 
     def expect_kernels(self) -> None:
-        """Raises NoKernelsError if none was dispatched."""
+        """Raises NoKernelsError if no kernel was dispatched."""
         if not len(self.trace.dispatches):
             program = self.trace.process.command or self.trace.path
             raise NoKernelsError(f"{program} launched no GPU kernel", _no_kernels(self.trace))
 
 
 def read_base_run(source: Path | Origin, kernel: str | None = None, part: Part = WHOLE) -> BaseRun:
-    """part: what of the trace to read. Raises TraceError for a trace that cannot be read."""
+    """Read the base run, or `part` of its trace. Raises TraceError for a trace that cannot be read."""
     return BaseRun(read_part(source, part), kernel)
 
 
 def read_part(source: Path | Origin, part: Part) -> Trace:
-    """Raises TraceError for a trace that cannot be read."""
+    """Read a part of a trace. Raises TraceError for a trace that cannot be read."""
     if isinstance(source, Origin):
         return read_trace(source.path, source.suffix, part)
     return read_trace(source, None, part)

@@ -1,13 +1,13 @@
-"""What holds a kernel back: five classes, each with a score, and how sure the verdict is.
+"""Which limit holds a kernel back: five classes, each with a score, and how certain the verdict is.
 
     memory-bandwidth-bound       some level of the memory hierarchy is near its peak rate, or waves queue for it
-    compute-throughput-limited   a pipe is, or they do, and not because lanes are masked off
+    compute-throughput-limited   the same for a pipe, unless most of its lanes are masked off
     divergence-limited           most lanes are masked off in code that takes a considerable part of the time
     under-occupied               too few waves: registers or LDS keep them out, or the grid does not fill the device
     latency-bound                waves wait, although there are enough of them and no unit is near its peak
 
-A saturated unit explains a kernel whatever else is true of it, so the others are scored unless one is; latency is what
-remains. Thresholds are in bottleneck.toml, joining in score.py.
+A saturated unit explains a kernel whatever else is true of it, so the other classes are scored only if no unit is saturated;
+latency is what remains. The thresholds are in bottleneck.toml; score.py combines scores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rocm_perf_lab.analysis.indicators import Factor, Signal, factors, signals
 from rocm_perf_lab.analysis.score import HOLDS, Score
 from rocm_perf_lab.arch.metric import Value
 
-# In the order in which equal scores are decided.
+# Ties between scores are decided in this order.
 CLASSES = (
     "memory-bandwidth-bound",
     "compute-throughput-limited",
@@ -31,7 +31,7 @@ CLASSES = (
     "latency-bound",
 )
 UNKNOWN = "unknown"
-NEAR = 0.1  # where none holds, the nearest is named all the same, with low certainty; below this nothing speaks for it
+NEAR = 0.1  # if no class holds, the nearest one is named with low certainty; below this score, none is near
 
 LEVELS = ("hbm_fraction", "l2_fraction", "l1_fraction", "lds_busy_fraction")
 PIPES = ("flop_fraction", "valu_busy_fraction", "mfma_busy_fraction")
@@ -48,12 +48,12 @@ SIGNALS_OF = {
     "latency-bound": ("wait_fraction", "memory_side", *CHAIN),
 }
 
-Ways = Mapping[str, Score]  # the signal that a class shows by -> how strongly it does
+Ways = Mapping[str, Score]  # the signal through which a class shows -> how strongly
 
 
 @dataclass(frozen=True)
 class ClassScore:
-    """ways: in which the class can hold, by the signal that says why. seen: the signals that show it, strongest first."""
+    """ways: how the class can hold, keyed by the signal that says why. seen: the signals that show it, strongest first."""
 
     name: str
     score: Score
@@ -71,12 +71,12 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """name: the class that holds, else the nearest, or 'unknown' where none is near; `why` says so. classes: all
-    five, the strongest first; unknown ones last.
+    """name: the class that holds; else the nearest, or 'unknown' if none is near; `why` says which. classes: all five,
+    strongest first, unknown scores last.
 
-    confidence: 0 to 1, the share of the signals that are known times how far the class is ahead of the next one.
-    certainty: 'high' if moreover nothing that is missing could change the verdict, else 'medium' or 'low'.
-    undecided: classes that could still hold, were the missing numbers known -> what they lack.
+    confidence: 0 to 1, from the share of signals that are known and the lead of the first class over the next.
+    certainty: 'high' if, in addition, no missing number could change the verdict, else 'medium' or 'low'.
+    undecided: classes that could still hold if the missing numbers were known -> what they lack.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Bottleneck:
     factors: tuple[Factor, ...]
     undecided: dict[str, str]
     advice: tuple[str, ...]
-    near: Signal | None = None  # by which the class was named, though it does not hold
+    near: Signal | None = None  # the signal that the class was named for, although the class does not hold
 
     @property
     def shown_by(self) -> tuple[Signal, ...]:
@@ -99,7 +99,7 @@ class Bottleneck:
 
 
 def classify(evidence: Evidence) -> Bottleneck:
-    """The bottleneck that the evidence supports. What is missing is left out of the estimates and kept in the bounds."""
+    """The bottleneck that the evidence supports. Missing numbers are left out of the estimates but widen the bounds."""
     scores = {name: signal.score(evidence) for name, signal in signals().items()}
     classes = tuple(sorted(_classes(scores), key=_strongest_first))
     first, second = classes[:2]
@@ -130,7 +130,7 @@ def _none_holds(
     explains: tuple[Factor, ...],
     undecided: dict[str, str],
 ) -> Bottleneck:
-    """The nearest class, for want of a better one; unknown where nothing speaks for any."""
+    """The nearest class, for want of one that holds; unknown if nothing speaks for any."""
     name, signal, score = _nearest(classes, scores)
     if score >= NEAR:
         why = f"no limit is reached; this is the nearest: {signal.name}, with a score of {score:.2f} of {HOLDS}"
@@ -151,7 +151,7 @@ def _none_holds(
 
 
 def _nearest(classes: tuple[ClassScore, ...], scores: Mapping[str, Score]) -> tuple[str, Signal, float]:
-    """The class, and the signal by which it shows most, of those whose number is known; of equal ones the first class."""
+    """The nearest class, its strongest signal among those with a known number, and the score; ties go to the first class."""
     ways = [
         (way.estimate or 0.0, -CLASSES.index(found.name), found.name, name)
         for found in classes
@@ -198,14 +198,14 @@ def _strongest_first(found: ClassScore) -> tuple[float, int]:
 
 
 def _outranks(first: ClassScore, other: ClassScore) -> bool:
-    """Whatever the missing numbers are."""
+    """Whether `first` ranks before `other` whatever the missing numbers turn out to be."""
     if first.score.least == other.score.most:
         return CLASSES.index(first.name) < CLASSES.index(other.name)
     return first.score.least > other.score.most
 
 
 def _lead(first: ClassScore, second: ClassScore) -> float:
-    """Of the best class over the next, or over itself being none, -1 to 1."""
+    """The lead of the best class over the next, or over no class holding at all; -1 to 1."""
     best = first.score.estimate or 0.0
     return best - (second.score.estimate or 0.0) if first.score.holds else 2 * (HOLDS - best)
 
@@ -228,7 +228,7 @@ def _why_unknown(nearest: ClassScore, undecided: Mapping[str, str]) -> str:
 
 
 def _advice(explains: tuple[Factor, ...], seen: tuple[Signal, ...]) -> tuple[str, ...]:
-    """What to try, the most specific first: factors name a cause, the class only a symptom."""
+    """What to try, most specific first: factors name a cause, a class only a symptom."""
     parts: tuple[Factor | Signal, ...] = (*explains, *seen)
     return tuple(dict.fromkeys(line for part in parts for line in part.advice))
 

@@ -1,8 +1,8 @@
-"""What microbenchmarks reached on a device: roofs that a real kernel was seen to touch, below the peaks of data sheets.
+"""The rates that microbenchmarks reached on a device: roofs that a real kernel was seen to attain, below data-sheet peaks.
 
-Two formats: roofline.csv of rocprof-compute, one row a device (GB/s and GFLOP/s; columns HBMBw, L2Bw, L1Bw, LDSBw, MALLBw,
-FP32Flops, MFMAF16Flops, MFMAI8Ops and so on, each with Low and High beside it), and ceilings.json of `rocm-perf ceilings`,
-which also knows what device it is about.
+Two formats are read: roofline.csv of rocprof-compute, with one row per device (GB/s and GFLOP/s; columns HBMBw, L2Bw, L1Bw,
+LDSBw, MALLBw, FP32Flops, MFMAF16Flops, MFMAI8Ops and so on, each accompanied by Low and High), and ceilings.json of `rocm-perf
+ceilings`, which also records which device it describes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HINT = "give a roofline.csv of rocprof-compute or a ceilings.json of `rocm-perf
 
 @dataclass(frozen=True)
 class Ceiling:
-    """GB/s or GFLOP/s: median of the repetitions, the least and the most of them."""
+    """GB/s or GFLOP/s: the median of the repetitions, and their minimum and maximum."""
 
     value: float
     low: float
@@ -36,7 +36,7 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """source: the file. target, timing: None where the file does not say; timing is 'measured' or 'modelled'."""
+    """source: the file. target, timing: None if the file does not say; timing is 'measured' or 'modelled'."""
 
     source: str
     target: str | None
@@ -47,7 +47,7 @@ class Ceilings:
 
 @dataclass(frozen=True)
 class CeilingOutcome:
-    """Of a microbenchmark. key: a level, or precision and pipe. ceiling: None with the reason."""
+    """The result of a microbenchmark. key: a level, or precision and pipe. ceiling: None if it failed; `reason` says why."""
 
     key: str | Pipe
     ceiling: Ceiling | None
@@ -56,8 +56,9 @@ class CeilingOutcome:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was measured, and how. target, device: the LLVM target and what the device is called. timing: 'measured' or
-    'modelled'. effort: how much work, 'full' or 'brief'.
+    """What was measured, and how.
+
+    target: the LLVM target. device: the device's name. timing: 'measured' or 'modelled'. effort: 'full' or 'brief' work.
     """
 
     target: str
@@ -69,7 +70,7 @@ class Measurement:
 
 
 def read_ceilings(path: Path, device: int = 0) -> Ceilings:
-    """The ceilings of a file. device: which row of a roofline.csv.
+    """Read the ceilings of a file. device: which row of a roofline.csv.
 
     Raises MissingInputError for a file that cannot be opened, TraceError for one that holds no ceilings.
     """
@@ -88,7 +89,7 @@ def read_ceilings(path: Path, device: int = 0) -> Ceilings:
 def ceilings_for(path: Path, targets: Iterable[str], timing: str) -> Ceilings:
     """The ceilings of a file, for kernels that ran on these targets and whose times are 'measured' or 'modelled'.
 
-    Raises UsageError if the file says that it is about another target or kind of times.
+    Raises UsageError if the file says that it is about another target or another kind of times.
     """
     found = read_ceilings(path)
     other = next((target for target in targets if found.target not in (None, target.split(":")[0])), None)
@@ -113,7 +114,7 @@ def column(key: str | Pipe) -> str:
 
 
 def to_csv(ceilings: Ceilings) -> str:
-    """One row in rocprof-compute's format, for device 0. What is not known has no column."""
+    """One row in rocprof-compute's format, for device 0. Unknown ceilings have no column."""
     names, row = ["device"], ["0"]
     rates: list[tuple[str | Pipe, Ceiling]] = [*ceilings.bandwidth.items(), *ceilings.arithmetic.items()]
     for key, ceiling in rates:
@@ -128,7 +129,7 @@ def _from_csv(path: Path, text: str, device: int) -> Ceilings:
     row = next((row for row in rows if row.get("device") == str(device)), None)
     if row is None:
         raise TraceError(f"{path} has no row for device {device}", _HINT)
-    # rocprof-compute writes hbmBwHigh and MFMAFI8OpsLow where HBMBwHigh and MFMAI8OpsLow are meant.
+    # rocprof-compute writes hbmBwHigh and MFMAFI8OpsLow where it means HBMBwHigh and MFMAI8OpsLow.
     fields = {str(name).lower().replace("mfmafi8", "mfmai8"): value for name, value in row.items()}
     levels = (level for level in LEVELS if column(level).lower() in fields)
     pipes = filter(None, map(_pipe, row))
@@ -136,7 +137,7 @@ def _from_csv(path: Path, text: str, device: int) -> Ceilings:
 
 
 def _measured(path: Path, fields: Mapping[str, str | None], keys: Iterable[_Key]) -> dict[_Key, Ceiling]:
-    """rocprof-compute writes 0 for what it did not run, such as FP4 where the GPU has none."""
+    """Leave out zeros: rocprof-compute writes 0 for tests that it did not run, such as FP4 on a GPU without it."""
     rates = ((key, column(key)) for key in keys)
     return {key: _ceiling(path, fields, name) for key, name in rates if _number(path, fields, name)}
 

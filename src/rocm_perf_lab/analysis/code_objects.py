@@ -1,8 +1,8 @@
-"""The code of a trace's kernels, where it can be had: beside a thread trace, or in the program's own file.
+"""Finds the code of a trace's kernels, either beside a thread trace or in the program's own file.
 
-A database tells of a code object where it was loaded from: a part of a file, or memory of so many bytes. Of the latter the
-program's file is searched for a code object of that size. One that does not fit what the trace says of the kernel, and a file
-that was changed after the run, are passed over.
+A database records where a code object was loaded from: a section of a file, or memory of a given size. For memory, the
+program's file is searched for a code object of that size. A code object that does not fit what the trace says of the kernel is
+passed over, and so is a file that changed after the run.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from rocm_perf_lab.code_object.disassembly import instructions
 from rocm_perf_lab.errors import RocmPerfError
 from rocm_perf_lab.rocpd.tables import Kernel, Trace
 
-_MOST_BYTES = 64 << 20  # of a file: larger ones are libraries of many kernels, whose code objects are compressed
+_MOST_BYTES = 64 << 20  # per file: larger ones are libraries of many kernels, whose code objects are compressed
 _URI = re.compile(r"(file|memory)://(.*?)#offset=(0x[0-9a-fA-F]+|\d+)&size=(0x[0-9a-fA-F]+|\d+)$")
 _GRANULE = 8
-_NOT_THERE = (RocmPerfError, OSError, ValueError)  # the last for a name that cannot be one, such as with a NUL in it
+_NOT_THERE = (RocmPerfError, OSError, ValueError)  # ValueError: for an impossible file name, such as one that contains a NUL
 
 
 @dataclass
 class CodeObjects:
-    """traces: the folder of a thread trace, where rocprofv3 leaves the code objects that it met."""
+    """traces: the folder of a thread trace, where rocprofv3 leaves the code objects that it encountered."""
 
     trace: Trace
     traces: Path | None = None
@@ -39,7 +39,7 @@ class CodeObjects:
     _images: list[bytes] | None = None
 
     def of(self, kernel: Kernel) -> tuple[KernelMetadata, str] | None:
-        """The kernel's metadata and the target of its code object; None where it is not to be had."""
+        """The kernel's metadata and the target of its code object; None if they cannot be found."""
         for found in filter(None, self._candidates(kernel)):
             metadata = found.kernels.get(kernel.symbol)
             if metadata is not None and _fits(metadata, kernel):
@@ -84,7 +84,7 @@ class CodeObjects:
         return self._images
 
     def _unchanged(self, path: Path) -> bytes:
-        """The file's bytes. OSError if it is too large, or newer than the trace."""
+        """The file's bytes. Raises OSError if the file is too large, or newer than the trace."""
         status = path.stat()
         if status.st_size > _MOST_BYTES or status.st_mtime > self.trace.path.stat().st_mtime:
             raise OSError(f"{path} is not what ran, or too large")
@@ -98,17 +98,17 @@ def _read(path: Path) -> bytes:
 
 
 def _fits(metadata: KernelMetadata, kernel: Kernel) -> bool:
-    """Whether what the loader allocated is enough for what the compiler counted: it can be more."""
+    """Whether the loader allocated at least as many registers as the compiler counted; it may allocate more."""
     needed = -(-metadata.vgprs // _GRANULE) * _GRANULE
     allocated = -(-(kernel.arch_vgprs + kernel.accum_vgprs) // _GRANULE) * _GRANULE
     return needed <= allocated and metadata.lds_bytes == kernel.lds_bytes and metadata.scratch_bytes == kernel.scratch_bytes
 
 
-_MOST_CODE = 1 << 20  # bytes of a kernel that are disassembled
+_MOST_CODE = 1 << 20  # bytes; longer kernels are not disassembled
 
 
 def packing_of(symbol: Symbol, counters: SymbolCounters, traced: TraceFindings | None, code: CodeObjects) -> Packing | None:
-    """Which of the kernel's instructions are packed: as the thread trace says, else its code; None if nobody does."""
+    """Which of the kernel's instructions are packed, from the thread trace or else from its code; None if neither is known."""
     if not counts_what_can_be_packed(counters):
         return None
     if traced is not None and traced.trace.code is not None:
@@ -119,5 +119,5 @@ def packing_of(symbol: Symbol, counters: SymbolCounters, traced: TraceFindings |
         return None
     try:
         return from_code(instructions(found[0].code, found[1]))
-    except RocmPerfError:  # no comgr here, or one that does not know the target
+    except RocmPerfError:  # comgr is missing, or does not know the target
         return None

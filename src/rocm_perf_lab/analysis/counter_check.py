@@ -1,7 +1,7 @@
-"""Whether counters can be true: what was launched is known from the trace.
+"""Checks counters for plausibility against the launches recorded in the trace.
 
-Counters are wrong on real machines where a driver does not give them (virtual functions), where another profiler or another
-program is at work on the GPU, and where they could not be locked. Then they are zero, or count somebody else's work.
+On real machines counters are wrong where the driver does not provide them (virtual functions), where another profiler or
+another program uses the GPU, and where they could not be locked. They are then zero, or count somebody else's work.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from rocm_perf_lab.rocpd.tables import Trace
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Mask
 
-_TOLERANCE = 0.01  # a desktop's few waves beside a kernel's spoil nothing
+_TOLERANCE = 0.01  # a few waves of the desktop beside the kernel's do no harm
 _WAVES, _ITEMS = "SQ_WAVES", "SQ_ITEMS"
 _NEVER_ZERO = ("SQ_WAVE_CYCLES", "SQ_BUSY_CYCLES", "SQ_BUSY_CU_CYCLES", "GRBM_GUI_ACTIVE", "GRBM_COUNT")
 
 
 def contradiction(trace: Trace, rows: Integers) -> tuple[Mask, str]:
-    """Which of the dispatches `rows` have counters that cannot be true, (n,) bool, and why the first of them cannot."""
+    """Which of the dispatches `rows` have counters that cannot be true, (n,) bool, and the reason for the first of them."""
     wrong, why = np.zeros(len(rows), bool), ""
     if _WAVES in trace.counters:
         wrong, why = _add(wrong, why, *_against(trace.counters[_WAVES][rows], waves(trace, rows), _WAVES, "waves"))
@@ -34,20 +34,20 @@ def contradiction(trace: Trace, rows: Integers) -> tuple[Mask, str]:
 
 
 def is_all_zero(trace: Trace) -> bool:
-    """Whether counters were collected, of real hardware, and not one of them ever counted anything."""
+    """Whether counters were collected on real hardware and not one of them ever counted anything."""
     return bool(trace.counters) and not trace.process.is_modelled and all(
         not np.any(np.nan_to_num(column)) for column in trace.counters.values()
     )  # fmt: skip
 
 
 def items(trace: Trace, rows: Integers) -> Floats:
-    """Work-items of each dispatch, (n,) float64: three sizes of 31 bits each."""
+    """Work-items of each dispatch, (n,) float64: the product of three 31-bit sizes."""
     product: Floats = trace.dispatches.grid[rows].astype(np.float64).prod(axis=1)
     return product
 
 
 def waves(trace: Trace, rows: Integers) -> list[Floats]:
-    """Waves that each dispatch can have launched, (n,) float64 each: the size of waves is the kernel's choice from gfx10 on."""
+    """The possible numbers of waves of each dispatch, (n,) float64 each: from gfx10 on a kernel chooses its wave size."""
     gfx9 = [id for id, agent in trace.agents.items() if agent.target.startswith("gfx9")]
     of_gfx9 = np.isin(trace.dispatches.agent_id[rows], gfx9)
     by_64, by_32 = _waves_of(trace, rows, 64), _waves_of(trace, rows, 32)
@@ -55,7 +55,7 @@ def waves(trace: Trace, rows: Integers) -> list[Floats]:
 
 
 def _waves_of(trace: Trace, rows: Integers, size: int) -> Floats:
-    """A workgroup at an edge of the grid can be cut off in each dimension, and then has fewer waves."""
+    """Workgroups at the edges of the grid can be cut off in each dimension, and then have fewer waves."""
     grid, group = (sizes[rows].astype(np.float64) for sizes in (trace.dispatches.grid, trace.dispatches.workgroup))
     group = np.maximum(group, 1)
     whole, rest = np.divmod(grid, group)
@@ -68,7 +68,7 @@ def _waves_of(trace: Trace, rows: Integers, size: int) -> Floats:
 
 
 def _against(counted: Floats, figures: list[Floats], name: str, of_what: str) -> tuple[Mask, str]:
-    """Where `counted` is none of the figures."""
+    """Where `counted` matches none of the figures."""
     wrong = ~np.isnan(counted)
     for launched in figures:
         wrong &= np.abs(counted - launched) > _TOLERANCE * launched

@@ -1,4 +1,4 @@
-"""Adds up counters per kernel symbol, over the passes in which they were collected."""
+"""Sums counters per kernel symbol, over the passes in which they were collected."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SymbolCounters:
-    """values: counter -> sum over all dispatches of the symbol in the base run. notes: what had to be assumed for it.
+    """values: counter -> sum over all dispatches of the symbol in the base run. notes: assumptions made for these sums.
 
-    once: what was counted, of counters whose value takes packed instructions as two; see packing.
+    once: the raw counts of counters whose value counts packed instructions twice; see packing.
     """
 
     values: dict[str, float] = field(default_factory=dict)
@@ -32,10 +32,10 @@ class SymbolCounters:
 def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, SymbolCounters]:
     """Counter sums for each kernel symbol of the base run, keyed by mangled symbol.
 
-    A counter is taken from the first trace that has it for the symbol, the base run itself being the first. A pass that
-    saw another number of dispatches than the base run is scaled to the base run's number, and a note says so. Dispatches
-    whose counters cannot be true are left out; where a pass has no others, all counters of the symbol are doubtful: it has
-    none, and why.
+    A counter is taken from the first trace that has it for the symbol, starting with the base run itself. If a pass saw another
+    number of dispatches than the base run, its sums are scaled to the base run's number, and a note says so. Dispatches whose
+    counters cannot be true are left out; if a pass has no others, all counters of the symbol are doubtful, and the symbol gets
+    none, only the reason.
     """
     dispatched = {symbol.kernel.symbol: len(symbol.rows) for symbol in symbols_of(base)}
     values: dict[str, dict[str, float]] = {name: {} for name in dispatched}
@@ -63,7 +63,7 @@ def counters_by_symbol(base: Trace, passes: Sequence[Trace]) -> dict[str, Symbol
 
 
 def sum_of(parts: Sequence[SymbolCounters]) -> SymbolCounters:
-    """Several symbols together: the counters that all of them have."""
+    """Several symbols taken together, with the counters that all of them have."""
     if invalid := next((part for part in parts if isinstance(part.values, Invalid)), None):
         return invalid
     common = set.intersection(*(set(part.values) for part in parts))
@@ -74,7 +74,7 @@ def sum_of(parts: Sequence[SymbolCounters]) -> SymbolCounters:
 
 
 def why_none(counters: SymbolCounters) -> str | None:
-    """Why there are none; None if there are some."""
+    """Why there are no counters; None if there are some."""
     if counters.values:
         return None
     return counters.values.reason if isinstance(counters.values, Invalid) else NO_COUNTERS
@@ -90,7 +90,7 @@ def _are_counted(trace: Trace, rows: Integers) -> Mask:
 
 
 def _sums(trace: Trace, rows: Integers) -> dict[str, tuple[float, int]]:
-    """counter -> (sum, number of dispatches it was collected on), for those collected at all."""
+    """counter -> (sum, number of dispatches on which it was collected); counters that were never collected are left out."""
     sums = {}
     for counter, column in sorted(trace.counters.items()):
         collected = column[rows]

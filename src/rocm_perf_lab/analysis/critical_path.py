@@ -1,14 +1,14 @@
-"""The chain of dispatches, copies and host calls that decides when the GPU's last work ends.
+"""The chain of dispatches, copies and host calls that determines when the GPU's last work ends.
 
-The model (critical path method): a node starts `delay` after the last of its predecessors has ended, or `delay` after the
-start of the GPU's span if it has none; a launched node can start once its launching call has started. Delays and durations
-are as observed, so the model replays the trace exactly. The critical path runs back from the dispatch or copy that ends
-last, at each node to the predecessor that was ready last. Its length is the GPU's span from the first start to the last
-end: work on the path, host calls and host code on it, delays between its nodes (launch latency, waking up), and the delay
-before its first. The slack of a node is by how much it could take longer without the last end moving;
-that of a call which no GPU work follows ends with the span.
+The model (critical path method): a node starts `delay` after the last of its predecessors has ended, or, if it has none,
+`delay` after the start of the GPU's span; a launched node can start as soon as its launching call has started. Delays and
+durations are as observed, so the model replays the trace exactly. The critical path runs backwards from the dispatch or copy
+that ends last, at each node to the predecessor that was ready last. Its length is the GPU's span from the first start to the
+last end: work on the path, host calls and host code on it, delays between its nodes (launch latency, wake-up), and the delay
+before its first node. The slack of a node is how much longer it could take without moving the last end; for a call that no GPU
+work follows, slack ends with the span.
 
-A symbol with the fraction f of the path can speed the span up by at most 1 / (1 - f) (Amdahl), however fast it gets.
+Speeding up a symbol that makes up the fraction f of the path shortens the span by a factor of at most 1 / (1 - f) (Amdahl).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _FOREVER = 1 << 60  # ns
 
 @dataclass(frozen=True)
 class SymbolOnPath:
-    """What one kernel symbol, kind of copy or host call has to do with the critical path. Times in ns, over its nodes.
+    """How one kernel symbol, kind of copy or host call contributes to the critical path. Times in ns, summed over its nodes.
 
-    times, times_on_path: how often it ran: a call that waits is two nodes. total_ns: of a call from entry to return, also
-    outside the GPU's span.
+    times, times_on_path: how often it ran; a call that waits is two nodes but counts once. total_ns: for calls, from entry to
+    return, including time outside the GPU's span.
     share: of the time of all kernels and copies; None for calls. fraction: of the path's length.
-    speedup_ceiling: None where the symbol is the whole path. overlap_potential_ns: see _overlap.
+    speedup_ceiling: None if the symbol is the whole path. overlap_potential_ns: see _overlap.
     """
 
     name: str
@@ -57,13 +57,13 @@ class SymbolOnPath:
 
 @dataclass(frozen=True)
 class CriticalPath:
-    """nodes: of the path, in order. counted: whether a node's own time is on the path (not that of a call which only
-    launched the next). length_ns = work_ns + host_ns + delay_ns + lead_ns.
+    """nodes: the path, in order. counted: whether a node's own time is on the path (not so for a call that only launched the
+    next node). length_ns = work_ns + host_ns + delay_ns + lead_ns.
 
-    work_ns: of dispatches and copies. host_ns: in host calls, and between calls of a thread. delay_ns: between other nodes.
+    work_ns: in dispatches and copies. host_ns: in host calls, and between calls of a thread. delay_ns: between other nodes.
     lead_ns: from the start of the GPU's span to the path's first node.
-    Of every node, (n,): binding: the predecessor that was ready last, or -1; delay_of_ns: from then to its start (below 0
-    where a predecessor is recorded to end after that; such overlaps count once in work_ns and host_ns); slack_ns;
+    For every node, (n,): binding: the predecessor that was ready last, or -1; delay_of_ns: from that moment to the node's start
+    (negative if a predecessor is recorded to end after it; work_ns and host_ns count such overlaps once); slack_ns;
     overlap_ns: see _overlap; exposed_ns: time in which no other GPU node ran, (gpu_nodes,).
     """
 
@@ -92,14 +92,14 @@ def critical_path(dag: Dag) -> CriticalPath:
     last = int(np.argmax(dag.end[: dag.gpu_nodes]))
     nodes, counted = walk_back(dag, binding, last)
     latest_end = np.full(count, dag.end[last], np.int64)
-    latest_end[dag.gpu_nodes :] += _FOREVER  # nothing on the GPU waits for what no GPU work follows
+    latest_end[dag.gpu_nodes :] += _FOREVER  # the GPU does not wait for calls that no GPU work follows
     latest_start = np.full(count, np.iinfo(np.int64).max, np.int64)
     _latest(dag.start, dag.end, delay, dag.source, dag.first, dag.kind, dag.order, latest_end, latest_start)
     latest_end[dag.gpu_nodes :] = np.minimum(latest_end[dag.gpu_nodes :], dag.end[last])
     latest_end -= dag.end
     exposed = _time_alone(dag.start[: dag.gpu_nodes], dag.end[: dag.gpu_nodes])
     is_call = nodes >= dag.gpu_nodes
-    waited = np.maximum(delay, 0)  # below 0 where recorded times overlap: what two nodes share counts once
+    waited = np.maximum(delay, 0)  # negative where recorded times overlap: time shared by two nodes counts once
     takes = np.where(counted, dag.end[nodes] - dag.start[nodes], 0) + np.minimum(delay[nodes], 0)
     between_calls = is_call & np.r_[False, is_call[:-1] & counted[:-1]]
     host = int(takes[is_call].sum() + waited[nodes[between_calls]].sum())
@@ -122,13 +122,13 @@ def critical_path(dag: Dag) -> CriticalPath:
 
 
 def dominant_symbol(path: CriticalPath) -> SymbolOnPath:
-    """The program's own kernel with the most time on the path; if none ran, whatever has the most."""
+    """The program's own kernel with the most time on the path, or, if none ran, the symbol with the most time."""
     own = (found for found in path.symbols if found.kind == KERNEL)
     return next(own, path.symbols[0])
 
 
 def walk_back(dag: Dag, binding: Integers, last: int) -> tuple[Integers, Mask]:
-    """The nodes of the chain that ends in `last`, in order, and which of them count with their own time."""
+    """The nodes of the chain that ends in `last`, in order, and which of them contribute their own time."""
     nodes, counted = np.empty(len(dag), np.int32), np.empty(len(dag), np.bool_)
     steps = _walk(binding, dag.source, dag.first, dag.kind, last, nodes, counted)
     return nodes[:steps][::-1].copy(), counted[:steps][::-1].copy()
@@ -145,7 +145,7 @@ def _bind(
     binding: Integers,
     delay: Integers,
 ) -> None:
-    """For each node the predecessor that was ready last (of equal ones the first), and the delay since then."""
+    """For each node, find the predecessor that was ready last (the first if several tie) and the delay since then."""
     for node in range(len(start)):
         binding[node] = -1
         ready = origin
@@ -192,7 +192,7 @@ def _latest(
     latest_end: Integers,
     latest_start: Integers,
 ) -> None:
-    """The backward pass: a node must end, and a launching call start, early enough for all that follow."""
+    """The backward pass: a node must end, and a launching call must start, early enough for all of its successors."""
     for place in range(len(order) - 1, -1, -1):
         node = order[place]
         latest = latest_end[node] - (end[node] - start[node])
@@ -219,10 +219,10 @@ def _overlap(
     origin: int,
     overlap: Integers,
 ) -> None:
-    """For each node how long it could have run beside its predecessor in the queue, if only the queue's order held it back.
+    """For each node, how long it could have run beside its predecessor in the queue if only the queue's order held it back.
 
-    That is: from when everything else that it needs was ready (or that predecessor started) to when the predecessor ended,
-    but no longer than it takes itself. 0 where something else was ready later.
+    This is the time from when everything else it needs was ready (or that predecessor started) to when the predecessor ended,
+    limited to the node's own duration. It is 0 if something else was ready later.
     """
     for node in range(len(start)):
         others = origin
@@ -243,7 +243,7 @@ def _overlap(
 
 
 def _time_alone(start: Integers, end: Integers) -> Integers:
-    """For each interval the time in which no other interval is open, ns."""
+    """For each interval, the time in ns during which no other interval is open."""
     order = time_order(start, end)
     by_end = order[np.argsort(end[order], kind="stable")]
     exposed = np.zeros(len(start), np.int64)
@@ -256,7 +256,7 @@ def _sweep(start: Integers, end: Integers, order: Integers, by_end: Integers, ex
     started = 0
     ended = 0
     number_open = 0
-    sum_open = 0  # of the open nodes' numbers: where one is open, it is that one
+    sum_open = 0  # sum of the open nodes' indices: if one node is open, this is its index
     now = start[order[0]]
     while ended < len(by_end):
         opens = started < len(order) and start[order[started]] < end[by_end[ended]]
@@ -269,7 +269,7 @@ def _sweep(start: Integers, end: Integers, order: Integers, by_end: Integers, ex
             started += 1
             number_open += 1
             sum_open += node
-        else:  # also of a node that takes no time and opens only now: no time passes in between
+        else:  # also for a node of zero duration that only opens now: no time passes in between
             ended += 1
             number_open -= 1
             sum_open -= node
@@ -278,7 +278,7 @@ def _sweep(start: Integers, end: Integers, order: Integers, by_end: Integers, ex
 def _symbols_on_path(
     dag: Dag, path: Integers, takes: Integers, length: int, slack: Integers, overlap: Integers
 ) -> tuple[SymbolOnPath, ...]:
-    """Per symbol, the one with the most time on the path first; ties by total time, then name."""
+    """One entry per symbol, in descending order of time on the path; ties are broken by total time, then name."""
     number = len(dag.names)
     nodes, total, slacks, overlaps = (np.zeros(number, np.int64) for _ in range(4))
     least = np.full(number, np.iinfo(np.int64).max, np.int64)
@@ -313,7 +313,7 @@ def _symbols_on_path(
 
 
 def _entries(dag: Dag, path: Integers) -> Integers:
-    """What is on the path, a call's second node standing for its first, each once."""
+    """The distinct dispatches, copies and calls on the path; a call's second node counts as its first."""
     return np.unique(np.where(dag.took[path] < 0, path - 1, path))
 
 

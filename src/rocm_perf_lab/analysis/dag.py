@@ -1,4 +1,4 @@
-"""The graph of dispatches, copies and host calls: nodes with their times, edges for what had to wait for what."""
+"""The graph of dispatches, copies and host calls: nodes with their times, and edges for dependencies."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NO_CALLS = Calls(_NONE, _NONE, _NONE, _NONE, _NONE, names=())
 
 @dataclass(frozen=True)
 class Dag:
-    """n nodes (dispatches, copies, calls in this order). start, end: ns, (n,) int64.
+    """n nodes (dispatches, copies and calls, in this order). start, end: ns, (n,) int64.
 
-    symbol: (n,) index into `names` and `kinds` (KERNEL, RUNTIME, COPY or CALL). gpu_nodes: how many nodes are no calls.
-    Predecessors of node v: `source[first[v]:first[v + 1]]`, by the edges of `kind` (index into Edges.KINDS), exact or not.
-    `order` is a topological order, (n,), by start where that is one.
-    took: (n,) ns: of a dispatch or copy its duration, of a call its own, uncut; -1 for a call's second node.
+    symbol: (n,) index into `names` and `kinds` (KERNEL, RUNTIME, COPY or CALL). gpu_nodes: how many are not calls.
+    The predecessors of node v are `source[first[v]:first[v + 1]]`, through edges of `kind` (an index into Edges.KINDS).
+    exact_edges: how many of the edges are exact. order: a topological order, (n,); the order of starts if that is topological.
+    took: (n,) ns: the duration of a dispatch or copy, the uncut duration of a call; -1 for a call's second node.
     """
 
     start: Integers
@@ -61,7 +61,7 @@ class Dag:
 
 
 def build_dag(trace: Trace) -> Dag:
-    """The graph of a trace. TraceError if its dependencies form a circle."""
+    """The graph of a trace. Raises TraceError if its dependencies form a cycle."""
     dispatches, copies, calls, edges = trace.dispatches, trace.copies, trace.calls or NO_CALLS, trace.edges
     start = np.concatenate([dispatches.start, copies.start, calls.start]).astype(np.int64)
     end = np.concatenate([dispatches.end, copies.end, calls.end]).astype(np.int64)
@@ -77,7 +77,7 @@ def build_dag(trace: Trace) -> Dag:
 
 
 def _symbols(trace: Trace, calls: Calls) -> tuple[Integers, tuple[str, ...], tuple[str, ...]]:
-    """The symbol of each node; names and kinds of symbols: kernels, kinds of copies, calls, each in alphabetical order."""
+    """The symbol of each node, and the names and kinds of symbols: kernels, kinds of copies, calls, each alphabetically."""
     ids, of_dispatch = factorize(trace.dispatches.kernel_id)
     kernel_names = [trace.kernels[int(id)].name if int(id) in trace.kernels else f"kernel {id}" for id in ids]
     of_runtime = {kernel.name for kernel in trace.kernels.values() if kernel.is_runtime}
@@ -98,7 +98,7 @@ def _symbols(trace: Trace, calls: Calls) -> tuple[Integers, tuple[str, ...], tup
 
 
 def by_target(edges: Edges, nodes: int) -> tuple[Integers, Integers, Integers]:
-    """The edges in compressed rows: sources and kinds by target, and where each target's begin, (nodes + 1,)."""
+    """The edges as compressed rows: sources and kinds sorted by target, and where each target's edges begin, (nodes + 1,)."""
     first = np.zeros(nodes + 1, np.int64)
     np.cumsum(np.bincount(edges.target, minlength=nodes), out=first[1:])
     source, kind = np.empty(len(edges), np.int32), np.empty(len(edges), np.int8)
@@ -118,12 +118,12 @@ def _sort_by_target(
 
 
 def _topological_order(start: Integers, end: Integers, edges: Edges, source: Integers, first: Integers) -> Integers | None:
-    """None if there is a circle."""
+    """Return None if there is a cycle."""
     by_time = time_order(start, end)
     rank = inverse(by_time)
     if np.all(rank[edges.source] < rank[edges.target]):
         return by_time
-    # Clocks can make a node start before what it depends on has ended.
+    # Clock skew can make a node start before a node that it depends on has ended.
     order = np.empty(len(start), np.int32)
     place = np.zeros(len(start) + 1, np.int64)
     np.cumsum(np.bincount(edges.source, minlength=len(start)), out=place[1:])
@@ -135,7 +135,10 @@ def _topological_order(start: Integers, end: Integers, edges: Edges, source: Int
 def _sort_by_edges(
     by_time: Integers, source: Integers, first: Integers, place: Integers, successor: Integers, order: Integers
 ) -> int:
-    """Kahn's algorithm; returns how many nodes are in no circle and behind none. place: where each node's successors begin."""
+    """Kahn's algorithm; returns the number of nodes that are neither in a cycle nor behind one.
+
+    place: where each node's successors begin.
+    """
     nodes = len(by_time)
     waiting = np.zeros(nodes, np.int64)
     filled = place.copy()

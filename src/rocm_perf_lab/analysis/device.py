@@ -1,4 +1,4 @@
-"""The device that a kernel ran on, with what is needed of it for ceilings."""
+"""The device that a kernel ran on, with the figures that ceilings need."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rocm_perf_lab.rocpd.tables import Agent, Trace
 
 @dataclass(frozen=True)
 class DeviceModel:
-    """cu: compute units. xcd: dies with an L2 each. clock: the peak shader clock. Bandwidths: peak, of HBM or GDDR and of the
-    cache before it.
+    """cu: compute units. xcd: dies, each with its own L2. clock: the peak shader clock. Bandwidths: the peaks of HBM or GDDR
+    (memory) and of the cache in front of it (MALL).
     """
 
     target: str
@@ -34,7 +34,7 @@ class DeviceModel:
 
 
 def device_of(agent: Agent, clock_mhz: float | None = None, memory_bandwidth_gbps: float | None = None) -> DeviceModel:
-    """The device behind an agent of a trace. The two figures, where given, take the place of the known ones."""
+    """The device behind an agent of a trace. The two figures, if given, override the known ones."""
     product = product_of(agent.pci_id)
     return DeviceModel(
         target=agent.target,
@@ -62,7 +62,7 @@ def devices_of(
 
 
 def _name(agent: Agent, product: Product | None) -> str:
-    """The agent's own name, unless that is empty or only the target's."""
+    """The agent's own name, unless it is empty or merely the target's name."""
     if agent.product and agent.product != agent.target:
         return agent.product
     return product.name if product else agent.target

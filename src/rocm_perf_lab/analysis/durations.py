@@ -1,4 +1,4 @@
-"""How the durations of a kernel's dispatches are distributed."""
+"""The distribution of the durations of a kernel's dispatches."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from rocm_perf_lab.rocpd.tables import Dispatches
 
 @dataclass(frozen=True)
 class Durations:
-    """ns. stddev: of the sample, None of a single dispatch. median, p95: as NumPy defines percentiles, between two
-    durations where the place falls between them."""
+    """In ns. stddev: the sample standard deviation, None for a single dispatch. median, p95: percentiles as NumPy defines them,
+    interpolated between two durations.
+    """
 
     mean: float
     stddev: float | None

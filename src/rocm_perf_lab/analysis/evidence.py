@@ -1,4 +1,4 @@
-"""The numbers that a bottleneck is judged by."""
+"""The numbers from which a bottleneck is judged."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from rocm_perf_lab.arch.metric import Metric, Value
 
 @dataclass(frozen=True)
 class Evidence:
-    """values: by name, each with its unit or the reason why it is missing. counters: what a value was computed from.
+    """values: by name, each with its unit or the reason why it is missing. counters: the counters behind each value.
 
-    traced: names of those that come from a thread trace.
+    traced: the names of values that come from a thread trace.
     """
 
     values: dict[str, Value]
@@ -42,10 +42,10 @@ def gather(
     traced: TraceFindings | None = None,
     measured: bool = True,
 ) -> Evidence:
-    """Everything that is known of a symbol whose `dispatches` dispatches took `time_ns` in all.
+    """All that is known about a symbol whose `dispatches` dispatches took `time_ns` in total.
 
-    scratch_bytes: of a work-item. traced: what a thread trace says of the symbol; counters go before it. measured: whether
-    the times are; the model's clock always runs at its peak.
+    scratch_bytes: per work-item. traced: what a thread trace says about the symbol; counters take precedence. measured: whether
+    the times are measured; the model's clock always runs at its peak.
     """
     values: dict[str, Value] = {"mean_duration": Value(time_ns / dispatches, "ns") if time_ns else Value.missing("ns", NO_TIME)}
     values["scratch_bytes"] = Value(float(scratch_bytes), "bytes/work-item")
@@ -74,7 +74,7 @@ def _is_missing(values: dict[str, Value], name: str) -> bool:
 
 
 def _life(values: dict[str, Value]) -> Value:
-    """The mean life of a wave, where waves start one after another."""
+    """The mean life of a wave, provided that waves start one after another."""
     unknown = Value.missing("cycles", "no such counter is known")
     parts = [values.get(name, unknown) for name in ("wave_cycles", "waves", "rounds_of_waves")]
     life, waves, rounds = (part.value for part in parts)
@@ -97,7 +97,7 @@ _BUSIEST = {
 
 
 def _greatest(values: dict[str, Value], names: tuple[str, ...]) -> Value:
-    """None if one is missing: it could be the greatest."""
+    """The greatest value; missing if any part is missing, because that one could be the greatest."""
     parts = [values[name] for name in names if name in values]
     numbers = [part.value for part in parts if part.value is not None]
     if len(numbers) < len(names):
@@ -106,7 +106,7 @@ def _greatest(values: dict[str, Value], names: tuple[str, ...]) -> Value:
 
 
 def _sources(family: Family) -> dict[str, tuple[str, ...]]:
-    """Name of evidence -> the counters behind it; none for what the trace itself says."""
+    """Name of evidence -> the counters behind it; empty for values taken from the trace itself."""
     of = {name: metric.counters for name, metric in family.evidence.items()}
     of |= {f"{name.lower()}_fraction": metric.counters for name, metric in family.cache_bytes.items()}
     of["hbm_fraction"] = _counters_of(family.hbm_bytes)
@@ -121,7 +121,7 @@ def _counters_of(metrics: Iterable[Metric]) -> tuple[str, ...]:
 
 
 def _compute_fraction(roofline: Roofline) -> Value:
-    """Of the time at the peaks of the pipes that were used."""
+    """The share of the time that the used pipes would need at their peaks."""
     if roofline.compute_ns.value is None or not roofline.time_ns:
         return Value.missing_because("fraction", [roofline.compute_ns, _timed(roofline)])
     return Value(roofline.compute_ns.value / roofline.time_ns, "fraction")
@@ -162,7 +162,7 @@ def _parallelism(occupancy: DispatchOccupancy, device: DeviceModel) -> dict[str,
     }
 
 
-# Shares of the device's cycles -> the sum over its SIMDs or CUs that each is made of.
+# Each share of the device's cycles -> the value, summed over SIMDs or CUs, from which it is computed.
 _SHARES = {
     "valu_busy_fraction": "valu_instructions",
     "mfma_busy_fraction": "mfma_busy_cycles",
@@ -173,10 +173,10 @@ _SHARES = {
 
 
 def _cycles(values: dict[str, Value], time_ns: int, device: DeviceModel, measured: bool) -> Value:
-    """The shader's clock cycles while the kernel ran: as counted, which the clock that power allows decides.
+    """The shader's clock cycles while the kernel ran, as counted, which reflects the clock that the power limit allows.
 
-    Not more than the peak clock makes in the kernel's time: the count also runs while a profiler sets up and reads counters,
-    which takes longer than a short kernel does. Where it was not counted, at the peak clock.
+    Limited to the cycles that the peak clock makes in the kernel's time: the counter also runs while a profiler sets up and
+    reads counters, which takes longer than a short kernel. Without a count, the peak clock is assumed.
     """
     counted, xcd, clock = values.get("active_cycles"), device.xcd.value, device.clock.value
     of_one = counted.value / xcd if measured and counted is not None and counted.value and xcd else None
@@ -186,7 +186,7 @@ def _cycles(values: dict[str, Value], time_ns: int, device: DeviceModel, measure
 
 
 def _activity(values: dict[str, Value], cycles: Value, device: DeviceModel, family: Family) -> dict[str, Value]:
-    """Shares of the device's cycles, from counters that add up over its SIMDs or CUs."""
+    """Shares of the device's cycles, from counters that are summed over its SIMDs or CUs."""
     cu, rules = device.cu.value, family.occupancy_rules
     if not (cu and cycles.value):
         missing = Value.missing("fraction", device.cu.reason or cycles.reason or NO_TIME)

@@ -1,4 +1,4 @@
-"""What an analysis finds, before it becomes documents."""
+"""The results of an analysis, before they become documents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class Findings:
-    """device: of the selected dispatch. stability, path: None if the trace has no GPU times."""
+    """device: that of the selected dispatch. stability, path: None if the trace has no GPU times."""
 
     trace: Trace
     selection: Selection

@@ -1,4 +1,4 @@
-"""Which kernel is worth a closer look, before there are counters of any."""
+"""Chooses the kernel that is worth a closer look, before any counters are collected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rocm_perf_lab.analysis.symbols import Symbol
 
 @dataclass(frozen=True)
 class Focus:
-    """symbol: the kernel. iteration: which of its dispatches, in order of dispatch, counted from 1: the longest."""
+    """symbol: the kernel. iteration: its longest dispatch, counted from 1 in order of dispatch."""
 
     symbol: Symbol
     iteration: int
@@ -22,8 +22,8 @@ class Focus:
 def focus(run: BaseRun, on_critical_path: bool) -> Focus | None:
     """The program's kernel with the most time on the critical path, else the one with the longest dispatch.
 
-    Of the kernels that the run is to report on. None for a trace without dispatches. Without GPU times there is no critical
-    path: then the first dispatch is taken.
+    Only kernels that the run reports on are considered. None for a trace without dispatches. Without GPU times there is no
+    critical path, and the first dispatch is taken.
     """
     if not run.symbols:
         return None

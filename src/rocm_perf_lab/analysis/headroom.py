@@ -1,4 +1,4 @@
-"""How much there is to win: a kernel against its own ceilings, and the program if the kernel reached them."""
+"""How much can be gained: a kernel compared with its own ceilings, and the effect on the program if it reached them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ ASSUMPTION = (
 )
 ISSUE = "VALU issue"
 ARITHMETIC = "arithmetic"
-WORK_LEVELS = ("HBM", "MALL", "L2", "LDS")  # not L1: its lookups are what uncoalesced access wastes
+WORK_LEVELS = ("HBM", "MALL", "L2", "LDS")  # not L1: its lookups include those wasted by uncoalesced access
 
 
 @dataclass(frozen=True)
 class Headroom:
-    """ceiling_ns: the least time for the present work, under measured ceilings where they are known; binding: what takes it.
-    kernel_speedup: time / ceiling, from 1 on.
+    """ceiling_ns: the minimum time for the present work, under measured ceilings where known. binding: the limit that sets it.
+    kernel_speedup: time / ceiling, at least 1.
 
-    fraction: of the kernel's time, that it could lose. program_speedup: of the GPU span.
-    priority: fraction times the kernel's share of the critical path: how much of the program's span is to be won, at most.
+    fraction: the share of the kernel's time that could be saved. program_speedup: of the GPU span.
+    priority: fraction times the kernel's share of the critical path, that is, the most that can be saved of the program's span.
     """
 
     ceiling_ns: Value
@@ -35,7 +35,7 @@ class Headroom:
 
 
 def headroom(roofline: Roofline | None, evidence: Evidence, fraction_of_path: float | None) -> Headroom:
-    """fraction_of_path: the kernel's share of the critical path, 0 to 1, which Amdahl's law takes; None without times."""
+    """fraction_of_path: the kernel's share of the critical path, 0 to 1, as used in Amdahl's law; None without times."""
     if roofline is None:
         return _none(Value.missing("ns", "no ceilings are known for this device"))
     if roofline.ceiling_ns.value is None:
@@ -55,7 +55,7 @@ def headroom(roofline: Roofline | None, evidence: Evidence, fraction_of_path: fl
 
 
 def _limits(roofline: Roofline, evidence: Evidence) -> dict[str, float]:
-    """The least time, ns, that each of the kernel's uses of the device takes, as far as it is known."""
+    """The minimum time in ns that each of the kernel's uses of the device takes, for those that are known."""
     useful = 1 - (evidence.number("divergent_lane_fraction") or 0.0)
     pipes = [(part.reachable_ns.value, useful if part.pipe == "valu" else 1) for part in roofline.arithmetic]
     limits = {ARITHMETIC: sum(time * share for time, share in pipes if time is not None)}

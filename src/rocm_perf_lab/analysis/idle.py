@@ -1,9 +1,9 @@
-"""When a GPU ran no kernel, and what it waited for.
+"""When a GPU ran no kernel, and what it was waiting for.
 
-A gap lies between the end of all kernels that have run on a GPU so far and the start of the next. From that kernel the chain
-of last predecessors (see critical_path) leads back through the host's calls to the GPU work that they waited for, if any.
-So a gap has up to three parts: until that work was done, the GPU waited for it (a copy, or a kernel elsewhere); from then
-until the launch was called, for the host; the rest is latency (launch, barriers, start-up).
+A gap lies between the end of all kernels that have run on a GPU so far and the start of the next one. From that next kernel,
+the chain of last predecessors (see critical_path) leads back through the host's calls to the GPU work, if any, that they waited
+for. So a gap has up to three parts: until that work was done, the GPU waited for it (a copy, or a kernel elsewhere); from then
+until the launch was called, it waited for the host; the rest is latency (launch, barriers, start-up).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST = 10
 
 @dataclass(frozen=True)
 class Gap:
-    """start_ns: from the start of the GPU span. cause: of the longest part. waited_for: the last thing that was needed."""
+    """start_ns: from the start of the GPU span. cause: that of the longest part. waited_for: the last thing that was needed."""
 
     start_ns: int
     duration_ns: int
@@ -41,7 +41,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Idle:
-    """Of one GPU: from its first kernel's start to its last one's end. by_cause_ns: adds up to idle_ns."""
+    """One GPU, from the start of its first kernel to the end of its last. by_cause_ns: adds up to idle_ns."""
 
     agent_id: int
     span_ns: int
@@ -52,9 +52,9 @@ class Idle:
 
 
 def idle(trace: Trace, dag: Dag, path: CriticalPath) -> list[Idle]:
-    """For each GPU with dispatches, in order of their agents' ids.
+    """Idle times of each GPU with dispatches, in order of agent id.
 
-    Without HIP calls or exact dependencies, latency cannot be told from a host that was late: that part is unknown.
+    Without HIP calls or exact dependencies, latency cannot be told from a late host: that part is then unknown.
     """
     agents, gpu = factorize(trace.dispatches.agent_id)
     order = dag.order if _is_by_start(dag) else time_order(dag.start, dag.end)
@@ -75,9 +75,9 @@ def idle(trace: Trace, dag: Dag, path: CriticalPath) -> list[Idle]:
 
 @dataclass(frozen=True)
 class _Gaps:
-    """node: the dispatch that ended it. work: ns in which the node `needed` was not done; host: then, until the launch.
+    """node: the dispatch that ended the gap. work: ns until the node `needed` was done. host: ns from then to the launch.
 
-    needed: the work's node, or without such the last predecessor, or -1.
+    needed: the node of that work, or else the last predecessor, or -1.
     """
 
     node: Integers
@@ -112,7 +112,7 @@ def _gaps(
     needed_of: Integers,
     host_of: Integers,
 ) -> int:
-    """Counts the gaps; where there is room, writes them as in _Gaps. began, latest: of each GPU, -1 at first."""
+    """Count the gaps and, if there is room, write them as in _Gaps. began, latest: per GPU, initially -1."""
     count = 0
     for place in range(len(order)):
         node = order[place]
@@ -131,7 +131,7 @@ def _gaps(
                             of_edge = kind[edge]
                     if of_edge == _LAUNCH:
                         launched = start[before]
-                    elif of_edge != _HOST_EDGE:  # of this one the host had seen the end, and came some time after
+                    elif of_edge != _HOST_EDGE:  # across a host edge, the host launches some time after that end
                         launched = end[before]
                 work = before
                 while work >= gpu_nodes and end[work] > begin:
@@ -152,7 +152,7 @@ def _gaps(
 
 
 def _of_gpu(agent: int, span: int, mine: Integers, gaps: _Gaps, dag: Dag, rest: str) -> Idle:
-    """mine: the places of this GPU's gaps. rest: the cause of what is left of a gap when nothing is waited for any more."""
+    """mine: the indices of this GPU's gaps. rest: the cause of what is left of a gap when nothing is waited for."""
     length = gaps.length[mine]
     parts = _parts(gaps, mine, dag, rest)
     longest = mine[np.argsort(-length, kind="stable")[:_LONGEST]]
@@ -167,7 +167,7 @@ def _of_gpu(agent: int, span: int, mine: Integers, gaps: _Gaps, dag: Dag, rest: 
 
 
 def _parts(gaps: _Gaps, places: Integers, dag: Dag, rest: str) -> dict[str, Integers]:
-    """Cause -> ns of each gap."""
+    """Cause -> ns in each gap."""
     work, host = gaps.work[places], gaps.host[places]
     is_copy = gaps.needed[places] >= dag.dispatches
     return {

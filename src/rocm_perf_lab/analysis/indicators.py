@@ -1,4 +1,4 @@
-"""The thresholds that bottlenecks are judged by, out of bottleneck.toml."""
+"""The thresholds from bottleneck.toml by which bottlenecks are judged."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rocm_perf_lab.analysis.evidence import Evidence
 from rocm_perf_lab.analysis.score import UNKNOWN, Score, strength
 from rocm_perf_lab.toml import tomllib
 
-# Advice beside a small grid on the software device.
+# Advice given for a small grid on the software device.
 LARGER = "if the problem was made small for the software device, judge a larger one first"
 
 
 @dataclass(frozen=True)
 class Signal:
-    """One number of the evidence against a threshold; see the head of bottleneck.toml."""
+    """One number of the evidence compared with a threshold; see the head of bottleneck.toml."""
 
     name: str
     evidence: str
@@ -41,7 +41,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class Factor:
-    """A condition that explains a bottleneck or adds to it: above or below one threshold."""
+    """A condition that explains or aggravates a bottleneck: a number above or below one threshold."""
 
     name: str
     evidence: str
@@ -79,7 +79,7 @@ def factors() -> tuple[Factor, ...]:
 
 
 def launch_advice() -> frozenset[str]:
-    """What only a change of the program's launches can follow, not of a kernel's code alone."""
+    """Advice that requires a change of the program's launches, not only of a kernel's code."""
     found: tuple[Signal | Factor, ...] = (*signals().values(), *factors())
     return frozenset(line for entry in found if entry.changes_launch for line in entry.advice)
 

@@ -19,12 +19,12 @@ from rocm_perf_lab.analysis.thread_trace.findings import TraceFindings
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.tables import Trace
 
-SMALL_GRID = "small-grid"  # of bottleneck.toml
+SMALL_GRID = "small-grid"  # an entry of bottleneck.toml
 
 
 @dataclass(frozen=True)
 class KernelFindings:
-    """row: the dispatch that stands for the symbol where one is needed (its longest). on_path: None without times."""
+    """row: the dispatch that represents the symbol where a single one is needed (its longest). on_path: None without times."""
 
     symbol: Symbol
     row: int
@@ -34,7 +34,7 @@ class KernelFindings:
     bottleneck: Bottleneck
     headroom: Headroom
     on_path: SymbolOnPath | None
-    no_counters: str | None  # why it has none
+    no_counters: str | None  # the reason why there are none
     notes: tuple[str, ...]
 
 
@@ -48,9 +48,9 @@ def study(
     traced: TraceFindings | None = None,
     metadata: KernelMetadata | None = None,
 ) -> KernelFindings:
-    """Everything that a base trace and its counters say of one symbol.
+    """All that a base trace and its counters say about one symbol.
 
-    ceilings: measured ones of the device. traced: what a thread trace says of the symbol. metadata: of its code object.
+    ceilings: the device's measured ceilings. traced: what a thread trace says about the symbol. metadata: of its code object.
     """
     row = symbol.longest
     occupancy = dispatch_occupancy(trace, symbol, row, device, metadata)
@@ -80,7 +80,7 @@ def _of_thread_trace(evidence: Evidence, traced: TraceFindings | None) -> tuple[
 
 
 def _as_run(found: Bottleneck, trace: Trace, occupancy: DispatchOccupancy) -> Bottleneck:
-    """A grid on the software device can be small for the only reason that the problem was made small for it."""
+    """On the software device, a grid may be small merely because the problem was made small for it."""
     small = next((factor for factor in found.factors if factor.name == SMALL_GRID), None)
     if trace.device is None or small is None:
         return found

@@ -1,4 +1,4 @@
-"""The theoretical occupancy of a dispatch, and how many waves it brings."""
+"""The theoretical occupancy of a dispatch, and the number of waves in its grid."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class DispatchOccupancy:
-    """occupancy: None if the family is not known, with `reason`.
+    """occupancy: None if the family is unknown or the trace has no workgroup size; `reason` says which.
 
     waves: of the whole grid. device_waves: how many the device holds at once. fill: waves / device_waves.
-    lifts: what would let more waves reside. notes: what had to be assumed.
+    lifts: changes that would let more waves reside. notes: assumptions.
     """
 
-    resources: KernelResources  # what it uses: of the code object where there is one
+    resources: KernelResources  # what the kernel uses: from the code object if there is one
     workgroups: int
     occupancy: Occupancy | None
     waves: int | None
@@ -41,10 +41,10 @@ class DispatchOccupancy:
 def dispatch_occupancy(
     trace: Trace, symbol: Symbol, row: int, device: DeviceModel, metadata: KernelMetadata | None = None
 ) -> DispatchOccupancy:
-    """Occupancy of the dispatch in `row`, from its own workgroup size and LDS and its kernel's registers.
+    """The occupancy of the dispatch in `row`, from its own workgroup size and LDS and its kernel's registers.
 
-    metadata: of the kernel's code object, whose registers are those that it needs; how many waves reside is decided by what
-    is allocated, which can be more.
+    metadata: from the kernel's code object; its registers are those that the kernel needs. How many waves reside depends on
+    what is allocated, which can be more.
     """
     dispatches = trace.dispatches
     workgroup = int(np.prod(dispatches.workgroup[row]))
@@ -81,7 +81,7 @@ def dispatch_occupancy(
 
 
 def _other_modes(family: Family, resources: KernelResources) -> tuple[str, ...]:
-    """What the kernel would have in the modes that the trace cannot rule out."""
+    """The occupancy in the modes that the trace cannot rule out."""
     texts = []
     for mode, rules in family.other_occupancy_rules.items():
         other = occupancy(rules, resources)

@@ -1,7 +1,7 @@
-"""How many of a kernel's floating-point instructions are packed: v_pk_* do two operations a lane, and count once.
+"""How many of a kernel's floating-point instructions are packed: v_pk_* perform two operations per lane but count once.
 
-A thread trace tells how often each instruction ran. The code alone decides where a kind of operation has only packed
-instructions, or none.
+A thread trace records how often each instruction ran. Without one, the code decides only for kinds of operation whose
+instructions are either all packed or all plain.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ TRACED, WRITTEN = "the thread trace", "its code"
 
 @dataclass(frozen=True)
 class Packing:
-    """shares: counter -> share of what it counted that is packed; without those that are not known. source: who says so."""
+    """shares: counter -> packed share of its count; unknown shares are left out. source: what they were taken from."""
 
     shares: dict[str, float]
     source: str
 
 
 def from_executed(executed: Iterable[tuple[str, int]]) -> Packing:
-    """executed: instructions, and how often each ran. A kind that did not run says nothing."""
+    """executed: instructions, each with the number of times it ran. A kind that did not run gives no share."""
     return Packing({name: packed / (packed + plain) for name, (plain, packed) in _count(executed).items()}, TRACED)
 
 
 def from_code(instructions: Iterable[str]) -> Packing:
-    """instructions: of the whole kernel. What has both forms is left open."""
+    """instructions: those of the whole kernel. A kind that occurs in both forms gives no share."""
     counted = _count((text, 1) for text in instructions)
     known = {name: float(packed > 0) for name, (plain, packed) in counted.items() if not (plain and packed)}
     return Packing(known, WRITTEN)
 
 
 def _count(executed: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    """Counter -> how often its plain and its packed instructions ran; for those that did."""
+    """Counter -> how often its plain and its packed instructions ran; counters without either are left out."""
     found: dict[str, list[int]] = {}
     for text, times in executed:
         for (operation, precision), form in _FORMS.items() if text.startswith("v_") and times else ():
@@ -56,9 +56,9 @@ def counts_what_can_be_packed(counters: SymbolCounters) -> bool:
 
 
 def unpacked(counters: SymbolCounters, packing: Packing | None) -> SymbolCounters:
-    """The counters as if each packed instruction were two. `once` keeps what was counted of those that differ.
+    """The counters as if each packed instruction were two. `once` keeps the raw counts of those that change.
 
-    A counter above 0 of which nothing is known stays as it is, and a note says so.
+    A nonzero counter whose packed share is unknown stays as it is, and a note says so.
     """
     counted = {name for name in map(_counter, _KINDS) if counters.values.get(name, 0) > 0}
     if not counted:

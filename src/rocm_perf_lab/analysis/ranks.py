@@ -1,4 +1,4 @@
-"""Which of several databases is what: ranks of a parallel program, repeated runs, counter passes."""
+"""Tells what each of several databases is: a rank of a parallel program, a repeated run or a counter pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AGAIN = "both are the same rank, on different machines or at the same time"
 
 @dataclass
 class Rank:
-    """One process of the program. base: the run that times come from; repeats and counters: other runs of the same process."""
+    """One process of the program. base: the run that provides its times. repeats, counters: other runs of the same process."""
 
     base: Origin
     repeats: list[Origin] = field(default_factory=list)
@@ -26,20 +26,20 @@ class Rank:
         return self.base.rank
 
     def absolute(self) -> Rank:
-        """With absolute paths, for processes in other folders."""
+        """A copy with absolute paths, for processes in other folders."""
         repeats, counters = ([origin.absolute() for origin in group] for group in (self.repeats, self.counters))
         return Rank(self.base.absolute(), repeats, counters)
 
 
 def ranks(origins: Sequence[Origin]) -> tuple[list[Rank], list[str]]:
-    """The ranks, in order of their numbers or else of the databases, and what had to be assumed.
+    """The ranks, ordered by their numbers or else as the databases are, and notes on what had to be assumed.
 
-    Runs without counters give times. Two of them are different ranks if their environments say so, or if they ran on different
-    machines or at the same time; else the later one repeats the earlier. Runs with counters are passes of the rank with their
-    number or, if there is none, of the first rank that ran the same command and has not got a pass that ran at that time.
-    Where no run is without counters, the first one of each rank gives the times.
+    Runs without counters provide times. Two of them are different ranks if their environments say so, or if they ran on
+    different machines or at the same time; otherwise the later one repeats the earlier. Runs with counters are passes of the
+    rank with their number or, without a number, of the first rank that ran the same command and has no other pass from the same
+    time. If no run is without counters, the first run of each rank provides the times.
 
-    Raises UsageError for runs that are neither: of other commands, builds or inputs, and not at the same time.
+    Raises UsageError for runs that are neither ranks nor repeats: with other commands, builds or inputs, and at other times.
     """
     found: list[Rank] = []
     notes: list[str] = []
@@ -76,7 +76,7 @@ def _is_repeat(rank: Rank, origin: Origin) -> bool:
 
 
 def _is_pass(rank: Rank, origin: Origin) -> bool:
-    """A pass can be of some of the kernels only."""
+    """A pass may cover only some of the kernels."""
     if rank.number is not None and origin.rank is not None:
         return rank.number == origin.rank and other_build(rank.base, origin) is None
     same = rank.base.command == origin.command and other_build(rank.base, origin) is None
@@ -88,7 +88,7 @@ def _same_program(one: Origin, other: Origin) -> bool:
 
 
 def _check_ranks(one: Origin, other: Origin) -> None:
-    """Ranks have numbers of their launcher, or run at the same time, or one build on several machines."""
+    """Ranks either have numbers from their launcher, or ran at the same time, or are one build on several machines."""
     if one.rank is not None and other.rank is not None and one.rank != other.rank:
         return
     no_order = not one.is_on_machine_of(other) or None in (one.span, other.span)

@@ -1,7 +1,7 @@
-"""What a kernel's registers are, where the trace tells what was allocated, and sometimes tells it wrong.
+"""A kernel's register counts: the trace records the allocation, which can be padding and is sometimes wrong.
 
-The loader's figures are those of the kernel descriptor. Where LDS lets few waves reside, LLVM allocates as many registers as
-these can have (GCNSubtarget, NumVGPRsForWavesPerEU): then the allocation is padding, and fewer registers would change nothing.
+The loader's figures come from the kernel descriptor. Where LDS lets few waves reside, LLVM allocates as many registers as those
+waves can have (GCNSubtarget, NumVGPRsForWavesPerEU). The allocation is then padding, and fewer registers would change nothing.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from rocm_perf_lab.arch.occupancy import KernelResources, Occupancy, OccupancyRu
 from rocm_perf_lab.code_object import KernelMetadata
 from rocm_perf_lab.rocpd.tables import Kernel
 
-MOST_OF_A_KIND = 256  # VGPRs, or AGPRs, that an instruction can name
-_LOST = 128  # what a lost top bit of the descriptor's accum_offset (in fours, six bits) takes off the VGPRs
+MOST_OF_A_KIND = 256  # VGPRs, or AGPRs, that an instruction can address
+_LOST = 128  # subtracted from the VGPRs if the top bit of the descriptor's accum_offset (in fours, six bits) is lost
 
 
 def recorded(kernel: Kernel, family: Family | None) -> tuple[int, int, tuple[str, ...]]:
-    """VGPRs, AGPRs, and a note where the trace's figures cannot be and were set right.
+    """VGPRs, AGPRs, and a note if the trace's figures are impossible and were corrected.
 
-    Some versions of rocprofv3 drop the top bit of the accumulators' offset: what VGPRs lack then, AGPRs have too many.
+    Some versions of rocprofv3 drop the top bit of the accumulators' offset: the VGPR count is then too low, and the AGPR count
+    too high, by the same amount.
     """
     arch, accum = kernel.arch_vgprs, kernel.accum_vgprs
     if accum <= MOST_OF_A_KIND or family is None:
@@ -30,12 +31,12 @@ def recorded(kernel: Kernel, family: Family | None) -> tuple[int, int, tuple[str
 
 
 def needed(allocated: KernelResources, metadata: KernelMetadata) -> KernelResources:
-    """The same with the registers that the compiler counted."""
+    """The same resources with the registers that the compiler counted."""
     return replace(allocated, arch_vgprs=metadata.vgprs - metadata.agprs, accum_vgprs=metadata.agprs, sgprs=metadata.sgprs)
 
 
 def padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy, used: KernelResources | None) -> str | None:
-    """Why the VGPRs allocated are padding; None if they are not, or nothing says so. used: by the code object."""
+    """Why the allocated VGPRs are padding; None if they are not, or nothing indicates it. used: taken from the code object."""
     total = allocated_vgprs(rules, allocated, rules.vgpr_granule)
     if used is not None:
         needs = allocated_vgprs(rules, used, rules.vgpr_granule)
@@ -49,18 +50,18 @@ def padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy,
 
 
 def without_padding(rules: OccupancyRules, allocated: KernelResources, found: Occupancy) -> Occupancy:
-    """Not limited by VGPRs where something else limits as much."""
+    """The occupancy without VGPRs as a limit, provided that something else limits it as much."""
     others = tuple(name for name in found.limited_by if name != "VGPRs")
     return replace(found, limited_by=others or found.limited_by)
 
 
 def before_padding(rules: OccupancyRules, allocated: KernelResources) -> KernelResources:
-    """The most that the kernel can have needed less than its padding."""
+    """The most registers that the kernel can have needed, if it was padded."""
     return replace(allocated, arch_vgprs=max(_padded(rules, allocated) - rules.vgpr_granule, 1), accum_vgprs=0)
 
 
 def _padded(rules: OccupancyRules, kernel: KernelResources) -> int:
-    """The fewest VGPRs with which no more waves a SIMD reside than LDS lets; LLVM: getMinNumVGPRs."""
+    """The fewest VGPRs with which no more waves reside per SIMD than LDS allows; in LLVM, getMinNumVGPRs."""
     waves = -(-kernel.workgroup_size // rules.wave_size)
     groups = rules.lds_bytes // max(kernel.lds_bytes, 1)
     per_simd = max(1, -(-waves * groups // rules.simds))

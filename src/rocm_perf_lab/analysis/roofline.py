@@ -1,12 +1,11 @@
 """Where a kernel stands under the roofs of its device.
 
-With t_compute the time that its operations take at the peak of each pipe, and t_memory the time its bytes beyond L2 take at
-peak memory bandwidth, a kernel is on the compute side of the ridge if t_compute > t_memory. The mix of precisions has one
-effective peak, operations / t_compute, which makes the ridge a single operational intensity. Integer MFMA operations take
-their pipe's time but are no FLOPs. Source: Williams, Waterman,
-Patterson, "Roofline", CACM 52(4), 2009.
+Let t_compute be the time that the kernel's operations take at the peak of each pipe, and t_memory the time that its bytes
+beyond L2 take at peak memory bandwidth. The kernel is on the compute side of the ridge if t_compute > t_memory. Its mix of
+precisions has one effective peak, operations / t_compute, which reduces the ridge to a single operational intensity. Integer
+MFMA operations take time on their pipe but are not FLOPs. Source: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
 
-Beside the peaks of data sheets stand measured ceilings, where they are given: what microbenchmarks reached on the device.
+Beside the peaks of data sheets stand measured ceilings, if given: the rates that microbenchmarks reached on the device.
 """
 
 from __future__ import annotations
@@ -26,15 +25,17 @@ MALL_NOTE = (
     "HBM and MALL bytes are all requests beyond L2, which pass the MALL (Infinity Cache): where it answers some of them, less "
     "reaches the memory, and the fraction of its bandwidth can exceed 1"
 )
-PACKED_PIPE = ("f32", "valu")  # whose peak is that of plain instructions: the peak of F16 is of packed ones
+PACKED_PIPE = ("f32", "valu")  # whose peak is that of plain instructions; the peak of F16 is that of packed ones
 NO_CEILINGS = "no measured ceilings were given (--ceilings)"
 NO_TIME = "the dispatches have no duration: start and end are equal"
 
 
 @dataclass(frozen=True)
 class Roof:
-    """One rate against its roofs. peak: of the data sheet; ceiling: measured. time_ns: what the work takes at the peak,
-    reachable_ns: at the ceiling, where that is known, else at the peak.
+    """One rate compared with its roofs.
+
+    peak: from the data sheet. ceiling: measured. time_ns: the time of the work at the peak. reachable_ns: the time at the
+    ceiling if that is known, else at the peak.
     """
 
     work: Value  # FLOP, operations or bytes
@@ -64,7 +65,7 @@ class Arithmetic(Roof):
 
 @dataclass(frozen=True)
 class Level(Roof):
-    """One level of the memory hierarchy. intensity: FLOP per byte that passes it."""
+    """One level of the memory hierarchy. intensity: FLOP per byte that passes through it."""
 
     name: str
     intensity: Value
@@ -72,7 +73,7 @@ class Level(Roof):
 
 @dataclass(frozen=True)
 class Roofline:
-    """All of a symbol's dispatches together, or of several symbols. ceilings: the measured ones, None if none were given."""
+    """All dispatches of one or several symbols together. ceilings: the measured ones, None if none were given."""
 
     time_ns: int
     arithmetic: tuple[Arithmetic, ...]
@@ -93,12 +94,12 @@ class Roofline:
 
     @cached_property
     def ceiling_ns(self) -> Value:
-        """The least time that its operations and bytes could take by the data sheet."""
+        """The minimum time for the operations and bytes according to the data sheet."""
         return _apply(lambda *times: max(times), "ns", self.compute_ns, self.memory_ns)
 
     @cached_property
     def reachable_ns(self) -> Value:
-        """The same under the measured ceilings; no value without any."""
+        """The same under the measured ceilings; missing if there are none."""
         if self.ceilings is None:
             return Value.missing("ns", NO_CEILINGS)
         compute = _sum("ns", [part.reachable_ns for part in self.arithmetic], "no arithmetic is known")
@@ -123,7 +124,7 @@ class Roofline:
 
     @property
     def fraction(self) -> Value:
-        """Of the binding ceiling by the data sheet."""
+        """Fraction of the binding data-sheet ceiling."""
         return self._of_time(self.ceiling_ns)
 
     @property
@@ -137,7 +138,7 @@ class Roofline:
 
     @property
     def position(self) -> str | None:
-        """'memory-bound' or 'compute-bound': the side of the ridge; None if either time is not known or both are 0."""
+        """'memory-bound' or 'compute-bound', the side of the ridge; None if either time is unknown or both are 0."""
         compute, memory = self.compute_ns.value, self.memory_ns.value
         if compute is None or memory is None or not self.ceiling_ns.value:
             return None
@@ -151,7 +152,7 @@ class Roofline:
 
 
 def roofline(counters: SymbolCounters, time_ns: int, device: DeviceModel, ceilings: Ceilings | None = None) -> Roofline | None:
-    """The roofline of dispatches that took `time_ns` in all; None if nothing is known of the device's family."""
+    """The roofline of dispatches that took `time_ns` in total; None if the device's family is unknown."""
     family = device.family
     if family is None:
         return None
@@ -199,7 +200,7 @@ def _operations(pipe: Pipe, family: Family, counters: SymbolCounters) -> Value:
 
 
 def _bytes(family: Family, counters: SymbolCounters) -> dict[str, Value]:
-    """Level -> bytes, in the order from the memory to the CU. A family without a MALL has no such level."""
+    """Level -> bytes, ordered from memory to the CU. A family without a MALL has no such level."""
     unknown = f"no byte counters are known for {family.name}"
     beyond = _sum("bytes", [metric(counters.values) for metric in family.hbm_bytes], unknown)
     found = {MEMORY_LEVEL: beyond} | ({MALL_LEVEL: beyond} if family.has_mall else {})
@@ -220,7 +221,7 @@ def _ceiling(key: str | Pipe, ceilings: Ceilings | None) -> Value:
 
 
 def _peak(pipe: Pipe, device: DeviceModel, family: Family, counters: SymbolCounters) -> Value:
-    """That of F32 grows with the share of packed instructions, which do twice as much in the same time."""
+    """The peak of F32 grows with the share of packed instructions, which do twice as much in the same time."""
     per_clock: float = family.peak_ops_per_clock_and_cu[pipe]
     if pipe == PACKED_PIPE and counters.once:
         metric = family.operations[pipe]
@@ -246,7 +247,7 @@ def _per_clock(per_clock: int | None, level: str, units: Value, device: DeviceMo
 
 
 def _notes(family: Family, arithmetic: tuple[Arithmetic, ...], levels: tuple[Level, ...]) -> tuple[str, ...]:
-    """The known biases of the numbers that are there."""
+    """The known biases of the numbers that are present."""
     used = [family.operations[part.precision, part.pipe] for part in arithmetic if part.work.value]
     used += [family.cache_bytes[level.name] for level in levels if level.work.value and level.name in family.cache_bytes]
     notes = [metric.bias for metric in used if metric.bias]
@@ -266,7 +267,7 @@ def _ratio(a: float, b: float) -> float | None:
 
 
 def _apply(function: Callable[..., float | None], unit: str, *values: Value) -> Value:
-    """The function of the numbers, or the reasons of those that are missing. A None result is a division by zero."""
+    """Apply the function to the numbers, or give the reasons for missing ones. A result of None means a division by zero."""
     if any(value.value is None for value in values):
         return Value.missing_because(unit, values)
     result = function(*(value.value for value in values))

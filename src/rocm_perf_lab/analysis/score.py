@@ -1,8 +1,8 @@
-"""How strongly a statement holds, 0 to 1, as far as it is known.
+"""How strongly a statement holds, from 0 to 1, given what is known.
 
-Statements are joined as in fuzzy logic: 'and' is the least, 'or' the most, 'not' is 1 minus. 0.5 is where a statement starts
-to hold, so exactly one of a statement and its negation does. What is not known could be anything: `least` and `most`
-are bounds over everything that it could be, which joining keeps exact because all three are monotone.
+Statements are combined as in fuzzy logic: 'and' is the minimum, 'or' the maximum, 'not' is 1 minus the score. A statement holds
+from 0.5 on, so that exactly one of a statement and its negation does. Unknown values could be anything: `least` and `most`
+bound the score over all their possibilities, and stay exact when scores are combined because all three operations are monotone.
 Source: Zadeh, "Fuzzy Sets", Information and Control 8, 1965.
 """
 
@@ -15,7 +15,7 @@ HOLDS = 0.5
 
 @dataclass(frozen=True)
 class Score:
-    """estimate: from what is known; None if that says nothing. least, most: bounds, whatever the rest turns out to be."""
+    """estimate: from known values; None if they say nothing. least, most: bounds, whatever the unknown values are."""
 
     estimate: float | None
     least: float
@@ -33,18 +33,18 @@ class Score:
         return Score(None if self.estimate is None else 1 - self.estimate, 1 - self.most, 1 - self.least)
 
     def __or__(self, other: Score) -> Score:
-        """Either. What is unknown is taken not to add to what is known."""
+        """Either statement holds. An unknown estimate adds nothing to a known one."""
         known = [score.estimate for score in (self, other) if score.estimate is not None]
         return Score(max(known, default=None), max(self.least, other.least), max(self.most, other.most))
 
     def __and__(self, other: Score) -> Score:
-        """Both. Unknown if one is unknown and the other holds; if the other does not, neither do both."""
+        """Both statements hold. Unknown if one is unknown and the other holds; if the other does not hold, neither do both."""
         known = [score.estimate for score in (self, other) if score.estimate is not None]
         decided = len(known) == 2 or (known and known[0] < HOLDS)
         return Score(min(known) if decided else None, min(self.least, other.least), min(self.most, other.most))
 
     def provided(self, other: Score) -> Score:
-        """Both, but where the other is unknown, this one is estimated alone."""
+        """Both statements hold, but if the other is unknown, this one is estimated alone."""
         both = self & other
         return Score(self.estimate if other.estimate is None else both.estimate, both.least, both.most)
 
@@ -52,7 +52,7 @@ class Score:
         return self.provided(~other)
 
     def otherwise(self, other: Score) -> Score:
-        """This one; where it is unknown, the other's estimate, which does not narrow the bounds."""
+        """This score; if it is unknown, the other's estimate with this score's bounds."""
         return self if self.estimate is not None else Score(other.estimate, self.least, self.most)
 
 
@@ -60,7 +60,7 @@ UNKNOWN = Score(None, 0.0, 1.0)
 
 
 def strength(value: float, none: float, threshold: float, full: float) -> float:
-    """0 at `none`, 0.5 at `threshold`, 1 at `full`, straight in between. none > full: the less, the stronger."""
+    """0 at `none`, 0.5 at `threshold`, 1 at `full`, linear in between. If none > full, smaller values are stronger."""
     if none > full:
         value, none, threshold, full = -value, -none, -threshold, -full
     if value < threshold:

@@ -1,4 +1,4 @@
-"""Which dispatch a profile is about."""
+"""Chooses the dispatch that a profile is about."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rocm_perf_lab.rocpd.tables import Trace
 
 @dataclass(frozen=True)
 class Selection:
-    """row: of Dispatches. only_runtime_kernels: nothing but the runtime's own kernels ran, so one of those was taken.
+    """row: index into Dispatches. only_runtime_kernels: whether only the runtime's own kernels ran, so that one was taken.
 
-    passed_over: the runtime's kernel with a longer dispatch than that, None if there is none.
+    passed_over: the runtime's kernel that has a longer dispatch than the selected one, or None.
     """
 
     symbol: Symbol
@@ -22,9 +22,9 @@ class Selection:
 
 
 def select(trace: Trace, symbols: list[Symbol]) -> Selection:
-    """The longest dispatch that is not one of the runtime's own kernels; without such, the longest of all.
+    """Select the longest dispatch that is not one of the runtime's own kernels, or the longest of all if there is no other.
 
-    Of equally long ones, the first dispatched. `symbols` must not be empty.
+    Of equally long dispatches, the first is taken. `symbols` must not be empty.
     """
     own = [symbol for symbol in symbols if not symbol.is_runtime]
     start, end = trace.dispatches.start, trace.dispatches.end

@@ -1,4 +1,4 @@
-"""How much the runtime varies between runs."""
+"""How much the runtime varies from run to run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STABLE, MODERATE = 0.05, 0.10
 
 @dataclass(frozen=True)
 class Stability:
-    """Runtimes of all runs, ms. cv = stddev / mean with the sample's standard deviation; None for fewer than two runs."""
+    """Runtimes of all runs, ms. cv = stddev / mean, with the sample standard deviation; None for fewer than two runs."""
 
     runs_ms: tuple[float, ...]
     median_ms: float
@@ -24,7 +24,7 @@ class Stability:
 
 
 def runtime_ms(trace: Trace) -> float:
-    """Time in kernels, ms: the sum of end - start over the program's own dispatches (all, if only the runtime's ran)."""
+    """Time in kernels, ms: end - start, summed over the program's own dispatches (over all, if only the runtime's ran)."""
     symbols = symbols_of(trace)
     own = [symbol for symbol in symbols if not symbol.is_runtime] or symbols
     return sum(symbol.total_ns for symbol in own) / 1e6

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Symbol:
-    """kernel: one of the kernel ids with this symbol (several code objects or agents can hold it).
+    """kernel: one of the kernel ids with this symbol (several code objects or agents can contain it).
 
-    rows: of Dispatches, ascending. longest: the row that took the most time, the first of equal ones.
+    rows: of Dispatches, ascending. longest: the row that took the most time, the first if several tie.
     """
 
     kernel: Kernel
@@ -40,18 +40,18 @@ class Symbol:
         return self.kernel.is_runtime
 
 
-_FOUND: WeakKeyDictionary[Trace, list[Symbol]] = WeakKeyDictionary()  # grouping takes a second on ten million dispatches
+_FOUND: WeakKeyDictionary[Trace, list[Symbol]] = WeakKeyDictionary()  # grouping takes a second per ten million dispatches
 
 
 def symbols_of(trace: Trace) -> list[Symbol]:
-    """The symbols that were dispatched, the one with the most time first; ties by name."""
+    """The symbols that were dispatched, in descending order of time; ties are broken by name."""
     if trace not in _FOUND:
         _FOUND[trace] = _group(trace)
     return _FOUND[trace]
 
 
 def fitting(symbols: list[Symbol], pattern: str | None) -> list[Symbol]:
-    """Those that a pattern fits, see kernel_pattern; all without one. Raises EmptyPartError where it fits none."""
+    """The symbols that match a pattern (see kernel_pattern), or all without one. Raises EmptyPartError if none matches."""
     found = [symbol for symbol in symbols if fits(pattern, symbol.name, symbol.kernel.symbol)]
     if symbols and not found:
         some = ", ".join(symbol.name for symbol in symbols[:3])

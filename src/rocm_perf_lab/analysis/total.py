@@ -1,4 +1,4 @@
-"""All the program's own kernels together under the roofline."""
+"""The roofline of all the program's own kernels together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def total_roofline(
     devices: Mapping[int, DeviceModel],
     measured: Ceilings | None = None,
 ) -> Roofline | None:
-    """None if only the runtime's kernels ran, they ran on several devices, or nothing is known of the device's family.
+    """None if only the runtime's kernels ran, they ran on several devices, or the device's family is unknown.
 
     sums: by mangled symbol. devices: those that kernels ran on, by agent id.
     """

@@ -1,7 +1,7 @@
-"""What a thread trace adds to the evidence, where counters were not collected.
+"""The evidence that a thread trace contributes where counters were not collected.
 
-The trace is of a few waves on one CU. What a wave's life is made of, it tells as well as counters do. How busy a unit is, it
-tells of a CU that works; that is the device's only if the grid has a wave for each SIMD.
+A thread trace covers a few waves on one CU. It shows how a wave spends its life as well as counters do. How busy a unit is it
+shows only for a CU with work; this applies to the whole device only if the grid has a wave for each SIMD.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _MEMORY = ("vector memory", "scalar memory")
 
 
 def from_thread_trace(found: TraceFindings, grid_waves_per_simd: float | None) -> dict[str, Value]:
-    """By the names of the evidence; only what the trace can tell."""
+    """Evidence by name; only what the trace can tell."""
     fills = grid_waves_per_simd is not None and grid_waves_per_simd >= 1
     values = {"wait_fraction": found.wait_fraction, "issue_wait_fraction": _not_issuing(found)} | _accesses(found)
     if fills:
@@ -22,7 +22,7 @@ def from_thread_trace(found: TraceFindings, grid_waves_per_simd: float | None) -
 
 
 def _not_issuing(found: TraceFindings) -> Value:
-    """Stalls that are no waits: the instruction is there, and may not go."""
+    """Stalls other than waits: the instruction is available, but may not issue."""
     stall, wait = found.stall_fraction, found.wait_fraction
     if stall.value is None or wait.value is None:
         return Value.missing_because("fraction", [stall, wait])
@@ -30,7 +30,7 @@ def _not_issuing(found: TraceFindings) -> Value:
 
 
 def _accesses(found: TraceFindings) -> dict[str, Value]:
-    """Of whole waves only: a wave that the trace lost part of made more accesses than are seen."""
+    """Requires complete waves: a wave that is partly lost made more accesses than the trace shows."""
     count = sum(found.mix.get(kind, 0) for kind in _MEMORY)
     if not count or not found.waves.value or found.truncated_waves or found.wait_fraction.value is None:
         return {}

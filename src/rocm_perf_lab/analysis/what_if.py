@@ -1,8 +1,8 @@
-"""What the GPU's span would be if kernels took less time: the graph run forward again.
+"""What the GPU's span would be if kernels took less time, found by running the graph forward again.
 
 A node starts its observed delay after the last of its predecessors is ready, as in critical_path; only the durations of some
-kernels differ. So the path can change on the way, which the ceiling by Amdahl's law does not know. Delays stay as observed:
-where another predecessor becomes the last one, its delay can have been different. Host code does not change either.
+kernels differ. The critical path can thus change, which the ceiling from Amdahl's law does not account for. Delays stay as
+observed, although a node's delay might differ once another predecessor becomes the last. Host code does not change either.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _LAUNCH = Edges.LAUNCH
 _KERNELS = (KERNEL, RUNTIME)
 _TRIED_KERNELS = 3
 _TRIED_FACTORS = (2.0, None)
-# Between two of these is where dominance shifts, if it does.
+# If dominance shifts, it is bracketed between two adjacent factors.
 _GRID = (1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 _PRECISION = 1.02
 
 
 @dataclass(frozen=True)
 class Speedup:
-    """Kernels whose names match `pattern`, each `factor` times faster."""
+    """Makes each kernel whose name matches `pattern` faster by `factor`."""
 
     pattern: str
     factor: float
@@ -42,10 +42,10 @@ class Speedup:
 
 @dataclass(frozen=True)
 class Scenario:
-    """pattern: as it was asked for; None if tried unasked. factor: None for kernels that take no time.
+    """pattern: as requested; None if the scenario was not requested. factor: None for kernels that take no time.
 
-    span_ns: of the GPU then. speedup: of the span. dominant: the program's kernel with most time on the new path, and its
-    fraction of it; None if no kernel of the program has any.
+    span_ns: the GPU's span in this scenario. speedup: of the span. dominant: the program's kernel with the most time on the new
+    path; fraction: its share of that path. dominant is None if no kernel of the program has time on the path.
     """
 
     kernels: tuple[str, ...]
@@ -59,7 +59,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class DominanceShift:
-    """From how many times faster on another kernel dominates, to 2 %; factor and then are None if none does."""
+    """The factor, to within 2 %, from which another kernel dominates; factor and then are None if none does within _GRID."""
 
     kernel: str
     factor: float | None
@@ -69,10 +69,10 @@ class DominanceShift:
 def what_if(
     dag: Dag, path: CriticalPath, wanted: Sequence[Speedup], mangled: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[list[Scenario], DominanceShift | None]:
-    """What was asked for, then each of the first few kernels of the program on the path by itself.
+    """The requested scenarios, followed by the program's first few kernels on the path, each by itself.
 
     mangled: demangled -> mangled name.
-    A pattern that matches no kernel changes nothing. The shift is that of the dominant kernel, None if that is no kernel of
+    A pattern that matches no kernel changes nothing. The shift is that of the dominant kernel, None if that is not a kernel of
     the program.
     """
     replay = _Replay(dag, path)
@@ -108,7 +108,7 @@ class _Replay:
         return Scenario(names, pattern, factor, span, speedup, dominant, fraction)
 
     def shift(self, name: str) -> DominanceShift:
-        """Stepwise to the first factor with another dominant kernel, then by bisection."""
+        """Step to the first factor at which another kernel dominates, then bisect."""
         least = 1.0
         for factor in _GRID[1:]:
             if (then := self._run((name,), factor)[1]) != name:
@@ -126,7 +126,7 @@ class _Replay:
         return DominanceShift(name, factor, then)
 
     def _run(self, names: tuple[str, ...], factor: float | None) -> tuple[int, str | None, float]:
-        """The new span, the dominant kernel on the new path and its fraction."""
+        """The new span, the dominant kernel on the new path and its share of the path."""
         dag, path = self._dag, self._path
         faster = np.zeros(len(dag.names), bool)
         faster[[self._place[name] for name in names]] = True
@@ -141,7 +141,7 @@ class _Replay:
         own = [place for place in self._place.values() if dag.kinds[place] == KERNEL and on_path[place] > 0]
         if not own:
             return span, None, 0.0
-        # Of equal ones as in critical_path: the one with most time in all, then the first name, which is the order of places.
+        # Ties as in critical_path: the most total time, then the first name, which is the order of places.
         best = max(own, key=lambda place: (on_path[place], self._total[place], -place))
         return span, dag.names[best], float(on_path[best]) / span if span > 0 else 0.0
 
@@ -163,7 +163,7 @@ def _forward(
     end: Integers,
     binding: Integers,
 ) -> None:
-    """When each node starts and ends, and which predecessor was ready last (of equal ones the first).
+    """Compute when each node starts and ends, and which predecessor was ready last (the first if several tie).
 
     Nodes of symbols that are `faster` take `share` of their time, rounded half to even.
     """

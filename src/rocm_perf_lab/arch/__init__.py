@@ -1,4 +1,4 @@
-"""What is true of a GPU family (occupancy, counters, peaks) and of a product (size, clocks, memory)."""
+"""Facts about GPU families (occupancy, counters, peaks) and about products (size, clocks, memory)."""
 
 from rocm_perf_lab.arch.families import family_of
 from rocm_perf_lab.arch.family import Family

@@ -9,13 +9,13 @@ from rocm_perf_lab.arch.metric import metric
 
 @metric("bytes")
 def hbm_read_bytes(TCC_EA_RDREQ_sum: float, TCC_EA_RDREQ_32B_sum: float) -> float:
-    """rocprofiler-compute, gfx90a; agrees with the recorded vector copy (8 MiB read)."""
+    """From rocprofiler-compute, gfx90a; agrees with the recorded vector copy (8 MiB read)."""
     return 64 * (TCC_EA_RDREQ_sum - TCC_EA_RDREQ_32B_sum) + 32 * TCC_EA_RDREQ_32B_sum
 
 
 @metric("bytes")
 def hbm_write_bytes(TCC_EA_WRREQ_sum: float, TCC_EA_WRREQ_64B_sum: float) -> float:
-    """rocprofiler-compute, gfx90a; agrees with the recorded vector copy (8 MiB written)."""
+    """From rocprofiler-compute, gfx90a; agrees with the recorded vector copy (8 MiB written)."""
     return 64 * TCC_EA_WRREQ_64B_sum + 32 * (TCC_EA_WRREQ_sum - TCC_EA_WRREQ_64B_sum)
 
 
@@ -26,7 +26,7 @@ def l2_bytes(
     TCP_TCC_ATOMIC_WITH_RET_REQ_sum: float,
     TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum: float,
 ) -> float:
-    """L1's requests to L2, 64 bytes each. rocprofiler-compute, gfx90a."""
+    """L1's requests to L2, 64 bytes each. From rocprofiler-compute, gfx90a."""
     atomics = TCP_TCC_ATOMIC_WITH_RET_REQ_sum + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum
     return 64 * (TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum + atomics)
 
@@ -37,13 +37,13 @@ def l2_bytes(
     "a recorded coalesced copy has 32 useful bytes per access",
 )
 def l1_bytes(TCP_TOTAL_CACHE_ACCESSES_sum: float) -> float:
-    """rocprofiler-compute, gfx90a."""
+    """From rocprofiler-compute, gfx90a."""
     return 64 * TCP_TOTAL_CACHE_ACCESSES_sum
 
 
 @metric("bytes")
 def l2_read_bytes_per_lane(TCP_TCC_READ_REQ_sum: float, SQ_INSTS_VMEM: float) -> float:
-    """What L1 fetches from L2 for each lane of a vector memory instruction. The widest load takes 16 bytes a lane."""
+    """Bytes that L1 fetches from L2 for each lane of a vector memory instruction. The widest load takes 16 bytes per lane."""
     return 64 * TCP_TCC_READ_REQ_sum / (64 * SQ_INSTS_VMEM)
 
 
@@ -67,7 +67,7 @@ FAMILY = Family(
         ("f64", "mfma"): 256,
         ("i8", "mfma"): 1024,
     },
-    # rocprofiler-compute, gfx90a speed-of-light panel: L2 128 bytes a clock and channel (32), L1 64 a CU, LDS 128.
+    # rocprofiler-compute, gfx90a speed-of-light panel: L2 128 bytes per clock and channel (32), L1 64 per CU, LDS 128.
     l2_bytes_per_clock_and_xcd=4096,
     cu_bytes_per_clock={"L1": 64, "LDS": 128},
     valu_cycles_per_instruction=4,

@@ -1,8 +1,8 @@
-"""Ratios that tell why a CDNA2 or CDNA3 kernel waits.
+"""Ratios that show why a CDNA2 or CDNA3 kernel waits.
 
-SQ_WAVE_CYCLES, SQ_WAIT_* and SQ_ACTIVE_INST_ANY count in units of four cycles (AMD, "MI300 and MI200 performance
-counters"); SQ_WAIT_ANY + SQ_WAIT_INST_ANY + SQ_ACTIVE_INST_ANY = SQ_WAVE_CYCLES in the recorded gfx90a run: a wave waits for
-something (s_waitcnt, barrier), has an instruction that cannot be issued yet, or issues.
+SQ_WAVE_CYCLES, SQ_WAIT_* and SQ_ACTIVE_INST_ANY count in units of four cycles (AMD, "MI300 and MI200 performance counters"). In
+the recorded gfx90a run, SQ_WAIT_ANY + SQ_WAIT_INST_ANY + SQ_ACTIVE_INST_ANY = SQ_WAVE_CYCLES: a wave waits for something
+(s_waitcnt, barrier), has an instruction that cannot be issued yet, or issues.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from rocm_perf_lab.arch.metric import Metric, metric
 
 @metric("fraction")
 def wait_fraction(SQ_WAIT_ANY: float, SQ_WAVE_CYCLES: float) -> float:
-    """Share of the waves' life spent in s_waitcnt or at barriers."""
+    """Share of the waves' lifetime spent in s_waitcnt or at barriers."""
     return SQ_WAIT_ANY / SQ_WAVE_CYCLES
 
 
 @metric("fraction")
 def issue_wait_fraction(SQ_WAIT_INST_ANY: float, SQ_WAVE_CYCLES: float) -> float:
-    """Share of the waves' life spent ready, but not issuing."""
+    """Share of the waves' lifetime spent ready but not issuing."""
     return SQ_WAIT_INST_ANY / SQ_WAVE_CYCLES
 
 
 @metric("accesses")
 def l1_accesses_per_vmem_instruction(TCP_TOTAL_CACHE_ACCESSES_sum: float, SQ_INSTS_VMEM: float) -> float:
-    """16 for a fully coalesced 8-byte access of a wave (recorded on gfx90a and gfx942); 64 when every lane goes elsewhere."""
+    """16 for a fully coalesced 8-byte access of a wave (recorded on gfx90a and gfx942); 64 if each lane hits its own line."""
     return TCP_TOTAL_CACHE_ACCESSES_sum / SQ_INSTS_VMEM
 
 
@@ -51,13 +51,13 @@ def valu_instructions(SQ_INSTS_VALU: float) -> float:
 
 @metric("cycles")
 def lds_busy_cycles(SQ_LDS_IDX_ACTIVE: float) -> float:
-    """Summed over the CUs: one LDS each."""
+    """Summed over the CUs, each of which has one LDS."""
     return SQ_LDS_IDX_ACTIVE
 
 
 @metric("wave cycles")
 def wave_cycles(SQ_WAVE_CYCLES: float) -> float:
-    """The sum of the waves' lives, in cycles."""
+    """The sum of the waves' lifetimes, in cycles."""
     return 4 * SQ_WAVE_CYCLES
 
 
@@ -70,7 +70,7 @@ def waves(SQ_WAVES: float) -> float:
 def divergent_lane_fraction(
     SQ_THREAD_CYCLES_VALU: float, SQ_ACTIVE_INST_VALU: float, SQ_ITEMS: float, SQ_WAVES: float
 ) -> float:
-    """Share of the launched lanes that vector instructions found masked off; 0 in the recorded copy on gfx90a."""
+    """Share of the launched lanes that were masked off during vector instructions; 0 in the recorded copy on gfx90a."""
     working = SQ_THREAD_CYCLES_VALU / (64 * SQ_ACTIVE_INST_VALU)
     launched = SQ_ITEMS / (64 * SQ_WAVES)
     return max(0.0, 1 - working / launched)
@@ -78,25 +78,25 @@ def divergent_lane_fraction(
 
 @metric("fraction")
 def partial_wave_fraction(SQ_ITEMS: float, SQ_WAVES: float) -> float:
-    """Share of the waves' lanes that no work-item was launched for."""
+    """Share of the waves' lanes for which no work-item was launched."""
     return 1 - SQ_ITEMS / (64 * SQ_WAVES)
 
 
 @metric("instructions/wave")
 def memory_instructions_per_wave(SQ_INSTS_VMEM: float, SQ_INSTS_SMEM: float, SQ_WAVES: float) -> float:
-    """Vector and scalar: a list that all lanes follow together is followed by scalar loads."""
+    """Vector and scalar: when all lanes follow a list together, the loads are scalar."""
     return (SQ_INSTS_VMEM + SQ_INSTS_SMEM) / SQ_WAVES
 
 
 @metric("cycles/instruction")
 def wait_cycles_per_memory_instruction(SQ_WAIT_ANY: float, SQ_INSTS_VMEM: float, SQ_INSTS_SMEM: float) -> float:
-    """Cycles of waiting, for whatever, that a wave has for each of its vector and scalar memory instructions."""
+    """Cycles that a wave waits, for any reason, per vector or scalar memory instruction."""
     return 4 * SQ_WAIT_ANY / (SQ_INSTS_VMEM + SQ_INSTS_SMEM)
 
 
 @metric("instructions/wave")
 def vector_memory_instructions_per_wave(SQ_INSTS_VMEM: float, SQ_WAVES: float) -> float:
-    """A wave that does anything that lasts stores it: one access at least."""
+    """A wave whose work has any effect stores it, which takes at least one access."""
     return SQ_INSTS_VMEM / SQ_WAVES
 
 
@@ -107,20 +107,20 @@ def atomic_request_fraction(
     TCP_TCC_READ_REQ_sum: float,
     TCP_TCC_WRITE_REQ_sum: float,
 ) -> float:
-    """Of L1's requests to L2. Lanes of a wave that add to one line make one request."""
+    """Share of L1's requests to L2. Lanes of a wave that add to the same line make one request."""
     atomics = TCP_TCC_ATOMIC_WITH_RET_REQ_sum + TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum
     return atomics / (atomics + TCP_TCC_READ_REQ_sum + TCP_TCC_WRITE_REQ_sum)
 
 
 @metric("cycles")
 def active_cycles(GRBM_GUI_ACTIVE: float) -> float:
-    """Summed over the XCDs, at the clock that there was: rocprofiler-compute's GRBM_GUI_ACTIVE_PER_XCD times their number."""
+    """Summed over the XCDs, at the actual clock: rocprofiler-compute's GRBM_GUI_ACTIVE_PER_XCD times the number of XCDs."""
     return GRBM_GUI_ACTIVE
 
 
 @metric("cycles")
 def mfma_busy_cycles(SQ_VALU_MFMA_BUSY_CYCLES: float) -> float:
-    """Summed over the SIMDs: one matrix unit each."""
+    """Summed over the SIMDs, each of which has one matrix unit."""
     return SQ_VALU_MFMA_BUSY_CYCLES
 
 

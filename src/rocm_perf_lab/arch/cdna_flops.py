@@ -1,7 +1,7 @@
-"""Floating-point operations and LDS traffic of CDNA2 and CDNA3 from the SQ counters.
+"""Floating-point operations and LDS traffic of CDNA2 and CDNA3, computed from the SQ counters.
 
-Source: rocprofiler-compute, roofline_calc.py: a VALU instruction is 64 operations, an FMA two each; an MFMA "MOPS" unit is
-512 operations.
+Source: rocprofiler-compute, roofline_calc.py: a VALU instruction is 64 operations, and twice that for an FMA; an MFMA "MOPS"
+unit is 512 operations.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ def mfma_flops_f64(SQ_INSTS_VALU_MFMA_MOPS_F64: float) -> float:
 
 @metric("OP")
 def mfma_ops_i8(SQ_INSTS_VALU_MFMA_MOPS_I8: float) -> float:
-    """Integer operations: kept apart from FLOPs."""
+    """Integer operations, kept apart from FLOPs."""
     return 512 * SQ_INSTS_VALU_MFMA_MOPS_I8
 
 
 @metric("bytes")
 def lds_bytes(SQ_LDS_IDX_ACTIVE: float, SQ_LDS_BANK_CONFLICT: float) -> float:
-    """32 banks of 4 bytes, in every cycle that is not lost to a bank conflict."""
+    """32 banks of 4 bytes in every cycle that is not lost to a bank conflict."""
     return (SQ_LDS_IDX_ACTIVE - SQ_LDS_BANK_CONFLICT) * 4 * 32
 
 
-# (precision, pipe) -> metric, for what both families count
+# (precision, pipe) -> metric, for operations that both families count
 FLOPS: dict[tuple[str, str], Metric] = {
     ("f16", "valu"): valu_flops_f16,
     ("f32", "valu"): valu_flops_f32,

@@ -1,6 +1,6 @@
 """Occupancy of gfx90a and gfx942: 512 unified VGPRs per lane and SIMD, 4 SIMDs, 64 KiB LDS.
 
-Source: LLVM AMDGPUBaseInfo.cpp; SGPRs are clang's TotalSGPRs, with VCC and the like.
+Source: LLVM AMDGPUBaseInfo.cpp; SGPRs are clang's TotalSGPRs, which include VCC and the like.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from rocm_perf_lab.arch.occupancy import OccupancyRules
 
 
 def _unified(arch_vgprs: int, accum_vgprs: int) -> int:
-    """AGPRs begin at the next multiple of 4 in the same register file; without any, nothing is padded for them."""
+    """AGPRs begin at the next multiple of 4 in the same register file; without AGPRs, there is no padding."""
     return -(-arch_vgprs // 4) * 4 + accum_vgprs if accum_vgprs else arch_vgprs
 
 
@@ -18,7 +18,7 @@ def _compiler_waves_by_sgprs(sgprs: int) -> int:
 
 
 def _resident_waves_by_sgprs(sgprs: int) -> int:
-    """800 SGPRs a SIMD, allocated by 16: from 97 on a wave takes 112. HIP's occupancy functions have it so."""
+    """800 SGPRs per SIMD, allocated in steps of 16: a wave with more than 96 takes 112. HIP's occupancy functions agree."""
     return 8 if sgprs <= 96 else 7
 
 

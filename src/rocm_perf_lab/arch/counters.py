@@ -1,4 +1,4 @@
-"""The table of hardware counters: what each counts, in which unit, and who has it."""
+"""The table of hardware counters: what each counts, in which unit, and where it is available."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SOFTWARE_TARGET = "gfx942"
 
 @dataclass(frozen=True)
 class Counter:
-    """model: how the software device gets the value; why: instead, why it does not offer the counter.
+    """model: how the software device computes the value; why: instead, why it does not offer the counter.
 
-    hardware: the targets on which rocprofv3 offers it. block: the hardware block, the first part of the name.
+    hardware: the targets on which rocprofv3 offers the counter. block: the hardware block, which is the first part of the name.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Counter:
 
 @cache
 def known_counters() -> tuple[Counter, ...]:
-    """Every counter of counters.toml, in its order. The native device compiles the same file in."""
+    """Every counter in counters.toml, in file order. The native device compiles in the same file."""
     text = resources.files("rocm_perf_lab.arch").joinpath("counters.toml").read_text()
     return tuple(
         Counter(name, entry["unit"], entry["meaning"], tuple(entry["hardware"]), entry.get("model"), entry.get("why"))
@@ -47,7 +47,7 @@ def known_counters() -> tuple[Counter, ...]:
 
 @cache
 def uses() -> dict[str, tuple[str, ...]]:
-    """Counter -> "family: metric" of every formula that needs it."""
+    """Counter -> "family: metric" for every formula that needs it."""
     found: dict[str, list[str]] = {}
     for family in FAMILIES:
         groups = (family.flops, family.integer_operations, family.cache_bytes, family.evidence)

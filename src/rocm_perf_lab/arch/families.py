@@ -1,4 +1,4 @@
-"""The GPU families that are known. Adding one: a file like cdna3.py with its FAMILY, and a name below."""
+"""The known GPU families. To add one, write a file like cdna3.py with its FAMILY, and list it below."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ FAMILIES: tuple[Family, ...] = (cdna2.FAMILY, cdna3.FAMILY, rdna2.FAMILY)
 
 
 def family_of(target: str) -> Family | None:
-    """The family of an LLVM target such as 'gfx942' (or 'gfx942:sramecc+:xnack-'); None if it is not known."""
+    """The family of an LLVM target such as 'gfx942' (or 'gfx942:sramecc+:xnack-'); None if unknown."""
     plain = target.split(":")[0]
     return next((family for family in FAMILIES if plain in family.targets), None)

@@ -1,4 +1,4 @@
-"""What all products of a GPU family have in common."""
+"""The properties that all products of a GPU family share."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ Pipe = tuple[str, str]  # (precision, 'valu' or 'mfma')
 
 @dataclass(frozen=True)
 class Family:
-    """The rules of a family. Metrics that the family's counters cannot give are absent from the mappings.
+    """The rules of a family. Metrics that the family's counters cannot provide are absent from the mappings.
 
-    peak_ops_per_clock_and_cu: operations, an FMA being two. l2_bytes_per_clock_and_xcd, cu_bytes_per_clock: peak bandwidths.
-    has_mall: whether a cache stands between L2 and memory (Infinity Cache), which all traffic beyond L2 passes.
-    uncounted: levels and pipes that no counter of the family tells of -> why.
-    valu_cycles_per_instruction: cycles that a SIMD is busy with one VALU instruction of a whole wave.
-    other_occupancy_rules: of modes that a kernel can be compiled for and that a trace does not tell apart, by mode.
+    peak_ops_per_clock_and_cu: operations, with an FMA counting as two. l2_bytes_per_clock_and_xcd, cu_bytes_per_clock: at peak.
+    has_mall: whether there is a cache between L2 and memory (Infinity Cache), through which all traffic beyond L2 passes.
+    uncounted: levels and pipes that none of the family's counters covers -> why.
+    valu_cycles_per_instruction: cycles for which one VALU instruction of a whole wave occupies a SIMD.
+    other_occupancy_rules: by mode, for modes in which a kernel can be compiled and which a trace does not distinguish.
     """
 
     name: str
     targets: tuple[str, ...]
     occupancy_rules: OccupancyRules = field(repr=False)
     flops: dict[Pipe, Metric] = field(repr=False)
-    integer_operations: dict[Pipe, Metric] = field(repr=False)  # kept apart: they are no FLOPs, but take the pipes' time
-    hbm_bytes: tuple[Metric, ...] = field(repr=False)  # (read, write), or () if not known
+    integer_operations: dict[Pipe, Metric] = field(repr=False)  # kept apart: they are not FLOPs, but take time on the pipes
+    hbm_bytes: tuple[Metric, ...] = field(repr=False)  # (read, write), or () if unknown
     cache_bytes: dict[str, Metric] = field(repr=False)
     evidence: dict[str, Metric] = field(repr=False)
     peak_ops_per_clock_and_cu: dict[Pipe, int] = field(repr=False)
@@ -45,6 +45,6 @@ class Family:
         return self.flops | self.integer_operations
 
     def counters(self) -> tuple[str, ...]:
-        """Every hardware counter that some metric of the family needs, sorted: what a profile has to collect."""
+        """Every hardware counter that any of the family's metrics needs, sorted: the counters that a profile has to collect."""
         metrics = [*self.operations.values(), *self.hbm_bytes, *self.cache_bytes.values(), *self.evidence.values()]
         return tuple(sorted({counter for metric in metrics for counter in metric.counters}))

@@ -4,8 +4,8 @@
     def hbm_write_bytes(TCC_EA0_WRREQ_sum, TCC_EA0_WRREQ_64B_sum):
         return ...
 
-Called with the counters that were collected, it returns its value, or no value and which counters are missing. A counter
-that was not collected is never taken for 0.
+Called with the collected counters, it returns its value, or no value and the names of the missing counters. A counter that was
+not collected is never taken for 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NO_COUNTERS = "no counters were collected"
 class Value:
     """A number in `unit`, or None and the reason why there is none.
 
-    not_collected: the counters that were missing, where that is the reason.
+    not_collected: the missing counters, if they are the reason.
     """
 
     value: float | None
@@ -41,7 +41,7 @@ class Value:
 
     @classmethod
     def missing_because(cls, unit: str, values: Iterable[Value]) -> Value:
-        """No value, for all the reasons that some of the given values have none."""
+        """No value, for the combined reasons of those given values that are missing."""
         absent = [value for value in values if value.value is None]
         counters = tuple(dict.fromkeys(name for value in absent for name in value.not_collected))
         reasons = [value.reason for value in absent if value.reason and not value.not_collected]
@@ -54,7 +54,7 @@ def _not_collected(counters: tuple[str, ...]) -> str:
 
 
 class Invalid(dict[str, float]):
-    """Counters that were collected and cannot be true: none of them, and why."""
+    """An empty set of counters, with the reason why those that were collected cannot be true."""
 
     def __init__(self, reason: str):
         super().__init__()
@@ -63,7 +63,7 @@ class Invalid(dict[str, float]):
 
 @dataclass(frozen=True)
 class Metric:
-    """name: the function's name. counters: what it needs. bias: a known systematic error, to print beside the number."""
+    """name: the function's name. counters: the counters it needs. bias: a known systematic error, printed beside the number."""
 
     name: str
     unit: str
@@ -84,7 +84,7 @@ class Metric:
 
 
 def metric(unit: str, bias: str | None = None) -> Callable[[Callable[..., float]], Metric]:
-    """Makes a Metric of a function of counters."""
+    """Turn a function of counters into a Metric."""
 
     def decorate(formula: Callable[..., float]) -> Metric:
         return Metric(formula.__name__, unit, tuple(inspect.signature(formula).parameters), formula, bias)

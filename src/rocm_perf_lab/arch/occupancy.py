@@ -4,8 +4,9 @@ Two numbers that are never mixed:
   compiler_waves_per_simd  what clang's -Rpass-analysis=kernel-resource-usage prints as "Occupancy [waves/SIMD]" for a
                            kernel whose workgroups have exactly this size. It lets registers admit parts of workgroups and
                            does not round LDS up to its granule.
-  resident_waves_per_cu    whole workgroups only, LDS and SGPRs in granules. hipOccupancyMaxActiveBlocksPerMultiprocessor
-                           returns the same, times the waves of a workgroup, but that HIP 7.2 does not round LDS up.
+  resident_waves_per_cu    whole workgroups only, LDS and SGPRs in granules. The result of
+                           hipOccupancyMaxActiveBlocksPerMultiprocessor times the waves of a workgroup is the same, except
+                           that HIP 7.2 does not round LDS up.
 
 Source: LLVM AMDGPUBaseInfo.cpp (getNumWavesPerEUWithNumVGPRs, getMaxWorkGroupsPerCU) and AMDGPUSubtarget.cpp
 (getOccupancyWithWorkGroupSizes), LLVM 22.
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class KernelResources:
-    """What one dispatch of a kernel takes. VGPR counts per work-item, SGPRs per wave, LDS bytes and threads per workgroup."""
+    """The resources of one dispatch: VGPRs per work-item, SGPRs per wave, LDS bytes and threads per workgroup."""
 
     arch_vgprs: int
     accum_vgprs: int
@@ -30,9 +31,9 @@ class KernelResources:
 
 @dataclass(frozen=True)
 class OccupancyRules:
-    """The resources of a compute unit (on RDNA in WGP mode: of the WGP) that waves share.
+    """The resources of a compute unit (on RDNA in WGP mode, of the WGP) that waves share.
 
-    compute_units: of which all figures are together, 2 for a WGP.
+    compute_units: the number of CUs that the figures cover together, 2 for a WGP.
     """
 
     wave_size: int
@@ -42,7 +43,7 @@ class OccupancyRules:
     vgpr_granule: int
     lds_bytes: int
     lds_granule: int
-    max_workgroups: int  # of more than one wave: each takes a barrier
+    max_workgroups: int  # limits workgroups of more than one wave, each of which takes a barrier
     total_vgprs: Callable[[int, int], int]  # (arch, accum) -> VGPRs that a wave allocates
     compiler_waves_by_sgprs: Callable[[int], int]  # SGPRs -> waves per SIMD
     resident_waves_by_sgprs: Callable[[int], int]
@@ -58,7 +59,7 @@ class OccupancyRules:
 class Occupancy:
     """compiler_waves_per_simd, resident_waves_per_cu: see the module. limits: waves per CU that each resource alone allows.
 
-    limited_by names the resources with the smallest limit, 'wave slots' if that is the hardware's own maximum.
+    limited_by names the resources with the smallest limit, or 'wave slots' if that is the hardware's own maximum.
     """
 
     compiler_waves_per_simd: int
@@ -74,17 +75,17 @@ class Occupancy:
 
     @property
     def unit(self) -> str:
-        """What the figures "per CU" are of."""
+        """The unit to which the "per CU" figures refer."""
         return "CU" if self.compute_units == 1 else "WGP"
 
     @property
     def fraction(self) -> float:
-        """resident_waves_per_cu of max_waves_per_cu, 0..1."""
+        """resident_waves_per_cu divided by max_waves_per_cu, 0..1."""
         return self.resident_waves_per_cu / self.max_waves_per_cu
 
 
 def occupancy(rules: OccupancyRules, kernel: KernelResources) -> Occupancy:
-    """The occupancy of a kernel under the rules of its family. ValueError for a workgroup without threads."""
+    """The occupancy of a kernel under the rules of its family. Raises ValueError for a workgroup without threads."""
     if kernel.workgroup_size < 1:
         raise ValueError(f"a workgroup of {kernel.workgroup_size} threads")
     waves = _ceil_div(kernel.workgroup_size, rules.wave_size)
@@ -119,7 +120,7 @@ def _waves_by_vgprs(rules: OccupancyRules, kernel: KernelResources) -> int:
 
 
 def allocated_vgprs(rules: OccupancyRules, kernel: KernelResources, granule: int) -> int:
-    """VGPRs of a lane, arch and accum together, in multiples of `granule`; a wave has at least one granule."""
+    """VGPRs per lane, arch and accum together, in multiples of `granule`; a wave has at least one granule."""
     return _align(max(rules.total_vgprs(kernel.arch_vgprs, kernel.accum_vgprs), 1), granule)
 
 

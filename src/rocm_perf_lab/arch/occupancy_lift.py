@@ -1,4 +1,4 @@
-"""What would let more waves of a kernel reside: the least change that takes its limit to the next level."""
+"""What would let more waves of a kernel reside: the smallest change that raises its limit to the next level."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from rocm_perf_lab.arch.occupancy import KernelResources, OccupancyRules, allocated_vgprs, occupancy
 
 MAX_WORKGROUP = 1024
-_MOST_SGPRS = 128  # more than any wave can name
+_MOST_SGPRS = 128  # more than any wave can address
 
 
 @dataclass(frozen=True)
 class ResourceChange:
-    """resource: 'VGPRs' (a lane, arch and accum together), 'SGPRs' (a wave), 'LDS' (bytes), 'workgroup size' (threads).
+    """resource: 'VGPRs' (per lane, arch and accum together), 'SGPRs' (per wave), 'LDS' (bytes), 'workgroup size' (threads).
 
-    now: what the kernel takes. then: the most that it may take afterwards; for a workgroup its new size.
+    now: what the kernel takes. then: the most that it may take after the change; for a workgroup, its new size.
     """
 
     resource: str
@@ -24,17 +24,17 @@ class ResourceChange:
 
 @dataclass(frozen=True)
 class Lift:
-    """changes: all of them together. waves: what then resides on a CU."""
+    """changes: to be applied together. waves: the number that then resides on a CU."""
 
     changes: tuple[ResourceChange, ...]
     waves: int
 
 
 def lifts(rules: OccupancyRules, kernel: KernelResources) -> tuple[Lift, ...]:
-    """Alternatives, each of which alone lets more waves reside; () where nothing does.
+    """Alternatives, each of which by itself lets more waves reside; () if nothing does.
 
-    First the resources that limit, taken together to the next level that they can reach; then another workgroup size
-    with the same registers and the same LDS a workgroup.
+    The first reduces the limiting resources, all of them to the next level that they can reach; the second uses another
+    workgroup size with the same registers and the same LDS per workgroup.
     """
     found = (_fewer_resources(rules, kernel), _other_workgroup(rules, kernel))
     return tuple(lift for lift in found if lift)
@@ -51,7 +51,7 @@ def _fewer_resources(rules: OccupancyRules, kernel: KernelResources) -> Lift | N
             continue
         now = {"VGPRs": allocated_vgprs(rules, kernel, granule=1), "SGPRs": kernel.sgprs, "LDS": kernel.lds_bytes}
         changes = tuple(ResourceChange(name, now[name], then) for name, then in needed.items())
-        return Lift(changes, occupancy(rules, _changed(kernel, needed)).resident_waves_per_cu)  # can be more than asked for
+        return Lift(changes, occupancy(rules, _changed(kernel, needed)).resident_waves_per_cu)  # can exceed the target
     return None
 
 
@@ -62,7 +62,7 @@ def _changed(kernel: KernelResources, needed: dict[str, int]) -> KernelResources
 
 
 def _at_most(rules: OccupancyRules, resource: str, target: int, step: int) -> int | None:
-    """The most of a resource with which `target` waves fit, in whole workgroups of `step` waves; None if none is enough."""
+    """The most of a resource with which `target` waves fit, in whole workgroups of `step` waves; None if no amount suffices."""
     per_simd = -(-target // rules.simds)
     if resource == "VGPRs":
         most = rules.vgprs // per_simd // rules.vgpr_granule * rules.vgpr_granule
@@ -74,7 +74,7 @@ def _at_most(rules: OccupancyRules, resource: str, target: int, step: int) -> in
 
 
 def _other_workgroup(rules: OccupancyRules, kernel: KernelResources) -> Lift | None:
-    """The size with the most resident waves, of several the one nearest to the present."""
+    """The size with the most resident waves; if several tie, the one nearest to the present size."""
     sizes = range(rules.wave_size, MAX_WORKGROUP + 1, rules.wave_size)
     waves = {size: occupancy(rules, replace(kernel, workgroup_size=size)).resident_waves_per_cu for size in sizes}
     present = kernel.workgroup_size

@@ -1,4 +1,4 @@
-"""The products of products.toml."""
+"""The products in products.toml."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rocm_perf_lab.toml import tomllib
 
 @dataclass(frozen=True)
 class Product:
-    """key: the table's name in products.toml. figures: its entries, units and sources as the file says."""
+    """key: the table's name in products.toml. figures: its entries, with units and sources as documented in the file."""
 
     key: str
     name: str
@@ -22,7 +22,7 @@ class Product:
     figures: dict[str, Any] = field(repr=False)
 
     def figure(self, key: str) -> float | None:
-        """A number such as 'hbm_gbps'; None where no source for it was found."""
+        """A number such as 'hbm_gbps'; None if no source for it was found."""
         return self.figures.get(key)
 
 
@@ -37,5 +37,5 @@ def products() -> tuple[Product, ...]:
 
 
 def product_of(pci_id: int | None) -> Product | None:
-    """The product with this PCI device id, physical or as a guest sees it; None if it is not known."""
+    """The product with this PCI device id, either physical or as seen by a guest; None if unknown."""
     return next((p for p in products() if pci_id in (p.pci_id, *p.figures.get("virtual_pci_ids", ()))), None)

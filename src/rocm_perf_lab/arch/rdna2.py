@@ -1,7 +1,7 @@
 """RDNA2: gfx1030 (RX 6800 XT and its relatives).
 
-Its counters tell bytes beyond the L2, hits, waits and waves, but no floating-point operations. Which they are, and the
-formulas of bytes: rocprofiler-sdk's counter_defs.yaml, gfx1030.
+Its counters report bytes beyond the L2, hits, waits and waves, but no floating-point operations. The choice of counters and the
+byte formulas are from rocprofiler-sdk's counter_defs.yaml, gfx1030.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def rules(wave_size: int, wgp_mode: bool) -> OccupancyRules:
 def memory_read_bytes(
     GL2C_EA_RDREQ_32B_sum: float, GL2C_EA_RDREQ_64B_sum: float, GL2C_EA_RDREQ_96B_sum: float, GL2C_EA_RDREQ_128B_sum: float
 ) -> float:
-    """FETCH_SIZE of counter_defs.yaml, in bytes. All reads beyond the L2: the Infinity Cache answers part of them."""
+    """FETCH_SIZE of counter_defs.yaml, in bytes. Covers all reads beyond the L2: the Infinity Cache answers part of them."""
     return 32 * GL2C_EA_RDREQ_32B_sum + 64 * GL2C_EA_RDREQ_64B_sum + 96 * GL2C_EA_RDREQ_96B_sum + 128 * GL2C_EA_RDREQ_128B_sum
 
 
 @metric("bytes")
 def memory_write_bytes(GL2C_MC_WRREQ_sum: float, GL2C_EA_WRREQ_64B_sum: float) -> float:
-    """WRITE_SIZE of counter_defs.yaml, in bytes: what is not of 64 bytes counts as 32."""
+    """WRITE_SIZE of counter_defs.yaml, in bytes: requests other than 64-byte ones count as 32."""
     return 32 * (GL2C_MC_WRREQ_sum - GL2C_EA_WRREQ_64B_sum) + 64 * GL2C_EA_WRREQ_64B_sum
 
 
@@ -77,7 +77,7 @@ def issue_wait_fraction(SQ_WAIT_INST_ANY: float, SQ_WAVE_CYCLES: float) -> float
 
 @metric("wave cycles")
 def wave_cycles(SQ_WAVE_CYCLES: float) -> float:
-    """In single cycles: OccupancyPercent of counter_defs.yaml divides them by the GPU's cycles, CUs and 32 wave slots."""
+    """In single cycles: OccupancyPercent of counter_defs.yaml divides by the GPU's cycles, CUs and 32 wave slots."""
     return SQ_WAVE_CYCLES
 
 
@@ -94,7 +94,7 @@ def waves(SQ_WAVES: float) -> float:
 
 @metric("cycles")
 def active_cycles(GRBM_GUI_ACTIVE: float) -> float:
-    """At the clock that there was."""
+    """At the actual clock."""
     return GRBM_GUI_ACTIVE
 
 
@@ -114,7 +114,7 @@ FAMILY = Family(
     hbm_bytes=(memory_read_bytes, memory_write_bytes),
     cache_bytes={},
     evidence=EVIDENCE,
-    # AMD RDNA 2 data sheets: 64 FMA lanes a CU, FP16 packed.
+    # AMD RDNA 2 data sheets: 64 FMA lanes per CU, FP16 packed.
     peak_ops_per_clock_and_cu={("f16", "valu"): 256, ("f32", "valu"): 128},
     l2_bytes_per_clock_and_xcd=None,
     cu_bytes_per_clock={},

@@ -1,5 +1,6 @@
-"""Finding the best configuration of a program with the fewest runs.
+"""Finds the best configuration of a program with the fewest runs.
 
-space_file reads what may be chosen, space enumerates and samples it, strategies propose, evaluation runs a program, cache
-remembers what ran, tune brings them together, results tells. recorded and score replay other tuners' recordings.
+space_file reads the choices, space enumerates and samples them, strategies propose configurations, evaluation runs a program,
+cache remembers its results, search_loop brings them together, results reports them. recorded and score replay recordings of
+other tuners.
 """

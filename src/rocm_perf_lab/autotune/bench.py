@@ -1,4 +1,4 @@
-"""Where configurations run: a device of this machine, and how time is taken on it."""
+"""Where configurations run: a device of this machine, and how times are taken on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run and how to measure it: all that another machine needs. runs: None for 3, or 1 where time is modelled."""
+    """What to run and how to measure it: all that another machine needs. runs: None for 3, or 1 if times are modelled."""
 
     space: Path
     command: str
@@ -33,14 +33,14 @@ class Plan:
     timeout: float | None = None
 
     def program(self) -> tuple[SpaceFile, Program]:
-        """Raises MissingInputError, SpaceError."""
+        """Read the space file and the templates. Raises MissingInputError, SpaceError."""
         space_file = read_space(self.space)
         return space_file, Program(space_file, self.command, self.build, self.check)
 
 
 @dataclass(frozen=True)
 class Place:
-    """description: what the device is called. target: its LLVM target, None of no GPU. is_modelled: its times."""
+    """description: the device's name. target: its LLVM target, None without a GPU. is_modelled: whether its times are."""
 
     description: str
     target: str | None
@@ -56,7 +56,7 @@ class Bench:
 
 @contextlib.contextmanager
 def bench_of(plan: Plan, program: Program, note: Note) -> Iterator[Bench]:
-    """Raises what selecting a device raises."""
+    """Raises whatever selecting a device raises."""
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
         scratch = Path(name)
         timers, description, target, is_modelled = _timers(plan, scratch, note)

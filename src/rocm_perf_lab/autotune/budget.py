@@ -1,4 +1,4 @@
-"""`--budget`: a number of evaluations, or a time such as 90s, 30m or 2h."""
+"""Parses `--budget`: a number of evaluations, or a time such as 90s, 30m or 2h."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results in SQLite, so that no configuration is run twice: neither by an interrupted search nor by a later one."""
+"""Keeps results in SQLite, so that neither an interrupted search nor a later one runs a configuration twice."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CachedOutcome(JsonModel):
 
 
 class Cache:
-    """Of one experiment: command, binary and device as `experiment_key` puts them together. Each result is committed."""
+    """The results of one experiment: command, binary and device, combined by `experiment_key`. Each result is committed."""
 
     def __init__(self, path: Path, experiment: str):
         self._path, self._experiment, self._lock = path, experiment, threading.Lock()
@@ -77,9 +77,9 @@ def canonical(values: dict[str, object]) -> str:
 
 
 def experiment_key(commands: dict[str, object], device: str, files: Iterable[Path]) -> str:
-    """Changes with the commands, the device, and the content of the files that they name: program, sources, scripts.
+    """A key that changes with the commands, the device, and the contents of the files named: program, sources, scripts.
 
-    Raises MissingInputError for one that cannot be read.
+    Raises MissingInputError for a file that cannot be read.
     """
     digest = hashlib.sha256(json.dumps([commands, device], sort_keys=True).encode())
     for path in sorted(set(files)):

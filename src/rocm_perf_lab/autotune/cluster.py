@@ -1,7 +1,7 @@
-"""Evaluations on the workers of a Dask cluster, each of which declares its GPU as the resource GPU=1.
+"""Runs evaluations on the workers of a Dask cluster, each of which declares its GPU as the resource GPU=1.
 
-What a worker needs travels with the task: a Plan, the folder in which its files are (a shared file system), and the values.
-Dask gives the tasks of a worker that goes away to another one.
+Each task carries all that a worker needs: a Plan, the folder that holds its files (on a shared file system), and the values.
+If a worker goes away, Dask gives its tasks to another one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOOK_SECONDS = 0.5
 
 
 class Cluster:
-    """evaluate() may be called from several threads. Raises UnavailableError where workers have different devices."""
+    """evaluate() may be called from several threads. Raises UnavailableError if workers have different devices."""
 
     def __init__(self, client: Client, plan: Plan, note: Note):
         self._client, self._plan, self._folder, self._note = client, plan, Path.cwd(), note
@@ -56,7 +56,7 @@ class Cluster:
         return outcome
 
     def keep(self, measure: str) -> None:
-        """Measure as an earlier result did."""
+        """Measure in the same way as an earlier result."""
         self._measure = measure
 
     def stop(self) -> None:
@@ -81,7 +81,7 @@ def cluster_of(scheduler: str, plan: Plan, note: Note) -> Iterator[Cluster]:
 
 
 _benches: dict[tuple[Plan, Path], Bench] = {}
-_open = contextlib.ExitStack()  # for as long as the worker's process is there
+_open = contextlib.ExitStack()  # open as long as the worker's process lives
 _one_at_a_time = threading.RLock()  # the working folder belongs to the process
 
 
@@ -99,7 +99,7 @@ def _evaluate(plan: Plan, folder: Path, values: dict[str, object], measure: str 
 
 @contextlib.contextmanager
 def _bench(plan: Plan, folder: Path) -> Iterator[Bench]:
-    """The same for every task of a plan, so that a device is looked for once."""
+    """The bench, shared by all tasks of a plan, so that the device is selected only once."""
     with _one_at_a_time:
         before = os.getcwd()
         os.chdir(folder)

@@ -1,4 +1,4 @@
-"""Where a search writes: looked at before it begins, since what cannot be written would be lost hours later."""
+"""Checks the output files of a search before it begins: a failure to write would otherwise surface hours later."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HINT = "choose another file"
 
 
 def expect_writable(written: Iterable[Path], read: Iterable[Path]) -> None:
-    """written: files that will be. read: files that are needed. Raises OutputError; UsageError where two are the same."""
+    """written: files to be written. read: files that are needed. Raises OutputError, or UsageError if two are the same."""
     seen = {path.resolve() for path in read}
     for path in written:
         place = path.resolve()
@@ -29,20 +29,20 @@ def expect_writable(written: Iterable[Path], read: Iterable[Path]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Whole or not at all, where it is a file; a pipe, a device or /dev/stdout stays what it is. Raises OutputError."""
+    """Write a file whole or not at all; a pipe, a device or /dev/stdout is written in place. Raises OutputError."""
     try:
         if (stream := _stream(path)) is not None:
             with open(stream, "w", encoding="utf-8", errors="replace") as file:
                 file.write(text)
         else:
-            with atomic_write(path.resolve()) as temporary:  # a symbolic link stays one: what it points to is replaced
+            with atomic_write(path.resolve()) as temporary:  # a symbolic link is kept: its target is replaced
                 temporary.write_text(text, "utf-8", "replace")
     except OSError as error:
         raise OutputError(f"cannot write {path} ({error.strerror})", _HINT) from error
 
 
 def _stream(path: Path) -> int | Path | None:
-    """What to open if the path is no file to be replaced: also one that our own output goes to at this moment is none."""
+    """What to open if the path is not a file to be replaced, such as one that our own output currently goes to, else None."""
     if not path.exists():
         return None
     for descriptor in (1, 2):

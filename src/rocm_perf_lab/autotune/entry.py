@@ -1,4 +1,4 @@
-"""One call of `rocm-perf autotune`: put together what a search needs, run it, and say what came of it."""
+"""One call of `rocm-perf autotune`: assembles what a search needs, runs it, and returns the result."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from rocm_perf_lab.autotune.strategies import Options, create
 from rocm_perf_lab.autotune.winner import best_profile
 from rocm_perf_lab.errors import NothingRanError, RocmPerfError
 
-_COUNTED = 1_000_000  # more configurations than this are not counted for the report
+_COUNTED = 1_000_000  # if there are more configurations, they are not counted for the report
 
 
 @dataclass(frozen=True)
 class AutotuneRequest:
-    """What `rocm-perf autotune` was asked for; its --help says what each means."""
+    """The options of `rocm-perf autotune`; its --help explains each of them."""
 
     strategy: str
     seed: int
@@ -44,7 +44,7 @@ class AutotuneRequest:
 
 
 def autotune(request: AutotuneRequest, note: Note) -> TuningResult:
-    """Raises SpaceError, NothingRanError and what selecting a device raises."""
+    """Run a search. Raises SpaceError, NothingRanError and whatever selecting a device raises."""
     if request.simulate is not None:
         result = _simulated(request, request.simulate, note)
     elif request.plan is not None:
@@ -93,7 +93,7 @@ def _measured(request: AutotuneRequest, plan: Plan, note: Note) -> TuningResult:
 
 @dataclass(frozen=True)
 class _Evaluator:
-    """Whatever runs configurations. workers: how many at once. stop: makes evaluations under way end soon."""
+    """Runs configurations. workers: how many run at once. stop: makes running evaluations end soon."""
 
     evaluate: Callable[[dict[str, object], int], EvaluationOutcome]
     device: str
@@ -157,7 +157,7 @@ def _search(
 
 
 class _Listener:
-    """Hears of every result: the first says how all are measured, and each is told, or only_better: what beats all before."""
+    """Receives every result. The first decides how all are measured; each is reported, or with only_better each new best."""
 
     def __init__(self, evaluator: _Evaluator, most: int, note: Note, only_better: bool):
         self._evaluator, self._most, self._note, self._only_better = evaluator, most, note, only_better
@@ -176,12 +176,12 @@ class _Listener:
 
 
 def _unlaunchable(space_file: SpaceFile | None, total: int | None) -> int | None:
-    """How many fulfil the constraints but cannot be launched; None where they were not counted."""
+    """How many configurations fulfil the constraints but cannot be launched; None if they were not counted."""
     fulfilling = None if space_file is None else _count(space_file.space)
     return None if fulfilling is None or total is None else fulfilling - total
 
 
 def _count(space: Space) -> int | None:
-    """How many configurations are valid; None where they may be too many to count."""
+    """How many configurations are valid; None if there may be too many to count."""
     listed = space.listed if space.product <= _COUNTED else None
     return None if listed is None else len(listed)

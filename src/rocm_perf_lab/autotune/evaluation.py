@@ -1,4 +1,4 @@
-"""Runs one configuration: build, measure, check. Whatever goes wrong with it is its outcome."""
+"""Runs one configuration: build, measure, check. Any failure becomes its outcome."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from rocm_perf_lab.errors import NoKernelsError, OutputError, ProgramTimeoutErro
 from rocm_perf_lab.process.child import stoppable
 
 UNSTABLE_CV = 0.10
-_MOST_RUNS_FACTOR = 3  # unstable measurements are repeated up to this many times the runs asked for
-_LEAST_BYTES = 1 << 16  # less free space is none: compilers and traces fail
+_MOST_RUNS_FACTOR = 3  # unstable measurements are repeated up to this multiple of the requested runs
+_LEAST_BYTES = 1 << 16  # less free space than this counts as none: compilers and traces fail
 _HINT = "free some space, or name another folder in TMPDIR"
 _FAILURES = "failures"
-_SHOWN = 300  # characters of what a failed step said
+_SHOWN = 300  # characters of a failed step's output
 
 Measurement = tuple[float, dict[str, int]]
 
 
 class Timer(Protocol):
-    """Takes the time of one run, in ms, and what of the program's resources it sees. name: GPU or WALL."""
+    """Measures the time of one run, in ms, and the program's resources that it sees. name: GPU or WALL."""
 
     @property
     def name(self) -> str: ...
@@ -58,7 +58,7 @@ class Timer(Protocol):
 
 @dataclass(frozen=True)
 class GpuTimer:
-    """ms of all kernels of one run but the HIP runtime's own, by a collector as rocm_perf_lab.collect has them."""
+    """ms in all kernels of one run except the HIP runtime's own, measured by a collector of rocm_perf_lab.collect."""
 
     trace: Callable[[Command, Mapping[str, str], Path, Stream, BinaryIO], None]
     device: Device
@@ -70,7 +70,7 @@ class GpuTimer:
         return not self.device.is_hardware
 
     def measure(self, words: list[str], environment: Mapping[str, str], folder: Path, output: Stream) -> Measurement:
-        """Raises NoKernelsError where only the runtime used the GPU, or nothing did."""
+        """Raises NoKernelsError if nothing but the runtime used the GPU, or nothing at all."""
         from rocm_perf_lab.analysis.symbols import symbols_of
         from rocm_perf_lab.rocpd.reader import read_trace
 
@@ -95,7 +95,7 @@ class GpuTimer:
 
 @dataclass(frozen=True)
 class WallTimer:
-    """ms from start to end of the process. device: None where there is none that it could use."""
+    """ms from start to end of the process. device: None if the process cannot use any."""
 
     device: Device | None = None
     timeout: float | None = None
@@ -120,9 +120,9 @@ class WallTimer:
 
 
 class Evaluation:
-    """Of configurations of one program. runs: how often each is measured. timeout: seconds for each step.
+    """Evaluates configurations of one program. runs: how often each is measured. timeout: seconds for each step.
 
-    target: the LLVM target that builds are for, None of no GPU.
+    target: the LLVM target of builds, None without a GPU.
     timers: tried in this order; the first that can measure a configuration measures all, so that times are comparable.
     """
 
@@ -140,7 +140,7 @@ class Evaluation:
         self._deciding, self._stopped = threading.Lock(), threading.Event()
 
     def __call__(self, values: dict[str, object], extra: Mapping[str, str] | None = None) -> EvaluationOutcome:
-        """extra: environment variables, such as which GPU to use. Raises OutputError where no space is left."""
+        """extra: environment variables, such as the one that selects a GPU. Raises OutputError if no space is left."""
         try:
             with stoppable(self._stopped), tempfile.TemporaryDirectory(dir=self._scratch) as name:
                 folder = Path(name)
@@ -149,16 +149,16 @@ class Evaluation:
                 is_full = outcome.status != OK and shutil.disk_usage(folder).free < _LEAST_BYTES
         except OSError as error:
             raise OutputError(f"cannot write into {self._scratch} ({error.strerror or error})", _HINT) from error
-        if is_full:  # A failure then says nothing of the configuration.
+        if is_full:  # The failure then says nothing about the configuration.
             raise OutputError(f"no space is left in {self._scratch}", _HINT)
         return outcome
 
     def stop(self) -> None:
-        """Make what is under way in other threads end soon."""
+        """Make evaluations running in other threads end soon."""
         self._stopped.set()
 
     def keep(self, measure: str) -> None:
-        """Measure as an earlier result did."""
+        """Measure in the same way as an earlier result."""
         self._timers = [timer for timer in self._timers if timer.name == measure] or self._timers
 
     def _outcome(self, words: Words, environment: Mapping[str, str], folder: Path) -> EvaluationOutcome:
@@ -205,7 +205,7 @@ class Evaluation:
     def _step(
         self, words: list[str], environment: Mapping[str, str], folder: Path, status: str, stdin: Path | None = None
     ) -> EvaluationOutcome | None:
-        """The outcome if it fails, else None. A check reads the program's output."""
+        """The outcome if the step fails, else None. A check reads the program's output."""
         try:
             command = resolve(words)
             with stdin.open("rb") if stdin else open(os.devnull, "rb") as stream, (folder / "step").open("wb") as log:
@@ -227,9 +227,9 @@ def _reason(error: RocmPerfError, stderr: Path) -> str:
 
 
 def _tail(path: Path) -> str:
-    """Of a text that may be of any length."""
+    """The end of a text of any length."""
     if not path.exists():
         return ""
     with path.open("rb") as stream:
-        stream.seek(max(0, stream.seek(0, os.SEEK_END) - 4 * _SHOWN))  # a character has at most four bytes
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - 4 * _SHOWN))  # a character takes at most four bytes
         return " ".join(stream.read().decode("utf-8", "replace").split())[-_SHOWN:]

@@ -1,4 +1,4 @@
-"""What came of one configuration. That it failed is a result like any other."""
+"""The outcome of one configuration. A failure is a result like any other."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import statistics
 from dataclasses import dataclass, field
 
 OK, BUILD_FAILED, FAILED, TIMEOUT, WRONG_OUTPUT = "ok", "build-failed", "failed", "timeout", "wrong-output"
-LOST = "lost"  # whoever ran it went away, again and again; not kept, since that may not be the configuration's fault
+LOST = "lost"  # its workers went away again and again; not cached, because that may not be the configuration's fault
 GPU, WALL, RECORDED = "gpu", "wall", "recorded"
 
 
 @dataclass(frozen=True)
 class EvaluationOutcome:
-    """ms: the median of `runs`, None of a configuration that failed. measure: GPU, WALL or RECORDED, None of one that failed.
+    """ms: the median of `runs`. measure: GPU, WALL or RECORDED. Both are None for a configuration that failed.
 
-    resources: what the profiler saw of the kernel that took longest (vgprs, lds_bytes, workgroup_size); never used to prune.
+    resources: those of the longest kernel, as the profiler saw them (vgprs, lds_bytes, workgroup_size); never used to prune.
     """
 
     status: str
@@ -31,14 +31,14 @@ class EvaluationOutcome:
 
     @property
     def kind(self) -> str:
-        """In words, what the times are: "modelled", "recorded", "measured, gpu time"."""
+        """A description of the times: "modelled", "recorded", "measured, gpu time"."""
         if self.measure == RECORDED:
             return "recorded, modelled" if self.modelled else RECORDED
         return "modelled" if self.modelled else f"measured, {self.measure} time"
 
     @property
     def cv(self) -> float | None:
-        """Coefficient of variation of the runs; None of fewer than two."""
+        """Coefficient of variation of the runs; None if there are fewer than two."""
         return variation(self.runs) if self.status == OK else None
 
 

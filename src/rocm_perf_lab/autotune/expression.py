@@ -1,4 +1,4 @@
-"""Constraints: a small part of Python's expressions, walked on its syntax tree. Nothing is ever handed to eval.
+"""Constraints: a small subset of Python's expressions, evaluated on its syntax tree. Nothing is ever passed to eval.
 
 Numbers, strings, parameters, arithmetic, comparison, and, or, not, `a if c else b`, `in (..)`, min, max, abs.
 """
@@ -13,12 +13,12 @@ from typing import Any
 from rocm_perf_lab.errors import SpaceError
 
 _LONGEST = 2000
-_LARGEST = 1 << 1024  # What is larger is a mistake, and would cost time and memory.
+_LARGEST = 1 << 1024  # Anything larger is a mistake, and would cost time and memory.
 _MOST_SHIFT = 64
 
 Values = Mapping[str, object]
 Evaluator = Callable[[Values], object]
-_Operation = Callable[..., Any]  # on numbers as a rule; what it is given otherwise, it refuses with TypeError
+_Operation = Callable[..., Any]  # usually on numbers; other operands raise TypeError
 
 _ARITHMETIC: dict[type[ast.AST], _Operation] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -35,7 +35,7 @@ _FUNCTIONS: dict[str, _Operation] = {"min": min, "max": max, "abs": abs}
 
 
 class Expression:
-    """names: the parameters that it needs. Raises SpaceError for what is no expression or names an unknown parameter."""
+    """names: the parameters that it needs. Raises SpaceError if the text is not an expression or names an unknown parameter."""
 
     def __init__(self, text: str, known: Mapping[str, object]):
         self.text = text
@@ -52,7 +52,7 @@ class Expression:
             raise self._error("is nested too deeply or not readable") from error
 
     def __call__(self, values: Values) -> bool:
-        """Whether it holds. SpaceError where it cannot be evaluated, as by a division by zero."""
+        """Whether the constraint holds. Raises SpaceError if it cannot be evaluated, as with a division by zero."""
         return bool(self.value(values))
 
     def value(self, values: Values) -> object:

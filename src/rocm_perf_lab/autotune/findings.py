@@ -1,4 +1,4 @@
-"""What a search tells besides the winner: how sure it is of it, and which parameters matter."""
+"""What a search shows besides the winner: how certain the winner is, and which parameters matter."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rocm_perf_lab.autotune.search_loop import Evaluated, those_that_ran
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats
 
-_LEAST = 10  # configurations that ran, to say what matters
+_LEAST = 10  # configurations that must have run before importance is estimated
 _TREES, _SHUFFLES, _SEED = 50, 3, 0
 _LEAST_TIME = 1e-9
 
 
 def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[Confidence, None] | tuple[None, str]:
-    """({low_ms, high_ms, ahead_of_next}, None) of the best, or (None, why not).
+    """({low_ms, high_ms, ahead_of_next}, None) for the best configuration, or (None, why not).
 
-    The interval is Student's of the mean of its runs.
+    The interval is Student's t interval for the mean of its runs.
     """
     good = [one for _, one in sorted(those_that_ran(evaluated), key=lambda found: found[0])]
     if not good:
@@ -37,8 +37,8 @@ def confidence_of(evaluated: Sequence[Evaluated]) -> tuple[Confidence, None] | t
 def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], None] | tuple[None, str]:
     """({parameter: share}, None), or (None, why not).
 
-    How much worse an ensemble of trees predicts the logarithm of time if the parameter's values are shuffled (Breiman 2001),
-    as a share of all parameters': of the configurations that were run, which are not an even sample of the space.
+    The share is by how much worse an ensemble of trees predicts the logarithm of time if the parameter's values are shuffled
+    (Breiman 2001), relative to all parameters. It refers to the configurations that ran, which do not sample the space evenly.
     """
     good = those_that_ran(evaluated)
     if len(good) < _LEAST:
@@ -62,7 +62,7 @@ def importance_of(evaluated: Sequence[Evaluated]) -> tuple[dict[str, float], Non
 
 
 def best_so_far(evaluated: Sequence[Evaluated]) -> list[float | None]:
-    """The best time in ms after each evaluation, None before the first that ran."""
+    """The best time in ms after each evaluation; None before the first configuration that ran."""
     found: list[float | None] = []
     for one in evaluated:
         last = found[-1] if found else None
@@ -81,6 +81,6 @@ def _interval(runs: Sequence[float]) -> tuple[float, float] | None:
 
 
 def _codes(values: list[object]) -> Floats:
-    """Positions among the sorted values that occur; text after numbers."""
+    """Positions among the sorted distinct values; text comes after numbers."""
     order = {value: at for at, value in enumerate(sorted(set(values), key=lambda value: (isinstance(value, str), value)))}
     return np.array([order[value] for value in values], float)

@@ -1,12 +1,12 @@
-"""Gaussian-process regression with a Matern-5/2 kernel, one length for each dimension, on at most a few hundred points.
+"""Gaussian-process regression with a Matern-5/2 kernel, one length scale per dimension, on at most a few hundred points.
 
 Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: algorithm 2.1, equations 4.17 and 5.12. The scale of
-the process is the one that maximises the likelihood, in closed form. Lengths and noise are sampled, not maximised: each fit
-goes on with the Metropolis walk of the one before. So a fit costs about a millisecond, and a search that asks again and again
-sees all lengths that the results allow, not only the likeliest, of which few results make too sure. Without results a length
-is thought to be about as long as a coordinate.
+the process is the one that maximises the likelihood, in closed form. Length scales and noise are sampled, not maximised: each
+fit continues the Metropolis walk of the previous one. A fit therefore costs about a millisecond, and a search that fits again
+and again sees all length scales that the results allow, not only the likeliest, in which few results inspire too much
+confidence. The prior for a length scale is about the range of a coordinate.
 
-Fits are in double precision. Predictions are in single precision: a search asks for thousands, to put them in order.
+Fits use double precision. Predictions use single precision, since a search ranks thousands of them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from scipy.linalg.lapack import dpotrf, dtrtrs, strtrs  # a tenth of a fit's tim
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Reals
 
-_LENGTHS, _NOISES = (0.05, 20.0), (1e-5, 0.1)  # of coordinates within 0..1; of the process's variance
-_TYPICAL_LENGTH, _SPREAD_OF_LENGTHS = 1.0, 1.0  # the prior: of logarithms, a standard deviation
+_LENGTHS, _NOISES = (0.05, 20.0), (1e-5, 0.1)  # of coordinates within 0..1; relative to the process's variance
+_TYPICAL_LENGTH, _SPREAD_OF_LENGTHS = 1.0, 1.0  # the prior: median length, standard deviation of its logarithm
 _START_NOISE, _LARGEST_NOISE = 1e-3, 1.0
 _SMOOTH_NOISE = 0.01
 _STEP_LENGTH, _STEP_NOISE = 0.5, 1.0  # standard deviations of a step of the walk, in logarithms
-_LEAST_VARIANCE = 1e-6  # what rounding of single precision leaves of nothing
+_LEAST_VARIANCE = 1e-6  # what single-precision rounding leaves of zero
 _ROOT_5 = 5**0.5
-_AT_ONCE = 1 << 16  # covariances that stay in a processor's cache
+_AT_ONCE = 1 << 16  # number of covariances that fit in a processor's cache
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,18 @@ class _Fit:
     factor: Reals  # lower triangular
     weights: Reals
     variance: float
-    likelihood: float  # and the prior, as a logarithm without constants
+    likelihood: float  # times the prior, as a logarithm without constants
 
 
 class GaussianProcess:
-    """fit(), then predict(). Points are (count, dimensions), each coordinate within 0..1."""
+    """Call fit(), then predict(). Points are (count, dimensions), with each coordinate within 0..1."""
 
     def __init__(self, dimensions: int, generator: np.random.Generator):
         self._generator = generator
         self._lengths, self._noise = np.full(dimensions, _TYPICAL_LENGTH), _START_NOISE
 
     def fit(self, points: Reals, values: Reals, steps: int) -> None:
-        """steps: of the walk over lengths and noise; with 0 they stay as they are."""
+        """steps: number of steps of the walk over length scales and noise; with 0 they stay as they are."""
         standard = self._take(points, values)
         fit = self._start(standard, self._lengths, self._noise)
         for _ in range(steps):
@@ -59,9 +59,9 @@ class GaussianProcess:
         self._fit, self._lengths, self._noise = fit, fit.lengths, fit.noise
 
     def fit_smooth(self, points: Reals, values: Reals) -> None:
-        """With the typical length for all dimensions, whatever the results say; the walk stays where it is.
+        """Fit with the typical length scale for all dimensions, whatever the results say; the walk stays where it is.
 
-        Where neighbours differ at random, likely lengths are so short that no trend is seen beyond what has run.
+        If neighbours differ at random, likely length scales are so short that no trend is seen beyond the points that have run.
         """
         self._fit = self._start(self._take(points, values), np.full(points.shape[1], _TYPICAL_LENGTH), _SMOOTH_NOISE)
 
@@ -73,14 +73,14 @@ class GaussianProcess:
         return reduced.T @ fit.weights.astype(np.float32) * self._scale + self._mean, np.sqrt(variance) * self._scale
 
     def means(self, points: Reals) -> Reals:
-        """As predict() has them, many times faster."""
+        """The means as predict() returns them, many times faster."""
         weights = dtrtrs(self._fit.factor, self._fit.weights, lower=1, trans=1)[0].astype(np.float32)
         rows = _AT_ONCE // len(weights) + 1
         parts = (points[first : first + rows] for first in range(0, len(points), rows))
         return np.concatenate([self._covariances(part) @ weights for part in parts]) * self._scale + self._mean
 
     def errors(self) -> Reals:
-        """Of each value: how far it is from what it would be predicted as without itself."""
+        """For each value, the difference between it and its leave-one-out prediction."""
         inverse = dtrtrs(self._fit.factor, np.eye(len(self._points)), lower=1)[0]
         precision = inverse.T @ inverse
         errors: Reals = precision @ (self._values - self._mean) / np.diag(precision)
@@ -91,13 +91,13 @@ class GaussianProcess:
         return _matern(*(some.astype(np.float32, copy=False) for some in (points, self._points, self._fit.lengths)))
 
     def _take(self, points: Reals, values: Reals) -> Reals:
-        """The values, standardised."""
+        """Store the points and values; return the values, standardised."""
         self._points, self._values = points.astype(np.float64), values
         self._mean, self._scale = float(values.mean()), float(values.std()) or 1.0
         return (values - self._mean) / self._scale
 
     def _start(self, standard: Reals, lengths: Reals, noise: float) -> _Fit:
-        """More noise where points that are alike differ so much that rounding wins."""
+        """Fit with increasing noise if similar points differ so much that rounding errors dominate."""
         while (fit := self._attempt(standard, lengths, noise)) is None:
             noise *= 10
             if noise > _LARGEST_NOISE:
@@ -105,7 +105,7 @@ class GaussianProcess:
         return fit
 
     def _step(self, fit: _Fit) -> tuple[Reals, float]:
-        """About half of the lengths changed."""
+        """A step of the walk, which changes about half of the length scales."""
         normal = self._generator.normal
         changed = self._generator.random(len(fit.lengths)) < 0.5
         lengths = fit.lengths * np.exp(normal(0, _STEP_LENGTH, len(changed)) * changed)
@@ -125,7 +125,7 @@ class GaussianProcess:
 
 
 def _matern(left: Reals, right: Reals, lengths: Reals) -> Reals:
-    """exp(-d) (1 + d + d^2 / 3), d being the distance in lengths times the root of 5. In place: memory is what takes time."""
+    """exp(-d) (1 + d + d^2 / 3), where d is the scaled distance times the root of 5. In place, to save memory traffic."""
     left, right = left * (_ROOT_5 / lengths), right * (_ROOT_5 / lengths)
     # |a - b|^2 = (a, |a|^2, 1) (-2 b, 1, |b|^2): one product instead of three passes
     left = np.column_stack([left, np.einsum("ij,ij->i", left, left), np.ones_like(left[:, 0])])

@@ -1,4 +1,4 @@
-"""What is known of a configuration before anything runs: whether it can be launched, and its theoretical occupancy."""
+"""What is known about a configuration before anything runs: whether it can be launched, and its theoretical occupancy."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rocm_perf_lab.errors import SpaceError
 if TYPE_CHECKING:
     from rocm_perf_lab.autotune.space_file import SpaceFile
 
-MOST_THREADS = 1024  # of a workgroup, on every GPU that HIP knows (hipDeviceProp_t::maxThreadsPerBlock)
-MOST_LDS_BYTES = 65536  # of a workgroup, on every family here
+MOST_THREADS = 1024  # per workgroup, on every GPU that HIP supports (hipDeviceProp_t::maxThreadsPerBlock)
+MOST_LDS_BYTES = 65536  # per workgroup, on every supported family
 
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """Expressions of a space file, each None where it says nothing. vgprs: of a work-item, arch and accum together."""
+    """Expressions of a space file, None for those that it lacks. vgprs: per work-item, arch and accum together."""
 
     workgroup_size: Expression
     lds_bytes: Expression | None = None
@@ -33,14 +33,14 @@ class LaunchShape:
         return frozenset().union(*(expression.names for expression in given if expression))
 
     def can_run(self, values: Mapping[str, object], family: Family | None) -> bool:
-        """Whether the hardware takes it; family: None for one that is not known, then only what holds for all is asked."""
+        """Whether the hardware can run the configuration. With family None (unknown), only limits common to all are checked."""
         resources = self._resources(values)
         if not 1 <= resources.workgroup_size <= MOST_THREADS or not 0 <= resources.lds_bytes <= MOST_LDS_BYTES:
             return False
         return family is None or family.occupancy(resources).resident_waves_per_cu > 0
 
     def occupancy(self, values: Mapping[str, object], family: Family) -> float:
-        """Of a configuration that can run, 0..1, by what the space file says: registers that it does not name do not limit."""
+        """The occupancy of a configuration that can run, 0..1, from the space file; unspecified registers are no limit."""
         return family.occupancy(self._resources(values)).fraction
 
     def _resources(self, values: Mapping[str, object]) -> KernelResources:
@@ -59,9 +59,9 @@ def _whole(expression: Expression, values: Mapping[str, object]) -> int:
 
 
 def known_before(space_file: SpaceFile, target: str | None) -> tuple[Space, Callable[[Mapping[str, object]], float] | None]:
-    """(the configurations that the target can run, their theoretical occupancy by values or None where nothing is known).
+    """(the configurations that the target can run, a function from values to theoretical occupancy or None if unknown).
 
-    Raises SpaceError if there is none.
+    Raises SpaceError if no configuration can run.
     """
     launch, space = space_file.launch, space_file.space
     if launch is None:

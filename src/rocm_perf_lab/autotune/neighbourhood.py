@@ -1,4 +1,4 @@
-"""The configurations that a model-guided search chooses from, as coordinates, and which of them are near which."""
+"""The configurations among which a model-guided search chooses, as coordinates, and which of them are near each other."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MOST = 30_000
 
 
 class Pool:
-    """All configurations of a space, or of a large one a sample that grows by neighbours. `rows` is (count, parameters).
+    """All configurations of a space, or, for a large one, a sample that grows by neighbours. `rows` is (count, parameters).
 
-    points: (count, parameters with more than one value), positions in the lists of values as parts of 0..1: a list that ascends
-    unevenly (1, 2, 4, 8) is meant to.
+    points: (count, parameters with more than one value), positions in the lists of values scaled to 0..1. Positions are used
+    because a list that ascends unevenly (1, 2, 4, 8) does so on purpose.
     """
 
     def __init__(self, space: Space, generator: np.random.Generator):
@@ -33,7 +33,7 @@ class Pool:
         self._extend(rows)
 
     def add(self, configurations: Iterable[Configuration]) -> None:
-        """Of those that it has already, nothing changes."""
+        """Add configurations; those that are already in the pool stay unchanged."""
         new = [row for row in dict.fromkeys(configurations) if row not in self.at]
         if new:
             self._extend(np.array(new, np.int16))
@@ -44,15 +44,15 @@ class Pool:
             self._expanded.update(configurations)
 
     def without(self, asked: Collection[Configuration]) -> None:
-        """None of these is a candidate any more."""
+        """Remove these configurations from the candidates."""
         self._unasked[[self.at[row] for row in asked]] = False
 
     def unasked(self, positions: Integers | None = None) -> Integers:
-        """Positions of candidates: all, ascending, or those among the given."""
+        """The positions of the candidates: all of them in ascending order, or those among the given positions."""
         return self._unasked.nonzero()[0] if positions is None else positions[self._unasked[positions]]
 
     def near(self, position: int) -> tuple[Integers, Integers]:
-        """(those that differ in one parameter, those that differ in two), as positions."""
+        """(the positions that differ in one parameter, those that differ in two)."""
         if position not in self._near:
             different = (self._compared != self._compared[position]).sum(axis=1)
             self._near[position] = ((different == 1).nonzero()[0], (different == 2).nonzero()[0])

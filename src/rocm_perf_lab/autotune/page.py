@@ -1,4 +1,4 @@
-"""The result of a search as one HTML file that needs nothing else: times by order of evaluation, importance, the best."""
+"""Presents the result of a search as one self-contained HTML file: times by order of evaluation, importance, the best."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ svg{display:block;margin:1em 0}pre{background:#f4f4f4;padding:1em;overflow:auto}
 
 
 def page(result: TuningResult) -> str:
-    """The whole file."""
+    """The text of the file."""
     found = document(result)
     best = best_of(result.evaluated)
     kind = best.outcome.kind if best else "measured"
@@ -94,7 +94,7 @@ def _importance(shares: dict[str, float]) -> str:
 
 
 def _ticks(low: float, high: float) -> Sequence[float]:
-    """1, 2 or 5 times powers of ten that enclose both, two at least; of many only powers of ten."""
+    """Ticks of 1, 2 or 5 times powers of ten that enclose both, at least two; if they are many, only powers of ten."""
     exponents = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
     every = [factor * 10.0**exponent for exponent in exponents for factor in (1, 2, 5)]
     first = max(at for at, tick in enumerate(every) if tick <= low)

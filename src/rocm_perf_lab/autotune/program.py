@@ -1,4 +1,4 @@
-"""The program to tune: its templates, and what a configuration makes of them. No shell is ever involved."""
+"""The program to tune: its templates, and how a configuration fills them. No shell is ever involved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocm_perf_lab.errors import SpaceError
 
 @dataclass(frozen=True)
 class Words:
-    """Of one configuration. build, check: None where there is none. environment: variables to set."""
+    """The words of one configuration. build, check: None if there is no such step. environment: variables to set."""
 
     command: list[str]
     build: list[str] | None
@@ -24,12 +24,12 @@ class Words:
 
 
 def for_target(target: str | None) -> dict[str, str]:
-    """What hipcc reads in a build where the template names no GPU: else it would build for another than the one there."""
+    """Tells hipcc which GPU to build for if the template names none; otherwise it would build for another one."""
     return {"HCC_AMDGPU_TARGET": target} if target else {}
 
 
 class Program:
-    """Raises SpaceError where templates and space do not fit: a field that nothing fills, a parameter that goes nowhere."""
+    """Raises SpaceError if templates and space do not match: a field that nothing fills, or a parameter that is not used."""
 
     def __init__(self, space_file: SpaceFile, command: str, build: str | None = None, check: str | None = None):
         self._file = space_file
@@ -43,18 +43,18 @@ class Program:
         self._check_destinations()
 
     def texts(self) -> dict[str, str]:
-        """The templates by option, and where each parameter goes: what results depend on besides files."""
+        """The templates by option, and where each parameter goes: the inputs, besides files, that results depend on."""
         return {option: template.text for option, template in self._templates.items()} | dict(self._file.destinations)
 
     def named_files(self) -> Iterable[Path]:
-        """Files that words of the templates name: sources, scripts, the program itself where it is given by path."""
+        """The files that the templates name: sources, scripts, the program itself if it is given by path."""
         for template in self._templates.values():
             for word in template.words:
-                if os.path.isfile(word):  # Path.is_file() raises for a word that is too long for a name.
+                if os.path.isfile(word):  # Path.is_file() raises for a word that is too long for a file name.
                     yield Path(word)
 
     def expect_programs(self) -> None:
-        """Raises MissingInputError for a program that cannot be executed; one that the build may make is not looked for."""
+        """Raises MissingInputError for a program that cannot be executed; programs that the build may make are not checked."""
         first = self._templates.get("--build-template")
         for template in [first] if first else self._templates.values():
             if "{" not in template.words[0]:

@@ -1,4 +1,4 @@
-"""Recorded spaces: every configuration with its time, as Kernel Tuner's caches (T1) or the T4 results format keep them.
+"""Recorded spaces: every configuration with its time, as stored in Kernel Tuner's caches (T1) or the T4 results format.
 
 Formats: github.com/KernelTuner/kernel_tuner (cache files) and github.com/odgaard/TuningSchema (T4, results-schema.json).
 """
@@ -17,14 +17,14 @@ from typing import Any, TypeGuard
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.errors import MissingInputError, TraceError
 
-_LONGEST = 1e100  # What is larger is no time, and its mean would be infinite.
+_LONGEST = 1e100  # Anything larger is not a time, and its mean would be infinite.
 _Row = tuple[dict[str, Any], float | None]  # values by name, and the time
-MODELLED, MEASURED = "modelled", "measured"  # what metadata.timing of our own T4 files says
+MODELLED, MEASURED = "modelled", "measured"  # the values of metadata.timing in our own T4 files
 
 
 @dataclass(frozen=True)
 class Recording:
-    """times: by configuration, None of one that failed; in the unit of the file. is_modelled: whether it says so of them."""
+    """times: by configuration, None for one that failed; in the file's unit. is_modelled: whether the file says so."""
 
     name: str
     space: Space
@@ -33,7 +33,7 @@ class Recording:
 
 
 def read_recording(path: Path) -> Recording:
-    """Of a .json or .json.gz file in either format. Raises MissingInputError, TraceError."""
+    """Read a .json or .json.gz file in either format. Raises MissingInputError, TraceError."""
     try:
         data = path.read_bytes()
         document = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
@@ -68,7 +68,7 @@ def _t4(document: dict[str, Any]) -> Iterator[_Row]:
 
 
 def _expect_configurations(rows: list[_Row]) -> None:
-    """Each has the same parameters, and values that can be compared. Raises TypeError."""
+    """Check that all rows have the same parameters, and values that can be compared. Raises TypeError."""
     for row, _ in rows:
         if not isinstance(row, dict) or not row or row.keys() != rows[0][0].keys():
             raise TypeError("configurations have different parameters, or none")

@@ -1,4 +1,4 @@
-"""What a search found, and the JSON document of it."""
+"""The result of a search, and its JSON document."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TuningResult:
-    """total: valid configurations, None where they were not counted. model: Strategy.model().
+    """total: the number of valid configurations, None if they were not counted. model: Strategy.model().
 
-    unlaunchable: what fulfils the constraints, but could not be launched and is not in `total`; None where not counted.
-    profile: of the best, as best_profile() summarises it; None where none was asked for.
+    unlaunchable: how many fulfil the constraints but cannot be launched, which `total` excludes; None if not counted.
+    profile: that of the best, as summarised by best_profile(); None if none was requested.
     """
 
     strategy: str
@@ -37,7 +37,7 @@ class TuningResult:
 
 
 def document(result: TuningResult) -> AutotuneDocument:
-    """Times in ms. Whatever is missing is null and named in `reasons`."""
+    """Times in ms. Missing values are null and explained in `reasons`."""
     best = best_of(result.evaluated)
     reasons = {}
     if result.total is None:

@@ -1,8 +1,8 @@
-"""How much better than random search a search is: P_t = (F_t - S_rand(t)) / (S_opt - S_rand(t)).
+"""How much better a search is than random search: P_t = (F_t - S_rand(t)) / (S_opt - S_rand(t)).
 
-F_t is the best time after t evaluations, S_rand(t) the exact expectation of it for random search without repetition, S_opt the
-space's best. 0 is random search, 1 the optimum from the first evaluation on. Methodology: Willemsen et al., "A methodology for
-comparing optimization algorithms for auto-tuning", Future Generation Computer Systems 159 (2024).
+F_t is the best time after t evaluations, S_rand(t) its exact expectation for random search without repetition, S_opt the
+space's best. 0 is random search, 1 is the optimum from the first evaluation on. Methodology: Willemsen et al., "A methodology
+for comparing optimization algorithms for auto-tuning", Future Generation Computer Systems 159 (2024).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Scale:
-    """Of one recorded space. A failed configuration counts as one that takes as long as the slowest.
+    """The scale of one recorded space. A failed configuration counts as one that takes as long as the slowest.
 
-    cutoff: how far of the way from the median to the optimum random search is to be expected at the budget.
+    cutoff: how much of the way from the median to the optimum random search is expected to cover within the budget.
     """
 
     def __init__(self, times: Iterable[float | None], cutoff: float = 0.95):
@@ -34,7 +34,7 @@ class Scale:
     def _random_until(self, goal: float) -> Floats:
         """S_rand(1), S_rand(2), ... down to the first that reaches the goal."""
         total = len(self._ascending)
-        later = np.arange(total - 1, -1, -1.0)  # how many are slower than each
+        later = np.arange(total - 1, -1, -1.0)  # the number of configurations slower than each
         steps, none_better, expected = np.diff(self._ascending), np.ones(total), []
         for drawn in range(total):
             none_better *= np.maximum(later - drawn, 0) / (total - drawn)
@@ -44,10 +44,10 @@ class Scale:
         return np.array(expected)
 
     def score(self, trace: Sequence[float | None]) -> float:
-        """P averaged over all evaluations of the budget. A search that stops short keeps its best."""
+        """P averaged over all evaluations of the budget. A search that stops early keeps its best."""
         times = np.array([self.worst if time is None else time for time in trace[: self.budget]])
         found = np.minimum.accumulate(times)
         found = np.append(found, np.full(self.budget - len(found), found[-1]))
         left = self.best - self.expected
-        # Where random search itself is at the optimum there is nothing to win.
+        # If random search itself is at the optimum, nothing can be gained.
         return float(np.mean(np.divide(found - self.expected, left, out=np.zeros_like(left), where=left < 0)))

@@ -1,4 +1,4 @@
-"""The search: a strategy proposes, the cache remembers, workers evaluate, and the strategy hears of it."""
+"""The search loop: a strategy proposes, the cache remembers, workers evaluate, and the strategy receives the results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Evaluated:
-    """values: by name. reused: whether it came from the cache."""
+    """values: by name. reused: whether the outcome came from the cache."""
 
     values: dict[str, object]
     outcome: EvaluationOutcome
@@ -29,22 +29,22 @@ class Evaluated:
 
 
 def those_that_ran(evaluated: Iterable[Evaluated]) -> list[tuple[float, Evaluated]]:
-    """Each with its time in ms."""
+    """The configurations that ran, each with its time in ms."""
     return [(ms, one) for one in evaluated if (ms := one.outcome.ms) is not None]
 
 
 def best_of(evaluated: Iterable[Evaluated]) -> Evaluated | None:
-    """The fastest that did not fail, the first of equals."""
+    """The fastest configuration that did not fail; the first if several tie."""
     fastest = min(those_that_ran(evaluated), key=lambda found: found[0], default=None)
     return fastest[1] if fastest is not None else None
 
 
 @dataclass
 class SearchLoop:
-    """evaluate(values, worker) runs one configuration. budget: evaluations, those reused included; seconds: or a time.
+    """evaluate(values, worker) runs one configuration. budget: evaluations, including reused ones. seconds: or a time.
 
-    Results do not depend on the number of workers: a batch is complete before the strategy is asked again, and it hears of
-    results in the order of the batch. asynchronous: it hears of each at once, and no worker waits for another.
+    Results do not depend on the number of workers: a batch is completed before the strategy is asked again, and the strategy
+    receives results in batch order. asynchronous: it receives each result at once, and no worker waits for another.
     """
 
     space: Space
@@ -59,7 +59,7 @@ class SearchLoop:
     stop: Callable[[], None] = lambda: None  # makes evaluate() return soon, on an error or an interrupt
 
     def run(self) -> list[Evaluated]:
-        """In the order in which the strategy heard of them."""
+        """Run the search and return the results in the order in which the strategy received them."""
         self._done: list[Evaluated] = []
         self._end = None if self.seconds is None else time.monotonic() + self.seconds
         self._free: SimpleQueue[int] = SimpleQueue()
@@ -83,7 +83,7 @@ class SearchLoop:
             raise
 
     def _run_in_threads(self) -> None:
-        """An interrupt acts where this thread looks for it: raised within a lock of the pool's it could hold that for ever."""
+        """Interrupts act only where this thread checks for them; raised within a lock of the pool, one could keep it held."""
         with DeferredInterrupts() as interrupts:
             pool = ThreadPoolExecutor(self.workers)
             try:
@@ -132,7 +132,7 @@ class SearchLoop:
         self.heard(one, len(self._done))
 
     def _one(self, configuration: Configuration) -> Evaluated | None:
-        """None if the time is over. What a worker has found is kept before anybody waits for another."""
+        """None if the time is up. A worker's result is cached before anything waits for another worker."""
         if self._end is not None and time.monotonic() > self._end:
             return None
         values = self.space.named(configuration)
@@ -150,7 +150,7 @@ class SearchLoop:
 
 
 def _wait(futures: Collection[Future[_Result]], interrupts: DeferredInterrupts) -> set[Future[_Result]]:
-    """Those that are done, at least one."""
+    """The futures that are done, at least one."""
     while True:
         interrupts.check()
         if done := wait(futures, _LOOK_SECONDS, FIRST_COMPLETED).done:

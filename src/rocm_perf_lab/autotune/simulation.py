@@ -1,4 +1,4 @@
-"""A search on a recorded space: times are looked up, nothing runs."""
+"""Simulates a search on a recorded space: times are looked up, and nothing runs."""
 
 from __future__ import annotations
 

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 Configuration = tuple[int, ...]
 MOST_LISTED = 10_000_000
 
-_PATIENCE = 200  # draws for each configuration wanted, before the space is listed instead
+_PATIENCE = 200  # draws per wanted configuration before the space is listed instead
 _LEAST_DRAWS = 2000
 
 
 @dataclass(frozen=True)
 class Rule:
-    """holds(values by name): needs no other parameters than `names`."""
+    """holds(values by name): needs no parameters other than `names`."""
 
     names: frozenset[str]
     holds: Callable[[Mapping[str, object]], bool]
 
 
 class Space:
-    """values: the choices by parameter. fixed: what rules may name besides. members: if given, the only valid ones."""
+    """values: the choices by parameter. fixed: further values that rules may name. members: if given, the only valid ones."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Space:
         rules = self._given[1]
         self._rules: list[list[Rule]] = [[] for _ in range(len(self.names) + 1)]
         position = {name: number for number, name in enumerate(self.names, start=1)}
-        for rule in rules:  # at the parameter after which it can be judged
+        for rule in rules:  # each rule is stored with the parameter after which it can be checked
             self._rules[max((position.get(name, 0) for name in rule.names), default=0)].append(rule)
 
     def restricted(self, rule: Rule) -> Space:
@@ -57,11 +57,11 @@ class Space:
         return Space(values, (*rules, rule), fixed, members)
 
     def named(self, configuration: Configuration) -> dict[str, object]:
-        """The values by name, without the fixed ones."""
+        """The values by name, without the fixed values."""
         return {name: choices[at] for name, choices, at in zip(self.names, self.values, configuration, strict=True)}
 
     def position(self, values: Mapping[str, object]) -> Configuration:
-        """The configuration of which named() gives `values`."""
+        """The configuration for which named() returns `values`."""
         return tuple(choices.index(values[name]) for name, choices in zip(self.names, self.values, strict=True))
 
     def __contains__(self, configuration: Configuration) -> bool:
@@ -98,7 +98,7 @@ class Space:
             if number > MOST_LISTED:
                 return None
             rows.append(configuration)
-            if len(rows) == 100_000:  # tuples take ten times the memory
+            if len(rows) == 100_000:  # tuples take ten times as much memory
                 blocks.append(np.array(rows, np.int16))
                 rows = []
         blocks.append(np.array(rows, np.int16).reshape(-1, len(self.names)))
@@ -107,7 +107,7 @@ class Space:
     def sample(
         self, generator: np.random.Generator, count: int, exclude: Collection[Configuration] = frozenset()
     ) -> list[Configuration]:
-        """Up to `count` different valid configurations outside `exclude`, every one of them equally likely."""
+        """Up to `count` different valid configurations outside `exclude`, all equally likely."""
         found: dict[Configuration, None] = {}
         draws = _PATIENCE * count + _LEAST_DRAWS
         while len(found) < count and draws > 0:
@@ -123,7 +123,7 @@ class Space:
         return list(found)
 
     def pool(self, generator: np.random.Generator, most: int) -> tuple[Integers, bool]:
-        """(configurations, whether these are all): all valid ones, or `most` drawn from them if there are more."""
+        """(configurations, whether these are all): all valid ones, or a sample of `most` if there are more."""
         if self.product <= MOST_LISTED // 10 and self.listed is not None and len(self.listed) <= most:
             return self.listed, True
         sampled = self.sample(generator, most)

@@ -1,4 +1,4 @@
-"""The space file: JSON, checked against a schema, turned into a Space."""
+"""Reads the space file: JSON, checked against a schema, and turned into a Space."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class SpaceDocument(BaseModel):
 
 @dataclass(frozen=True)
 class SpaceFile:
-    """defaults: of every parameter, or None unless all have one. destinations: of parameters; fixed ones are arguments."""
+    """defaults: of every parameter, or None unless all have one. destinations: of parameters; fixed values are arguments."""
 
     space: Space
     fixed: dict[str, Value]
@@ -91,7 +91,7 @@ class SpaceFile:
 
 
 def read_space(path: Path) -> SpaceFile:
-    """Raises MissingInputError, SpaceError: for what is no such file, and for a space without a valid configuration."""
+    """Read a space file. Raises MissingInputError; SpaceError if it is not one, or has no valid configuration."""
     try:
         content = json.loads(path.read_text("utf-8"), object_pairs_hook=_once_each)
         document = SpaceDocument.model_validate(content)
@@ -135,7 +135,7 @@ def _parameters(path: Path, document: SpaceDocument) -> dict[str, TunableParamet
 
 
 def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """JSON's own reader would take the last of several without a word."""
+    """Refuse repeated keys; JSON's own reader would silently take the last one."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -144,9 +144,9 @@ def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _first(error: ValidationError) -> str:
-    """The first complaint, of several, that is not about a form that was not meant."""
+    """The first complaint, leaving out those about a form of the value that was not meant."""
     complaints = [one for one in error.errors() if one["type"] not in ("list_type", "model_type")] or error.errors()
-    # A part in brackets is pydantic's word for one of several forms.
+    # pydantic names one of several forms in brackets.
     where = ".".join(part for part in map(str, complaints[0]["loc"]) if part != "Parameter" and "[" not in part)
     what = "unknown key" if complaints[0]["type"] == "extra_forbidden" else complaints[0]["msg"].removeprefix("Value error, ")
     return f"{where}: {what}" if where else what

@@ -1,6 +1,6 @@
-"""The search strategies by name, with the options that each has of its own. Adding one: a file in strategies/ and a line below.
+"""The search strategies by name, with the options of each. To add one, add a file in strategies/ and a line below.
 
-Without NumPy, since the command line needs it before it knows what it is asked for.
+Does not import NumPy, because the command line needs this module before it knows what to do.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StrategyOption:
-    """A number that one strategy takes. least: exclusive where above_least is set. most: None for no limit."""
+    """A numeric option of one strategy. least: exclusive if above_least is set. most: None for no limit."""
 
     name: str
     default: float
@@ -26,7 +26,7 @@ class StrategyOption:
 
 @dataclass(frozen=True)
 class RegisteredStrategy:
-    """module: of the package strategies. name: of its class."""
+    """module: in the package strategies. name: of the class."""
 
     module: str
     name: str
@@ -60,5 +60,5 @@ STRATEGIES = {
 
 
 def defaults(strategy: str) -> dict[str, float]:
-    """Option -> default, of the strategy's own options."""
+    """Option -> default, for the strategy's own options."""
     return {option.name: option.default for option in STRATEGIES[strategy].options}

@@ -1,4 +1,4 @@
-"""Results in the open T4 format, which other tuners read."""
+"""Writes results in the open T4 format, which other tuners read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INVALIDITY = {OK: "correct", BUILD_FAILED: "compile", TIMEOUT: "timeout", WRONG
 
 
 def t4(result: TuningResult) -> dict[str, object]:
-    """The open autotuning results format 1.0.0 (github.com/odgaard/TuningSchema), which Kernel Tuner reads and writes."""
+    """Open autotuning results format 1.0.0 (github.com/odgaard/TuningSchema), which Kernel Tuner reads and writes."""
     now = datetime.now(timezone.utc).isoformat()
     timing = MODELLED if any(one.outcome.modelled for one in result.evaluated) else MEASURED
     return {

@@ -1,4 +1,4 @@
-"""What a search found, as lines for people."""
+"""The result of a search, as lines of text for people."""
 
 from __future__ import annotations
 

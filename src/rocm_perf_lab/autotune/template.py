@@ -1,4 +1,4 @@
-"""Command templates: split into words first, filled afterwards, so that no value can become more than one word."""
+"""Command templates, which are split into words before they are filled, so that no value can become more than one word."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 
 from rocm_perf_lab.errors import SpaceError
 
-OUTPUT = "output"  # a file of the configuration's own, for --build-template to write and --cmd-template to run
+OUTPUT = "output"  # a separate file per configuration, which --build-template writes and --cmd-template runs
 DEFINES = "defines"  # a word -DNAME=VALUE for each parameter whose "to" is "define"
 _FIELD = re.compile(r"\{\{|\}\}|\{(\w*)\}")
 
 
 class Template:
-    """words, fields: as given. Raises SpaceError for a template that is empty or whose quotes do not match."""
+    """words, fields: of the template as given. Raises SpaceError for a template that is empty or has unbalanced quotes."""
 
     def __init__(self, option: str, text: str):
         self.option, self.text = option, text
@@ -27,7 +27,7 @@ class Template:
         self.fields = {name for word in self.words for name in _FIELD.findall(word) if name}
 
     def check(self, known: Iterable[str]) -> None:
-        """Raises SpaceError for a field that nothing fills."""
+        """Check that every field can be filled. Raises SpaceError for one that cannot."""
         if unknown := self.fields - set(known):
             name = min(unknown)
             hint = f"write {{{{{name}}}}} for braces"
@@ -44,7 +44,7 @@ class Template:
 
 
 def text_of(value: object) -> str:
-    """As a program reads it: true and false are 1 and 0."""
+    """The value as a program reads it: true and false are 1 and 0."""
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 

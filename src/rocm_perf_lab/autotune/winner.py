@@ -1,4 +1,4 @@
-"""The profile of the best configuration: built once more, and run under `rocm-perf profile`'s own pipeline."""
+"""The profile of the best configuration, which is built once more and run through `rocm-perf profile`'s own pipeline."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def best_profile(
     program: Program, values: dict[str, object], device: str, target: str | None, timeout: float | None, destination: Path,
     note: Callable[[str], None],
 ) -> BestProfile:  # fmt: skip
-    """The run directory is complete or absent.
+    """Profile the best configuration. The run directory is complete or absent.
 
-    Raises what profiling raises, and NothingRanError if the build fails now.
+    Raises what profiling raises, and NothingRanError if the build now fails.
     """
     from rocm_perf_lab.profile.request import ProfileRequest
     from rocm_perf_lab.profile.session import profile as profile_program
@@ -32,7 +32,7 @@ def best_profile(
         if words.build:
             _build(words.build, for_target(target) | os.environ | words.environment, timeout)
         command = words.command
-        if words.environment:  # the profile's own record then says it, too
+        if words.environment:  # recorded by the profile as part of the command
             command = ["env", *(f"{name}={value}" for name, value in words.environment.items()), *command]
         request = ProfileRequest(words=command, device=device, timeout=timeout, destination=destination)
         documents, directory = profile_program(request, sys.stderr, note)

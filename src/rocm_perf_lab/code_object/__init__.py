@@ -1,4 +1,4 @@
-"""AMD GPU code objects: taking them out of programs, and what their metadata says of each kernel."""
+"""AMD GPU code objects: extracting them from programs, and reading each kernel's metadata."""
 
 from __future__ import annotations
 

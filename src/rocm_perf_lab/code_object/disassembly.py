@@ -1,4 +1,4 @@
-"""Machine code as text, by AMD's own code object manager (comgr), which comes with every ROCm."""
+"""Disassembles machine code with AMD's code object manager (comgr), which is part of every ROCm."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class _Info(ctypes.Structure):
 
 
 def instructions(code: bytes, target: str) -> Iterator[str]:
-    """Each instruction as assembly; "" for four bytes that are none. target: "amdgcn-amd-amdhsa--gfx942".
+    """Each instruction as assembly text; "" for four bytes that are not an instruction. target: "amdgcn-amd-amdhsa--gfx942".
 
-    Errors: UnavailableError where comgr is missing or does not know the target.
+    Raises UnavailableError if comgr is missing or does not know the target.
     """
     comgr, place, words = _comgr(), 0, []
 
@@ -30,7 +30,7 @@ def instructions(code: bytes, target: str) -> Iterator[str]:
         ctypes.memmove(to, part, len(part))
         return len(part)
 
-    # References, so that they live as long as they may be called.
+    # References that keep the callbacks alive as long as they may be called.
     callbacks = _READ(read), _TEXT(lambda text, _user: words.append(text.decode().strip())), _ADDRESS(lambda *_: None)
     info, size = _Info(), ctypes.c_uint64()
     if comgr.amd_comgr_create_disassembly_info(target.encode(), *callbacks, ctypes.byref(info)):

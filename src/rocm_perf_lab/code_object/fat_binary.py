@@ -1,7 +1,7 @@
 """Code objects inside a HIP program: the bundles in its .hip_fatbin section.
 
-Format: LLVM's clang/docs/ClangOffloadBundler.rst, "Bundled Code Object File Layout"; compressed bundles are handed to
-clang-offload-bundler, whose format of them changes between versions.
+Format: LLVM's clang/docs/ClangOffloadBundler.rst, "Bundled Code Object File Layout". Compressed bundles are handed to
+clang-offload-bundler, because their format changes between versions.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from rocm_perf_lab.errors import SourceError, UnavailableError
 
 MAGIC, COMPRESSED_MAGIC, ELF_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", b"\x7fELF"
 LARGEST = 1 << 30
-"""Bytes that are read of a file, or of the section of one, that a build made."""
+"""The most bytes that are read of a build's output file, or of a section of it."""
 
-_HEAD = 64  # bytes of an ELF file's first header
+_HEAD = 64  # size of an ELF file's first header
 _BUNDLER_SECONDS = 600  # a library's bundle unpacks to gigabytes
 _AMDGPU_MACHINE = 224  # EM_AMDGPU
 
@@ -30,8 +30,8 @@ _AMDGPU_MACHINE = 224  # EM_AMDGPU
 def code_objects_in(path: Path) -> list[tuple[str, bytes]]:
     """(target, code object) for each device image of a program, a bundle or a bare .hsaco, in file order.
 
-    target: as in the bundle, "gfx942" or "gfx942:xnack-"; the ELF's own e_flags decide nothing here.
-    Errors: SourceError where the file is none of these or is damaged; a program without device code gives [].
+    target: as in the bundle, "gfx942" or "gfx942:xnack-"; the ELF's own e_flags are not consulted.
+    Raises SourceError if the file is none of these or is damaged; a program without device code gives [].
     """
     try:
         with path.open("rb") as file:
@@ -43,12 +43,12 @@ def code_objects_in(path: Path) -> list[tuple[str, bytes]]:
 
 
 def not_whole(details: object) -> str:
-    """details: the reader's own words, which alone say little."""
+    """details: the reader's own message, which says little by itself."""
     return f"it is not a whole ELF file ({str(details) or type(details).__name__})"
 
 
 def _code_objects(file: BinaryIO) -> list[tuple[str, bytes]]:
-    """Of a program only the section is read: the rest may be large."""
+    """For a program only the section is read, because the rest may be large."""
     head = file.read(_HEAD)
     if not head.startswith(ELF_MAGIC):
         return list(_bundles(head + _limited(file, os.fstat(file.fileno()).st_size)))
@@ -60,7 +60,7 @@ def _code_objects(file: BinaryIO) -> list[tuple[str, bytes]]:
 
 
 def _limited(file: BinaryIO, size: int) -> bytes:
-    """The rest of a file, or a part of it, that is to be held in memory."""
+    """Read the rest of a file, or a part of it, into memory. Raises ValueError if it is too large."""
     if size > LARGEST:
         raise ValueError(f"it holds {size / (1 << 30):.1f} GiB, and {LARGEST >> 30} GiB is the most that is read")
     return file.read(size)
@@ -72,7 +72,7 @@ def _section(file: BinaryIO) -> bytes:
     try:
         section = ELFFile(file).get_section_by_name(".hip_fatbin")
         place = None if section is None else (section["sh_offset"], section["sh_size"])
-    except Exception as error:  # the ELF reader meets damage with exceptions of every kind
+    except Exception as error:  # the ELF reader reacts to damage with exceptions of every kind
         raise ValueError(not_whole(error)) from error
     if place is None:
         return b""
@@ -97,7 +97,7 @@ def _bundles(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _entries(data: bytes, start: int) -> tuple[list[tuple[str, bytes]], int]:
-    """The device images of the bundle at `start`, and where the bundle ends."""
+    """The device images of the bundle at `start`, and the position where the bundle ends."""
     entries, end = bundle_index(data, start)
     images = []
     for name, place, size in entries:
@@ -109,9 +109,9 @@ def _entries(data: bytes, start: int) -> tuple[list[tuple[str, bytes]], int]:
 
 
 def bundle_index(data: bytes | mmap.mmap, start: int) -> tuple[list[tuple[str, int, int]], int]:
-    """(name, where it begins, size) of all that is in the bundle at `start`, and where the bundle ends.
+    """(name, start, size) of every entry of the bundle at `start`, and the position where the bundle ends.
 
-    Raises struct.error or ValueError where the index is damaged.
+    Raises struct.error or ValueError if the index is damaged.
     """
     (count,) = struct.unpack_from("<Q", data, start + len(MAGIC))
     position = end = start + len(MAGIC) + 8
@@ -128,9 +128,9 @@ def bundle_index(data: bytes | mmap.mmap, start: int) -> tuple[list[tuple[str, i
 
 
 def compressed_size(data: bytes | mmap.mmap, start: int, end: int) -> int:
-    """The size field of a compressed bundle: 32 bits from version 2, 64 bits from version 3 on; none in version 1.
+    """The size field of a compressed bundle: 32 bits in version 2, 64 bits from version 3 on; version 1 has none.
 
-    end: of all bundles. Raises struct.error or ValueError where that is damaged.
+    end: the end of all bundles. Raises struct.error or ValueError if the bundle is damaged.
     """
     (version,) = struct.unpack_from("<H", data, start + 4)
     if version < 2:
@@ -155,7 +155,7 @@ def _decompressed(bundle: bytes) -> bytes:
 
 
 def _bundled(command: list[str]) -> str:
-    """What clang-offload-bundler says. Raises ValueError where it fails, or does not end."""
+    """The output of clang-offload-bundler. Raises ValueError if it fails, or does not end."""
     try:
         done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=_BUNDLER_SECONDS)
     except subprocess.TimeoutExpired:

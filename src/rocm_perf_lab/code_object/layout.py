@@ -1,4 +1,4 @@
-"""How a code object is laid out: its notes, its sections, and whose the bytes are that can be run."""
+"""The layout of a code object: its notes, its sections, and which functions its executable bytes belong to."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 from rocm_perf_lab.errors import SourceError
 
 _METADATA = b"AMDGPU\0"
-_JOINED = 0x70  # SHF_MERGE, SHF_STRINGS and SHF_INFO_LINK: how a linker joins sections, and nothing of what is loaded
-_EXECUTABLE, _NOTE_ALIGNMENT = 1, 4  # PF_X; of PT_NOTE where notes are walked in one way only
-# What LLVM's assembler and linker fill gaps with: s_nop 0, s_code_end, nothing.
+_JOINED = 0x70  # SHF_MERGE, SHF_STRINGS and SHF_INFO_LINK: how a linker joins sections, with no effect on what is loaded
+_EXECUTABLE, _NOTE_ALIGNMENT = 1, 4  # PF_X; the alignment of PT_NOTE with which all readers walk notes alike
+# What LLVM's assembler and linker fill gaps with: s_nop 0, s_code_end, zeros.
 _PADDING = (b"\x00\x00\x80\xbf", b"\x00\x00\x9f\xbf", b"\0\0\0\0")
 
 
 @dataclass(frozen=True)
 class Section:
-    """name, kind and flags, as in the section's header, without the flags that are the linker's alone."""
+    """name, kind and flags as in the section's header, without the flags that concern only the linker."""
 
     name: str
     kind: str
@@ -28,8 +28,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Layout:
-    """notes: what is wrong with the metadata's note, None where it is the only one and all that there is. sections: all that
-    there are. unowned: bytes of executable segments that are no function's, nor the linker's padding, each run of them."""
+    """notes: what is wrong with the metadata's note, None if it is the only one and stands alone. sections: all sections.
+    unowned: each run of bytes in executable segments that belongs to no function and is not the linker's padding.
+    """
 
     notes: str | None
     sections: frozenset[Section]
@@ -37,19 +38,19 @@ class Layout:
 
 
 def layout_of(image: bytes) -> Layout:
-    """Errors: SourceError where it is no readable ELF file."""
+    """Raises SourceError if the image is not a readable ELF file."""
     from elftools.elf.elffile import ELFFile
 
     try:
         elf = ELFFile(io.BytesIO(image))
         sections = frozenset(Section(s.name, str(s["sh_type"]), s["sh_flags"] & ~_JOINED) for s in elf.iter_sections())
         return Layout(_notes(elf), sections, tuple(_unowned(elf)))
-    except Exception as error:  # the ELF reader meets damage with exceptions of every kind
+    except Exception as error:  # the ELF reader reacts to damage with exceptions of every kind
         raise SourceError(f"code object without readable layout ({type(error).__name__}: {error})", "build it again") from error
 
 
 def _notes(elf: Any) -> str | None:
-    """Readers walk notes by the segment's alignment, and take the first or the last: that must be the same one for all."""
+    """Readers walk notes by the segment's alignment and take the first or the last one, so all must find the same one."""
     segments = list(elf.iter_segments("PT_NOTE"))
     if any(segment["p_align"] != _NOTE_ALIGNMENT for segment in segments):
         return "its notes are not aligned to 4 bytes"
@@ -67,7 +68,7 @@ def _notes(elf: Any) -> str | None:
 
 
 def _walked(notes: bytes) -> Iterator[bytes | None]:
-    """The name of each note [ELF gABI, "Note Section"]; None where one does not end with the notes or before."""
+    """The name of each note [ELF gABI, "Note Section"]; None for a note that extends beyond the end."""
     place = 0
     while place < len(notes):
         if place + 12 > len(notes):

@@ -1,4 +1,4 @@
-"""The kernels of a code object: the metadata note that the runtime itself launches by, and their machine code.
+"""The kernels of a code object: the metadata note, by which the runtime itself launches them, and their machine code.
 
 Source: LLVM's AMDGPUUsage.rst, "Code Object V3 Metadata" and later.
 """
@@ -17,7 +17,7 @@ _NOTE_TYPE = 32  # NT_AMDGPU_METADATA
 
 @dataclass(frozen=True)
 class Argument:
-    """One kernel argument: bytes [offset, offset + size) of the kernarg segment. Hidden ones are the runtime's."""
+    """One kernel argument: bytes [offset, offset + size) of the kernarg segment. Hidden arguments are set by the runtime."""
 
     name: str | None
     offset: int
@@ -32,9 +32,9 @@ class Argument:
 
 @dataclass(frozen=True)
 class KernelMetadata:
-    """What one kernel takes and may be launched with. Sizes in bytes; registers as the compiler counted them.
+    """What one kernel takes and may be launched with. Sizes in bytes; registers as counted by the compiler.
 
-    vgprs: all of a lane, AGPRs included where both share a file (gfx90a and later). code: its machine code.
+    vgprs: all VGPRs of a lane, including AGPRs where both share a file (gfx90a and later). code: the kernel's machine code.
     """
 
     name: str
@@ -57,7 +57,7 @@ class KernelMetadata:
 
     @property
     def kernarg_layout(self) -> tuple[tuple[int, int, str], ...]:
-        """(offset, size, kind) of every argument: what a caller's kernarg bytes are read by."""
+        """(offset, size, kind) of every argument, which determine how a caller's kernarg bytes are read."""
         return tuple((a.offset, a.size, a.value_kind) for a in self.arguments)
 
 
@@ -70,7 +70,7 @@ class CodeObject:
 
 
 def parse(image: bytes) -> CodeObject:
-    """Errors: SourceError where it is no AMD code object with metadata."""
+    """Raises SourceError if the image is not an AMD code object with metadata."""
     import msgpack
     from elftools.elf.elffile import ELFFile
 
@@ -82,7 +82,7 @@ def parse(image: bytes) -> CodeObject:
         return CodeObject(document["amdhsa.target"], {kernel.name: kernel for kernel in kernels})
     except SourceError:
         raise
-    except Exception as error:  # the readers of ELF and msgpack meet damage with exceptions of every kind
+    except Exception as error:  # the ELF and msgpack readers react to damage with exceptions of every kind
         raise SourceError(f"code object without readable metadata: {not_whole(error)}", "build it again") from error
 
 

@@ -1,7 +1,7 @@
-"""What an ELF file holds, symbol by symbol, so that two builds can be compared without the places that a linker chose.
+"""The contents of an ELF file, symbol by symbol, so that two builds can be compared regardless of the linker's layout.
 
-A linked code object must keep its relocations (`--emit-relocs`): they say which bytes are distances that move with the layout,
-and what these refer to. And it must keep the names of private constants (`-msave-temp-labels`).
+A linked code object must keep its relocations (`--emit-relocs`): they identify the bytes that hold distances, which change with
+the layout, and what these refer to. It must also keep the names of private constants (`-msave-temp-labels`).
 Source: LLVM's AMDGPUUsage.rst, "Relocation Records".
 """
 
@@ -18,7 +18,7 @@ from rocm_perf_lab.code_object.fat_binary import not_whole
 from rocm_perf_lab.errors import SourceError
 
 _FUNCTION, _OBJECT = "STT_FUNC", "STT_OBJECT"
-_WIDTHS = {1: 4, 2: 4, 3: 8, 4: 4, 5: 8, 6: 4, 7: 4, 8: 4, 9: 4, 10: 4, 11: 4}  # R_AMDGPU_* -> bytes that it patches
+_WIDTHS = {1: 4, 2: 4, 3: 8, 4: 4, 5: 8, 6: 4, 7: 4, 8: 4, 9: 4, 10: 4, 11: 4}  # R_AMDGPU_* -> number of bytes that it patches
 _GOT = (7, 8, 9)
 # The high half of a distance is counted from the end of the low half's place: +4 and +12 behind s_getpc_b64.
 _BEFORE = {10: 4, 11: 12, 4: 4}
@@ -28,7 +28,7 @@ _LOADED = 2  # SHF_ALLOC
 
 @dataclass(frozen=True)
 class Piece:
-    """What one symbol names. content: its bytes, with those that a relocation patches as zeros; None of what has no bytes.
+    """The object that one symbol names. content: its bytes, with zeros where a relocation patches; None if it has no bytes.
 
     references: (offset in it, what it refers to) of each relocation. writable: whether it lies in memory that can change.
     linkage: its symbol's binding and visibility.
@@ -48,24 +48,24 @@ class Piece:
 
 
 def pieces_of(image: bytes) -> dict[str, Piece]:
-    """Functions, kernel descriptors and variables of a linked code object, by symbol. Errors: SourceError."""
+    """Functions, kernel descriptors and variables of a linked code object, by symbol. Raises SourceError."""
     from elftools.elf.elffile import ELFFile
 
     try:
         return _Layout(ELFFile(io.BytesIO(image))).pieces()
-    except Exception as error:  # the ELF reader meets damage with exceptions of every kind
+    except Exception as error:  # the ELF reader reacts to damage with exceptions of every kind
         raise SourceError(f"code object without readable symbols: {not_whole(error)}", "build it again") from error
 
 
 def width_of(reference: str) -> int:
-    """Bytes that the relocation of one of a piece's references patches."""
+    """The number of bytes that the relocation of a piece's reference patches."""
     return _WIDTHS[int(reference.split(" ", 1)[0])]
 
 
 def host_sections(image: bytes) -> Mapping[str, tuple[Any, ...]]:
-    """Of a relocatable host object: what is loaded of it, by section, as (bytes, relocations); symbols under "symbols".
+    """The loaded parts of a relocatable host object, by section, as (bytes, relocations); symbols under "symbols".
 
-    Debug information, and what names the compiler alone, is left out. Errors: SourceError.
+    Debug information, and sections that only name the compiler, are left out. Raises SourceError.
     """
     from elftools.elf.elffile import ELFFile
 
@@ -121,7 +121,7 @@ class _Layout:
             yield place, kind, self._target(kind, symbol, addend)
 
     def _relocations(self) -> list[tuple[int, int, int, int]]:
-        """(place, kind, symbol's number, addend) of all that are not for the loader, which moves whole segments."""
+        """(place, kind, symbol number, addend) of all relocations except the loader's, which moves whole segments."""
         found = []
         for section in self._sections:
             patched = self._sections[section["sh_info"]] if section["sh_type"] == "SHT_RELA" else None
@@ -151,7 +151,7 @@ class _Layout:
         return self._symbols[number] if start <= address < start + size else None
 
     def _unnamed(self, address: int) -> str:
-        """By all bytes up to what has a name: more than what is referred to, so that no change of it is missed."""
+        """A name made from all bytes up to the next symbol: more than what is referred to, so no change of it is missed."""
         section = next(
             (s for s in self._sections if s["sh_flags"] & _LOADED and s["sh_addr"] <= address < s["sh_addr"] + s["sh_size"]),
             None,
@@ -165,7 +165,7 @@ class _Layout:
         )
 
     def _content_name(self, symbol: Any) -> str:
-        """Constants without a name of their own are numbered as they come: what tells them is what they hold."""
+        """Constants without a name of their own are numbered as they appear, so they are identified by their contents."""
         section = self._sections[symbol["st_shndx"]]
         if section["sh_type"] == "SHT_NOBITS" or section["sh_flags"] & 1:
             return str(symbol.name)

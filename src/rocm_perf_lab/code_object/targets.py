@@ -1,6 +1,6 @@
-"""Which GPUs a program or a library has code for, read from its headers alone: libraries can be of any size.
+"""Determines for which GPUs a program or a library has code. Only headers are read, because libraries can be of any size.
 
-Format: as in fat_binary.py; the first bytes of a compressed bundle's content are the header of a plain one.
+Format: as in fat_binary.py; the content of a compressed bundle begins with the header of a plain one.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from pathlib import Path
 
 from rocm_perf_lab.code_object.fat_binary import COMPRESSED_MAGIC, ELF_MAGIC, MAGIC, bundle_index, compressed_size
 
-_HEADER_BYTES = 1 << 20  # of a bundle's content, uncompressed: its index and more
+_HEADER_BYTES = 1 << 20  # of a bundle's uncompressed content: its index and more
 _ZLIB = 0  # of LLVM's compression::Format; 1 is zstd
 _PREFIX = {1: 20, 2: 24, 3: 32}  # bytes before the compressed content, by version
 
 
 def targets_in(path: Path) -> frozenset[str]:
-    """What HIP could take from the file: "gfx942", "gfx90a:xnack-", "gfx9-4-generic"; empty of a file without device code.
+    """The targets that HIP could take from the file: "gfx942", "gfx90a:xnack-", "gfx9-4-generic"; empty without device code.
 
-    A file that cannot be read, or is damaged, is one that nothing is known of: empty, too.
+    Nothing is known of a file that cannot be read or is damaged: the result is then empty as well.
     """
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
@@ -46,7 +46,7 @@ def _targets(image: mmap.mmap) -> Iterator[str]:
 
 
 def _beginning(bundle: bytes) -> bytes:
-    """The first part of what a compressed bundle holds."""
+    """The first part of a compressed bundle's content."""
     version, method = struct.unpack_from("<HH", bundle, len(COMPRESSED_MAGIC))
     content = bundle[_PREFIX.get(version, _PREFIX[3]) :]
     if method == _ZLIB:
@@ -59,7 +59,7 @@ def _beginning(bundle: bytes) -> bytes:
 
 
 def _fat_binary(image: mmap.mmap) -> tuple[int, int]:
-    """Where .hip_fatbin begins and ends in a 64-bit ELF file [ELF-64 Object File Format, "Sections"]; nothing elsewhere."""
+    """Where .hip_fatbin begins and ends in a 64-bit ELF file [ELF-64 Object File Format, "Sections"]; (0, 0) in other files."""
     if image[: len(ELF_MAGIC)] != ELF_MAGIC:
         return 0, 0
     (table,) = struct.unpack_from("<Q", image, 40)

@@ -1,1 +1,1 @@
-"""Run a program under a collector, on a GPU or on the software device."""
+"""Runs a program under a collector, on a GPU or on the software device."""

@@ -1,4 +1,4 @@
-"""Which collector runs a program."""
+"""Chooses the collector that runs a program."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Collector = Rocprofv3 | BuiltinTracer
 def choose_collector(
     device: Device, scratch: Path, timeout: float | None, note: Callable[[str], None], *, use_rocprof: bool, counters: bool
 ) -> Collector:
-    """rocprofv3 where there is a GPU and it is installed and wanted, else the built-in tracer.
+    """rocprofv3 if there is a GPU and it is installed and wanted, else the built-in tracer.
 
-    scratch: for its files, as long as it is used. timeout: seconds for each run. counters: whether rocprofv3 is to collect
-    any; the software device has them in every trace.
+    scratch: a folder for files, which must exist as long as the collector is used. timeout: seconds for each run.
+    counters: whether rocprofv3 should collect any; the software device has them in every trace.
     """
     rocprofv3 = rocm.find_program("rocprofv3") if device.is_hardware and use_rocprof else None
     if rocprofv3 is not None:

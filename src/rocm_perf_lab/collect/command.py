@@ -1,4 +1,4 @@
-"""Turn the words of a command line into a program that can be executed, or say why not."""
+"""Turns the words of a command line into a program that can be executed, or reports why that is impossible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".c", ".C", ".h", ".hpp", *_CUDA)
 
 @dataclass(frozen=True)
 class Command:
-    """argv as it shall be executed, the file to execute, and what the user called the program."""
+    """argv as it is to be executed, the file to execute, and the program's name as the user gave it."""
 
     argv: tuple[str, ...]
     executable: Path
@@ -25,9 +25,9 @@ class Command:
 
 
 def resolve(words: Sequence[str]) -> Command:
-    """Find the program of `words`; a single word like "./app args" is split as a shell would, without running one.
+    """Find the program of `words`; a single word like "./app args" is split as a shell would split it, without running a shell.
 
-    Raises UsageError for no or unbalanced words, MissingInputError for a program that cannot be executed.
+    Raises UsageError if there are no words or their quotes are unbalanced, MissingInputError if the program cannot be executed.
     """
     argv = _split_single_string(words)
     if not argv or not argv[0]:

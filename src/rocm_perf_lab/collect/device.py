@@ -1,6 +1,6 @@
-"""Which device a program runs on, and the environment that makes it so.
+"""The device on which a program runs, and the environment that selects it.
 
-A device says what variables ROCr must see. What differs between a GPU and the software device stays in this file.
+A device states which variables ROCr must see. All differences between a GPU and the software device are confined to this file.
 """
 
 from __future__ import annotations
@@ -20,48 +20,48 @@ from rocm_perf_lab.errors import UnavailableError, UsageError
 AUTO, HARDWARE, SOFTWARE_TARGET = "auto", "hardware", "gfx942"
 
 _SOFTWARE_PRODUCT = "mi300x"
-_SOFTWARE_FEATURES = ("sramecc+", "xnack-")  # as ROCr names its modes, "gfx942:sramecc+:xnack-"
+_SOFTWARE_FEATURES = ("sramecc+", "xnack-")  # the form in which ROCr names its modes, "gfx942:sramecc+:xnack-"
 
-# These choose among, or re-label, the physical GPUs of a machine. The software device is none of them.
+# These select or re-label the physical GPUs of a machine, to which the software device does not belong.
 RELABELS_VARIABLE = "HSA_OVERRIDE_GFX_VERSION"
 _SELECTS_PHYSICAL_GPUS = (
     "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", RELABELS_VARIABLE,
 )  # fmt: skip
 _MODEL_VARIABLES = ("HSA_MODEL_TOPOLOGY", "HSA_MODEL_LIB", "HSA_MODEL_MEMFILE")
 
-# AMD's builds of ROCr know tools of two kinds. Where one registered itself (rocprofv3's, or a profiler that the program
-# brings with it), the libraries of HSA_TOOLS_LIB are passed over unless this is set.
+# AMD's builds of ROCr know two kinds of tools. If one has registered itself (rocprofv3's, or a profiler that the program
+# brings along), the libraries in HSA_TOOLS_LIB are ignored unless this is set.
 _ALSO_BESIDE_REGISTERED_TOOLS = "HSA_TOOLS_ROCPROFILER_V1_TOOLS"
 
 
-# The device appends what its race check finds, a line each, to the file that this names.
+# The device appends the findings of its race check, one per line, to the file named by this variable.
 RACES_VARIABLE = "ROCM_PERF_DEVICE_RACES"
 WRITTEN_VARIABLE = "ROCM_PERF_DEVICE_WRITTEN"
 
-# And its write check what a kernel wrote that is not its program's.
+# Likewise its write check, for writes by a kernel to memory that is not its program's.
 WRITES_VARIABLE = "ROCM_PERF_DEVICE_WRITES"
 
-# And why kernels failed, whatever the program makes of that.
+# Likewise the reasons why kernels failed, whether or not the program notices.
 FAILURES_VARIABLE = "ROCM_PERF_DEVICE_FAILURES"
 
-# The device writes thread traces of the kernels that the second names into the folder that the first names.
+# The device writes thread traces of the kernels selected by the second variable into the folder named by the first.
 THREAD_TRACE_VARIABLE = "ROCM_PERF_THREAD_TRACE"
 THREAD_TRACE_KERNEL_VARIABLE = "ROCM_PERF_THREAD_TRACE_KERNEL"
 THREAD_TRACE_ITERATION_VARIABLE = "ROCM_PERF_THREAD_TRACE_ITERATION"
 THREAD_TRACE_CU_VARIABLE = "ROCM_PERF_THREAD_TRACE_CU"
 THREAD_TRACE_SIMDS_VARIABLE = "ROCM_PERF_THREAD_TRACE_SIMDS"
 
-# Holds kernels to memory that is their program's own: the gate asks for it wherever it runs code that it judges.
+# Restricts kernels to their program's own memory; the gate enables it wherever it runs code that it judges.
 WRITE_CHECK = "write-check"
 
-# Where HIP writes what went wrong, a file for each process; without it HIP would write to the program's standard error.
+# HIP logs errors here, one file per process; without it, HIP would write to the program's standard error.
 HIP_LOG_VARIABLE = "AMD_LOG_LEVEL_FILE"
 _HIP_LOG_LEVEL_VARIABLE, _HIP_ERRORS = "AMD_LOG_LEVEL", "1"
 
-# What registers, LDS and private memory hold before a kernel writes there: words drawn from a seed; 0: zeros.
+# The contents of registers, LDS and private memory before a kernel writes them: words drawn from a seed, or zeros for 0.
 INITIAL_VALUES = "initial-values"
 
-# Options of the software device, and what may follow the name. native/device/runtime/options.h says what they do.
+# Options of the software device and the form of their values; native/device/runtime/options.h says what they do.
 OPTIONS = {
     "deadlock-after": re.compile(r"=[0-9]{1,9}"),
     INITIAL_VALUES: re.compile(r"=[0-9]{1,19}"),
@@ -75,8 +75,9 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Device:
-    """What programs run on. target: the (first) GPU's LLVM target, features: those of its target that are known, "xnack-";
-    the rest is what ROCr and HIP must be told."""
+    """What programs run on. target: the LLVM target of the (first) GPU. features: the target's known features, "xnack-".
+    The other fields are settings for ROCr and HIP.
+    """
 
     is_hardware: bool
     target: str
@@ -88,7 +89,7 @@ class Device:
     further_targets: tuple[str, ...] = ()  # of the other GPUs
 
     def environment(self, base: Mapping[str, str], tools: tuple[Path, ...] = ()) -> dict[str, str]:
-        """`base` changed so that ROCr uses this device and loads `tools` (HSA tools libraries) besides its own."""
+        """`base` changed so that ROCr uses this device and loads `tools` (HSA tools libraries) besides the device's own."""
         environment = {name: value for name, value in base.items() if name not in self.removed_variables}
         environment |= self.variables
         libraries = [*self.tools, *tools]
@@ -101,8 +102,8 @@ class Device:
 def select(choice: str, scratch: Path, options: Sequence[str] = ()) -> Device:
     """The device for `--device choice`; files that it needs are written to `scratch`, which must outlive the runs.
 
-    options: "NAME" or "NAME=VALUE" of OPTIONS, each; only the software device has any. Raises UnavailableError where
-    there is no such device, UsageError for an option that it does not have, SurroundingsError where programs could not run.
+    options: each is "NAME" or "NAME=VALUE" from OPTIONS; only the software device has any. Raises UnavailableError if there is
+    no such device, UsageError for an option that it does not have, SurroundingsError if programs could not run.
     """
     found = gpu.find()
     software = choice == SOFTWARE_TARGET or (choice == AUTO and not found.usable)
@@ -120,7 +121,7 @@ def select(choice: str, scratch: Path, options: Sequence[str] = ()) -> Device:
 
 
 def _hip_log(scratch: Path) -> dict[str, str]:
-    """Nothing where the user reads that log."""
+    """Variables for HIP's error log; none if the user already reads that log."""
     if _HIP_LOG_LEVEL_VARIABLE in os.environ or HIP_LOG_VARIABLE in os.environ:
         return {}
     return {_HIP_LOG_LEVEL_VARIABLE: _HIP_ERRORS, HIP_LOG_VARIABLE: str(scratch / "hip-log")}
@@ -164,7 +165,7 @@ def _software(scratch: Path, options: Sequence[str]) -> Device:
 
 
 def loadable(library: Path, scratch: Path) -> Path:
-    """A path of `library` that HSA_TOOLS_LIB and LD_PRELOAD can name: they separate by blanks and colons."""
+    """A path to `library` that HSA_TOOLS_LIB and LD_PRELOAD can hold, since both separate entries by blanks and colons."""
     if not any(character in str(library) for character in ' :"\\'):
         return library
     link = scratch / library.name

@@ -1,8 +1,8 @@
-"""Whether a program has code for the device that it is to run on: HIP itself ends a program that launches what is not there
-by SIGSEGV, without a word.
+"""Checks whether a program has code for its device: HIP itself silently ends a program with SIGSEGV if a launched kernel has no
+code for the device.
 
-What is in the program and in the libraries that it is linked to is known before it runs. What it loads later (dlopen, as
-Python does) shows only when HIP has looked in vain: HIP's own log of errors says so.
+The code in the program and in the libraries that it is linked to is known before it runs. Code that it loads later (with
+dlopen, as Python does) shows only when HIP has searched in vain, which HIP's own error log reports.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _IN_VAIN = b"No compatible code objects found for"  # clr, hip_fatbin.cpp
 _LOG_BYTES = 1 << 16
 _LOADING = (b"hipModuleLoad", b"hipLibraryLoad")
 _RUNTIME = ("libamdhip64.", "libhiprtc")
-_ANY_GPU = "amdgcnspirv"  # compiled for the GPU as it is loaded
-# LLVM's AMDGPUUsage.rst, "Generic Processors": which processors run their code.
+_ANY_GPU = "amdgcnspirv"  # compiled for the GPU at load time
+# The processors that run generic code, from LLVM's AMDGPUUsage.rst, "Generic Processors".
 _GENERIC = {
     "gfx9-generic": ("gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"),
     "gfx9-4-generic": ("gfx940", "gfx941", "gfx942", "gfx950"),
@@ -42,7 +42,7 @@ _GENERIC = {
 
 @dataclass(frozen=True)
 class Misfit:
-    """A file that has device code, and none for the device. name: as the user knows it."""
+    """A file that has device code, but none for the device. name: as the user knows it."""
 
     name: str
     targets: frozenset[str]
@@ -55,12 +55,12 @@ class Misfit:
 def expected(
     command: Command, environment: Mapping[str, str], device: Device, note: Note = lambda _text: None
 ) -> Iterator[Callable[[], None]]:
-    """Around a run of `command`: it has code for the device, or what goes wrong is said to be that.
+    """Wrap a run of `command`: check that it has code for the device, and explain failures that missing code caused.
 
-    Yields what raises the same where the program's exit status tells that it failed. note: is told of files that the
-    program may do without. Raises WrongTargetError.
+    Yields a function that raises the same error, for callers that detect failure by the program's exit status. note: receives a
+    line about each file that the program may do without. Raises WrongTargetError.
     """
-    relabelled = device.is_hardware and RELABELS_VARIABLE in environment  # then the user knows what code it takes
+    relabelled = device.is_hardware and RELABELS_VARIABLE in environment  # the user then knows what code the GPU takes
     misfits, others_fit = ([], True) if relabelled else _examined(command, environment, device)
     if misfits and not others_fit:
         raise WrongTargetError(_said(misfits, device), device.target)
@@ -80,7 +80,7 @@ def expected(
 def fits(target: str, device: Device) -> bool:
     """Whether the device runs code for `target`, such as "gfx942" or "gfx90a:xnack+"."""
     processor, *features = target.split(":")
-    # Of a GPU the driver's topology does not say in which mode it is.
+    # For a GPU, the driver's topology does not say which mode it is in.
     at_odds = [feature[:-1] + ("-" if feature[-1] == "+" else "+") for feature in features]
     if any(feature in device.features for feature in at_odds):
         return False
@@ -89,7 +89,7 @@ def fits(target: str, device: Device) -> bool:
 
 
 def _examined(command: Command, environment: Mapping[str, str], device: Device) -> tuple[list[Misfit], bool]:
-    """What has code for other GPUs alone; and whether something has code for this one, or may get some while it runs."""
+    """The files that have code for other GPUs only, and whether some file has code for this one or may get it while running."""
     files = {command.executable: command.program}
     files |= {path: str(path) for path in linked_libraries(command.executable, environment)}
     targets = {path: _targets_of(path, _stamp(path)) for path in files}
@@ -99,7 +99,7 @@ def _examined(command: Command, environment: Mapping[str, str], device: Device) 
 
 
 def _loads_code(path: Path) -> bool:
-    """Whether the file names HIP's functions that load code objects of other files. The runtime itself always does."""
+    """Whether the file names HIP functions that load code objects from other files. The runtime itself always does."""
     if path.name.startswith(_RUNTIME):
         return False
     try:
@@ -123,7 +123,7 @@ def _targets_of(path: Path, _changed: tuple[int, int]) -> frozenset[str]:
 
 
 def linked_libraries(program: Path, environment: Mapping[str, str]) -> list[Path]:
-    """The files that the program's own loader would map with it, without running it; none of a script."""
+    """The files that the program's own loader would map with it, found without running it; empty for a script."""
     loader = _loader(program)
     if loader is None:
         return []
@@ -140,7 +140,7 @@ def linked_libraries(program: Path, environment: Mapping[str, str]) -> list[Path
 
 
 def _loader(program: Path) -> str | None:
-    """The program's interpreter; None of what is no dynamically linked ELF file."""
+    """The program's interpreter; None for anything but a dynamically linked ELF file."""
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
     from elftools.elf.segments import InterpSegment
@@ -154,7 +154,7 @@ def _loader(program: Path) -> str | None:
 
 
 def _explain(command: Command, misfits: list[Misfit], device: Device, log: _Log) -> None:
-    """After a failure. Raises WrongTargetError if HIP missed code."""
+    """Called after a failure. Raises WrongTargetError if HIP lacked code."""
     if not log.tells_of_missing_code():
         return
     if misfits:
@@ -168,7 +168,7 @@ def _said(misfits: list[Misfit], device: Device) -> str:
 
 
 class _Log:
-    """HIP's log of errors, of this run alone: one file a process, its number added to the name."""
+    """HIP's error log of this run alone: one file per process, with the process id appended to the name."""
 
     def __init__(self, device: Device):
         path = device.variables.get(HIP_LOG_VARIABLE)

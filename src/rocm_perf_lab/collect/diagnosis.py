@@ -1,4 +1,4 @@
-"""What profiling needs on this machine, whether it is there, and how to get what is not."""
+"""Checks what profiling needs on this machine, and how to get what is missing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GET_ROCM = "install ROCm 7.1 or newer (https://rocm.docs.amd.com), or use `./de
 
 @dataclass(frozen=True)
 class Finding:
-    """status: ok, missing (profiling on some device needs it) or optional. hint: how to get it, '' if it is there."""
+    """status: ok, missing (profiling on some device needs it) or optional. hint: how to get it, '' if it is present."""
 
     name: str
     status: Literal["ok", "missing", "optional"]
@@ -56,7 +56,7 @@ class Diagnosis:
 
 
 def diagnose() -> Diagnosis:
-    """Look at this machine. Starts no GPU program and changes nothing."""
+    """Examine this machine. Starts no GPU program and changes nothing."""
     python = [_python(), *map(_dependency, _DEPENDENCIES)]
     runtime, model = _runtime(), _model_interface()
     device, tracer, writer, *replay_parts = _native_parts()
@@ -151,7 +151,7 @@ def _rocprofv3() -> Finding:
 
 
 def _cage() -> Finding:
-    """What `optimize`, `llm-optimize` and `gate` hold candidates with."""
+    """The mechanism with which `optimize`, `llm-optimize` and `gate` confine candidates."""
     found = mechanism.found()
     if found is None:
         return Finding("cage", OPTIONAL, "nothing to cage candidates with; the commands that judge them refuse", REMEDY)

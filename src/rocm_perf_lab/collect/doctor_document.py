@@ -1,4 +1,4 @@
-"""What `rocm-perf doctor --json` prints."""
+"""The JSON that `rocm-perf doctor --json` prints."""
 
 from __future__ import annotations
 

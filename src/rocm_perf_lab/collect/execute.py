@@ -1,4 +1,4 @@
-"""Execute a program without a shell, and leave nothing of it behind."""
+"""Executes a program without a shell, and leaves nothing of it behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rocm_perf_lab.process.child import DeferredInterrupts, wait
 
 _GRACE_SECONDS = 2.0
 
-Stream = IO[bytes] | IO[str] | int  # that a program reads or writes: a file, a descriptor, DEVNULL and the like
+Stream = IO[bytes] | IO[str] | int  # one that a program reads or writes: a file, a descriptor, DEVNULL and the like
 
 
 def execute(
@@ -31,13 +31,13 @@ def execute(
     stdin: Stream | None = None,
     look: Callable[[int], None] | None = None,
 ) -> None:
-    """Run to the end, in a session of its own, so that an interrupt can stop the whole process group.
+    """Run to the end, in a new session, so that an interrupt can stop the whole process group.
 
-    stdin: None for ours, of which every run reads the same, from its start: a file or a pipe, of anything else nothing.
-    Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError or MissingInputError. Whatever ends this function,
-    also KeyboardInterrupt, no process of the group is left.
+    stdin: None for our own: if it is a file or a pipe, every run reads the same from its start, otherwise nothing.
+    Raises ProgramFailedError, ProgramKilledError, ProgramTimeoutError or MissingInputError. However this function ends, even by
+    KeyboardInterrupt, no process of the group is left.
 
-    look: called twice a second with the process id while it runs; what it raises ends the run.
+    look: called twice a second with the process id while the program runs; an exception that it raises ends the run.
     """
     with _input(stdin) as stream, DeferredInterrupts() as interrupts:
         process = _spawn(command, environment, stdin=stream, stdout=stdout, stderr=stderr, own_session=True)
@@ -59,10 +59,10 @@ def execute_attached(
 ) -> int:
     """Run with this terminal and standard input, in this process group, and return the exit status as a shell would.
 
-    stdout: where its standard output goes instead of to this process's.
+    stdout: where the program's standard output goes; None for this process's own.
 
-    Ctrl-C reaches the program by way of the terminal; signals sent to this process are passed on. interruptible: once the
-    program has ended, however it did, they act on this process, too, as KeyboardInterrupt or SystemExit.
+    Ctrl-C reaches the program through the terminal; signals sent to this process are passed on. interruptible: once the program
+    has ended, in whatever way, they also act on this process, as KeyboardInterrupt or SystemExit.
     """
     received: list[int] = []
     process: subprocess.Popen[bytes] | None = None
@@ -76,7 +76,7 @@ def execute_attached(
     previous = {number: signal.signal(number, pass_on) for number in numbers}
     try:
         process = _spawn(command, environment, stdout=stdout)
-        for number in received:  # before there was anything to pass them on to
+        for number in received:  # received before there was a process to pass them on to
             process.send_signal(number)
         status = wait(process)
     finally:
@@ -134,7 +134,7 @@ def _input(given: Stream | None) -> Iterator[Stream]:
     if not _is_regular(0):
         yield subprocess.DEVNULL
         return
-    # Opening it anew gives an offset of its own, which starts at 0 and leaves ours alone.
+    # Reopening it gives a separate offset, which starts at 0 and leaves ours alone.
     with open("/proc/self/fd/0", "rb") as stream:
         yield stream
 
@@ -147,7 +147,7 @@ def _is_regular(descriptor: int) -> bool:
 
 
 def _stop_group(process: subprocess.Popen[bytes]) -> None:
-    """End what is left of the process group: politely first if the program itself still runs."""
+    """End what is left of the process group; if the program itself still runs, politely first."""
     if process.poll() is None:
         _signal_group(process.pid, signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""The AMD GPUs that the kernel driver shows on this machine."""
+"""The AMD GPUs that the kernel driver reports on this machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NODES = Path("sys/class/kfd/kfd/topology/nodes")
 
 @dataclass(frozen=True)
 class Gpus:
-    """targets: one LLVM target a GPU, in node order; obstacle: why they cannot be used, or None."""
+    """targets: one LLVM target per GPU, in node order; obstacle: why the GPUs cannot be used, or None."""
 
     targets: tuple[str, ...]
     obstacle: str | None
@@ -53,6 +53,6 @@ def _targets(nodes: Path) -> Iterator[str]:
 def _gfx_target_version(properties: Path) -> int:
     try:
         lines = properties.read_text().splitlines()
-    except OSError:  # A container may be denied single nodes.
+    except OSError:  # A container may be denied access to individual nodes.
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith("gfx_target_version ")), 0)

@@ -1,4 +1,4 @@
-"""Kernels that failed on the software device while their program went on and ended well: few programs look for errors."""
+"""Detects kernels that failed on the software device while their program ended well: few programs check for errors."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rocm_perf_lab.errors import KernelFailedError
 
 
 def variables(file: Path) -> dict[str, str]:
-    """What has the device note in `file` why kernels fail, a line each."""
+    """Variables that make the device record in `file` why kernels fail, one reason per line."""
     return {FAILURES_VARIABLE: str(file)}
 
 
 def expect_none(program: str, file: Path) -> None:
-    """After the run. Raises KernelFailedError."""
+    """Check after the run that no kernel failed. Raises KernelFailedError."""
     if file.exists():
         raise KernelFailedError(program, file.read_text(errors="replace").splitlines()[0])

@@ -1,8 +1,8 @@
-"""What shows on a terminal while programs run on the software device: how far the present dispatch is.
+"""Shows on a terminal how far the current dispatch is, while programs run on the software device.
 
-The device keeps a page of a file up to date (native/device/runtime/reports/progress_page.h); a thread looks at it and writes
-one line at the bottom of the terminal. The lines above it scroll as if the terminal were shorter, so that what the program
-writes stays whole. Nothing of this happens where standard error is no terminal.
+The device keeps a page of a file up to date (native/device/runtime/reports/progress_page.h); a thread polls it and writes one
+line at the bottom of the terminal. The lines above it scroll as if the terminal were shorter, so the program's output stays
+intact. Nothing is shown if standard error is not a terminal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VARIABLE = "ROCM_PERF_DEVICE_PROGRESS"
 _PAGE = struct.Struct("<IIQQQQ256s")
 _PAGE_BYTES = 4096
 _LOOK_SECONDS = 0.25
-_PATIENCE_SECONDS = 1.5  # no line for what is done sooner
+_PATIENCE_SECONDS = 1.5  # no line for dispatches that finish sooner
 _NAME = "progress"
 _LEAST_NAME, _LEAST_LABEL = 8, 12
 _NO_LIMIT = 1 << 16
@@ -35,7 +35,7 @@ _NO_LIMIT = 1 << 16
 
 @dataclass(frozen=True)
 class Progress:
-    """dispatch: its number in its process, from 1. done, total: workgroups. instructions: that its waves have executed."""
+    """dispatch: its number in its process, from 1. done, total: workgroups. instructions: executed by its waves so far."""
 
     dispatch: int
     kernel: str
@@ -44,18 +44,18 @@ class Progress:
     instructions: int
 
     def text(self, width: int) -> str:
-        """In at most `width` characters: the name gives way to the numbers."""
+        """The progress in at most `width` characters; the name is shortened in favour of the numbers."""
         before, after = (
             f"dispatch {self.dispatch}",
             f", {self.done:,} of {self.total:,} workgroups, {_many(self.instructions)} instructions",
         )
-        name = short_name(self.kernel)  # none of code that was loaded past the runtime
+        name = short_name(self.kernel)  # empty for code that was not loaded through the runtime
         room = max(_LEAST_NAME, width - len(before) - len(after) - 1)
         return before + (f" {fitted([name], room)[name]}" if name else "") + after
 
 
 def progress_in(page: bytes) -> Progress | None:
-    """None while no dispatch is under way, or while the page is being written."""
+    """None while no dispatch is running, or while the page is being written."""
     version, _process, dispatch, done, total, instructions, name = _PAGE.unpack_from(page)
     if version % 2 or not total:
         return None
@@ -64,17 +64,17 @@ def progress_in(page: bytes) -> Progress | None:
 
 
 def _many(count: int) -> str:
-    """Of what grows fast: three digits or more of it."""
+    """A fast-growing count, shown with at least three digits."""
     return f"{count // 10**6:,} M" if count >= 10**8 else f"{count:,}"
 
 
 def is_wanted() -> bool:
-    """Whether there is a terminal that can show it."""
+    """Whether there is a terminal that can show progress."""
     return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def variables(scratch: Path) -> dict[str, str]:
-    """For the environment of programs on the software device; a page is made in `scratch` and watched from now on."""
+    """Environment variables for programs on the software device; creates a page in `scratch` and watches it from now on."""
     if not is_wanted():
         return {}
     page = scratch / _NAME
@@ -85,18 +85,18 @@ def variables(scratch: Path) -> dict[str, str]:
 
 
 def pages(scratch: Path) -> tuple[Path, ...]:
-    """What a cage must let programs write for that."""
+    """The files that a cage must let programs write for this."""
     page = scratch / _NAME
     return (page,) if page.exists() else ()
 
 
 def step(text: str) -> None:
-    """What goes on now, for the beginning of the line."""
+    """Set the current step, shown at the beginning of the line."""
     _watcher.step(text)
 
 
 def _line(label: str, seconds: float, progress: Progress, width: int) -> str:
-    """As much of the label as there is room for: the whole one, its beginning or none; then the rest, cut if it must be."""
+    """The progress line with as much of the label as fits (all, its beginning, or none); the rest is cut if necessary."""
     time_ = f"{seconds:.0f} s: "
     rest = time_ + progress.text(_NO_LIMIT)
     room = width - len(rest) - len(", ")
@@ -108,7 +108,7 @@ def _line(label: str, seconds: float, progress: Progress, width: int) -> str:
 
 @dataclass
 class _Watcher:
-    """Looks at the newest page, from a thread that is started with the first one."""
+    """Polls the newest page, from a thread that is started with the first page."""
 
     label: str = ""
     began: float = field(default_factory=time.monotonic)
@@ -132,7 +132,7 @@ class _Watcher:
     def _run(self) -> None:
         while True:
             time.sleep(_LOOK_SECONDS)
-            with self.lock, contextlib.suppress(OSError, ValueError):  # the terminal has gone
+            with self.lock, contextlib.suppress(OSError, ValueError):  # the terminal is gone
                 self._look()
 
     def _look(self) -> None:
@@ -149,7 +149,7 @@ class _Watcher:
 
 @dataclass
 class _BottomLine:
-    """The last line of the terminal, kept out of what scrolls."""
+    """The last line of the terminal, excluded from scrolling."""
 
     rows: int = 0
 
@@ -161,7 +161,7 @@ class _BottomLine:
         _write(f"{keep}\x1b7\x1b[{size.lines};1H\x1b[2m{text(size.columns - 1)}\x1b[0m\x1b[K\x1b8")
 
     def _reserve(self, rows: int) -> str:
-        """A line is scrolled free; saving and restoring the cursor keeps it where it is, one line higher."""
+        """Scroll a line free; saving and restoring the cursor keeps it in place, one line higher."""
         self.rows = rows
         return f"\n\x1b7\x1b[1;{rows - 1}r\x1b8\x1b[1A"
 

@@ -1,7 +1,7 @@
-"""A pipe as this process's standard input, for programs that are run several times: each run reads the same.
+"""Handles a pipe as this process's standard input for programs that are run several times: each run reads the same.
 
-What the runs have read is kept, and nothing else is taken from the pipe: what the program leaves is left for others, such as
-the shell's own `while read`. So a run is handed copies (tee(2)), and only what it has read of them is taken.
+Data that the runs have read is kept, and nothing else is taken from the pipe: data that the program leaves stays for others,
+such as the shell's own `while read`. A run is therefore given copies (tee(2)), and only what it has read of them is taken.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _NONBLOCK = 2  # SPLICE_F_NONBLOCK
 
 
 class PipedInput:
-    """Of one descriptor. All runs share it, also those that go on at the same time."""
+    """The input from one descriptor. All runs share it, including concurrent ones."""
 
     def __init__(self, source: int):
         self._source, self._kept, self._size, self._at_end = source, tempfile.TemporaryFile(), 0, False
-        self._lock = threading.Lock()  # of what is kept, which ends where the source now begins
+        self._lock = threading.Lock()  # protects the kept data, which ends where the source now begins
 
     @contextlib.contextmanager
     def for_a_run(self) -> Iterator[int]:
-        """A descriptor to read all from the beginning. Raises UsageError where it is too much to keep."""
+        """A descriptor from which to read everything from the start. Raises UsageError if there is too much data to keep."""
         relay = _Relay(self)
         relay.start()
         try:
@@ -52,11 +52,11 @@ class PipedInput:
         return self._at_end or self._size > _MOST_KEPT
 
     def kept(self, place: int) -> bytes:
-        """What is kept from there on, a part of it; b"" where nothing is."""
+        """A part of the kept data, starting at `place`; b"" if there is none."""
         return os.pread(self._kept.fileno(), min(_AT_ONCE, self._size - place), place)
 
     def copy(self, place: int, pipe: int) -> int:
-        """Copy into `pipe` what comes next, without taking it. 0 where that is not what comes at `place`, or if nothing is."""
+        """Copy the next data into `pipe` without taking it. Returns 0 if there is none, or if it is not the data at `place`."""
         if not select.select([self._source], [], [], 10 * _LOOK_SECONDS)[0]:
             return 0
         with self._lock:
@@ -111,14 +111,14 @@ class _Relay(threading.Thread):
             return 0
 
     def _all_is_read(self) -> bool:
-        """Once the run has read what is in its pipe; False if it ends before."""
+        """Wait until the run has read everything in its pipe; False if it ends before that."""
         while _unread(self.read_end) and not self._ended.is_set():
             self._ended.wait(_LOOK_SECONDS)
         return not self._ended.is_set()
 
 
 def of_standard_input() -> PipedInput | None:
-    """The same as long as standard input is; None where it is no pipe."""
+    """The piped input, the same object as long as standard input stays the same; None if standard input is not a pipe."""
     try:
         status = os.fstat(0)
     except OSError:
@@ -137,7 +137,7 @@ def _unread(pipe: int) -> int:
 
 
 def _tee(source: int, target: int) -> int:
-    """Bytes that were copied; 0 at the end of the source."""
+    """The number of bytes copied; 0 at the end of the source."""
     libc = ctypes.CDLL(None, use_errno=True)
     copied: int = libc.tee(source, target, ctypes.c_size_t(_AT_ONCE), _NONBLOCK)
     if copied < 0:

@@ -1,7 +1,7 @@
-"""AMD's rocprofv3 as the collector, on machines with a GPU: one run of the program a pass.
+"""Uses AMD's rocprofv3 as the collector on machines with a GPU, with one run of the program per pass.
 
-The base pass must succeed: times and the critical path come from it alone. What a counter pass or the thread trace does not
-yield stays unknown, with the reason, and costs nothing else.
+The base pass must succeed, because times and the critical path come from it alone. Data that a counter pass or the thread trace
+does not yield stays unknown, with a reason, and affects nothing else.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from rocm_perf_lab.errors import (
 from rocm_perf_lab.passes import COUNTERS, THREAD_TRACE, Pass, ThreadTraceTarget
 
 _NOT_TRIED = "not tried after an earlier pass failed: "
-_FAILURES_IN_A_ROW = 6  # five find one bad counter among 16 by halving
+_FAILURES_IN_A_ROW = 6  # halving finds one bad counter among 16 within five failures
 _STDERR = 2
 _TEMPORARY = "temporary"
 
-# rocprofv3 puts values for "%pid%", "{pid}" and "$ENV{NAME}" in any path that it is given.
+# rocprofv3 expands "%pid%", "{pid}" and "$ENV{NAME}" in any path that it is given.
 _EXPANDED = re.compile(r"[%{$]")
 
 
 @dataclass(frozen=True)
 class Rocprofv3:
-    """executable: the rocprofv3 to use. passes: counter names, one run of the program for each inner sequence.
+    """executable: the rocprofv3 to use. passes: counter names; each inner sequence takes one run of the program.
 
-    note: told in one line about everything that could not be collected. scratch: a folder for links.
+    note: receives one line about everything that could not be collected. scratch: a folder for links.
     timeout: seconds for the base run.
     """
 
@@ -67,8 +67,8 @@ class Rocprofv3:
     ) -> None:
         """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 
-        errors: None for where ours go. Of a program with several processes, the database of each other one stands beside,
-        with the process id in its name. Raises what execute() raises, CollectionError.
+        errors: None for our own standard error. If a program has several processes, the databases of the others stand beside
+        it, with the process id in their names. Raises what execute() raises, and CollectionError.
         """
         folder, log = _emptied(database.with_suffix(".rocprofv3")), database.with_suffix(".log")
         show = to_descriptor(_STDERR if errors is None else errors.fileno())
@@ -83,14 +83,14 @@ class Rocprofv3:
             log.unlink(missing_ok=True)
 
     def of(self, kernels: Sequence[str] | None) -> Rocprofv3:
-        """The same, with counters of the kernels with these demangled names alone; None for all."""
+        """The same collector, counting only kernels with these demangled names; None for all."""
         return replace(self, kernels=kernels)
 
     def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
-        """Run once for each pass, `limit` seconds at most; one result a run, in order, whatever becomes of it.
+        """Run once for each pass, for at most `limit` seconds; return one result per run, in order, whatever the outcome.
 
-        A set that the GPU cannot collect together is divided and tried again. After a failure that will repeat itself,
-        such as a missing permission or a time-out, the rest is not tried.
+        A set of counters that the GPU cannot collect together is divided and tried again. After a failure that will repeat
+        itself, such as a missing permission or a time-out, the remaining passes are not tried.
         """
         results: list[Pass] = []
         pending = [tuple(names) for names in self.passes]
@@ -143,7 +143,7 @@ class Rocprofv3:
     ) -> Pass:
         """Trace one dispatch into `folder`: stats_*.csv and ui_output_agent_*_dispatch_*/, as rocprofv3 names them.
 
-        A compute unit that got no wave leaves an empty trace: then one shader engine in four is tried.
+        A compute unit that got no wave leaves an empty trace; one shader engine in four is then tried.
         """
         reason = ""
         for every_engine in (False, True):
@@ -175,7 +175,7 @@ class Rocprofv3:
         limit: float,
     ) -> None:
         log.unlink(missing_ok=True)
-        with log.open("ab") as stream:  # which the other stream is appended to, too
+        with log.open("ab") as stream:  # append mode, because stderr is appended to the same file
             self._run(options, command, environment, folder, form, stream, log, limit)
 
     def _run(
@@ -190,10 +190,10 @@ class Rocprofv3:
         limit: float | None,
         show: Callable[[bytes], None] | None = None,
     ) -> None:
-        """One run, with what it writes to stderr in `log`; `show` gets what is the program's own of that."""
+        """Run once, with its stderr in `log`; `show` receives the program's own part of it."""
         plain = self._plain(folder)
         temporary = _emptied(folder / _TEMPORARY)
-        # Each process writes a file of its own; with one name for all, the last one's would replace the others'.
+        # Each process writes its own file; with a common name, the last process would overwrite the files of the others.
         argv = (str(self.executable), *options, *rocprofv3_options.output(str(plain), "%pid%", form), "--", *command.argv)
         wrapped = Command(argv, self.executable, command.program)
         variables = self.device.environment(environment) | rocprofv3_options.variables(plain / _TEMPORARY)
@@ -206,7 +206,7 @@ class Rocprofv3:
             shutil.rmtree(temporary, ignore_errors=True)
 
     def _plain(self, folder: Path) -> Path:
-        """A path of `folder` that rocprofv3 takes as it is."""
+        """A path to `folder` that rocprofv3 takes literally."""
         if not _EXPANDED.search(str(folder)):
             return folder
         if _EXPANDED.search(str(self.scratch)):
@@ -220,14 +220,14 @@ class Rocprofv3:
 
 
 def _explain(error: ProgramFailedError | ProgramKilledError, log: str) -> None:
-    """Add what was said last. The status can be rocprofv3's own, which replaces itself by the program."""
+    """Add the last words of the log to the error. The exit status can be rocprofv3's own, which the program replaces (exec)."""
     words = last_words(log)
     error.what += f" ({words})" if words else ""
     error.hint += "; if it succeeds, rocprofv3 is at fault: try --no-rocprof"
 
 
 def _trouble(error: RocmPerfError, log: str) -> Complaint:
-    """Why a pass failed, by its log first: a status or signal says little of the cause."""
+    """Why a pass failed; its log takes precedence, because a status or signal says little about the cause."""
     if known := complaint(log):
         return known
     words = last_words(log)
@@ -243,7 +243,7 @@ def _why_missing(name: str, log: str) -> str:
 
 
 def _notes(results: Sequence[Pass]) -> list[str]:
-    """One line for each reason, with its counters; the first few where there are many."""
+    """One line for each reason, with its counters, or the first few if there are many."""
     counters: dict[str, list[str]] = {}
     for result in results:
         for name, reason in result.missing.items():

@@ -1,9 +1,9 @@
-"""What rocprofv3 says on stderr, in our words.
+"""Translates what rocprofv3 reports on stderr.
 
-The program writes to the same place. So only lines that rocprofv3 signs count: those with glog's prefix and its launcher's
+The program writes to the same stream, so only lines that rocprofv3 signs count: those with glog's prefix and its launcher's
 "Fatal error: ...".
 
-Source: the messages of rocprofiler-sdk 1.0 and 1.1 (rocprofv3.py, rocprofiler-sdk-tool, att-tool) and of ROCr, and reports of
+Source: the messages of rocprofiler-sdk 1.0 and 1.1 (rocprofv3.py, rocprofiler-sdk-tool, att-tool) and of ROCr, and reports from
 users.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Complaint:
-    """reason: for people. divisible: fewer counters at once may do. hopeless: no other pass of this kind will do either."""
+    """reason: for people. divisible: fewer counters at once may work. hopeless: no other pass of this kind will work either."""
 
     reason: str
     divisible: bool = False
@@ -27,7 +27,7 @@ class Complaint:
 
 @dataclass(frozen=True)
 class Record:
-    """severity: I, W, E or F. thread: that wrote it; None for the launcher. text: without the prefix."""
+    """severity: I, W, E or F. thread: the one that wrote it, None for the launcher. text: without the prefix."""
 
     severity: str
     thread: int | None
@@ -36,7 +36,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Death:
-    """A process that a signal ends, or should end. process: None if the notice does not name it."""
+    """A process that a signal ends, or should end. process: None if the notice does not name one."""
 
     signal: int
     process: int | None = None
@@ -59,14 +59,14 @@ _COMPLAINTS = (
 _PREFIX = re.compile(r"([IWEF])\d{8} \d\d:\d\d:\d\d\.\d+ +(\d+) [^\s:]+:\d+\] ?")
 _PREFIX_BEGUN = re.compile(rb"[IWEF](\d{0,8}|\d{8} .*)")
 _LAUNCHER = re.compile(r"^Fatal error: ")
-_TRAILER = re.compile(r"^(\*\*\* |    @ )")  # of glog: why and where the process was aborted
+_TRAILER = re.compile(r"^(\*\*\* |    @ )")  # printed by glog: why and where the process was aborted
 _MISSING = re.compile(r"Unable to find all counters for agent.*?Missing: \[([^\]]*)\]", re.DOTALL)
 _INACCURATE = "PMC Counters may be inaccurate"
 _CHATTER = re.compile(
     r"Opened result file|writing SQL database|initialized \(instance| :: +\d+\.\d+ sec$|\[rocprofv3_error_signal_handler\]"
 )
 
-# ROCr and HIP abort after these, and name no process.
+# ROCr and HIP abort after these messages, which name no process.
 _GPU_FAULT = re.compile(r"(?i)^Memory access fault by GPU node|^:0:.*aborting with error")
 _CAUGHT = re.compile(r"\[PID=(\d+)\].*rocprofv3 caught signal (\d+)")
 _RECEIVED = re.compile(r"^\*\*\* (SIG[A-Z]+) .*received by PID (\d+)")
@@ -76,7 +76,7 @@ _FATAL_SIGNALS = {
 
 
 def records(log: str) -> Iterator[Record]:
-    """What rocprofv3 says, in order. A fatal message can have several lines; others have one."""
+    """The messages of rocprofv3, in order. A fatal message can span several lines; others are a single line."""
     found: Record | None = None
     for line in log.splitlines():
         begun = _begun(line)
@@ -91,7 +91,7 @@ def records(log: str) -> Iterator[Record]:
 
 
 def _begun(line: str) -> Record | None:
-    # The program may have left its own line unfinished in front of it.
+    # The program may have left an unfinished line of its own in front of the record.
     if match := _PREFIX.search(line):
         return Record(match[1], int(match[2]), line[match.end() :])
     if match := _LAUNCHER.match(line):
@@ -100,26 +100,26 @@ def _begun(line: str) -> Record | None:
 
 
 def complaint(log: str) -> Complaint | None:
-    """The first known complaint in the log; None if there is none."""
+    """The first known complaint in the log, or None."""
     said = "\n".join(record.text for record in records(log))
     return next((known for pattern, known in _COMPLAINTS if re.search(pattern, said)), None)
 
 
 def doubt(log: str) -> str | None:
-    """Why the counters of a pass that succeeded may be wrong; None if nothing was said."""
+    """Why the counters of a pass that succeeded may be wrong; None if the log raises no doubt."""
     if not any(_INACCURATE in record.text for record in records(log)):
         return None
     return "rocprofv3 could not lock the GPU (which takes CAP_PERFMON and no other profiler at work): counters may be wrong"
 
 
 def missing_counters(log: str) -> set[str]:
-    """Counters that rocprofv3 says no GPU of this machine has... as far as it says so: it goes on without them."""
+    """Counters that, according to rocprofv3, no GPU of this machine has. rocprofv3 continues without them."""
     said = "\n".join(record.text for record in records(log))
     return {name.strip() for match in _MISSING.finditer(said) for name in match[1].split(",") if name.strip()}
 
 
 def last_words(log: str, limit: int = 200) -> str:
-    """What ended a run, as rocprofv3 or ROCr put it, in at most `limit` characters; '' if neither says anything."""
+    """The message of rocprofv3 or ROCr that ended a run, in at most `limit` characters; '' if there is none."""
     said = list(records(log))
     fatal = [_message(record.text) for record in said if record.severity == "F"]
     faults = [line for line in log.splitlines() if _GPU_FAULT.search(line)]
@@ -128,12 +128,12 @@ def last_words(log: str, limit: int = 200) -> str:
 
 
 def _message(fatal: str) -> str:
-    """Without the place in the source and the expression, which come first, in a paragraph of their own."""
+    """The message without the source location and the expression, which form a paragraph before it."""
     return fatal.split("\n\n")[-1]
 
 
 def death(line: str) -> Death | None:
-    """The process that this line says is being ended by a signal."""
+    """The process that a signal is ending, according to this line."""
     if match := _CAUGHT.search(line):
         return Death(int(match[2]), int(match[1])) if int(match[2]) in _FATAL_SIGNALS else None
     if match := _RECEIVED.match(line):
@@ -154,12 +154,12 @@ def _process_of(thread: int) -> int | None:
 
 
 def is_chatter(line: bytes) -> bool:
-    """Whether rocprofv3 says so at every run."""
+    """Whether rocprofv3 prints this line in every run."""
     text = line.decode(errors="replace").rstrip()
     match = _PREFIX.match(text)
     return match is not None and _CHATTER.search(text) is not None
 
 
 def may_become_chatter(line: bytes) -> bool:
-    """Whether what is there of a line could be the beginning of one that rocprofv3 signs."""
+    """Whether this partial line could be the beginning of one that rocprofv3 signs."""
     return _PREFIX_BEGUN.fullmatch(line) is not None

@@ -1,7 +1,7 @@
-"""The options of rocprofv3 that a profile uses: those that ROCm 7.0, 7.1 and 7.2 have in common.
+"""The options of rocprofv3 that a profile uses, limited to those that ROCm 7.0, 7.1 and 7.2 have in common.
 
-Source: rocprofv3 --help of rocprofiler-sdk 1.0 and 1.1 and their source/bin/rocprofv3.py. What differs between the versions
-(7.1 added --pid, 7.2 --profile-mpi-ranks, later ones more than one --pmc) is not used.
+Source: rocprofv3 --help of rocprofiler-sdk 1.0 and 1.1 and their source/bin/rocprofv3.py. Options that differ between versions
+(7.1 added --pid, 7.2 --profile-mpi-ranks, later ones more than one --pmc) are not used.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ BASE = ("--kernel-trace", "--memory-copy-trace", "--hip-trace")
 
 DECODER_VARIABLE = "ROCPROF_ATT_LIBRARY_PATH"
 
-_EVERY_SHADER_ENGINE = 0x11111111  # one of the four of each XCD, as AMD's guide recommends where the first saw nothing
-_SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # of ECMAScript's regular expressions, which rocprofv3 uses
+_EVERY_SHADER_ENGINE = 0x11111111  # one of the four of each XCD, as AMD's guide recommends if the first saw nothing
+_SPECIAL = re.compile(r"[\^$\\.*+?()\[\]{}|]")  # special in ECMAScript regular expressions, which rocprofv3 uses
 
 
 def counters(names: Sequence[str], kernels: Sequence[str] | None = None) -> tuple[str, ...]:
-    """A counter pass. Dispatches come with the counters; a kernel trace beside them would only slow the program more.
+    """Options of a counter pass. Counters come with dispatches; an additional kernel trace would only slow the program more.
 
-    kernels: the demangled names of those to count, None for all. rocprofv3 never sees the user's own pattern, for it would
-    read it in another dialect.
+    kernels: the demangled names of those to count, None for all. rocprofv3 never gets the user's own pattern, because it would
+    interpret it in another dialect.
     """
     only = () if kernels is None else ("--kernel-include-regex", "|".join(map(name_pattern, kernels)))
     return ("--pmc", *names, *only)
 
 
 def thread_trace(target: ThreadTraceTarget, environment: Mapping[str, str], every_engine: bool) -> tuple[str, ...]:
-    """A thread trace of one dispatch. every_engine: of one shader engine in four instead of the first alone."""
+    """Options of a thread trace of one dispatch. every_engine: trace one shader engine in four, not only the first."""
     options = (
         "--att",
         "--att-target-cu", str(target.cu),
@@ -40,21 +40,21 @@ def thread_trace(target: ThreadTraceTarget, environment: Mapping[str, str], ever
         "--kernel-include-regex", name_pattern(target.name),
         "--kernel-iteration-range", f"[{target.iteration}]",
     )  # fmt: skip
-    # rocprofv3 takes the variable for a list of one-letter folders and searches the whole file system.
+    # rocprofv3 reads this variable as a list of one-letter folders and searches the whole file system.
     decoder = environment.get(DECODER_VARIABLE)
     return options + (("--att-library-path", decoder) if decoder else ())
 
 
 def name_pattern(name: str) -> str:
-    """A pattern for the kernel of this name and no other. Kernels with C names keep their '.kd' in rocprofv3."""
+    """A pattern for exactly the kernel of this name. Kernels with C names keep their '.kd' in rocprofv3."""
     return f"^{_SPECIAL.sub(lambda match: chr(92) + match[0], name)}(\\.kd)?$"
 
 
 def variables(temporary: Path) -> dict[str, str]:
-    """What has no option in all versions. temporary: for files that are by default left in the program's working directory.
+    """Settings without an option in all versions. temporary: for files otherwise left in the program's working directory.
 
-    Without its signal handlers, which can deadlock, a program that aborts just ends. Versions that do not know a variable
-    are not disturbed by it.
+    The signal handlers, which can deadlock, are switched off, so that a program that aborts simply ends. Versions that do not
+    know a variable ignore it.
     """
     return {"ROCPROF_TMPDIR": str(temporary), "ROCPROF_SIGNAL_HANDLERS": "0"}
 

@@ -1,4 +1,4 @@
-"""The files that rocprofv3 leaves, found whatever folder its version put them into, and checked."""
+"""Finds and checks the files that rocprofv3 leaves, whichever folder its version puts them in."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ SUFFIX = "_results.db"
 
 
 def adopt(folder: Path, database: Path, program: str) -> None:
-    """Move the database that rocprofv3 wrote below `folder` to `database`, those of further processes beside it.
+    """Move the database that rocprofv3 wrote below `folder` to `database`, with those of further processes beside it.
 
-    The first process that launched a kernel counts. Raises CollectionError where there is none, or a broken one.
+    The first process that launched a kernel counts. Raises CollectionError if there is no database, or a broken one.
     """
     written = sorted(folder.glob(f"**/*{SUFFIX}"))  # Versions differ in whether a pass gets a folder of its own.
     if not written:
@@ -22,7 +22,7 @@ def adopt(folder: Path, database: Path, program: str) -> None:
             "check that the program launches GPU kernels; of processes that end by _exit, quick_exit or exec (as those of "
             "Python's multiprocessing do) rocprofv3 keeps nothing: try --no-rocprof, whose tracer does",
         )
-    if any(folder.glob(f"**/*{SUFFIX}-journal")):  # Seen when a roctx message holds a quote or a semicolon.
+    if any(folder.glob(f"**/*{SUFFIX}-journal")):  # Happens when a ROCTx message contains a quote or a semicolon.
         raise CollectionError(
             f"rocprofv3 broke off while it wrote the database of {program}",
             "try --no-rocprof, which uses the built-in tracer",
@@ -34,7 +34,7 @@ def adopt(folder: Path, database: Path, program: str) -> None:
 
 
 def _order(database: Path) -> tuple[bool, int, str]:
-    """Sorts processes with kernels first, then by their start."""
+    """Sort key: processes with kernels first, then by start time."""
     from rocm_perf_lab.rocpd.connect import MissingTable, connect, table
 
     try:
@@ -48,7 +48,7 @@ def _order(database: Path) -> tuple[bool, int, str]:
 
 
 def counters_in(database: Path) -> set[str]:
-    """The counters that have values in a database. Raises TraceError if it is damaged."""
+    """The counters that have values in a database. Raises TraceError if the database is damaged."""
     from rocm_perf_lab.rocpd.connect import MissingTable, connect, table
 
     with connect(database) as connection:
@@ -66,12 +66,12 @@ def counters_in(database: Path) -> set[str]:
 
 
 def holds_thread_trace(folder: Path) -> bool:
-    """Whether some instruction was traced: a stats file with a row, and the folder that belongs to it."""
+    """Whether any instruction was traced: there is a stats file with a row, and the folder that belongs to it."""
     return any(folder.glob("ui_output_agent_*")) and any(map(_has_a_row, folder.glob("stats_*.csv")))
 
 
 def is_empty_thread_trace(folder: Path) -> bool:
-    """Whether there are stats without a row: normal where no wave ran on the traced compute unit."""
+    """Whether there are stats files but no rows, which is normal if no wave ran on the traced compute unit."""
     stats = list(folder.glob("stats_*.csv"))
     return bool(stats) and not any(map(_has_a_row, stats))
 
@@ -82,7 +82,7 @@ def _has_a_row(stats: Path) -> bool:
 
 
 def why_no_thread_trace(folder: Path, cu: int) -> str:
-    """For a folder that holds none."""
+    """The reason for a folder without a thread trace."""
     if is_empty_thread_trace(folder):
         return f"the thread trace is empty: no wave of the kernel ran on compute unit {cu} of the traced shader engines"
     return "no thread trace was written"

@@ -1,7 +1,7 @@
-"""Watches what a program under rocprofv3 writes to stderr, while it does: for the user's terminal, and for its end.
+"""Watches what a program under rocprofv3 writes to stderr while it runs, to show it to the user and to detect its end.
 
-rocprofiler-sdk 1.0 and 1.1 can deadlock in a program that is dead but for them: in their handler of the signal that ends it,
-or while they wait for a dispatch that will never complete. What the program says last tells that it is dead.
+rocprofiler-sdk 1.0 and 1.1 can deadlock in a program that is otherwise dead: in their handler of the signal that ends it, or
+while they wait for a dispatch that will never complete. The program's last messages show that it is dead.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _LINES = re.compile(rb"(?<=[\r\n])")
 
 
 class Rocprofv3Watch:
-    """Of the errors in `log`, which grows. show: gets what is the program's own of them; None: nobody."""
+    """Watches `log`, which grows. show: receives the program's own part of it; None if nobody wants it."""
 
     def __init__(self, log: Path, program: str, show: Callable[[bytes], None] | None = None):
         self._log, self._program, self._show = log, program, show
         self._offset = 0
-        self._begun, self._shown = b"", 0  # a line without its end, and how much of it was shown
+        self._begun, self._shown = b"", 0  # an unterminated line, and how much of it was shown
         self._deaths: dict[Death, float] = {}
 
     def look(self, pid: int) -> None:
-        """pid: of the run's first process. Raises ProgramKilledError if that should have ended some seconds ago.
+        """pid: the run's first process. Raises ProgramKilledError if that process should have ended some seconds ago.
 
-        Another process of the run that should have is ended for good: its parent may be waiting for it.
+        Any other process of the run that should have ended is killed, because its parent may be waiting for it.
         """
         self.read()
         for dead, since in list(self._deaths.items()):
@@ -49,7 +49,7 @@ class Rocprofv3Watch:
                     os.kill(dead.process, signal.SIGKILL)
 
     def read(self) -> None:
-        """Take in what has been written since."""
+        """Take in what has been written since the last call."""
         with contextlib.suppress(FileNotFoundError), self._log.open("rb") as stream:
             stream.seek(self._offset)
             while data := stream.read(_AT_ONCE):
@@ -57,7 +57,7 @@ class Rocprofv3Watch:
                 self._take(data)
 
     def finish(self) -> None:
-        """Take in the rest, also what has no end of line. To be called when nobody writes any more."""
+        """Take in the rest, including an unterminated line. Call this when nobody writes any more."""
         self.read()
         if self._show is not None and self._begun and not is_chatter(self._begun):
             self._show(self._begun[self._shown :])
@@ -85,7 +85,7 @@ class Rocprofv3Watch:
 
 
 def to_descriptor(descriptor: int) -> Callable[[bytes], None]:
-    """Writes there, as a child that had inherited it would; what nobody reads any more is dropped."""
+    """Write to the descriptor as a child that inherited it would; output that nobody reads any more is dropped."""
 
     def write(data: bytes) -> None:
         with contextlib.suppress(BrokenPipeError):

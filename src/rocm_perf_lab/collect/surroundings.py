@@ -1,4 +1,4 @@
-"""What a program inherits from this process and could not run on a GPU with: better said before than blamed on the program."""
+"""Checks what programs inherit from this process for what would keep them from using a GPU, so that they are not blamed."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import tempfile
 
 from rocm_perf_lab.errors import SurroundingsError
 
-# Where comgr, within every HIP program, puts its files: the first that is set [LLVM, sys::path::system_temp_directory].
-# A folder that it cannot write ends the program with SIGSEGV.
+# The variables that name the folder for comgr's files in every HIP program: the first that is set counts [LLVM,
+# sys::path::system_temp_directory]. If comgr cannot write there, the program ends with SIGSEGV.
 _TEMPORARY = ("TMPDIR", "TMP", "TEMP", "TEMPDIR")
 _DEFAULT = "/tmp"
 _PROBE = bytes(64 << 10)
 
-# Of addresses, which the software device reserves: 256 GiB are its own, ROCr and HIP take more.
+# Address space that the software device reserves: 256 GiB for itself, and more for ROCr and HIP.
 _SOFTWARE_ADDRESSES = 384 << 30
 
 
 def check(software: bool) -> None:
-    """software: for the software device. Raises SurroundingsError."""
+    """software: whether the program will run on the software device. Raises SurroundingsError."""
     check_temporary_folder()
     if software:
         check_addresses()
 
 
 def check_addresses() -> None:
-    """For the software device. Raises SurroundingsError."""
+    """Check the address space for the software device. Raises SurroundingsError."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit not in (resource.RLIM_INFINITY, -1) and limit < _SOFTWARE_ADDRESSES:
         what = f"the software device needs {_SOFTWARE_ADDRESSES >> 30} GiB of addresses, and the limit is {limit >> 20} MiB"
@@ -34,7 +34,7 @@ def check_addresses() -> None:
 
 
 def check_temporary_folder() -> None:
-    """Raises SurroundingsError."""
+    """Check that temporary files can be written. Raises SurroundingsError."""
     name = next((name for name in _TEMPORARY if os.environ.get(name)), None)
     folder = os.environ[name] if name else _DEFAULT
     try:

@@ -1,9 +1,9 @@
-"""The topology folder of the software device: what /sys/class/kfd/kfd/topology would say of a machine with one GPU.
+"""Writes the topology folder of the software device: /sys/class/kfd/kfd/topology as it would be on a machine with one GPU.
 
-Facts that ROCr insists on, found by trying 7.2.4: a GPU's `gpu_id` is its node id + 1; GPU cache entries must exist;
-`num_sdma_engines` must be 2 and the XGMI ones 0 (0 engines crash hipMemcpy2D by a division, XGMI ones are not modelled);
-`capability` names doorbell type 2 and neither debugger bit (15, 29), or ROCr aborts.
-`product_name` is read by the software device alone.
+Facts that ROCr insists on, found by experiments with 7.2.4: a GPU's `gpu_id` is its node id + 1; GPU cache entries must exist;
+`num_sdma_engines` must be 2 and the XGMI engines 0 (0 engines crash hipMemcpy2D by a division, XGMI engines are not modelled);
+`capability` names doorbell type 2 and neither debugger bit (15, 29), otherwise ROCr aborts.
+`product_name` is read only by the software device.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _LINK_OVERRIDE, _LINK_NO_ATOMICS_32, _LINK_NO_ATOMICS_64 = 1, 4, 8  # HSA_LINKPR
 _CACHE_DATA_AND_SIMD = 9
 _PCI_LOCATION = 0x300  # bus 3, device 0, function 0
 
-_PCIE_MIN_MBPS, _PCIE_MAX_MBPS = 312, 64000  # what the driver reports for a PCIe 5.0 x16 link
+_PCIE_MIN_MBPS, _PCIE_MAX_MBPS = 312, 64000  # as the driver reports for a PCIe 5.0 x16 link
 
 
 def write_topology(folder: Path, product: Mapping[str, Any]) -> Path:
-    """Write the topology of `product` (an entry of products.toml with a `topology` table) below `folder`, return `folder`."""
+    """Write the topology of `product` (an entry of products.toml with a `topology` table) below `folder`; return `folder`."""
     files = {"generation_id": "2\n", "system_properties": _lines(platform_oem=0, platform_id=0, platform_rev=0)}
     files |= _node(_CPU_NODE, _cpu_properties(), _system_memory(), [], peer=_GPU_NODE)
     files |= _node(_GPU_NODE, _gpu_properties(product), _device_memory(product), _caches(product), peer=_CPU_NODE)

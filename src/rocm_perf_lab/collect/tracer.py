@@ -1,4 +1,4 @@
-"""The built-in tracer: a library inside the program that notes what happens, and a database made from its notes."""
+"""The built-in tracer: a library inside the program that records events, and a database made from its records."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from rocm_perf_lab.collect.execute import Stream, execute
 from rocm_perf_lab.errors import CollectionError, NoKernelsError, RocmPerfError
 from rocm_perf_lab.passes import THREAD_TRACE, Pass, ThreadTraceTarget
 
-_IDLE_SECONDS = 120.0  # without a sign of life from a writer
-_ABANDON_SECONDS = 10.0  # for a trace that nobody wants any more
+_IDLE_SECONDS = 120.0  # the longest time without a sign of life from a writer
+_ABANDON_SECONDS = 10.0  # the time allowed for a trace that nobody wants any more
 _POLL_SECONDS = 0.01
-_PROBE_BYTES = 1 << 20  # as much as the trace of a small program
+_PROBE_BYTES = 1 << 20  # the size of a small program's trace
 
 
 @dataclass(frozen=True)
 class BuiltinTracer:
-    """Traces on a GPU and on the software device alike. Counters come with each trace where the device has them."""
+    """Traces on a GPU as well as on the software device. If the device has counters, each trace includes them."""
 
     device: Device
     library: Path
@@ -49,12 +49,12 @@ class BuiltinTracer:
     ) -> None:
         """Run `command` once and leave its trace in `database`; its standard output goes to `output`, its errors to `errors`.
 
-        Raises what execute() raises, NoKernelsError, KernelFailedError, CollectionError.
+        Raises what execute() raises, NoKernelsError, KernelFailedError and CollectionError.
         """
         try:
             execute(command, self._environment(environment, database), stdout=output, stderr=errors, timeout=self.timeout)
         except BaseException:
-            # The writers are at work even so. Left alone, they would complain when the run directory goes.
+            # The writers are still at work. Left alone, they would complain when the run directory disappears.
             _await_writers(database.parent, _ABANDON_SECONDS, at_most=_ABANDON_SECONDS)
             raise
         if not _await_writers(database.parent, _IDLE_SECONDS):
@@ -66,17 +66,17 @@ class BuiltinTracer:
         _check(command, database)
 
     def of(self, _kernels: Sequence[str] | None) -> BuiltinTracer:
-        """What counts in every trace counts all kernels."""
+        """Return self: counters that every trace includes count all kernels."""
         return self
 
     def counters(self, command: Command, environment: Mapping[str, str], folder: Path, limit: float) -> list[Pass]:
-        """None apart: a device that counts does so in every trace."""
+        """No passes: a device that counts does so in every trace."""
         return []
 
     def thread_trace(
         self, target: ThreadTraceTarget, command: Command, environment: Mapping[str, str], folder: Path, limit: float
     ) -> Pass:
-        """Have the software device write rocprofv3's files for one dispatch into `folder`, in a run of its own."""
+        """Have the software device write rocprofv3's files for one dispatch into `folder`, in a separate run."""
         if self.device.is_hardware:
             reason = "the built-in tracer makes no thread traces of a GPU: install rocprofv3 and rocprof-trace-decoder"
             return Pass(THREAD_TRACE, None, reason, kernel=target.name)
@@ -93,7 +93,7 @@ class BuiltinTracer:
 
     def _environment(self, base: Mapping[str, str], database: Path) -> dict[str, str]:
         environment = self.device.environment(base, (self.library,))
-        # Preloading as well lets the tracer see the HIP calls, and with them the streams.
+        # Preloading the library as well lets the tracer see the HIP calls, and through them the streams.
         preloads = [str(self.library), environment.get("LD_PRELOAD", "")]
         environment["LD_PRELOAD"] = " ".join(filter(None, preloads))
         environment["ROCM_PERF_TRACE"] = str(database)
@@ -116,9 +116,9 @@ def _thread_trace_variables(target: ThreadTraceTarget, folder: Path) -> dict[str
 
 
 def _await_writers(folder: Path, idle_seconds: float, at_most: float = math.inf) -> bool:
-    """Wait for the writers, one for each process that used the GPU; they start when it is gone.
+    """Wait for the writers, one for each process that used the GPU; they start when that process is gone.
 
-    False if none has made progress for `idle_seconds`, or if it took more than `at_most` seconds.
+    Returns False if none has made progress for `idle_seconds`, or if it took more than `at_most` seconds.
     """
     seen, deadline = None, 0.0
     end = time.monotonic() + at_most
@@ -132,7 +132,7 @@ def _await_writers(folder: Path, idle_seconds: float, at_most: float = math.inf)
 
 
 def _progress(folder: Path) -> list[tuple[str, int, int]]:
-    """Differs from before if a writer has worked meanwhile: it touches the file that it fills."""
+    """A value that changes whenever a writer has worked in the meantime, because a writer touches the file that it fills."""
     progress = []
     for partial in folder.glob("*.partial"):
         with contextlib.suppress(FileNotFoundError):  # renamed just now
@@ -142,7 +142,7 @@ def _progress(folder: Path) -> list[tuple[str, int, int]]:
 
 
 def _being_written(folder: Path) -> bool:
-    """Whether a process's notes, its spool, are still there: until the writer has made a database of them, or failed."""
+    """Whether a process's records (its spool) remain, as they do until the writer has made a database of them or failed."""
     return any(not spool.with_suffix(".error").exists() for spool in folder.glob("*.spool"))
 
 
@@ -160,7 +160,7 @@ def _check(command: Command, database: Path) -> None:
 
 
 def _probe_space(folder: Path) -> None:
-    """Raise the OSError that may have kept the tracer from taking notes at all."""
+    """Raise the OSError that may have kept the tracer from recording anything."""
     probe = folder / "probe"
     probe.write_bytes(bytes(_PROBE_BYTES))
     probe.unlink()

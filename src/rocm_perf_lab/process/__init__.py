@@ -1,1 +1,1 @@
-"""Child processes: started, waited for, stopped."""
+"""Starting, waiting for and stopping child processes."""

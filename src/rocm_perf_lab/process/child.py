@@ -1,4 +1,4 @@
-"""A child process that no signal can slip past: neither while it is being started nor while it is waited for."""
+"""Handles a child process so that no signal is missed while it is being started or waited for."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _Handler = Callable[[int, FrameType | None], object] | int | None  # as signal.s
 
 
 class DeferredInterrupts:
-    """While it is entered, SIGINT, SIGTERM and SIGHUP only wait; deliver() lets them act.
+    """While entered, SIGINT, SIGTERM and SIGHUP are held back; deliver() lets them act.
 
-    A child that is being started must be known before it can be stopped: deliver() belongs into the `try` that stops it.
+    A child that is being started must be known before it can be stopped, so deliver() belongs inside the `try` that stops it.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class DeferredInterrupts:
     def __enter__(self) -> DeferredInterrupts:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                if callable(signal.getsignal(number)):  # what is ignored stays so, for the child too
+                if callable(signal.getsignal(number)):  # ignored signals stay ignored, for the child too
                     self._previous[number] = signal.signal(number, self._note)
         return self
 
@@ -39,14 +39,14 @@ class DeferredInterrupts:
         self._restore()
 
     def deliver(self) -> None:
-        """From here on signals act again, first those that came meanwhile."""
+        """Let signals act again from here on, starting with those received in the meantime."""
         self._restore()
         received, self._received = self._received, []
         for number in received:
             signal.raise_signal(number)
 
     def check(self) -> None:
-        """Let those act that have come, if any: a safe point."""
+        """Let signals received so far act, if any: this marks a safe point."""
         if self._received:
             self.deliver()
 
@@ -61,7 +61,7 @@ class DeferredInterrupts:
 
 @contextlib.contextmanager
 def stoppable(stopped: threading.Event) -> Iterator[None]:
-    """Once `stopped` is set, wait() in this thread ends as on Ctrl-C: signals reach the main thread alone."""
+    """Once `stopped` is set, wait() in this thread ends as on Ctrl-C; needed because signals reach only the main thread."""
     _of_thread.stopped = stopped
     try:
         yield
@@ -70,19 +70,21 @@ def stoppable(stopped: threading.Event) -> Iterator[None]:
 
 
 def expect_more() -> None:
-    """Raises KeyboardInterrupt if what this thread does is to end: see stoppable()."""
+    """Raise KeyboardInterrupt if this thread has been told to stop; see stoppable()."""
     stopped = getattr(_of_thread, "stopped", None)
     if stopped is not None and stopped.is_set():
         raise KeyboardInterrupt
 
 
 def wait(process: subprocess.Popen[bytes], timeout: float | None = None, look: Callable[[], None] | None = None) -> int:
-    """The exit status. Raises subprocess.TimeoutExpired, and KeyboardInterrupt as stoppable() says.
+    """Wait for the process and return its exit status.
 
-    look: called twice a second while the process runs; what it raises ends the wait.
+    Raises subprocess.TimeoutExpired, and KeyboardInterrupt as described in stoppable().
 
-    Popen.wait() sleeps on when a signal arrives just before it does: Python runs the handler after the system call. This
-    looks up twice a second, and still sees the end at once.
+    look: called twice a second while the process runs; an exception that it raises ends the wait.
+
+    Popen.wait() sleeps on if a signal arrives just before it does, because Python runs the handler after the system call. This
+    function wakes up twice a second, and still notices the end of the process at once.
     """
     deadline = math.inf if timeout is None else time.monotonic() + timeout
     descriptor = os.pidfd_open(process.pid)

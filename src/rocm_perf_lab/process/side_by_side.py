@@ -1,4 +1,4 @@
-"""Work that waits for other processes, done at the same time."""
+"""Runs tasks that wait for other processes concurrently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """The results in the tasks' order. Raises the error of the first task that has one; the others end then, as on Ctrl-C."""
+    """The results in task order. Raises the error of the first task that fails; the others then end as on Ctrl-C."""
     stopped = threading.Event()
 
     def run(task: Callable[[], Result]) -> Result:
@@ -35,8 +35,11 @@ def side_by_side(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 
 
 def mapped(workers: int, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """function(item) of each, in the items' order, `workers` at a time; one after the other, as they are asked for, with one
-    worker. Those that are not done when the caller stops asking, or is interrupted, end as on Ctrl-C."""
+    """Yield function(item) for each item, in order, with `workers` running at a time.
+
+    With one worker, each call is made when its result is requested. Calls that are not done when the caller stops requesting
+    results, or is interrupted, end as on Ctrl-C.
+    """
     if workers == 1:
         yield from map(function, items)
         return

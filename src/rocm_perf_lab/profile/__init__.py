@@ -1,1 +1,1 @@
-"""From a program or its databases to the documents in a run directory."""
+"""Leads from a program, or from its databases, to the documents in a run directory."""

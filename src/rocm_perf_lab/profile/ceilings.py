@@ -1,6 +1,6 @@
-"""Measures a device's ceilings: compiles the microbenchmarks of ceilings.hip, runs them traced, and takes rates from times.
+"""Measures a device's ceilings: compiles the microbenchmarks of ceilings.hip, runs them traced, and derives rates from times.
 
-The times are those that a profile has, of the same tracer, so that a kernel and its roof are measured alike.
+The times come from the same tracer as those of a profile, so that a kernel and its roof are measured alike.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MEMORY = ("HBM", "MALL", "L2", "L1", "LDS")
 _VALU = ("valu_f16", "valu_f32", "valu_f64")
 _MFMA = ("mfma_f16", "mfma_bf16", "mfma_f32", "mfma_f64", "mfma_i8")
 
-# What a target has. gfx90a has no MALL; gfx1030 has no matrix units.
+# The benchmarks of each target. gfx90a has no MALL; gfx1030 has no matrix units.
 BENCHMARKS = {
     "gfx942": (*_MEMORY, *_VALU, *_MFMA, "mfma_f8", "mfma_xf32"),
     "gfx90a": (*(name for name in _MEMORY if name != "MALL"), *_VALU, *_MFMA),
@@ -40,11 +40,11 @@ _KERNEL_PREFIX = "ceiling_"
 def measure_ceilings(
     choice: str, only: Sequence[str], repeats: int | None, note: Callable[[str], None], timeout: float | None
 ) -> Measurement:
-    """Runs the benchmarks named, all without any. A benchmark that fails does not stop the others.
+    """Run the named benchmarks, or all if none is named. A benchmark that fails does not stop the others.
 
-    choice: the device, see collect.device. repeats: of each; None: five, one where times are modelled. timeout: seconds for
-    each. Raises what selecting a device raises; UsageError for a name that the device has no benchmark of, UnavailableError
-    without a compiler or for a target that has no benchmarks.
+    choice: the device, see collect.device. repeats: repetitions of each; None: five, or one if times are modelled. timeout:
+    seconds for each. Raises what selecting a device raises; UsageError for a name for which the device has no benchmark,
+    UnavailableError without a compiler or for a target without benchmarks.
     """
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as name:
         scratch = Path(name)
@@ -66,7 +66,7 @@ def _measured(
     note: Callable[[str], None],
     timeout: float | None,
 ) -> Iterator[CeilingOutcome]:
-    """effort: modelled times do not vary, so that a quarter of the work gives the same rates."""
+    """effort: 'brief' suffices for modelled times, which do not vary: a quarter of the work gives the same rates."""
     program = _compiled(device.target, scratch)
     tracer = BuiltinTracer.on(device, scratch, timeout)
     for number, name in enumerate(names, start=1):
@@ -109,7 +109,7 @@ def _compiled(target: str, scratch: Path) -> Path:
 
 
 def _rate(tracer: BuiltinTracer, program: Path, arguments: tuple[str, ...], scratch: Path) -> Ceiling:
-    """Units of work a nanosecond: GB/s or GFLOP/s."""
+    """Units of work per nanosecond: GB/s or GFLOP/s."""
     name, repeats = arguments[0], int(arguments[1])
     database, said = scratch / f"{name}.db", scratch / f"{name}.txt"
     command = Command((str(program), *arguments), program, f"ceilings {name}")
@@ -119,7 +119,7 @@ def _rate(tracer: BuiltinTracer, program: Path, arguments: tuple[str, ...], scra
     durations = _durations(database)
     if len(durations) != 2 * (repeats + 1):
         raise RocmPerfError(f"{name}: {len(durations)} launches in the trace of {2 * (repeats + 1)}")
-    pairs = list(zip(durations[2::2], durations[3::2], strict=True))  # the first pair warmed up
+    pairs = list(zip(durations[2::2], durations[3::2], strict=True))  # the first pair is warm-up
     if any(long <= short for short, long in pairs):
         raise RocmPerfError(f"{name}: more work took no more time: the launches are too short to measure")
     rates = [(long_work - short_work) / (long - short) for short, long in pairs]
@@ -127,7 +127,7 @@ def _rate(tracer: BuiltinTracer, program: Path, arguments: tuple[str, ...], scra
 
 
 def _durations(database: Path) -> list[int]:
-    """Of the benchmark's own launches, in their order, ns."""
+    """The durations of the benchmark's own launches, in order, ns."""
     trace = read_trace(database)
     own = [kernel.id for kernel in trace.kernels.values() if kernel.name.startswith(_KERNEL_PREFIX)]
     dispatches = trace.dispatches
@@ -135,6 +135,6 @@ def _durations(database: Path) -> list[int]:
 
 
 def _reason(log: Path) -> str | None:
-    """What the device said of the kernel, if it said anything."""
+    """What the device reported about the kernel, if anything."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     return next((line for line in lines if line.startswith("rocm-perf-device:")), None)

@@ -1,4 +1,4 @@
-"""From existing databases to a run directory: one rank's documents in it, or several ranks' in folders and a summary."""
+"""Turns existing databases into a run directory: one rank's documents, or several ranks' folders and a summary."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ Note = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ExistingAnalysis:
-    """reports: of each rank. summary: None for a single rank."""
+    """reports: one per rank. summary: None for a single rank."""
 
     reports: list[Reports]
     summary: SummaryDocument | None
 
     def of_interest(self) -> Reports:
-        """Of the only rank, or of the slowest."""
+        """The reports of the only rank, or of the slowest."""
         return self.reports[self.summary.slowest_rank or 0 if self.summary is not None else 0]
 
 
 def analyse_existing(
     paths: Sequence[Path], request: AnalysisRequest, destination: Path, scheduler: str | None, note: Note
 ) -> ExistingAnalysis:
-    """Analyses the databases and writes the run directory, which appears complete or not at all.
+    """Analyse the databases and write the run directory, which appears complete or not at all.
 
-    note: told in one line about what goes on and what had to be assumed. Raises a RocmPerfError.
+    note: receives one line about each step and each assumption. Raises a RocmPerfError.
     """
     found, notes = ranks([origin for path in paths for origin in origins(path)])
     for text in notes:
@@ -78,7 +78,7 @@ def _progress(total: int, note: Note) -> Callable[[int], None]:
 def _with_content(
     found: Sequence[Rank], folders: Sequence[str], results: Sequence[RankResult], notes: list[str], note: Note
 ) -> list[RankReports]:
-    """Without the ranks that have nothing in the part that was asked for. If none has, that is the error."""
+    """The ranks that have content in the requested part. If none has any, the first rank's error is raised."""
     kept: list[RankReports] = []
     empty: EmptyPartError | None = None
     for place, (rank, folder, result) in enumerate(zip(found, folders, results, strict=True)):
@@ -94,7 +94,7 @@ def _with_content(
 
 
 def _not_traced(reports: Reports) -> list[str]:
-    """Which traces say nothing; why no kernel of the report got what the others say, if none did."""
+    """Which traces yield nothing; if no kernel of the report got a thread trace, why not."""
     kernels = reports.analysis.kernels
     if any(kernel.thread_trace for kernel in kernels):
         return [note for note in kernels[0].notes if "was traced, but" in note or note.startswith("the trace of ")]
@@ -102,7 +102,7 @@ def _not_traced(reports: Reports) -> list[str]:
 
 
 def _check_patterns(request: AnalysisRequest, together: Sequence[RankReports]) -> None:
-    """Each pattern of --what-if must match a kernel of some rank."""
+    """Each pattern of --what-if must match a kernel of some rank. Raises UsageError."""
     scenarios = [one for of in together for one in of.reports.dag.what_if]
     for pattern in (speedup.pattern for speedup in request.speedups):
         asked = [one for one in scenarios if one.pattern == pattern]

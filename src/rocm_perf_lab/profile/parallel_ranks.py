@@ -1,8 +1,8 @@
-"""The analysis of many ranks, each in a process of its own, here or on the workers of a Dask cluster.
+"""Analyses many ranks, each in its own process, on this machine or on the workers of a Dask cluster.
 
-What travels back are the JSON documents, some 100 KB a rank, however long the trace is. The table of dispatches is written
-by the process that made it, if it sees the run directory (this machine does, and the workers where it is on a shared file
-system).
+Only the JSON documents are sent back, some 100 KB per rank, however long the trace is. The table of dispatches is written by
+the process that made it, if that process sees the run directory (this machine does, and so do the workers if it is on a shared
+file system).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class AnalysisRequest:
 
 @dataclass(frozen=True)
 class RankResult:
-    """documents: file stem -> JSON object; None where the part that was asked for is empty, as `empty` says.
+    """documents: file stem -> JSON object; None if the requested part is empty, as `empty` says.
 
     has_table: whether the table of dispatches was written.
     """
@@ -55,7 +55,7 @@ class RankResult:
 
 
 def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: str) -> RankResult:
-    """Analyses one rank and writes its files into directory/folder, if that directory can be seen here."""
+    """Analyse one rank and write its files into directory/folder, if that directory is visible here."""
     try:
         documents = analyse(
             rank.base,
@@ -71,7 +71,7 @@ def analyse_rank(rank: Rank, request: AnalysisRequest, directory: Path, folder: 
         )
     except EmptyPartError as error:
         return RankResult(None, empty=error)
-    # It stands in every run directory while that grows: who sees it sees the directory.
+    # This folder exists in every run directory while it grows: a process that sees it sees the directory.
     sees = (directory / TRACE_FOLDER).is_dir()
     if sees:
         export_all(documents, directory / folder)
@@ -86,13 +86,13 @@ def analyse_ranks(
     scheduler: str | None,
     done: Callable[[int], None],
 ) -> list[RankResult]:
-    """The results in the order of `ranks`. done: told after each how many there are. scheduler: of Dask, or None.
+    """The results in the order of `ranks`. done: called after each rank with the number of results. scheduler: Dask's, or None.
 
-    Raises what the analysis of a rank raises; UnavailableError if Dask is missing, its scheduler cannot be reached, or a
-    process that analyses is killed.
+    Raises whatever the analysis of a rank raises; UnavailableError if Dask is missing, its scheduler cannot be reached, or a
+    process that runs an analysis is killed.
     """
     directory = directory.resolve()
-    ranks = [rank.absolute() for rank in ranks] if scheduler is not None else ranks  # workers have folders of their own
+    ranks = [rank.absolute() for rank in ranks] if scheduler is not None else ranks  # workers run in other folders
     results: list[RankResult] = []
     if scheduler is None and (len(ranks) == 1 or _are_short(ranks)):
         for rank, folder in zip(ranks, folders, strict=True):
@@ -124,7 +124,7 @@ def _are_short(ranks: Sequence[Rank]) -> bool:
 @contextmanager
 def _executor(tasks: int, scheduler: str | None) -> Iterator[Executor]:
     if scheduler is None:
-        # Not forked: reading uses threads, and a fork copies their locks in whatever state they are.
+        # Not forked: reading uses threads, and a fork would copy their locks in whatever state they are in.
         with ProcessPoolExecutor(min(tasks, available_cores()), mp_context=get_context("spawn")) as pool:
             yield pool
         return

@@ -1,4 +1,4 @@
-"""From the traces of a profile to its documents."""
+"""Turns the traces of a profile into its documents."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ def analyse(
     speedups: Sequence[Speedup] = (),
     further: FurtherRuns = FurtherRuns(),
 ) -> Documents:
-    """Analyses the runs of one program.
+    """Analyse the runs of one program.
 
-    base: the trace that runtimes and the critical path come from; counters in it are used too. One that has been read
-    already is of the part and the kernels that it was read for.
-    repeats: further runs without counters, for the stability of the runtime.
-    counters: counter passes, for everything else.
-    thread_trace: a folder with the files of one, as rocprofv3 writes them; no_thread_trace: why there is none.
-    clock_mhz, memory_bandwidth_gbps: take the place of the device's known peak figures.
-    ceilings: a file with measured ones, see analysis.ceilings.
-    part: what of the traces to analyse; a window of time is not looked for in counter passes, which run slower.
-    kernel: a pattern as kernel_pattern has it, for the kernels to report on, out of the whole path; None for all.
-    speedups: what to run the graph again with.
-    further: what is to be said of the counter passes and the thread trace.
+    base: the trace that provides runtimes and the critical path; its counters are used as well. A BaseRun that has already been
+    read keeps the part and the kernels for which it was read.
+    repeats: further runs without counters, which show the stability of the runtime.
+    counters: counter passes, which provide everything else.
+    thread_trace: a folder with a thread trace's files, as rocprofv3 writes them. no_thread_trace: why there is none.
+    clock_mhz, memory_bandwidth_gbps: override the device's known peak figures.
+    ceilings: a file with measured ceilings, see analysis.ceilings.
+    part: the part of the traces to analyse; a window of time is not applied to counter passes, which run slower.
+    kernel: a pattern (see kernel_pattern) for the kernels to report on, out of the whole path; None for all.
+    speedups: the speed-ups with which to run the graph again.
+    further: the counter passes and the thread trace, for the report on them.
 
     Raises TraceError for a trace that cannot be read or whose times cannot be compared with those of the base run,
     NoKernelsError if the base run dispatched no kernel.
@@ -109,7 +109,7 @@ def analyse(
 
 
 def _sums(trace: Trace, passes: Sequence[Trace], traced: TracedKernels, code: CodeObjects) -> dict[str, SymbolCounters]:
-    """The counters of each kernel, by mangled symbol, with packed instructions as two."""
+    """The counters of each kernel, by mangled symbol, with packed instructions counted twice."""
     sums = counters_by_symbol(trace, passes)
     for symbol in symbols_of(trace):
         name = symbol.kernel.symbol
@@ -118,7 +118,7 @@ def _sums(trace: Trace, passes: Sequence[Trace], traced: TracedKernels, code: Co
 
 
 def _check_one_clock(base: Trace, other: Trace) -> None:
-    """Measured and modelled times, or times of two sets of parameters, say nothing about each other."""
+    """Refuse to mix measured with modelled times, or times of two parameter sets: they say nothing about each other."""
     if (base.timing, base.timing_parameters) == (other.timing, other.timing_parameters):
         return
     first, second = (f"{run.timing} with the parameters {run.timing_parameters}" if run.timing_parameters else run.timing

@@ -1,4 +1,4 @@
-"""What to profile and how."""
+"""What to profile, and how."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rocm_perf_lab.collect import device as devices
 
 @dataclass(frozen=True)
 class ProfileRequest:
-    """words: the program and its arguments, or both in one string. runs: how often to run it, at least once; None: three times,
-    once where times are modelled. kernel: a pattern as kernel_pattern has it, of what to collect counters and a thread trace
-    of and to report on; None for all.
+    """words: the program and its arguments, or both in one string.
+    runs: how often to run it, at least once; None: three times, or once if times are modelled.
+    kernel: a pattern (see kernel_pattern) for the kernels to count, trace and report on; None for all.
     device: AUTO, HARDWARE or SOFTWARE_TARGET of collect.device, with device_options for the software device.
     destination: the run directory, None for ./<program>.rocm-perf (see profile.run_name).
     timeout: seconds for each run. clock_mhz, memory_bandwidth_gbps: replace what the trace and products.toml say.
-    ceilings: a file with measured ones.
-    roofline: whether to collect counters. deep_analysis: whether to make a thread trace, on the compute unit and SIMDs given
-    (None for the family's default); focus_critical: of the kernel that dominates the critical path, not of the longest.
+    ceilings: a file with measured ceilings.
+    roofline: whether to collect counters. deep_analysis: whether to make a thread trace, on the given compute unit and SIMDs
+    (None for the family's default). focus_critical: whether to trace the kernel that dominates the path, not the longest.
     """
 
     words: Sequence[str]

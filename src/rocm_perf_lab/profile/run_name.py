@@ -1,4 +1,4 @@
-"""What a run directory is called that nobody has named: different programs' runs do not get the same name."""
+"""Default names of run directories: runs of different programs get different names."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _DIGITS = 8
 
 
 def of_command(command: Command) -> Path:
-    """./<program>.rocm-perf. A program on PATH, python3 or sh, is what runs another: the script that it is given has the name,
-    else a digest of the whole command tells one from another."""
+    """./<program>.rocm-perf. A program on PATH with arguments, such as python3 or sh, usually runs another: its script then
+    provides the name, or else a digest of the whole command distinguishes it.
+    """
     if os.sep in command.program or len(command.argv) == 1:
         return Path(Path(command.program).name + SUFFIX)
     script = next((word for word in command.argv[1:] if not word.startswith("-") and os.path.isfile(word)), None)
@@ -29,7 +30,7 @@ def of_command(command: Command) -> Path:
 
 
 def of_trace(database: Path) -> Path:
-    """./<trace>.rocm-perf; of a database in a run directory ./<its name>.analysis.rocm-perf."""
+    """./<trace>.rocm-perf; for a database in a run directory, ./<its name>.analysis.rocm-perf."""
     folder = database.absolute().parent
     if folder.name == TRACE_FOLDER:
         return Path(folder.parent.name.removesuffix(SUFFIX) + _ANALYSIS + SUFFIX)
@@ -37,8 +38,9 @@ def of_trace(database: Path) -> Path:
 
 
 def replaced(destination: Path, command: Command) -> str | None:
-    """What was run for what is at `destination`, if it was the program elsewhere or with other arguments. Of a program that
-    starts another, the trace names only that."""
+    """The command of the run at `destination`, if it was the same program elsewhere or with other arguments, else None. For a
+    program that starts another, the trace names only the first.
+    """
     try:
         earlier = json.loads((destination / "profile.json").read_text())["run"]["command"]
         same_name = Path(earlier.split()[0]).name == Path(command.program).name

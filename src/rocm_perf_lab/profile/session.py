@@ -1,4 +1,4 @@
-"""A profile from its beginning to its end: run the program under a collector, analyse the traces, keep the results."""
+"""A profile from beginning to end: run the program under a collector, analyse the traces, keep the results."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Note = Callable[[str], None]
 THREAD_TRACE_FOLDER = "att"
 _ALL_SIMDS, _FIRST_SIMD = 0xF, 0
 
-# Counters serialise kernels, and a collector can hang. A run that takes longer than this many base runs is given up.
+# Counters serialise kernels, and a collector can hang. A run that takes longer than this many base runs is abandoned.
 _PATIENCE, _LEAST_PATIENCE_SECONDS = 50, 300.0
 
 
 @dataclass(frozen=True)
 class Traces:
-    """Beside that of the base run. repeats: for stability; passes: all further runs."""
+    """The traces beside that of the base run. repeats: for stability. passes: all further runs."""
 
     repeats: Sequence[Path]
     passes: Sequence[Pass]
@@ -50,23 +50,23 @@ class Traces:
         return next((found.output for found in self.passes if found.kind == THREAD_TRACE), None)
 
     def no_thread_trace(self, wanted: bool) -> str:
-        """Why there is none."""
+        """Why there is no thread trace."""
         if not wanted:
             return "switched off by --no-deep-analysis"
         return next((found.reason for found in self.passes if found.kind == THREAD_TRACE and found.reason), "none was made")
 
 
 def profile(request: ProfileRequest, program_output: Stream | None, note: Note) -> tuple[Documents, Path]:
-    """Profile a program; return what was found and the run directory.
+    """Profile a program; return the findings and the run directory.
 
     program_output: where the standard output of the first run goes (that of the others is dropped).
-    note: is told of every step in one line. Raises a RocmPerfError; then no run directory is left or changed.
+    note: receives one line about every step. Raises a RocmPerfError, in which case no run directory is left or changed.
     """
     command = resolve(request.words)
     destination = request.destination or run_name.of_command(command)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
         device = devices.select(request.device, Path(scratch), request.device_options)
-        if request.ceilings is not None:  # A wrong file is to be seen before the program has run.
+        if request.ceilings is not None:  # A wrong file should be reported before the program runs.
             from rocm_perf_lab.analysis.ceilings import ceilings_for
 
             ceilings_for(request.ceilings, [device.target], "measured" if device.is_hardware else "modelled")
@@ -85,7 +85,7 @@ def profile(request: ProfileRequest, program_output: Stream | None, note: Note) 
 
 
 def _default_runs(device: devices.Device) -> int:
-    """Modelled time does not vary."""
+    """Modelled time does not vary, so one run is enough."""
     return 3 if device.is_hardware else 1
 
 
@@ -109,7 +109,7 @@ def _collect(
         began = time.monotonic()
         collector.trace(command, environment, database, output if number == 1 else subprocess.DEVNULL)
         seconds.append(time.monotonic() - began)
-    others = len(list(folder.glob("base_results_*.db")))  # The tracer adds the process id for all but the first.
+    others = len(list(folder.glob("base_results_*.db")))  # The tracer adds the process id to all names but the first.
     if others:
         note(f"{others} more processes of the program used the GPU; only the first is analysed")
     limit = request.timeout or max(_LEAST_PATIENCE_SECONDS, _PATIENCE * max(seconds))
@@ -122,7 +122,7 @@ def _collect(
 
 
 def _kernels(base: BaseRun) -> list[str] | None:
-    """The demangled names of the kernels to report on; None for all. Raises EmptyPartError where there is none of some."""
+    """The demangled names of the kernels to report on; None for all. Raises EmptyPartError if the pattern matches none."""
     from rocm_perf_lab.analysis.symbols import symbols_of
 
     wanted = base.symbols
@@ -130,7 +130,7 @@ def _kernels(base: BaseRun) -> list[str] | None:
 
 
 def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceTarget | None:
-    """None if the base run has no kernel: the analysis will say so."""
+    """Which dispatch to trace; None if the base run has no kernel, which the analysis will report."""
     from rocm_perf_lab.analysis.focus import focus
 
     found = focus(base, request.focus_critical)
@@ -138,7 +138,7 @@ def _thread_trace_target(base: BaseRun, request: ProfileRequest) -> ThreadTraceT
         return None
     kernel = found.symbol.kernel
     agent = base.trace.agents.get(int(base.trace.dispatches.agent_id[found.symbol.rows[0]]))
-    # gfx9 takes a mask of its four SIMDs, later families the number of one.
+    # gfx9 takes a mask of its four SIMDs, later families the number of a single SIMD.
     default = _ALL_SIMDS if agent is None or agent.target.startswith("gfx9") else _FIRST_SIMD
     simds = default if request.att_simd_select is None else request.att_simd_select
     return ThreadTraceTarget(kernel.symbol, kernel.name, found.iteration, request.att_target_cu, simds)

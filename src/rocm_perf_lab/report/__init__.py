@@ -1,1 +1,1 @@
-"""What a profile says: JSON documents with a schema, a Parquet table, and a report for the terminal."""
+"""Presents a profile: JSON documents with a schema, a Parquet table, and a report for the terminal."""

@@ -1,4 +1,4 @@
-"""dag.json: the graph, its critical path, what else it could be, and when GPUs were idle."""
+"""Builds dag.json: the graph, its critical path, what-if scenarios, and when GPUs were idle."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_CALLS = ("launch", "event", "wait", "program")
 
 
 def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, str]) -> schema.DagDocument:
-    """dag.json. head, reasons: the fields that every document begins with, and why some of them are null."""
+    """Build dag.json. head: the fields that every document begins with; reasons: why some of them are null."""
     dag, path = findings.dag, findings.path
     exact = findings.trace.has_exact_dependencies
     dominant = dominant_symbol(path) if path else None
@@ -66,12 +66,12 @@ def dag_document(findings: Findings, head: dict[str, Any], reasons: dict[str, st
 
 WHOLE_PATH = "the symbol is the whole path"
 NO_OWN_KERNEL = "no kernel of the program is on the path"
-DOMINATES = 0.7  # of the path: below, even a kernel that took no time would not make the span a third of what it is
+DOMINATES = 0.7  # of the path: below this, even a kernel that took no time would leave the span at more than 30 %
 _IN_LINE = 3
 
 
 def _next_in_line(path: CriticalPath, dominant: SymbolOnPath) -> list[str]:
-    """The kernels of the program with the most time on the path after the dominant one, unless that dominates."""
+    """The program's kernels with the most time on the path after the dominant one; [] if that one dominates."""
     if dominant.fraction >= DOMINATES:
         return []
     own = [found for found in path.symbols if found.kind == KERNEL]

@@ -1,4 +1,4 @@
-"""The table of all dispatches and copies, with their place on the critical path."""
+"""The table of all dispatches and copies, with their position relative to the critical path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocm_perf_lab.rocpd.tables import Trace
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask
 
-_ROWS_AT_ONCE = 1_000_000  # a row group: the table of a large trace never exists in memory as a whole
+_ROWS_AT_ONCE = 1_000_000  # per row group, so that the table of a large trace never exists in memory as a whole
 
 SCHEMA = pa.schema(
     {
@@ -44,10 +44,10 @@ _FROM_PATH = ("slack_ns", "delay_ns", "exposed_ns", "overlap_ns", "on_path")
 
 @dataclass(frozen=True)
 class DispatchTable:
-    """One row per dispatch or copy: dispatches in the order of their ids, then copies.
+    """One row per dispatch or copy: dispatches in id order, then copies.
 
-    start_ns and end_ns count from the first start of the trace. stream and queue are the trace's own ids, null for none.
-    workgroup and grid are numbers of work-items. Without times (path is None) what comes from the path is null.
+    start_ns and end_ns count from the first start in the trace. stream and queue are the trace's own ids, or null.
+    workgroup and grid are numbers of work-items. Without times (path is None) the columns derived from the path are null.
     """
 
     trace: Trace
@@ -62,13 +62,13 @@ class DispatchTable:
         return pa.Table.from_batches(self.batches(), SCHEMA)
 
     def write(self, path: Path) -> None:
-        """As a Parquet file. The same table gives the same bytes."""
+        """Write a Parquet file. The same table gives the same bytes."""
         from pyarrow import parquet
 
         encodings = dict.fromkeys(("id", "start_ns", "end_ns"), "DELTA_BINARY_PACKED")
         dictionaries = ["kind", "name", "agent", "queue", "stream", "workgroup", "grid"]
         options = {"compression": "zstd", "compression_level": 1, "use_dictionary": dictionaries, "column_encoding": encodings}
-        # A path of any bytes, which Arrow would want to be text.
+        # Opened here because the path can be any bytes, whereas Arrow requires text.
         with path.open("wb") as file, parquet.ParquetWriter(file, SCHEMA, **options) as writer:
             for batch in self.batches():
                 writer.write_batch(batch, row_group_size=_ROWS_AT_ONCE)
@@ -121,7 +121,7 @@ class DispatchTable:
 
 
 def _ids(values: Integers) -> pa.Array:
-    """NO_ID, or any other negative number, stands for none."""
+    """Treat NO_ID, and any other negative number, as null."""
     return pa.array(values, mask=values < 0)
 
 

@@ -1,4 +1,4 @@
-"""Everything that one analysis produces."""
+"""The complete output of one analysis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rocm_perf_lab.report.schema import AnalysisDocument, DagDocument, Document,
 
 @dataclass(frozen=True)
 class Reports:
-    """The documents that are small, however long the trace is."""
+    """The documents that stay small however long the trace is."""
 
     profile: ProfileDocument
     roofline: RooflineDocument

@@ -1,4 +1,4 @@
-"""Paragraphs and headings of the report for people."""
+"""Paragraphs and headings of the terminal report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.text import Text
 _LABEL_WIDTH = 8
 
 _UNIT = re.compile(r"(?<=\d) (?=%|(?:ns|us|ms|s|B|[KMG]iB|GB/s|FLOP|GFLOP/s|FLOP/byte)\b)")
-_GLUE = "\ue000"  # for a blank at which no line ends; all blanks of Unicode are such for rich
+_GLUE = "\ue000"  # stands for a blank at which a line must not break; rich breaks lines at every Unicode blank
 
 
 def heading(console: Console, text: str) -> None:
@@ -20,8 +20,8 @@ def heading(console: Console, text: str) -> None:
 
 
 def say(console: Console, text: str, style: str = "", indent: int = 2) -> None:
-    """A paragraph, wrapped with a hanging indent if it is a list item."""
-    # Text, not markup: kernel names can hold square brackets.
+    """Print a paragraph, wrapped with a hanging indent if it is a list item."""
+    # Text, not markup, because kernel names can contain square brackets.
     hanging = indent + 2 if text.startswith("- ") else indent
     for number, line in enumerate(_wrapped(text, console, console.width - hanging)):
         start = Text(" " * (hanging if number else indent))
@@ -29,7 +29,7 @@ def say(console: Console, text: str, style: str = "", indent: int = 2) -> None:
 
 
 def labelled(console: Console, label: str, text: str) -> None:
-    """'  Label    text', wrapped beside the label."""
+    """Print '  Label    text', with the text wrapped beside the label."""
     before = f"  {label:<{_LABEL_WIDTH}}"
     for number, line in enumerate(_wrapped(text, console, console.width - len(before))):
         start = Text(before if number == 0 else " " * len(before), style="dim")
@@ -37,6 +37,6 @@ def labelled(console: Console, label: str, text: str) -> None:
 
 
 def _wrapped(text: str, console: Console, width: int) -> Iterator[str]:
-    """Lines of the text; a number and its unit stay on one."""
+    """The lines of the text; a number and its unit stay on the same line."""
     for line in Text(_UNIT.sub(_GLUE, text)).wrap(console, width):
         yield line.plain.rstrip().replace(_GLUE, " ")

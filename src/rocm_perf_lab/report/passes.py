@@ -1,4 +1,4 @@
-"""What profile.json says of the further runs of the program: what they yielded, and why what they did not yield is null."""
+"""What profile.json reports about the further runs of the program: their results, and why missing results are null."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SWITCHED_OFF = "switched off by --no-roofline"
 
 @dataclass(frozen=True)
 class FurtherRuns:
-    """directory: the run directory, which their outputs are in. roofline: whether one was asked for; else it is null."""
+    """directory: the run directory, which contains their outputs. roofline: whether it was requested; otherwise it is null."""
 
     passes: Sequence[Pass] = ()
     directory: Path = Path()
@@ -25,7 +25,7 @@ class FurtherRuns:
         return [_section(found, self.directory) for found in self.passes]
 
     def no_roofline(self, reason: str) -> str:
-        """Why there is none. reason: what the traces say."""
+        """Why there is no roofline. reason: the one that the traces give."""
         if not self.roofline:
             return _SWITCHED_OFF
         why = dict.fromkeys(found.reason for found in self.passes if found.kind == COUNTERS and found.reason)

@@ -1,4 +1,4 @@
-"""What `rocm-perf profile --json` and `rocm-perf analyze --json` print: the documents of a run directory, and where it is."""
+"""What `rocm-perf profile --json` and `rocm-perf analyze --json` print: the documents of a run directory and its path."""
 
 from __future__ import annotations
 

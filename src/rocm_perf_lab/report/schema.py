@@ -1,7 +1,7 @@
 """The JSON documents of a run directory, schema version 1.0.
 
-A field that can be null says why in `reasons` of the same object, under the field's name; nothing unknown is ever written
-as 0. All times are in the unit that the field's name ends in. Only `run` differs between two runs of a modelled device.
+Every null field is explained in `reasons` of the same object, under the field's name; nothing unknown is ever written as 0.
+All times are in the unit in which the field's name ends. Only `run` differs between two runs of a modelled device.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every object of the JSON documents has in common: no unknown fields, and a reason for every null."""
+"""The common base of all objects in the JSON documents: no unknown fields, and a reason for every null."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns findings into the sections that several documents share."""
+"""Turns findings into sections that several documents share."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from rocm_perf_lab.rocpd.tables import Dispatches, Trace
 
 
 def nullable(**fields: Value) -> dict[str, Any]:
-    """Keyword arguments for a Section: the numbers, and under `reasons` why those that are None are."""
+    """Keyword arguments for a Section: the numbers, and under `reasons` the reasons for those that are None."""
     reasons = {name: value.reason or "not known" for name, value in fields.items() if value.value is None}
     return {name: value.value for name, value in fields.items()} | {"reasons": reasons}
 
 
 def milliseconds(ns: int | float) -> Value:
-    """A duration of dispatches: the value, or no value for 0, which only a trace without GPU times has."""
+    """A duration of dispatches; missing if it is 0, which occurs only in traces without GPU times."""
     return Value(ns / 1e6, "ms") if ns else Value.missing("ms", NO_TIME)
 
 
@@ -61,7 +61,7 @@ def gpu(device: DeviceModel, trace: Trace) -> schema.Gpu:
 
 
 def resources(uses: KernelResources, dispatches: Dispatches, row: int) -> schema.Resources:
-    """Registers of the kernel, memory of its dispatch in `row`."""
+    """Registers of the kernel, and memory of its dispatch in `row`."""
     return schema.Resources(
         vgpr_per_thread=uses.arch_vgprs,
         accum_vgpr_per_thread=uses.accum_vgprs,
@@ -78,7 +78,7 @@ _OCCUPANCY_FIELDS = (
 
 
 def occupancy(dispatch: DispatchOccupancy, device_reason: str | None) -> schema.OccupancySection:
-    """device_reason: why the number of compute units is not known, if it is not."""
+    """device_reason: why the number of compute units is unknown, if it is."""
     found = dispatch.occupancy
     if found is None:
         nulls: dict[str, Any] = dict.fromkeys(_OCCUPANCY_FIELDS)

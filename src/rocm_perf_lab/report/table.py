@@ -1,4 +1,4 @@
-"""Tables of the report for people, at any width: names give way, numbers never do."""
+"""Tables of the terminal report that fit any width: names are shortened, numbers never are."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rich.text import Text
 from rocm_perf_lab.text.names import Name, fitted
 
 _GAP = 2  # blanks before each column
-_EASY, _LEAST = 32, 16  # characters that names keep before headings are folded, and before the table is divided
+_EASY, _LEAST = 32, 16  # characters that names keep before headings are folded, and before the table is split
 _NARROWEST = 12
 
 
 class Table:
-    """The first column is on the left, the others are aligned on the right. Cells that are a Name can be shortened.
+    """The first column is left-aligned, the others are right-aligned. Cells that are a Name can be shortened.
 
-    Where the whole is too wide, names are shortened, then headings folded, and at last the columns that do not fit follow
-    below, the first one repeated beside them.
+    If the table is too wide, names are shortened, then headings are folded. Finally, columns that still do not fit follow
+    below, with the first column repeated beside them.
     """
 
     def __init__(self, *headings: str) -> None:
@@ -33,7 +33,7 @@ class Table:
         self._rows.append(cells)
 
     def show(self, console: Console) -> None:
-        """Print it, as wide as the console at most; a number that is wider than that is whole all the same."""
+        """Print the table no wider than the console; a number wider than that is printed in full nevertheless."""
         blocks, widths, names = self._layout(console.width)
         for columns in blocks:
             for line in self._heading_lines(columns, widths):
@@ -43,7 +43,7 @@ class Table:
                 _print(console, _line(cells, [widths[c] for c in columns]))
 
     def _layout(self, room: int) -> tuple[list[list[int]], list[int], dict[str, str]]:
-        """The columns of each block, the width of each column, and how each name is written."""
+        """The columns of each block, the width of each column, and the written form of each name."""
         everything = [list(range(len(self._headings)))]
         for folded, least in ((False, _EASY), (True, _LEAST)):
             cap = self._cap(everything[0], room, folded)
@@ -58,7 +58,7 @@ class Table:
         return max((len(cell) for row in self._rows for cell in row if isinstance(cell, Name)), default=0)
 
     def _cap(self, columns: Sequence[int], room: int, folded: bool) -> int:
-        """The most characters that names can have for these columns to fit; -1 if they do not whatever names do."""
+        """The longest that names may be for these columns to fit; -1 if they do not fit however short names are."""
         caps = range(self._longest() + 1)
         return bisect.bisect_right(caps, room, key=lambda cap: self._total(columns, cap, folded)) - 1
 
@@ -86,7 +86,7 @@ class Table:
     def _heading_lines(self, columns: Sequence[int], widths: Sequence[int]) -> list[str]:
         folded = [textwrap.wrap(self._headings[column], widths[column]) for column in columns]
         height = max(map(len, folded))
-        cells = [[""] * (height - len(lines)) + lines for lines in folded]  # their last lines beside each other
+        cells = [[""] * (height - len(lines)) + lines for lines in folded]  # aligned at the last lines
         return [_line([lines[number] for lines in cells], [widths[column] for column in columns]) for number in range(height)]
 
 

@@ -1,4 +1,4 @@
-"""The report for people: what was found, why, and what to try next."""
+"""The terminal report: what was found, why, and what to try next."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from rocm_perf_lab.text.names import Name, Names
 
 _MOST_SYMBOLS = 8
 
-# How sure a verdict is; where numbers are missing, and where they are not.
+# How certain a verdict is: first for verdicts with all numbers, then for those with numbers missing.
 _SURE = {
     "high": "Certain: no missing number could change it",
     "medium": "Likely: another class comes close",
@@ -44,9 +44,9 @@ _NOT_SURE = {
 
 
 def render(documents: Reports, console: Console) -> None:
-    """Prints the report, on the kernel that dominates the critical path: the answer first, then what it rests on.
+    """Print the report on the kernel that dominates the critical path: first the answer, then what it is based on.
 
-    Without a terminal it is plain text.
+    If the console is not a terminal, the report is plain text.
     """
     profile, dag = documents.profile, documents.dag
     kernel = _kernel_of_interest(documents)
@@ -69,14 +69,14 @@ def render(documents: Reports, console: Console) -> None:
 
 
 def _kernels(documents: Reports) -> list[str]:
-    """All that the report can name."""
+    """All kernels that the report can name."""
     in_what_if = [name for found in documents.dag.what_if for name in found.kernels]
     return [*(symbol.kernel for symbol in documents.dag.symbols), *(kernel.kernel for kernel in documents.analysis.kernels),
             *(roof.kernel for roof in documents.roofline.kernels), *in_what_if, documents.profile.kernel.name]  # fmt: skip
 
 
 def _kernel_of_interest(documents: Reports) -> KernelAnalysis:
-    """The dominant kernel; where the path is not known, the profile's."""
+    """The dominant kernel, or the profile's kernel if the path is not known."""
     by_name = {kernel.kernel: kernel for kernel in documents.analysis.kernels}
     return by_name.get(documents.dag.dominant_symbol or "") or by_name[documents.profile.kernel.name]
 
@@ -91,7 +91,7 @@ def _title(profile: ProfileDocument, console: Console) -> None:
 
 
 def modelled_label(document: Document) -> str:
-    """What must stand beside every time that no hardware took."""
+    """The label that must accompany every time that was not measured on hardware."""
     device = f"The {document.gpu.software_device or 'software device'}"
     return (
         f"MODELLED: no GPU ran this. {device} executed the program and counted its instructions; "
@@ -177,7 +177,7 @@ def _what_holds_it_back(kernel: KernelAnalysis, roof: RooflineSection | None, na
 
 
 def _scores(kernel: KernelAnalysis, console: Console) -> None:
-    """How sure the verdict is, and how close the other classes come."""
+    """Print how certain the verdict is, and how close the other classes come."""
     found = kernel.bottleneck
     sure = _SURE[found.certainty] if found.certainty == "high" or not found.undecided else _NOT_SURE[found.certainty]
     scores = ", ".join(f"{c.name} {words.UNKNOWN if c.score is None else format(c.score, '.2f')}" for c in found.classes)
@@ -185,7 +185,7 @@ def _scores(kernel: KernelAnalysis, console: Console) -> None:
 
 
 def _undecided(undecided: dict[str, str], console: Console) -> None:
-    """Which classes could not be judged, and for lack of what; once for all that lack the same."""
+    """Print which classes could not be judged and what they lack, with one line for all classes that lack the same."""
     for lacking in dict.fromkeys(undecided.values()):
         names = [name for name in undecided if undecided[name] == lacking]
         _say(console, f"- not judged: {', '.join(names)} ({words.shorten(lacking)}).", style="dim")
@@ -252,7 +252,7 @@ def _headroom(kernel: KernelAnalysis, console: Console) -> None:
 
 
 def _priorities(documents: Reports, names: Names, console: Console) -> None:
-    """Where to work, the most of the program's span first; nobody can work on the runtime's kernels."""
+    """Print where to work, ordered by possible gain in the program's span; the runtime's kernels cannot be worked on."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     kernels = [kernel for kernel in documents.analysis.kernels if kernel.kernel not in runtime]
     known = [(priority, kernel) for kernel in kernels if (priority := kernel.headroom.priority)]

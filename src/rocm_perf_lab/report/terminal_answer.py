@@ -1,4 +1,4 @@
-"""The answer of a report in a few lines, for those who read no further; all of it is explained below it."""
+"""The answer of a report in a few lines, for those who read no further; the rest of the report explains it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOSTLY = 0.5
 
 
 def render_answer(dag: DagDocument, kernel: KernelAnalysis, names: Names, console: Console) -> None:
-    """Which kernel, why, its headroom and what to try first: a line or two each."""
+    """Print the kernel, the cause, the headroom and what to try first, in a line or two each."""
     heading(console, "In short")
     labelled(console, "Kernel", f"{names.prose(kernel.kernel)}{_place(dag, kernel)}")
     labelled(console, "Cause", _cause(kernel))
@@ -42,7 +42,7 @@ def _cause(kernel: KernelAnalysis) -> str:
 
 
 def _mostly_idle(dag: DagDocument) -> list[str]:
-    """Of each GPU that mostly waits: no kernel is then what holds the program back."""
+    """A line for each GPU that mostly waits; in that case it is not a kernel that holds the program back."""
     lines = []
     for found in (found for found in dag.idle if found.fraction >= _MOSTLY):
         ns, cause = max((ns, cause) for cause, ns in found.by_cause_ns.items())
@@ -55,7 +55,7 @@ def _mostly_idle(dag: DagDocument) -> list[str]:
 
 
 def _to_win(found: HeadroomSection, dag: DagDocument) -> str:
-    """Of the whole, not of the kernel alone."""
+    """The possible gain of the whole program, not of the kernel alone."""
     if found.program_speedup is not None:
         ceiling = f"with this kernel at its own ceiling ({found.binding})"
         return f"at most {words.times(found.program_speedup)} for the GPU's span, {ceiling}"

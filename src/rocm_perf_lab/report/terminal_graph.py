@@ -1,4 +1,4 @@
-"""What the graph tells beyond its critical path: what a faster kernel would bring, and what idle GPUs waited for."""
+"""What the graph shows beyond its critical path: the effect of faster kernels, and what idle GPUs waited for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def render_next_in_line(dag: DagDocument, names: Names, console: Console) -> Non
 
 
 def render_what_if(dag: DagDocument, names: Names, console: Console) -> None:
-    """A table of the scenarios, and where another kernel begins to dominate."""
+    """Print a table of the scenarios, and the factor from which another kernel dominates."""
     if not dag.what_if:
         return
     table = Table("if faster", "by", "GPU span", "gain", "then dominates", "with")
@@ -53,7 +53,7 @@ def _kernels(found: WhatIfSection, names: Names) -> Name:
 
 
 def render_idle(dag: DagDocument, console: Console) -> None:
-    """For each GPU one line; nothing for GPUs that always ran a kernel."""
+    """Print one line per GPU; none for GPUs that always ran a kernel."""
     idle = [found for found in dag.idle if found.idle_ns]
     for found in idle[:_MOST_GPUS]:
         where = f"GPU agent {found.agent}" if len(dag.idle) > 1 else "The GPU"

@@ -1,4 +1,4 @@
-"""What to do next: what the rules advise, or where nothing speaks for lack of counters, the commands that collect them."""
+"""What to do next: the advice of the rules, or, if missing counters prevent any, the commands that collect them."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def render_next(profile: ProfileDocument, kernel: KernelAnalysis, console: Conso
         return
     say(console, "- collect the missing counters, then give all databases to `rocm-perf analyze` together:")
     for counters in passes:
-        # On one line, however long: it is there to be copied.
+        # On one line, however long, because it is meant to be copied.
         command = f"rocprofv3 --pmc {' '.join(counters)} --output-format rocpd -d counters -- {profile.run.command}"
         console.print(Text(f"    {command}"), no_wrap=True, crop=False, overflow="ignore", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The ranks of a parallel program for people: who is slow, and which kernels are unevenly spread."""
+"""The terminal report on the ranks of a parallel program: which are slow, and which kernels are unevenly distributed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 16
 
 
 def render_ranks(summary: SummaryDocument, console: Console) -> None:
-    """A table of the ranks and one of the kernels."""
+    """Print a table of the ranks and a table of the kernels."""
     say(console, f"{len(summary.ranks)} ranks", style="bold", indent=0)
     names = Names(
         [kernel.kernel for kernel in summary.kernels] + [r.dominant_symbol for r in summary.ranks if r.dominant_symbol]

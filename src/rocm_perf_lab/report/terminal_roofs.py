@@ -1,4 +1,4 @@
-"""The part of the report about rooflines: one kernel at every level, and all kernels side by side."""
+"""The roofline part of the terminal report: one kernel at every level, and all kernels side by side."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_KERNELS = 8
 
 
 def render_roof(roof: RooflineSection, console: Console) -> None:
-    """The position of one kernel, and what it attains of every level and pipe that it uses."""
+    """Print the position of one kernel, and the rates that it attains on each level and pipe that it uses."""
     if roof.position is None:
         say(console, f"Roofline: not known ({words.shorten(roof.reasons['position'])}).")
     else:
@@ -46,7 +46,7 @@ def render_roof(roof: RooflineSection, console: Console) -> None:
 
 
 def render_all_roofs(documents: Reports, names: Names, console: Console) -> None:
-    """Every kernel of the program, and all together; only where there are several."""
+    """Print every kernel of the program and their total, if there are several."""
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind != "kernel"}
     roofs = [roof for roof in documents.roofline.kernels if roof.kernel not in runtime and roof.position is not None]
     if len(roofs) < 2:

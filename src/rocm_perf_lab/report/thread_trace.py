@@ -1,4 +1,4 @@
-"""The section of analysis.json on a thread trace, and its part of the terminal report."""
+"""The section of analysis.json about a thread trace, and its part of the terminal report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MEANING = {True: "stall + issue", False: "stall + execution"}
 
 
 def thread_trace_section(found: TraceFindings) -> schema.ThreadTraceSection:
-    """Of a trace whose code could be read."""
+    """The section for a trace whose code could be read."""
     trace = found.trace
     fields = nullable(
         waves=found.waves,
@@ -117,7 +117,7 @@ def _notes(found: TraceFindings) -> list[str]:
 
 
 def describe(section: schema.ThreadTraceSection, say: Callable[[str], None]) -> None:
-    """The lines of the terminal report; `say` takes a paragraph."""
+    """Print the lines of the terminal report; `say` takes a paragraph."""
     shares = [f"{words.percent(section.issue_fraction)} issuing", f"{words.percent(section.stall_fraction)} stalled"]
     if section.wait_fraction is not None:
         shares[-1] += f" ({words.percent(section.wait_fraction)} in waits and barriers)"

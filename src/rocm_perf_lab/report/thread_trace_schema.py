@@ -1,4 +1,4 @@
-"""The part of the JSON documents that a thread trace gives; see schema.py."""
+"""The part of the JSON documents that comes from a thread trace; see schema.py."""
 
 from __future__ import annotations
 

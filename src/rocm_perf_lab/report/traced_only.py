@@ -1,4 +1,4 @@
-"""Thread traces by themselves: what they say of their kernels where there is no database of the run."""
+"""Thread traces without a database of the run: what they say about their kernels by themselves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_DATABASE = (
 
 
 def traced_only(folder: Path) -> schema.ThreadTraceDocument:
-    """Of the traces in or below `folder`. TraceError if none can be read."""
+    """Analyse the traces in or below `folder`. Raises TraceError if none can be read."""
     found = traced_kernels(folder, None)
     if not found.found:
         raise TraceError(f"{folder}: {found.reason}", "trace again, or give the folder of another trace")

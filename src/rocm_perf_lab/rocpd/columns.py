@@ -1,8 +1,8 @@
 """Reads integer columns of a table into NumPy arrays: a few rows through sqlite3, millions through ADBC.
 
-Measured (benchmarks/readers.py): rows as Python objects cost more than everything that follows.
-ADBC's SQLite driver fills Arrow columns without them and releases the interpreter's lock, so ranges of ids are read by
-threads with a connection each. Columns take 32 bits an element where that is enough.
+Measurements (benchmarks/readers.py) show that rows as Python objects cost more than everything that follows. ADBC's SQLite
+driver fills Arrow columns without creating such objects and releases the interpreter lock, so ranges of ids are read in
+parallel by threads, each with its own connection. Columns take 32 bits per element if that is enough.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
 NO_ID = -1
-FEW = 50_000  # rows; loading ADBC takes as long as reading these through sqlite3
+FEW = 50_000  # loading ADBC takes as long as reading this many rows through sqlite3
 _ROWS_AT_ONCE = 100_000
 _MOST_THREADS = 4
 
@@ -32,7 +32,7 @@ _INT32 = np.iinfo(np.int32)
 
 
 class NotAnInteger(sqlite3.DatabaseError):
-    """A column that must hold integers holds something else: SQLite does not enforce types, and files rot."""
+    """A column that must hold integers holds something else: SQLite does not enforce types, and files get damaged."""
 
 
 def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], source: str, key: str) -> list[Integers]:
@@ -46,7 +46,7 @@ def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], sour
     if count and not (isinstance(low, int) and isinstance(high, int)):
         raise NotAnInteger(f"{key} holds something other than integers")
     query = f"SELECT {', '.join(columns)} FROM {source}"
-    # Ids without gaps, as collectors write them, say where each range of rows belongs.
+    # With consecutive ids, as collectors write them, the position of each range of rows is known in advance.
     bounds = _ranges(low, high + 1) if count and high - low + 1 == count else [low, (high or 0) + 1]
     if count < FEW or not _through_adbc(connection, query, key, bounds, result):
         _through_sqlite3(connection, f"{query} ORDER BY {key}", columns, result)
@@ -54,7 +54,7 @@ def integer_columns(connection: sqlite3.Connection, columns: Sequence[str], sour
 
 
 class _Growing:
-    """A column of known length that is filled piece by piece: 32 bits an element until a value needs more."""
+    """A column of known length that is filled piece by piece, with 32 bits per element until a value needs more."""
 
     def __init__(self, count: int):
         self.array = np.empty(count, np.int32)
@@ -62,7 +62,7 @@ class _Growing:
 
     def put(self, place: int, values: Integers) -> None:
         if self.array.dtype == np.int32 and len(values) and (values.min() < _INT32.min or values.max() > _INT32.max):
-            with self._lock:  # other threads write elsewhere in the array: none may while it is replaced
+            with self._lock:  # other threads write elsewhere in the array, but not while it is replaced
                 if self.array.dtype == np.int32:
                     self.array = self.array.astype(np.int64)
         with self._lock:
@@ -81,7 +81,7 @@ def _through_sqlite3(connection: sqlite3.Connection, query: str, columns: Sequen
 
 
 def _check_complete(read: int, expected: int) -> None:
-    """A damaged tree can hold fewer rows on one way through it than on another; then some of the result was never set."""
+    """Check that all rows were read: one path through a damaged tree can yield fewer rows than another, leaving gaps."""
     if read != expected:
         raise sqlite3.DatabaseError(f"{read} rows where {expected} were counted")
 
@@ -101,7 +101,7 @@ def _ranges(low: int, end: int) -> list[int]:
 
 
 def _through_adbc(connection: sqlite3.Connection, query: str, key: str, bounds: list[int], result: list[_Growing]) -> bool:
-    """A thread for each range of ids between two bounds. False where ADBC is not installed."""
+    """Read each range of ids between two bounds in its own thread. Returns False if ADBC is not installed."""
     try:
         from adbc_driver_sqlite import dbapi
     except ImportError:
@@ -122,7 +122,7 @@ def _through_adbc(connection: sqlite3.Connection, query: str, key: str, bounds: 
     try:
         with ThreadPoolExecutor(len(bounds) - 1) as pool:
             list(pool.map(read, bounds[:-1], bounds[1:]))
-    except (dbapi.Error, OSError) as error:  # the latter: the driver's errors in the middle of a result, through Arrow
+    except (dbapi.Error, OSError) as error:  # OSError: errors of the driver in the middle of a result, passed on by Arrow
         raise sqlite3.DatabaseError(str(error).splitlines()[0]) from error
     return True
 
@@ -139,6 +139,6 @@ def _arrow_integers(values: pyarrow.Array, name: str) -> Integers:
 
 
 def _uri(connection: sqlite3.Connection) -> str:
-    """The file behind a connection, for another one that takes no locks."""
+    """The URI of the file behind a connection, for opening another connection that takes no locks."""
     (path,) = (row[2] for row in connection.execute("PRAGMA database_list") if row[1] == "main")
     return f"{Path(path).as_uri()}?mode=ro&immutable=1"

@@ -1,4 +1,4 @@
-"""Opens a rocpd database for reading, without ever changing the file or what lies beside it."""
+"""Opens a rocpd database for reading, without ever changing the file or anything beside it."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 
 
 class Connection(sqlite3.Connection):
-    """suffix: of the tables of the process that is read, '' for tables without one; None for the views over all."""
+    """suffix: of the tables of the process to read, '' for tables without a suffix; None for the views over all processes."""
 
     suffix: str | None = None
 
 
 @contextmanager
 def connect(path: Path, suffix: str | None = None) -> Iterator[Connection]:
-    """A connection to the rocpd database at `path`, checked to be one of schema 3.
+    """A connection to the rocpd database at `path`, which is checked to be of schema 3.
 
     suffix: which process of a merged database to read, one of suffixes().
 
-    A database with a journal beside it was left by a writer that died. Reading such a file rolls the journal back, which
-    changes both: a copy is opened instead.
+    A database with a journal beside it was left by a writer that died. Reading such a file rolls the journal back, which would
+    change both files, so a copy is opened instead.
 
-    Raises TraceError for a file that is missing, empty, no SQLite database, damaged, or of another schema.
+    Raises TraceError for a file that is missing, empty, not a SQLite database, damaged, or of another schema.
     """
     path = Path(path)
     _check_is_sqlite(path)
     with tempfile.TemporaryDirectory(prefix="rocpd-") as scratch:
         readable = _copy_with_journal(path, Path(scratch)) if _sidecars(path) else path
-        # immutable: SQLite takes no locks and looks for no journal, so a read-only directory works too.
+        # immutable: SQLite takes no locks and looks for no journal, so a read-only directory works as well.
         mode = "mode=ro&immutable=1" if readable is path else "mode=rw"
         connection = sqlite3.connect(f"{readable.resolve().as_uri()}?{mode}", uri=True, factory=Connection)
         connection.suffix = suffix
-        # rocprofv3 writes UTF-8; what is not shall not keep the rest from being read.
+        # rocprofv3 writes UTF-8; text in other encodings should not keep the rest from being read.
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
         try:
             validate.intact(connection, readable)
             _check_schema(connection, path)
             yield connection
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite quotes what it found: that may be no text.
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite quotes what it found, which may not be text.
             raise _unreadable(path, error) from error
         finally:
             connection.close()
 
 
 def was_interrupted(path: Path) -> bool:
-    """Whether a writer left its rollback journal beside the database, that is, died while writing."""
+    """Whether a writer left its rollback journal beside the database, which means that it died while writing."""
     return bool(_sidecars(Path(path)))
 
 
@@ -73,7 +73,7 @@ def _copy_with_journal(path: Path, scratch: Path) -> Path:
 
 def _check_is_sqlite(path: Path) -> None:
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # To open a pipe would wait for a writer.
+        if not stat.S_ISREG(path.stat().st_mode):  # Opening a pipe would wait for a writer.
             raise TraceError(f"cannot read the trace {path} (it is no file)", "give the path of a rocpd .db file")
         with path.open("rb") as file:
             head = file.read(len(_SQLITE_MAGIC))
@@ -97,9 +97,9 @@ def _check_schema(connection: Connection, path: Path) -> None:
 
 
 def suffixes(connection: Connection) -> list[str]:
-    """The suffixes of the tables, one for each process whose trace is in the file; [''] for tables without.
+    """The suffixes of the tables, one for each process whose trace is in the file; [''] for tables without a suffix.
 
-    rocprofv3 writes one process a file; AMD's `rocpd merge` puts several into one, with views over all of them.
+    rocprofv3 writes one process per file; AMD's `rocpd merge` combines several into one, with views over all of them.
     """
     prefix = "rocpd_kernel_dispatch"
     rows = connection.execute(
@@ -113,11 +113,11 @@ class MissingTable(Exception):
 
 
 def table(connection: Connection, name: str) -> str:
-    """The table or view that holds rocpd_<name>: the plain view where there is one, else the table with the uuid suffix."""
+    """The table or view that holds rocpd_<name>: the plain view if there is one, else the table with the uuid suffix."""
     plain = f"rocpd_{name}"
     if connection.suffix is not None:
         return plain + connection.suffix
-    # '_' is a wildcard of LIKE; GLOB takes it literally. A uuid suffix starts with 8 hexadecimal digits.
+    # '_' is a wildcard in LIKE; GLOB takes it literally. A uuid suffix starts with 8 hexadecimal digits.
     suffixed = plain + "_" + "[0-9a-f]" * 8 + "_*"
     rows = connection.execute("SELECT name FROM sqlite_master WHERE name = ? OR name GLOB ?", (plain, suffixed))
     found: list[str] = sorted(row[0] for row in rows)
@@ -129,7 +129,7 @@ def table(connection: Connection, name: str) -> str:
 
 
 def _unreadable(path: Path, error: sqlite3.DatabaseError | UnicodeDecodeError) -> TraceError:
-    """A table without a column that every collector of this schema writes is another's, not a damaged one."""
+    """If a column is missing that every collector of this schema writes, another tool wrote the file; it is not damaged."""
     if str(error).startswith("no such column"):
         return TraceError(
             f"{path} has rocpd's tables, but not its columns ({error})", "give a .db file that rocprofv3 or rocm-perf wrote"

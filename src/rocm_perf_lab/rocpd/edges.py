@@ -1,4 +1,4 @@
-"""Dependencies between dispatches and copies: as the collector recorded them, or inferred from order in time."""
+"""Dependencies between dispatches and copies, either recorded by the collector or inferred from their order in time."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rocm_perf_lab.rocpd.tables import NO_ID, Copies, Dispatches, Edges
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask
 
-NULL_STREAM = 0  # as rocprofv3 numbers it
+NULL_STREAM = 0  # rocprofv3's number for it
 
 _KIND = {name: index for index, name in enumerate(Edges.KINDS)}
 _QUEUE, _STREAM = _KIND["queue"], _KIND["stream"]
 
 
 def edge_table(source: Integers, target: Integers, kind: Integers | int, exact: Mask | bool) -> Edges:
-    """Edges of one origin in the columns' own types."""
+    """Edges of one origin, converted to the column types of Edges."""
     count = len(source)
     return Edges(
         np.asarray(source, np.int32),
@@ -38,7 +38,7 @@ def joined(*parts: Edges) -> Edges:
 def exact_edges(recorded: Integers, dispatches: Dispatches, copies: Copies) -> Edges:
     """Edges that the collector recorded. recorded: rows (event, event that it depends on, kind), (r, 3).
 
-    References to events that are neither a dispatch nor a copy of this trace, and unknown kinds, are dropped.
+    Unknown kinds, and references to events that are neither a dispatch nor a copy of this trace, are dropped.
     """
     events = np.r_[dispatches.event_id, copies.event_id].astype(np.int64)
     of_target, of_source, kind = recorded.astype(np.int64).reshape(-1, 3).T
@@ -50,7 +50,7 @@ def exact_edges(recorded: Integers, dispatches: Dispatches, copies: Copies) -> E
 
 
 def node_of(ids: Integers, wanted: Integers) -> Integers:
-    """The place of each wanted id in `ids` (of equal ones the last), or -1."""
+    """The index of each wanted id in `ids` (the last if several are equal), or -1."""
     if not len(ids):
         return np.full(len(wanted), -1, np.int64)
     order = np.argsort(ids, kind="stable")
@@ -60,12 +60,12 @@ def node_of(ids: Integers, wanted: Integers) -> Integers:
 
 
 def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
-    """Edges where the trace has no dependencies (rocprofv3 records none).
+    """Edges for traces without recorded dependencies (rocprofv3 records none).
 
-    Work of one queue, and work of one HIP stream, is taken to run in its order in time: each node depends on the node of
-    the same queue or stream that was done last before it started (queue order that is also stream order counts as the
-    latter). Work of a GPU's null stream (id 0) is taken to wait for that GPU's other streams and they for it, as HIP's
-    default does. Other waits are seen only where HIP calls were traced: see host_edges. When a node was done: see
+    Work in one queue, and work in one HIP stream, is assumed to run in its order in time: each node depends on the node of the
+    same queue or stream that was done last before it started (an order that holds in both queue and stream counts as stream
+    order). Work in a GPU's null stream (id 0) is assumed to wait for that GPU's other streams and they for it, which is HIP's
+    default. Other waits are visible only if HIP calls were traced: see host_edges. For when a node is done, see
     overlaps.done_times.
     """
     start = np.r_[dispatches.start, copies.start].astype(np.int64)
@@ -79,7 +79,7 @@ def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
     by_end = order[np.argsort(end[order], kind="stable")]
     rank = inverse(order)
     arguments = (start, end, queue, stream, gpu_of_stream, null_of_gpu, order, by_end, rank)
-    room = 2 * len(start)  # enough as a rule; a null stream that waits for many others can need more
+    room = 2 * len(start)  # usually enough; a null stream that waits for many others can need more
     source, target, kind = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int8)
     count = _follow(*arguments, source, target, kind)
     if count > room:
@@ -89,7 +89,7 @@ def inferred_edges(dispatches: Dispatches, copies: Copies) -> Edges:
 
 
 def time_order(start: Integers, end: Integers) -> Integers:
-    """Nodes by start, then end, then number, (n,) int32."""
+    """Node indices ordered by start, then end, then index, (n,) int32."""
     order = np.argsort(start, kind="stable").astype(np.int32)
     tied = start[order[1:]] == start[order[:-1]]
     if np.any(end[order[1:]][tied] < end[order[:-1]][tied]):
@@ -104,21 +104,21 @@ def inverse(order: Integers) -> Integers:
 
 
 def _with_none(ids: Integers) -> Integers:
-    """Small numbers from 0 on for the different ids; NO_ID stays."""
+    """Number the distinct ids from 0; NO_ID stays."""
     return np.where(ids == NO_ID, NO_ID, factorize(ids)[1]).astype(np.int32)
 
 
 def _streams(dispatches: Dispatches, copies: Copies) -> tuple[Integers, Integers, Integers]:
-    """The stream of every node as a code, and for each code its GPU, for each GPU the code of its null stream.
+    """The stream of every node as a code; for each code its GPU; and for each GPU the code of its null stream.
 
-    The null stream of each GPU is one of its own, though the trace gives all of them the id 0. NO_ID for streams that say
-    nothing about order: programs that launch through HSA alone are all filed under stream 0, whatever their queue, so a
-    "stream" whose dispatches went to several queues is not one.
+    Each GPU has its own null stream, although the trace gives all of them the id 0. NO_ID stands for streams that say nothing
+    about order: programs that launch through HSA alone are all filed under stream 0, whatever their queue, so a "stream" whose
+    dispatches went to several queues is not a stream.
     """
     stream = np.r_[dispatches.stream_id, copies.stream_id].astype(np.int64)
     gpus, gpu = factorize(np.r_[dispatches.agent_id, copies.agent_id])
     named, name = factorize(stream)
-    key = np.where(stream == NULL_STREAM, len(named) + gpu, name)  # null streams above the others, one a GPU
+    key = np.where(stream == NULL_STREAM, len(named) + gpu, name)  # null streams, one per GPU, are numbered above the others
     keys, code = factorize(key)
     first = np.empty(len(keys), np.int64)
     first[code[::-1]] = np.arange(len(code))[::-1]
@@ -133,9 +133,9 @@ def _streams(dispatches: Dispatches, copies: Copies) -> tuple[Integers, Integers
 
 
 def lanes(dispatches: Dispatches, copies: Copies) -> tuple[Integers, dict[int, int]]:
-    """What runs in order: for each dispatch, then copy, the code of its stream, or of its queue where streams say nothing.
+    """The lanes in which work runs in order: for each dispatch, then copy, its stream, or its queue if streams say nothing.
 
-    Also of each GPU (agent id) the lane of its null stream, where that is one. Copies in no stream share a lane.
+    Also returns, for each GPU (agent id) that has one, the lane of its null stream. Copies in no stream share a lane.
     """
     stream, _, null_of_gpu = _streams(dispatches, copies)
     queues, queue = factorize(np.r_[dispatches.queue_id, np.full(len(copies), NO_ID, np.int32)])
@@ -160,7 +160,7 @@ def _follow(
     target: Integers,
     kind: Integers,
 ) -> int:
-    """Counts the edges; writes those for which there is room. One pass in order of starts, nodes that have ended following."""
+    """Count the edges, and write those for which there is room, in one pass by start that tracks which nodes have ended."""
     count = 0
     ended = 0
     room = len(source)
@@ -170,14 +170,14 @@ def _follow(
     last_of_queue = np.full(queues + 1, -1, np.int32)
     streams = len(gpu_of_stream)
     last_of_stream = np.full(streams + 1, -1, np.int32)
-    null_saw = np.full(streams + 1, -1, np.int32)  # the node of each stream that its GPU's null stream waited for
-    saw_null = np.full(streams + 1, -1, np.int32)  # the other way round
+    null_saw = np.full(streams + 1, -1, np.int32)  # the node of each stream that its GPU's null stream has already waited for
+    saw_null = np.full(streams + 1, -1, np.int32)  # the reverse
     for place in range(len(order)):
         node = order[place]
         # Nodes that take no time end when they start: only those before this one in order can be its predecessors.
         while end[by_end[ended]] <= start[node] and rank[by_end[ended]] < place:
             before = by_end[ended]
-            last_of_queue[queue[before]] = before  # -1, no queue, is the last place
+            last_of_queue[queue[before]] = before  # index -1, no queue, is the last element
             last_of_stream[stream[before]] = before
             ended += 1
         own = stream[node]

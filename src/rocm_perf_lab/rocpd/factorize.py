@@ -1,4 +1,4 @@
-"""Numbers the different values of a column."""
+"""Numbers the distinct values of a column."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
-_WIDEST_TABLE = 1 << 22  # entries; ids of queues, streams, kernels and agents are small as a rule, hence no sorting
+_WIDEST_TABLE = 1 << 22  # entries; ids of queues, streams, kernels and agents are usually small, so no sorting is needed
 
 
 def factorize(ids: Integers) -> tuple[Integers, Integers]:
-    """The different values in ascending order, and for every element the place of its value there, int32."""
+    """The distinct values in ascending order, and for every element the index of its value there, int32."""
     if not len(ids):
         return ids, np.empty(0, np.int32)
     low, high = int(ids.min()), int(ids.max())

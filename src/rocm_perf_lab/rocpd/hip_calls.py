@@ -1,7 +1,7 @@
-"""Reads the HIP calls of a trace, and which of them launched what.
+"""Reads the HIP calls of a trace, and which of them launched which work.
 
-Where HSA calls were traced, too, a dispatch names the HSA call that rang the doorbell: that lies within the HIP call. In a
-program that uses HSA alone, it stands for itself.
+If HSA calls were traced as well, a dispatch names the HSA call that rang the doorbell, which lies within the HIP call. In a
+program that uses HSA alone, the HSA call is the launching call.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from rocm_perf_lab.rocpd.factorize import factorize
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
-# Handles are texts without an index over them: of longer traces, which stream a call waits for is left to order in time.
+# Handles are unindexed text: in longer traces, the stream that a call waits for is inferred from order in time.
 _MOST_ARGUMENTS = 3_000_000
 
 
 @dataclass(frozen=True)
 class HipCalls:
-    """Outermost calls of HIP, or of HSA if they launched something, by thread and start; (c,).
+    """Outermost calls of HIP, or of HSA if they launched something, ordered by thread and start; (c,).
 
-    start, end: ns. name_index: into `names`. launcher: of every dispatch, then every copy, the place of the call that
-    launched it, or -1; (n,).
-    streams, events: place of a call -> the handle that it was given, as text; only for calls with such an argument.
+    start, end: ns. name_index: into `names`. launcher: for every dispatch, then every copy, the index of the call that launched
+    it, or -1; (n,).
+    streams, events: index of a call -> the handle that it was given, as text; only for calls with such an argument.
     """
 
     thread: Integers
@@ -47,7 +47,7 @@ class HipCalls:
 
 
 def read_hip_calls(connection: Connection, event_id: Integers) -> HipCalls | None:
-    """event_id: of every dispatch, then every copy, (n,). None if the trace has no HIP calls, or not what launched what."""
+    """event_id: for every dispatch, then every copy, (n,). None if the trace has no HIP calls or does not link launches."""
     try:
         regions, events = table(connection, "region"), table(connection, "event")
     except MissingTable:
@@ -91,7 +91,7 @@ def _columns(connection: Connection, name: str) -> set[str]:
 
 
 def _hip_names(connection: Connection) -> Integers:
-    """The ids of texts that name a call of HIP's runtime; '__hipPushCallConfiguration' and the like launch nothing."""
+    """The ids of strings that name a HIP runtime call; '__hipPushCallConfiguration' and the like launch nothing."""
     rows = connection.execute(f"""SELECT id FROM "{table(connection, "string")}" WHERE string GLOB 'hip[A-Z]*'""")
     return np.array([id for (id,) in rows if isinstance(id, int)], np.int64)
 
@@ -102,7 +102,7 @@ def _text(connection: Connection, id: int) -> str:
 
 
 def _outermost(thread: Integers, start: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """Of calls by thread and start: the places of those within no other, and for each call which of those it is within."""
+    """For calls ordered by thread and start: the indices of those within no other, and for each call its outermost call."""
     span = int(end.max()) - int(start.min()) + 1
     number = np.cumsum(np.r_[0, thread[1:] != thread[:-1]])
     latest = np.maximum.accumulate(end - int(start.min()) + number * span)
@@ -112,17 +112,17 @@ def _outermost(thread: Integers, start: Integers, end: Integers) -> tuple[Intege
 
 
 def _stack_ids(connection: Connection, events: str, wanted: Integers) -> Integers:
-    """The launching call's id for each of the events `wanted`; -1 for none."""
+    """The id of the launching call for each event in `wanted`; -1 for none."""
     id, stack = integer_columns(connection, ("id", "stack_id"), f'"{events}"', "id")
     place = _place(id, wanted)
     return np.where(place >= 0, stack[np.maximum(place, 0)] if len(stack) else -1, -1)
 
 
 def _place(ascending: Integers, wanted: Integers) -> Integers:
-    """The place of each wanted id among ids in ascending order, or -1."""
+    """The index of each wanted id among ids in ascending order, or -1."""
     if not len(ascending):
         return np.full(len(wanted), -1, np.int64)
-    if int(ascending[-1]) - int(ascending[0]) + 1 == len(ascending):  # no gaps: as collectors number
+    if int(ascending[-1]) - int(ascending[0]) + 1 == len(ascending):  # consecutive, as collectors number them
         place = wanted.astype(np.int64) - int(ascending[0])
         return np.where((place >= 0) & (place < len(ascending)), place, -1)
     place = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
@@ -130,7 +130,7 @@ def _place(ascending: Integers, wanted: Integers) -> Integers:
 
 
 def _arguments(connection: Connection, event_of_call: Integers) -> dict[str, dict[int, str]]:
-    """'stream' and 'event' -> place of the call -> handle. Empty where calls have no recorded arguments, or too many."""
+    """'stream' and 'event' -> index of the call -> handle. Empty if no arguments were recorded, or too many."""
     try:
         arguments = table(connection, "arg")
         (last,) = connection.execute(f'SELECT MAX(id) FROM "{arguments}"').fetchone()

@@ -1,4 +1,4 @@
-"""What the traced HIP calls tell of dependencies: launches, synchronisations, events between streams, order in threads."""
+"""Dependencies derived from the traced HIP calls: launches, synchronisations, events between streams, order in threads."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _UNKNOWN = -1
 def host_graph(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> tuple[Calls, Edges]:
     """The calls that launch GPU work or wait for it, cut to the GPU's span, and the edges from and to them.
 
-    Launches are exact: the trace has them. So are a thread's order, the waits of copies that block, and waits for a stream or
-    an event whose handle was recorded with the calls that used it. What else a call waited for is inferred: of each stream
-    the work that was submitted before the call, if it had ended when the call returned. An edge that contradicts the recorded
-    times is left out.
+    Launches are exact, because the trace records them. So are a thread's order, the waits of blocking copies, and waits for a
+    stream or an event whose handle was recorded with the calls that used it. Other waits are inferred: a call is assumed to
+    have waited for the work that was submitted to each stream before the call, if that had ended when the call returned. Edges
+    that contradict the recorded times are left out.
     """
     work = _Work.of(calls, dispatches, copies)
     named = np.array(calls.names, object)[calls.name_index] if len(calls) else np.empty(0, object)
@@ -59,7 +59,7 @@ def host_graph(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> tuple
 
 
 def share_a_clock(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> bool:
-    """Whether launches come before what they launch, as a rule: some profilers convert the GPU's times a little off."""
+    """Whether most launches come before what they launch: some profilers convert the GPU's times slightly inaccurately."""
     start = np.r_[dispatches.start, copies.start]
     launched = calls.launcher >= 0
     before = calls.start[calls.launcher[launched]] <= start[launched]
@@ -68,10 +68,10 @@ def share_a_clock(calls: HipCalls, dispatches: Dispatches, copies: Copies) -> bo
 
 @dataclass(frozen=True)
 class _Work:
-    """Of every dispatch, then copy, (n,): times, launching call, when it was submitted (at the latest), lane and GPU.
+    """For every dispatch, then copy, (n,): times, launching call, latest possible time of submission, lane and GPU.
 
-    A lane is a stream, or a queue where streams say nothing. order: nodes by lane, then by submission; lane l has
-    order[first[l]:first[l + 1]]; submitted: in that order.
+    A lane is a stream, or a queue if streams say nothing. order: nodes by lane, then by submission; lane l has
+    order[first[l]:first[l + 1]]. submitted: times of submission, in that order.
     """
 
     start: Integers
@@ -98,13 +98,13 @@ class _Work:
         return cls(start, end, calls.launcher, submit, lane, gpu, order, first, submit[order], null_lane)
 
     def last_before(self, lane: int, time: Integers) -> Integers:
-        """Of one lane the node that was submitted last before each time, or -1."""
+        """The node of one lane that was submitted last before each time, or -1."""
         begin, end = int(self.first[lane]), int(self.first[lane + 1])
         place = np.searchsorted(self.submitted[begin:end], time) + begin - 1
         return np.where(place >= begin, self.order[np.maximum(place, begin)], -1)
 
     def is_before(self, source: int, target: int) -> bool:
-        """Whether the times allow that `target` waited for `source`."""
+        """Whether the times permit that `target` waited for `source`."""
         one, other = np.array([source]), np.array([target])
         in_order = self.start[source] <= self.start[target]
         return bool(in_order and is_slight(self.start, self.end, one, other)[0])
@@ -116,7 +116,7 @@ class _Work:
 
 
 class _Streams:
-    """Which lane a stream handle means, what an event was recorded after, and which GPU a thread works with."""
+    """Which lane a stream handle denotes, after what an event was recorded, and which GPU a thread works with."""
 
     def __init__(self, calls: HipCalls, work: _Work, named: Texts):
         self._calls, self._work = calls, work
@@ -135,7 +135,7 @@ class _Streams:
             records.sort()
 
     def lane(self, call: int) -> int:
-        """Of the stream that a call names. A handle that meant several streams in turn is as good as none."""
+        """The lane of the stream that a call names. A handle that denoted several streams in turn is of no use."""
         handle = self._calls.streams.get(call)
         if handle in _NULL_STREAM:
             return self._work.null_lane.get(int(self.gpu[call]), _UNKNOWN)
@@ -143,14 +143,14 @@ class _Streams:
         return next(iter(known)) if len(known) == 1 else _UNKNOWN
 
     def record(self, call: int) -> int:
-        """The call that last recorded the event which `call` names, or -1."""
+        """The call that last recorded the event that `call` names, or -1."""
         records = self._records.get(self._calls.events.get(call, ""), [])
         place = bisect_right(records, (int(self._calls.start[call]), call)) - 1
         return records[place][1] if place >= 0 else _UNKNOWN
 
 
 def _gpu_of_calls(calls: HipCalls, work: _Work) -> Integers:
-    """The GPU that the calling thread last launched something on, (c,); -1 before it has."""
+    """The GPU on which the calling thread last launched something, (c,); -1 before its first launch."""
     gpu = np.full(len(calls), _UNKNOWN, np.int64)
     launched = work.launcher >= 0
     gpu[work.launcher[launched]] = work.gpu[launched]
@@ -172,7 +172,7 @@ class _Waits:
 
 
 def _own_waits(calls: HipCalls, work: _Work, named: Texts) -> list[_Waits]:
-    """Copies that block until what they started is done. hipMemset blocks or does not, as time tells."""
+    """Copies that block until their own work is done. Whether hipMemset blocks is decided by its times."""
     blocks = np.array([not ("Async" in name or "Launch" in name) for name in calls.names], bool)
     node = np.flatnonzero(work.launcher >= 0)
     call = work.launcher[node]
@@ -183,7 +183,7 @@ def _own_waits(calls: HipCalls, work: _Work, named: Texts) -> list[_Waits]:
 
 
 def _synchronisations(calls: HipCalls, work: _Work, streams: _Streams, named: Texts) -> list[_Waits]:
-    """For each call that synchronises, of each lane that it waits for the work submitted last before it."""
+    """For each synchronising call and each lane that it waits for, the last work submitted before the call."""
     call = np.flatnonzero(np.isin(named, list(_OF_DEVICE | _OF_STREAM | _OF_EVENT)))
     lane, as_of = np.full(len(call), _UNKNOWN, np.int64), calls.start[call].copy()
     if calls.streams or calls.events:
@@ -202,7 +202,7 @@ def _synchronisations(calls: HipCalls, work: _Work, streams: _Streams, named: Te
         node = work.last_before(number, as_of[mine])
         waited = (node >= 0) & (work.end[node] <= calls.end[call[mine]])
         mine, node = mine[waited], node[waited]
-        # What a thread has waited for it need not wait for again.
+        # A thread need not wait again for work that it has already waited for.
         fresh = np.r_[True, (node[1:] != node[:-1]) | (calls.thread[call[mine[1:]]] != calls.thread[call[mine[:-1]]])]
         mine, node = mine[fresh[: len(mine)]], node[fresh[: len(node)]]
         found.append(_Waits(node, call[mine], lane[mine] != _UNKNOWN))
@@ -211,7 +211,7 @@ def _synchronisations(calls: HipCalls, work: _Work, streams: _Streams, named: Te
 
 @dataclass(frozen=True)
 class _Rows:
-    """calls: the rows of the table. first, last: of each HIP call its row, or first and last of its two; -1 for none."""
+    """calls: the rows of the table. first, last: for each HIP call, the first and last of its one or two rows; -1 for none."""
 
     calls: Calls
     first: Integers
@@ -220,7 +220,7 @@ class _Rows:
 
     @classmethod
     def of(cls, calls: HipCalls, is_relevant: Mask, ready: Integers, work: _Work) -> _Rows:
-        """ready: when what a call waits for was done, or its start."""
+        """ready: when the work that a call waits for was done, or else the call's start."""
         waits = ready > calls.start
         count = np.where(is_relevant, 1 + waits, 0)
         last = np.where(is_relevant, np.cumsum(count) - 1, -1)
@@ -248,7 +248,7 @@ def _launches(calls: HipCalls, work: _Work, rows: _Rows, first_node: int) -> Edg
 
 
 def _events(calls: HipCalls, work: _Work, streams: _Streams, named: Texts) -> Edges:
-    """What a stream was told to wait for: the next work in it follows the last work before the event was recorded."""
+    """Waits between streams: the stream's next work follows the last work submitted before the event was recorded."""
     pairs = []
     for call in np.flatnonzero(np.isin(named, list(_STREAM_WAIT))).tolist() if calls.events else ():
         record = streams.record(call)

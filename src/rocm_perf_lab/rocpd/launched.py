@@ -1,7 +1,7 @@
-"""What a run loaded and launched: kernels with their resources, workgroups and grids.
+"""The kernels that a run loaded, with their resources, and those that it launched, with workgroups and grids.
 
-Runs of one build load the same kernels with the same resources; with one input they launch the same of them in the same
-shapes. The runtime's own kernels do not count: which of its copies it takes depends on addresses.
+Runs of one build load the same kernels with the same resources; with one input they also launch the same kernels in the same
+shapes. The runtime's own kernels are ignored: which of its copy kernels it uses depends on addresses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Row = tuple[object, ...]
 
 
 def difference(one: Origin, other: Origin) -> str | None:
-    """In which way two runs cannot be of one build with one input; None if they can."""
+    """Why two runs cannot be of one build with one input; None if they can."""
     if changed := other_build(one, other):
         return changed
     first, second = _read(one)[1], _read(other)[1]
@@ -32,9 +32,9 @@ def difference(one: Origin, other: Origin) -> str | None:
 
 
 def other_build(one: Origin, other: Origin) -> str | None:
-    """By which kernel the builds differ: each has one of its own, or one takes other registers or scratch. None if they do not.
+    """How the builds differ: each has a kernel of its own, or a kernel takes other registers or scratch. None if they do not.
 
-    One may have loaded less than the other: code objects are loaded when they are needed.
+    One run may have loaded less than the other, since code objects are loaded on demand.
     """
     first, second = _read(one)[0], _read(other)[0]
     if (alone := first.keys() - second.keys()) and second.keys() - first.keys():
@@ -47,7 +47,7 @@ def other_build(one: Origin, other: Origin) -> str | None:
 
 
 def _read(origin: Origin) -> tuple[dict[str, Row], dict[str, frozenset[Row]]]:
-    """By demangled name: the resources of all kernels that were loaded, the shapes of those that were launched."""
+    """By demangled name: the resources of all kernels that were loaded, and the shapes of those that were launched."""
     path = origin.path.resolve()
     return _read_once(path, path.stat().st_mtime_ns, origin.suffix)
 

@@ -1,4 +1,4 @@
-"""Where a database comes from: what can be told of it without reading its dispatches one by one."""
+"""The origin of a database: facts that can be determined without reading its dispatches one by one."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from rocm_perf_lab.rocpd import validate
 from rocm_perf_lab.rocpd.connect import Connection, MissingTable, connect, suffixes, table
 from rocm_perf_lab.rocpd.tables import Process
 
-_CONTAINER = re.compile("[0-9a-f]{12}")  # as docker and podman name a container's host unless told otherwise
-# Environment variables in which launchers tell a process its rank: Open MPI, PMI (MPICH, Intel), PMIx, Slurm, torchrun.
+_CONTAINER = re.compile("[0-9a-f]{12}")  # how docker and podman name a container's host by default
+# Environment variables through which launchers pass the rank: Open MPI, PMI (MPICH, Intel), PMIx, Slurm, torchrun.
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK")
 
 
 @dataclass(frozen=True)
 class Origin:
-    """One process in a database. suffix: of its tables, None where the file holds one process only.
+    """One process in a database. suffix: of its tables, None if the file holds only one process.
 
-    gpus: the unique ids of the GPUs that it saw, as far as they were recorded.
+    gpus: the unique ids of the GPUs that the process saw, where they were recorded.
 
-    rank: from its environment, None where that does not say. span: first start and last end of its dispatches, None if
-    there are none. has_counters: whether counters were collected in this run, which makes times longer (not modelled ones).
+    rank: from its environment, None if that does not say. span: first start and last end of its dispatches, None if there are
+    none. has_counters: whether counters were collected in this run, which lengthens times (but not modelled ones).
     """
 
     path: Path
@@ -40,7 +40,7 @@ class Origin:
         return replace(self, path=self.path.resolve())
 
     def overlaps(self, other: Origin) -> bool:
-        """Whether both ran kernels at one time, by the clock of one machine."""
+        """Whether both ran kernels at the same time, by the clock of one machine."""
         if self.span is None or other.span is None or not self.is_on_machine_of(other):
             return False
         return self.span[0] < other.span[1] and other.span[0] < self.span[1]
@@ -48,7 +48,7 @@ class Origin:
     def is_on_machine_of(self, other: Origin) -> bool:
         """Whether both ran on one machine: the same host, or a GPU in common.
 
-        A container's host name is a random number: two of them that do not name their GPUs may be one machine, too.
+        A container's host name is a random number, so two containers that do not name their GPUs may be on one machine as well.
         """
         if self.host == other.host or self.gpus & other.gpus:
             return True
@@ -57,7 +57,7 @@ class Origin:
 
 
 def origins(path: Path) -> list[Origin]:
-    """Every process in the database at `path`. TraceError for a file that cannot be read or holds none."""
+    """Every process in the database at `path`. Raises TraceError for a file that cannot be read or is incomplete."""
     path = Path(path)
     with connect(path) as connection:
         several = suffixes(connection)
@@ -72,7 +72,7 @@ def origins(path: Path) -> list[Origin]:
 
 
 def _of_process(connection: Connection, path: Path) -> list[Origin]:
-    """At most one; none where the writer died before it wrote any record (reading it will say so)."""
+    """At most one process; none if the writer died before it wrote any record (reading the trace will report that)."""
     dispatches = table(connection, "kernel_dispatch")
     process = connection.execute(
         f"""SELECT p.pid, p.command, n.hostname, p.extdata, {_environment(connection)}
@@ -82,7 +82,7 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
     if process is None:
         return [Origin(path, connection.suffix, "", 0, "", None, None, False)]
     pid, command, host, extdata, environment = process
-    # The first and the last in order of ids: near enough to tell runs apart, without reading ten million rows.
+    # The first and last dispatches by id suffice to tell runs apart, without reading ten million rows.
     ends = connection.execute(
         f"""SELECT MIN(start), MAX("end") FROM (SELECT * FROM (SELECT start, "end" FROM "{dispatches}" ORDER BY id LIMIT 1000)
             UNION ALL SELECT * FROM (SELECT start, "end" FROM "{dispatches}" ORDER BY id DESC LIMIT 1000))"""
@@ -96,7 +96,7 @@ def _of_process(connection: Connection, path: Path) -> list[Origin]:
 
 
 def _gpus(connection: Connection) -> frozenset[str]:
-    """Their unique ids, in whatever form the collector writes them; none for those without."""
+    """The GPUs' unique ids, in whatever form the collector writes them; GPUs without an id are left out."""
     rows = connection.execute(f"""SELECT extdata FROM "{table(connection, "info_agent")}" WHERE type = 'GPU'""")
     found = (validate.json_object(extdata).get("uuid") for (extdata,) in rows)
     parts = (list(id["bytes"].values()) for id in found if isinstance(id, dict) and isinstance(id.get("bytes"), dict))

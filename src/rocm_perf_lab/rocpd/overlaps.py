@@ -1,6 +1,6 @@
-"""Work in order whose recorded times overlap a little.
+"""Handles sequential work whose recorded times overlap slightly.
 
-On an MI300X kernels of one stream were recorded to overlap by up to 253 ns, though the second waits for the first.
+On an MI300X, kernels of one stream were recorded as overlapping by up to 253 ns, although the second waits for the first.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from rocm_perf_lab.rocpd.columns import NO_ID
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers, Mask
 
-QUEUE_JITTER = 1_000  # ns; a queue alone does not promise order, so a longer overlap is taken for what it says
+QUEUE_JITTER = 1_000  # ns; a queue alone does not guarantee order, so a longer overlap is taken at face value
 
 
 def is_slight(start: Integers, end: Integers, first: Integers, then: Integers, most: int | None = None) -> Mask:
-    """Whether nodes `then` can have waited for nodes `first`, which started before them, whatever their times say.
+    """Whether nodes `then` can have waited for nodes `first`, which started before them, despite overlapping times.
 
-    They can if the two overlap by no more than half of the shorter one (and `most` ns): what ran at once for longer than
-    that was not in order.
+    They can if the two overlap by no more than half of the shorter node (and `most` ns); nodes that ran at once for longer than
+    that were not in order.
     """
     overlap = end[first] - start[then]
     shorter = np.minimum(end[first] - start[first], end[then] - start[then])
@@ -39,22 +39,22 @@ def done_times(
     null_of_gpu: Integers,
     order: Integers,
 ) -> Integers:
-    """When each node was done for what follows it in order: its end, or the start of that which it overlaps slightly, ns.
+    """When each node was done for its successors, in ns: its end, or the start of a successor that it overlaps slightly.
 
-    queue, stream: codes or NO_ID, as edges.inferred_edges makes them; order: nodes by time.
+    queue, stream: codes or NO_ID, as produced by edges.inferred_edges. order: nodes by time.
     """
     done = end.copy()
     pairs = [(*_neighbours(order, queue), QUEUE_JITTER), (*_neighbours(order, stream), None)]
     pairs += [(*pair, None) for pair in _beside_null_streams(order, stream, gpu_of_stream, null_of_gpu)]
     for first, then, most in pairs:
         slight = is_slight(start, end, first, then, most)
-        first, then = first[slight], then[slight]  # no node is twice in `first`
+        first, then = first[slight], then[slight]  # no node occurs twice in `first`
         done[first] = np.minimum(done[first], start[then])
     return done
 
 
 def _neighbours(order: Integers, lane: Integers) -> tuple[Integers, Integers]:
-    """Each node that has a next one in its lane, and that one."""
+    """The nodes that have a successor in their lane, and those successors."""
     by_lane = order[np.argsort(lane[order], kind="stable")]
     together = (lane[by_lane[1:]] == lane[by_lane[:-1]]) & (lane[by_lane[1:]] != NO_ID)
     return by_lane[:-1][together], by_lane[1:][together]
@@ -63,7 +63,7 @@ def _neighbours(order: Integers, lane: Integers) -> tuple[Integers, Integers]:
 def _beside_null_streams(
     order: Integers, stream: Integers, gpu_of_stream: Integers, null_of_gpu: Integers
 ) -> list[tuple[Integers, Integers]]:
-    """Of each GPU with a null stream: nodes of it and the next of another stream; nodes of others and the next of it."""
+    """For each GPU with a null stream: nodes in it and the next node of another stream; other nodes and the next one in it."""
     pairs = []
     for gpu, null in enumerate(null_of_gpu.tolist()):
         mine = order[(stream[order] != NO_ID) & (gpu_of_stream[stream[order]] == gpu)] if null != NO_ID else order[:0]
@@ -73,7 +73,7 @@ def _beside_null_streams(
 
 
 def _next_of(mine: Integers, kind: Mask) -> tuple[Integers, Integers]:
-    """Nodes of one kind (a mask over `mine`), and for each the next of the other kind, where there is one."""
+    """The nodes of one kind (a mask over `mine`) that a node of the other kind follows, and for each the next such node."""
     others = np.flatnonzero(~kind)
     first = np.flatnonzero(kind)
     place = np.searchsorted(others, first)

@@ -23,16 +23,16 @@ from rocm_perf_lab.rocpd.trace_part import WHOLE, Part, restrict
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers
 
-_ROWS_AT_ONCE = 100_000  # bounds the Python objects alive at a time; the arrays themselves are compact
+_ROWS_AT_ONCE = 100_000  # bounds the number of live Python objects; the arrays themselves are compact
 
 
 def read_trace(path: Path, suffix: str | None = None, part: Part = WHOLE) -> Trace:
-    """The trace at `path`, a rocpd database of schema 3 by rocprofv3 or by the built-in tracer, or a part of it.
+    """Read the trace at `path`, a rocpd database of schema 3 from rocprofv3 or from the built-in tracer, or a part of it.
 
-    suffix: of the tables to read, where the file holds several processes.
+    suffix: of the tables to read, if the file holds several processes.
 
     Raises TraceError for a file that cannot be read or that holds no process (its writer died before writing records).
-    A trace without dispatches is a valid one.
+    A trace without dispatches is valid.
     """
     path = Path(path)
     with connect(path, suffix) as connection:
@@ -83,7 +83,7 @@ def _agents(connection: Connection) -> dict[int, Agent]:
 
 def _agent(id: int, type: str, name: str, product: str, uuid: object, extdata: str) -> Agent:
     properties = validate.json_object(extdata)
-    # rocprofv3 writes the PCI device id into the column uuid.
+    # rocprofv3 writes the PCI device id into the uuid column.
     pci_id = properties.get("device_id") or uuid
     pci_id = pci_id if isinstance(pci_id, int) and 0 < pci_id < 2**32 else None
     return Agent(id, validate.text(type), validate.text(name), validate.text(product), pci_id, properties)
@@ -107,7 +107,7 @@ def _kernel(id: int, symbol: str, name: str | None, *resources: int | None) -> K
 
 
 def _code_objects(connection: Connection) -> dict[int, int | None]:
-    """Kernel id -> the id of its code object; {} where the database does not say."""
+    """Kernel id -> the id of its code object; {} if the database does not say."""
     symbols = table(connection, "info_kernel_symbol")
     if "code_object_id" not in {row[1] for row in connection.execute(f'PRAGMA table_info("{symbols}")')}:
         return {}
@@ -115,7 +115,7 @@ def _code_objects(connection: Connection) -> dict[int, int | None]:
 
 
 def _uris(connection: Connection, code_object: dict[int, int | None]) -> dict[int, str]:
-    """Kernel id -> where its code object was loaded from, as far as the database says."""
+    """Kernel id -> where its code object was loaded from, for kernels whose origin the database records."""
     try:
         objects = table(connection, "info_code_object")
     except MissingTable:
@@ -127,7 +127,7 @@ def _uris(connection: Connection, code_object: dict[int, int | None]) -> dict[in
 
 
 def _with_origin(kernels: dict[int, Kernel], code_object: dict[int, int | None], uris: dict[int, str]) -> dict[int, Kernel]:
-    """The same, with where they come from, and those marked that are the HIP runtime's own."""
+    """The same kernels, with the origin of each, and the HIP runtime's own kernels marked."""
     of_symbol: dict[str, set[int | None]] = {}
     for kernel in kernels.values():
         of_symbol.setdefault(kernel.symbol, set()).add(code_object.get(kernel.id))
@@ -153,7 +153,7 @@ def _dispatches(connection: Connection) -> Dispatches:
 
 
 def _side_by_side(columns: list[Integers], first: int) -> Integers:
-    """Three columns as (n, 3). They leave the list: at ten million rows each is 40 MB."""
+    """Three columns as (n, 3). They are removed from the list, because at ten million rows each takes 40 MB."""
     three = np.stack(columns[first : first + 3], axis=1)
     del columns[first : first + 3]
     return three
@@ -171,20 +171,20 @@ def _copies(connection: Connection, agents: dict[int, Agent]) -> Copies:
     ids, index = factorize(name_id)
     gpus = [agent.id for agent in agents.values() if agent.type == "GPU"]
     agent = np.full(len(id), gpus[0] if gpus else NO_ID, np.int32)
-    for side in columns[7:]:  # the destination is the last and wins
+    for side in columns[7:]:  # the destination comes last and takes precedence
         agent = np.where(np.isin(side, gpus), side, agent)
     labels = tuple(texts.get(int(name)) or "MEMORY_COPY" for name in ids)
     return Copies(id, event, agent, stream, start, end, size, index, labels)
 
 
 def _optional(connection: Connection) -> list[str]:
-    """The columns of the copy table that say between which agents, as far as this database has them."""
+    """The columns of the copy table that name a copy's agents; those that this database has."""
     there = {row[1] for row in connection.execute(f'PRAGMA table_info("{table(connection, "memory_copy")}")')}
     return [name for name in ("src_agent_id", "dst_agent_id") if name in there]
 
 
 def _strings(connection: Connection, ids: Integers) -> dict[int, str]:
-    """The texts behind the ids that occur in a column."""
+    """The strings behind the ids that occur in a column."""
     strings = table(connection, "string")
     found = {}
     for id in factorize(ids)[0].tolist():
@@ -197,7 +197,7 @@ def _strings(connection: Connection, ids: Integers) -> dict[int, str]:
 def _dependencies(
     connection: Connection, process: Process, dispatches: Dispatches, copies: Copies
 ) -> tuple[Calls | None, str, Edges]:
-    """Host calls, or None and why; and all edges."""
+    """The host calls, or None and the reason; and all edges."""
     edges = _edges(connection, process, dispatches, copies)
     if process.is_modelled:
         return None, "the host's time is not modelled", edges
@@ -211,7 +211,7 @@ def _dependencies(
 
 
 def _edges(connection: Connection, process: Process, dispatches: Dispatches, copies: Copies) -> Edges:
-    """The dependencies that the collector recorded; where it records none, those that order in time suggests."""
+    """The dependencies that the collector recorded, or else those that the order in time suggests."""
     if not process.has_exact_dependencies:
         return inferred_edges(dispatches, copies)
     kinds = " ".join(f"WHEN '{name}' THEN {number}" for number, name in enumerate(Edges.KINDS))
@@ -227,13 +227,13 @@ def _edges(connection: Connection, process: Process, dispatches: Dispatches, cop
 
 
 def _counters(connection: Connection, dispatches: Dispatches) -> dict[str, Floats]:
-    """Counter values per dispatch, summed over the hardware instances (rocprofv3 stores one row for each)."""
+    """Counter values per dispatch, summed over the hardware instances (rocprofv3 stores one row per instance)."""
     rows = connection.execute(
         f"""SELECT p.name, e.event_id, SUM(e.value), MIN(typeof(e.value) IN ('real', 'integer'))
             FROM "{table(connection, "pmc_event")}" e
             JOIN "{table(connection, "info_pmc")}" p ON p.id = e.pmc_id GROUP BY p.name, e.event_id ORDER BY p.name"""
     ).fetchall()
-    # A sum with an instance missing from it would look like a smaller count.
+    # A sum that lacks an instance would look like a smaller count.
     rows = [row for row in rows if isinstance(row[1], int) and row[3] and validate.finite(row[2])]
     if rows:
         validate.unique_events(dispatches.event_id)

@@ -1,4 +1,4 @@
-"""What a trace holds, as columns. Times are ns of the host's boot-time clock; -1 stands for "no id" in an id column."""
+"""The contents of a trace, as columns. Times are ns of the host's boot-time clock; -1 stands for "no id" in an id column."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Columns:
 
 @dataclass(frozen=True)
 class Dispatches(Columns):
-    """Kernel dispatches, in the order of their ids. Shapes (n,), `workgroup` and `grid` (n, 3).
+    """Kernel dispatches, ordered by id. Shapes (n,), `workgroup` and `grid` (n, 3).
 
-    int32 or int64, whichever the values need. Sums and products have to be made in int64.
+    Columns are int32 or int64, whichever the values need. Sums and products must be computed in int64.
     """
 
     id: Integers
@@ -51,7 +51,7 @@ class Dispatches(Columns):
 
 @dataclass(frozen=True)
 class Copies(Columns):
-    """Memory copies by an SDMA engine; blit kernels are dispatches. Shapes (m,); `name` is a list of text.
+    """Memory copies by an SDMA engine; copies by blit kernels are dispatches. Shapes (m,); `name` is a list of text.
 
     agent_id: the GPU that takes part; the destination, if both ends are GPUs.
     """
@@ -73,11 +73,11 @@ class Copies(Columns):
 
 @dataclass(frozen=True)
 class Calls(Columns):
-    """What host threads did in HIP calls, as far as it bears on the GPU's work. Shapes (c,), in order of thread and time.
+    """The HIP calls of host threads that affect the GPU's work. Shapes (c,), ordered by thread and time.
 
-    A call that waits for the GPU is two rows, one when it is entered (taking no time) and one from when what it waited for
-    was done to its return. Times are cut to the GPU's span. `name_index` indexes `names`. took: of the whole call, ns, from
-    entry to return and not cut; -1 in a call's second row.
+    A call that waits for the GPU is two rows: one when it is entered (taking no time), and one from the end of what it waited
+    for to its return. Times are cut to the GPU's span. `name_index` indexes `names`. took: the duration of the whole call in
+    ns, from entry to return and uncut; -1 in a call's second row.
     """
 
     thread: Integers
@@ -90,12 +90,12 @@ class Calls(Columns):
 
 @dataclass(frozen=True)
 class Edges(Columns):
-    """Dependencies: node `target` could not start before node `source` had ended; of a launch, before it had started.
+    """Dependencies: node `target` could not start before node `source` had ended, or, for a launch, before it had started.
 
     Nodes are numbered 0..n-1 for the dispatches, then the copies, then the calls, each in table order. `kind` indexes KINDS:
     queue (order in a queue and nothing else), signal, host (the submitting thread had seen it end), stream (order in a HIP
-    stream), launch (by this call), event (recorded and waited for by a stream), wait (of a call for the GPU), program (order
-    in a host thread). `exact` says whether the trace has the dependency or it was inferred from order in time.
+    stream), launch (by this call), event (recorded and waited for by a stream), wait (of a call for the GPU), program (order in
+    a host thread). `exact` says whether the dependency is in the trace or was inferred from order in time.
     """
 
     KINDS = ("queue", "signal", "host", "stream", "launch", "event", "wait", "program")
@@ -113,19 +113,19 @@ class Kernel:
 
     id: int
     symbol: str  # mangled, without '.kd'
-    name: str  # for people: demangled
+    name: str  # demangled, for display
     arch_vgprs: int  # aligned to 4
-    accum_vgprs: int  # the rest of the allocation: padded to the VGPR granule
+    accum_vgprs: int  # the rest of the allocation, padded to the VGPR granule
     sgprs: int  # aligned to the SGPR granule
     lds_bytes: int  # static
     scratch_bytes: int
-    is_runtime: bool = False  # of the HIP runtime, not of the program: see runtime_kernels
+    is_runtime: bool = False  # belongs to the HIP runtime, not to the program: see runtime_kernels
     uri: str | None = None  # where its code object was loaded from
 
 
 @dataclass(frozen=True)
 class Agent:
-    """A device, with the properties that the profiler recorded; what it did not record is None."""
+    """A device, with the properties that the profiler recorded; properties that it did not record are None."""
 
     id: int
     type: str
@@ -149,7 +149,7 @@ class Process:
 
     @property
     def own(self) -> dict[str, Any]:
-        """What this project's collector says of itself; empty for rocprofv3."""
+        """What this project's collector records about itself; empty for rocprofv3."""
         own = self.extdata.get("rocm_perf_lab")
         return own if isinstance(own, dict) else {}
 
@@ -159,7 +159,7 @@ class Process:
 
     @property
     def is_modelled(self) -> bool:
-        """Whether GPU times are those of a model. Only this project's collector can do that, and it says so."""
+        """Whether GPU times come from a model. Only this project's collector produces such times, and it says so."""
         return self.own.get("timing") == "modelled"
 
 
@@ -185,7 +185,7 @@ class Trace:
 
     @property
     def timing_parameters(self) -> str | None:
-        """Identifies the timing parameters behind modelled times."""
+        """Identifies the timing parameters that modelled times are based on."""
         value = self.process.own.get("timing_parameters")
         return str(value) if value else None
 
@@ -206,5 +206,5 @@ class Trace:
 
     @property
     def has_times(self) -> bool:
-        """False when every dispatch starts when it ends: the profiler could not read the GPU's clock."""
+        """False if every dispatch ends when it starts, because the profiler could not read the GPU's clock."""
         return bool(np.any(self.dispatches.end != self.dispatches.start))

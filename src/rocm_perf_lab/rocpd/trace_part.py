@@ -1,4 +1,4 @@
-"""Reading a part of a trace: one GPU, a window of time."""
+"""Selects a part of a trace: one GPU, a window of time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _Table = TypeVar("_Table", Dispatches, Copies)
 
 @dataclass(frozen=True)
 class Part:
-    """gpu: 0-based place among the trace's GPUs, as HIP numbers them; None for all.
+    """gpu: 0-based index among the trace's GPUs, as HIP numbers them; None for all.
 
-    window: ns from the first start of a dispatch or copy, (from, to), either None for open. What starts in it belongs to it.
+    window: (from, to) in ns after the first start of a dispatch or copy, where None leaves an end open. It contains the work
+    that starts in it.
     """
 
     gpu: int | None = None
@@ -31,11 +32,11 @@ WHOLE = Part()
 
 
 class EmptyPartError(UsageError):
-    """The part that was asked for holds no dispatch of this trace."""
+    """The requested part holds no dispatch of this trace."""
 
 
 def restrict(part: Part, agents: dict[int, Agent], dispatches: Dispatches, copies: Copies) -> tuple[Dispatches, Copies]:
-    """The rows that belong to the part. EmptyPartError if the trace has no such GPU, or no dispatch is in the part."""
+    """The rows that belong to the part. Raises EmptyPartError if the trace has no such GPU, or no dispatch is in the part."""
     if part.window is not None and len(dispatches) + len(copies):
         origin = min(int(rows.start.min()) for rows in (dispatches, copies) if len(rows))
         dispatches, copies = _in_window(dispatches, part.window, origin), _in_window(copies, part.window, origin)

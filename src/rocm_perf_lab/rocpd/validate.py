@@ -1,6 +1,6 @@
-"""Refuses what no profiler writes. SQLite enforces neither types nor sense, and files rot: a number must not come of it.
+"""Rejects data that no profiler writes: SQLite does not check types or plausibility, and bad data must not yield a number.
 
-Everything here raises Nonsense, a sqlite3.DatabaseError, which rocpd.connect turns into an error that names the file.
+Every function here raises Nonsense, a sqlite3.DatabaseError, which rocpd.connect turns into an error that names the file.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Integers
 
-_CHECKED_BYTES = 64 << 20  # SQLite's own check reads the file once more: a second or less up to here
+_CHECKED_BYTES = 64 << 20  # SQLite's own check reads the file once more, which takes a second or less up to this size
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
 _INT32_MAX = 2**31 - 1
 
 
 class Nonsense(sqlite3.DatabaseError):
-    """The file is a sound database, but what it says cannot be."""
+    """The file is a sound database, but its contents are impossible."""
 
 
 def intact(connection: sqlite3.Connection, path: Path) -> None:
-    """SQLite's integrity check. Larger files are read without: damage that SQLite meets on its way is still found."""
+    """Run SQLite's integrity check. It is skipped for larger files: damage that SQLite comes across is still found."""
     if path.stat().st_size <= _CHECKED_BYTES:
         (state,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if state != "ok":
@@ -34,7 +34,7 @@ def intact(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def rows(what: str, id: Integers, start: Integers, end: Integers) -> None:
-    """Rows in ascending order of id: ids are unique, and every row has times, which a clock can have given, in ns."""
+    """Check rows in ascending order of id: ids must be unique, and times in ns must be present and plausible for a clock."""
     if np.any(np.diff(id.astype(np.int64)) <= 0):
         raise Nonsense(f"two {what} have the same id")
     if not len(start):
@@ -48,21 +48,21 @@ def rows(what: str, id: Integers, start: Integers, end: Integers) -> None:
 
 
 def sizes(what: str, *columns: Integers) -> None:
-    """Each is a size that a dispatch can have: 0 to 2^31 - 1."""
+    """Check that each is a size that a dispatch can have: 0 to 2^31 - 1."""
     for column in columns:
         if column.size and not 0 <= int(column.min()) <= int(column.max()) <= _INT32_MAX:
             raise Nonsense(f"some {what} have a size that cannot be")
 
 
 def unique_events(event_id: Integers) -> None:
-    """Counters belong to events: two dispatches with one event would share them."""
+    """Check that events are unique: counters belong to events, so two dispatches with one event would share them."""
     known = np.sort(event_id[event_id >= 0])
     if np.any(known[1:] == known[:-1]):
         raise Nonsense("two dispatches have the same event")
 
 
 def text(value: object) -> str:
-    """A text column's value; '' for none."""
+    """The value of a text column; '' for none."""
     if value is None:
         return ""
     if isinstance(value, bytes):
@@ -71,7 +71,7 @@ def text(value: object) -> str:
 
 
 def integer(value: object, name: str, least: int = 0, most: int = _INT32_MAX) -> int:
-    """An integer column's value; 0 for none."""
+    """The value of an integer column; 0 for none."""
     if value is None:
         return 0
     if not isinstance(value, int) or not least <= value <= most:
@@ -84,7 +84,7 @@ def finite(value: object) -> bool:
 
 
 def json_object(value: object) -> dict[str, Any]:
-    """A JSON column's object. Anything else in it is treated as absent: such columns are free-form extensions."""
+    """The object in a JSON column. Other values are treated as absent: such columns are free-form extensions."""
     try:
         found = json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What kernels are called where room is short: they lose their middle, and no two different ones look alike."""
+"""Shortens kernel names where space is limited: they lose their middle, and no two different names look alike."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterable
 
 from rocm_perf_lab.text import words
 
-_PROSE_WIDTH = 64  # of a name within a sentence
+_PROSE_WIDTH = 64  # width of a name within a sentence
 
 
 class Name(str):
-    """A cell of a table that may be shortened; others, numbers above all, never are."""
+    """A table cell that may be shortened; other cells, numbers above all, never are."""
 
     __slots__ = ()
 
 
 class Names:
-    """The kernels of one report: without return type and arguments, except where that makes two alike."""
+    """The kernels of one report, named without return type and arguments, except where that would make two names equal."""
 
     def __init__(self, kernels: Iterable[str]) -> None:
         full = list(dict.fromkeys(kernels))
@@ -27,26 +27,26 @@ class Names:
         self._in_prose = fitted(self._whole.values(), _PROSE_WIDTH)
 
     def cell(self, kernel: str) -> Name:
-        """For a table, which shortens it as it must."""
+        """The name for a table, which shortens it as needed."""
         return Name(self._whole.get(kernel) or words.short_name(kernel))
 
     def prose(self, kernel: str) -> str:
-        """For a sentence."""
+        """The name for a sentence."""
         whole = self.cell(kernel)
         return self._in_prose.get(whole) or fitted([whole], _PROSE_WIDTH)[whole]
 
 
 def _alike(whole: dict[str, str]) -> list[str]:
-    """The kernels that share what they are called and could still be told apart by their full names."""
+    """The kernels that share a short name and could still be told apart by their full names."""
     times = Counter(whole.values())
     return [kernel for kernel, called in whole.items() if times[called] > 1 and called != kernel]
 
 
 def fitted(names: Iterable[str], width: int) -> dict[str, str]:
-    """Each name in at most `width` characters (8 or more), different for different names.
+    """Each name in at most `width` characters (8 or more), with different results for different names.
 
-    What fits stays. The rest loses its middle; where two would look alike, a piece around their difference is kept, and
-    what then still looks like another one gets a number.
+    Names that fit stay. The others lose their middle; if two would look alike, a piece around their difference is kept, and a
+    name that still looks like another one gets a number.
     """
     distinct = list(dict.fromkeys(names))
     shown = {name: name for name in distinct if len(name) <= width}
@@ -75,13 +75,13 @@ def _best(name: str, alike: list[str], width: int) -> str:
 
 
 def _common(one: str, other: str) -> int:
-    """The length of the beginning that both have."""
+    """The length of the common prefix."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _cut_around(name: str, at: int, width: int) -> str:
-    """The beginning, what stands at `at`, and the end."""
+    """The beginning, the piece around `at`, and the end."""
     head = tail = (width - 2) // 3
     piece = width - 2 - head - tail
     begin = min(max(at - piece // 3, head + 1), len(name) - tail - piece - 1)

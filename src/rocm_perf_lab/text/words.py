@@ -1,4 +1,4 @@
-"""Numbers and names as people read them."""
+"""Formats numbers and names for people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def times(factor: float | None) -> str:
 
 
 def duration(ns: float | None) -> str:
-    """A time in the unit that leaves one to three digits before the point."""
+    """A time in the unit that leaves one to three digits before the decimal point."""
     if ns is None:
         return UNKNOWN
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
@@ -30,7 +30,7 @@ def duration(ns: float | None) -> str:
 
 
 def milliseconds(ms: float | None) -> str:
-    """The same of a time in ms."""
+    """The same for a time in ms."""
     return duration(None if ms is None else ms * 1e6)
 
 
@@ -53,7 +53,7 @@ def size(count: float | None) -> str:
 
 
 def evidence(name: str, value: float | None, unit: str) -> str:
-    """'wait fraction 51.5 %': a piece of evidence, its unit left out where the name already says it."""
+    """'wait fraction 51.5 %': a piece of evidence, without its unit if the name already contains it."""
     label = name.replace("_", " ")
     if unit == "fraction":
         return f"{label} {percent(value)}"
@@ -71,7 +71,7 @@ def short_name(kernel: str) -> str:
 
 
 def _without_arguments(kernel: str) -> str:
-    """Cuts at the first '(' outside template brackets; '(anonymous namespace)::' is part of the name."""
+    """Cut at the first '(' outside template brackets; '(anonymous namespace)::' is part of the name."""
     depth, at = 0, 0
     while at < len(kernel):
         if kernel.startswith("(anonymous namespace)", at):
@@ -105,12 +105,13 @@ def shorten(text: str, width: int = 160) -> str:
 
 
 def unit(name: str | None) -> str:
-    """'a CU', or what of an RDNA GPU shares a workgroup's resources."""
+    """'a CU', or on RDNA the unit that shares a workgroup's resources."""
     return "a WGP (two CUs)" if name == "WGP" else "a CU"
 
 
 def visible(text: str, kept: str = "") -> str:
-    """With what a terminal obeys or shows nothing of (control characters, changes of the direction of writing) as escapes.
+    """Escape characters that a terminal obeys or does not show (control characters, changes of writing direction).
 
-    kept: of these, what stays, such as line breaks."""
+    kept: those of these characters to keep, such as line breaks.
+    """
     return "".join(one if one.isprintable() or one in kept else repr(one)[1:-1] for one in text)

@@ -1,7 +1,7 @@
-"""What a thread trace says of its kernel.
+"""What a thread trace says about its kernel.
 
-Cycles of a wave are those of its instructions (latency) and those between them (idle). On gfx9 latency is stall + issue,
-on gfx10 and later stall + execution: never compare the two. The cycles of a SIMD are those in which it had a traced wave.
+A wave's cycles are those of its instructions (latency) and those between them (idle). On gfx9 latency is stall + issue, on
+gfx10 and later stall + execution: never compare the two. The cycles of a SIMD are those in which it had a traced wave.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MIX: dict[int, str] = {
 
 @dataclass(frozen=True)
 class Cost:
-    """Sums over the waves, in cycles but for hits. share: of the waves' cycles that were spent here, idle included."""
+    """Sums over the waves, in cycles except for hits. share: of the waves' cycles that were spent here, idle included."""
 
     hits: int
     latency: int
@@ -42,7 +42,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Instruction:
-    """An instruction of the code. source: "" if not known."""
+    """An instruction of the code. source: "" if unknown."""
 
     text: str
     source: str
@@ -53,8 +53,9 @@ class Instruction:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A line of the source, "file:line". cost: of its instructions. waited: cycles that waves stalled at waits which its
-    accesses ended; it is spent on the waits' lines, often others."""
+    """A line of the source, "file:line". cost: that of its instructions. waited: cycles that waves stalled at waits which this
+    line's accesses ended; the waits themselves are often on other lines.
+    """
 
     source: str
     cost: Cost
@@ -63,8 +64,9 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class Access:
-    """A memory instruction that a wait waited for. times: in how many waits. ended: how many it was the last of.
-    waited: the cycles that those took; together for all accesses where it is open which was the last."""
+    """A memory instruction that a wait waited for. times: in how many waits. ended: in how many of them it completed last.
+    waited: the cycles of the waits that it ended.
+    """
 
     instruction: Instruction
     times: int
@@ -74,8 +76,9 @@ class Access:
 
 @dataclass(frozen=True)
 class WaitChain:
-    """A wait instruction, and what it waited for, that which cost most first. unexplained: cycles of waits for which
-    nothing was outstanding, or which accesses were is open."""
+    """A wait instruction and the accesses that it waited for, most expensive first. unexplained: cycles of waits for which
+    nothing was outstanding, or where it is open which access ended them.
+    """
 
     wait: Instruction
     accesses: tuple[Access, ...]
@@ -84,7 +87,7 @@ class WaitChain:
 
 @dataclass(frozen=True)
 class OccupancyOverTime:
-    """Waves on the traced CU. start, width: cycles, of the bins; waves: their mean number in each."""
+    """Waves on the traced CU. start, width: of the bins, in cycles. waves: the mean number of waves in each bin."""
 
     start: int
     width: float
@@ -97,11 +100,11 @@ class OccupancyOverTime:
 class TraceFindings:
     """Values are None with a reason where the trace cannot say. The fractions of wave cycles add up to 1.
 
-    instructions, waves, truncated_waves: traced. mix: kind of instruction -> how many were executed.
-    issue_fraction, stall_fraction, idle_fraction: of the waves' cycles; wait_fraction is the part of the stalls at
-    s_waitcnt, s_barrier and s_nop. ipc: instructions a cycle and SIMD. valu_fraction: of the SIMDs' cycles, in which a
-    vector instruction issues; mfma_fraction: in which the matrix unit is busy. memory_latency: kind of memory -> mean
-    cycles from the issue of an access to the end of the wait that it ended.
+    instructions, waves, truncated_waves: numbers traced. mix: kind of instruction -> number executed.
+    issue_fraction, stall_fraction, idle_fraction: shares of the waves' cycles; wait_fraction is the share of the stalls at
+    s_waitcnt, s_barrier and s_nop. ipc: instructions per cycle and SIMD. valu_fraction: the share of the SIMDs' cycles in which
+    a vector instruction issues; mfma_fraction: the share in which the matrix unit is busy. memory_latency: kind of memory ->
+    mean cycles from the issue of an access to the end of the wait that it ended.
     """
 
     trace: ThreadTrace
@@ -130,13 +133,13 @@ class TraceFindings:
 
     @property
     def waited_for(self) -> SourceLine | None:
-        """The source line whose accesses waves wait longest for; None if there is none or lines are not known."""
+        """The source line whose accesses waves wait longest for; None if there is no such line or lines are not known."""
         waiting = [line for line in self.hot_lines if line.waited > 0]
         return max(waiting, key=lambda line: line.waited) if waiting else None
 
 
 def findings(trace: ThreadTrace, family: Family | None = None) -> TraceFindings:
-    """family: of the traced GPU, for the rate of its matrix units."""
+    """family: that of the traced GPU, for the rate of its matrix units."""
     code, missing = trace.code, trace.missing
     name = trace.kernel
     no_waves = missing.get("waves", "the trace has no waves")
@@ -179,7 +182,7 @@ class _Costs:
         return Instruction(code.text[row], code.source[row], int(code.code_object[row]), int(code.vaddr[row]), self.cost([row]))
 
     def hottest(self) -> tuple[Instruction, ...]:
-        """Every instruction that ran, the most cycles first."""
+        """Every instruction that ran, in descending order of cycles."""
         order = np.lexsort((self.code.line, -(self.code.latency + self.code.idle)))
         return tuple(self.instruction(row) for row in order.tolist() if self.code.hits[row])
 
@@ -342,12 +345,12 @@ def _mean(cycles: list[int]) -> Value:
 
 
 def innermost(source: str) -> str:
-    """The place of an instruction itself: "a.h:3 -> b.hip:7" is a.h:3, inlined into b.hip:7."""
+    """The location of the instruction itself: "a.h:3 -> b.hip:7" means a.h:3, inlined into b.hip:7."""
     return source.split(" -> ")[0].strip()
 
 
 def _lines(costs: _Costs, chains: Sequence[WaitChain]) -> tuple[tuple[SourceLine, ...], str | None]:
-    """Every line that ran, the most cycles first."""
+    """Every line that ran, in descending order of cycles."""
     rows: dict[str, list[int]] = defaultdict(list)
     for row in np.flatnonzero(costs.code.hits).tolist():
         if line := innermost(costs.code.source[row]):
@@ -368,7 +371,7 @@ _BINS = 48
 
 
 def _occupancy(trace: ThreadTrace) -> tuple[OccupancyOverTime | None, str | None]:
-    """Of the CU with traced waves; all its waves count, also those on SIMDs that were not traced."""
+    """For the CU with traced waves; all its waves count, including those on SIMDs that were not traced."""
     if trace.events is None:
         return None, trace.missing.get("events", "no occupancy.json")
     if not trace.waves:

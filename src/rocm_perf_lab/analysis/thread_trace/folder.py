@@ -1,4 +1,4 @@
-"""Where rocprofv3 leaves thread traces: pairs of a folder ui_output_agent_A_dispatch_D and a file stats_<the same>.csv."""
+"""Finds rocprofv3's thread traces: pairs of a folder ui_output_agent_A_dispatch_D and a file stats_<the same>.csv."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _UI, _STATS = "ui_output_", "stats_"
 
 @dataclass(frozen=True)
 class Output:
-    """What there is of one traced dispatch; at least one of both."""
+    """The output for one traced dispatch; at least one of folder and CSV exists."""
 
     ui: Path | None
     csv: Path | None
 
     @property
     def place(self) -> Path:
-        """The folder, or the CSV where there is none."""
+        """The folder, or the CSV if there is no folder."""
         found = self.ui or self.csv
         if found is None:
             raise ValueError("neither a folder nor a CSV")
@@ -35,7 +35,7 @@ class Output:
 
 
 def find(folder: Path) -> list[Output]:
-    """The outputs in or below `folder`, or the one that `folder` is a part of; by dispatch, then by name."""
+    """The outputs in or below `folder`, or the one that `folder` belongs to; sorted by dispatch, then by name."""
     folder = Path(folder)
     if folder.is_file():
         return [Output(_existing(folder.parent / folder.name.removeprefix(_STATS).removesuffix(".csv")), folder)]

@@ -1,4 +1,4 @@
-"""The thread traces of a program, by kernel."""
+"""A program's thread traces, by kernel."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ OTHER_KERNEL = "the thread trace is of another kernel"
 
 @dataclass(frozen=True)
 class TracedKernels:
-    """found: mangled symbol -> what the trace says of it. reason: why any other kernel has none.
+    """found: mangled symbol -> the findings of its trace. reason: why all other kernels have none.
 
-    notes: traces that say nothing, and why.
+    notes: the traces that yield nothing, and why.
     """
 
     found: dict[str, TraceFindings] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class TracedKernels:
 
 
 def traced_kernels(folder: Path, family: Family | None) -> TracedKernels:
-    """Of all traces in or below `folder`; of several of a kernel, the one with the most instructions."""
+    """Read all traces in or below `folder`; if a kernel has several, take the one with the most instructions."""
     found: dict[str, TraceFindings] = {}
     reasons = []
     for trace in read_all(folder):

@@ -17,7 +17,7 @@ def is_matrix(text: str) -> bool:
 
 
 def busy_cycles(text: str, family: Family) -> float | None:
-    """Its operations over the unit's rate; None for an instruction of another form (sparse, XF32) or a rate not known."""
+    """The instruction's operations divided by the unit's rate; None for other forms (sparse, XF32) or an unknown rate."""
     found = _MFMA.match(text)
     if found is None:
         return None

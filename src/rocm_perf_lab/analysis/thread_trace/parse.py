@@ -1,4 +1,4 @@
-"""Files of a thread trace to columns. Whatever is wrong with a file is an Unreadable with one line that names it."""
+"""Parses the files of a thread trace into columns. Defects raise Unreadable, with one line that names the file."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 _WAVE_FILE = re.compile(r"se(\d{1,9})_sm(\d{1,9})_sl(\d{1,9})_wv(\d{1,9})\.json")
 _CSV_HEAD = ["CodeObj", "Vaddr", "Instruction", "Hitcount", "Latency", "Stall", "Idle", "Source"]
-_LARGEST = 1 << 62  # cycles and counts beyond are damage, and could overflow sums
+_LARGEST = 1 << 62  # larger cycles and counts are damage, and could overflow sums
 
 
 class Unreadable(Exception):
-    """Why a file gives nothing."""
+    """A file cannot be used; the message says why."""
 
 
 def read_bytes(path: Path) -> bytes:
     try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for
+        if path.exists() and not path.is_file():  # reading a pipe would block
             raise Unreadable(f"{path.name} is no file")
         return path.read_bytes()
     except OSError as error:
@@ -35,7 +35,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A JSON object."""
+    """Read a JSON object."""
     return _parse(path, read_bytes(path))
 
 
@@ -52,7 +52,7 @@ def _parse(path: Path, text: bytes) -> dict[str, Any]:
 
 
 def integers(path: Path, what: str, rows: Any, columns: int) -> Integers:
-    """`rows` as int64[n, columns]; refuses everything but whole numbers from 0."""
+    """`rows` as int64[n, columns]; anything but non-negative whole numbers is refused."""
     if not isinstance(rows, list):
         raise Unreadable(f"{path.name}: {what} is no list")
     if not rows:
@@ -93,10 +93,10 @@ _SHAPE = "[ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle
 
 
 def stats_csv(path: Path) -> TracedCode:
-    """As code_json; lines are numbered from 0 in the order of the file."""
+    """As code_json; lines are numbered from 0 in file order."""
     try:
         text = read_bytes(path).decode("utf-8")
-        csv.field_size_limit(1 << 24)  # demangled names have reached 100 kB
+        csv.field_size_limit(1 << 24)  # demangled names of up to 100 kB have been seen
         table = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
         raise Unreadable(f"{path.name} is no CSV ({_one_line(error)})") from error
@@ -147,7 +147,7 @@ def wave_files(folder: Path) -> list[Path]:
 
 
 def _coordinates(path: Path) -> tuple[int, ...]:
-    """Engine, SIMD, slot, wave."""
+    """Engine, SIMD, slot and wave."""
     found = _WAVE_FILE.fullmatch(path.name)
     if found is None:
         raise Unreadable(f"{path.name} is no file of a wave")
@@ -155,7 +155,7 @@ def _coordinates(path: Path) -> tuple[int, ...]:
 
 
 def wave_json(path: Path) -> Wave:
-    """A wave's file can have hundreds of megabytes, nearly all of it rows of five numbers: those do not go through JSON."""
+    """A wave's file can have hundreds of megabytes, nearly all of it rows of five numbers; those bypass the JSON parser."""
     text = read_bytes(path)
     head, rows, tail = _cut(text, b'"instructions":')
     middle, _, end = _cut(tail, b'"timeline":')
@@ -190,8 +190,9 @@ def _whole_number(path: Path, name: str, values: dict[str, Any]) -> int:
 
 
 def _cut(text: bytes, key: bytes) -> tuple[bytes, bytes | None, bytes]:
-    """The text before, the rows "1,2],[3,4" and the text behind the table of that key, which [] replaces; rows: None if
-    it is not written without blanks or is empty."""
+    """Split the text at the table of that key: the text before it with [] in place of the table, the table's rows as
+    "1,2],[3,4", and the text after it. The rows are None if the table is empty or written with blanks.
+    """
     start = text.find(key + b"[[")
     end = text.find(b"]]", start) if start >= 0 else -1
     if end < 0:
@@ -232,7 +233,7 @@ def occupancy_json(path: Path) -> WaveEvents:
 
 
 def gfxip_and_files(path: Path) -> tuple[int | None, list[str]]:
-    """The generation, and the wave files that there should be."""
+    """The GPU's generation, and the names of the wave files that should exist."""
     document = load(path)
     gfxip = document.get("gfxip")
     files = _leaves(document.get("wave_filenames"))
@@ -247,7 +248,7 @@ def _leaves(tree: Any) -> list[str]:
 
 
 def clock_mhz(path: Path) -> float:
-    """The shader clock, from its readings beside those of a clock of known frequency."""
+    """The shader clock, derived from its readings beside those of a clock of known frequency."""
     document = load(path)
     metadata = document.get("metadata")
     frequency = metadata.get("frequency") if isinstance(metadata, dict) else None
@@ -262,6 +263,6 @@ def clock_mhz(path: Path) -> float:
 
 
 def _one_line(error: BaseException) -> str:
-    """Damage that the error quotes must not reach a terminal."""
+    """The error on one printable line: damaged bytes that it quotes must not reach a terminal."""
     text = " ".join(str(error).split())[:120]
     return "".join(character if character.isprintable() else "?" for character in text)

@@ -1,4 +1,4 @@
-"""Reads a thread trace, as much of it as there is, and refuses what contradicts itself."""
+"""Reads whatever parts of a thread trace exist, and refuses those that contradict each other."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ NOTHING_RAN = "no wave of it ran on the traced CU and SIMDs"
 
 
 def read_all(folder: Path) -> list[ThreadTrace]:
-    """The thread traces in or below `folder`, in the order of their dispatches; [] if there are none."""
+    """The thread traces in or below `folder`, ordered by dispatch; [] if there are none."""
     return [_read(output) for output in find(folder)]
 
 
 def read(folder: Path) -> ThreadTrace:
-    """The thread trace of one dispatch: its ui_output folder or its CSV, whichever is given; the other is found beside it.
+    """The thread trace of one dispatch. Give either its ui_output folder or its CSV; the other is found beside it.
 
-    Never raises for what is in the files: fields are None with a reason in `missing`.
+    Never raises for the contents of the files: fields that cannot be read are None, with a reason in `missing`.
     """
     outputs = find(folder)
     if not outputs:
@@ -51,7 +51,7 @@ def _read(output: Output) -> ThreadTrace:
 
 
 def _code(output: Output, missing: dict[str, str]) -> TracedCode | None:
-    """Of code.json; of the CSV where that is missing. None if both are there and differ."""
+    """The code from code.json, or from the CSV if that is missing. None if both exist and differ."""
     found: list[tuple[str, TracedCode]] = []
     reasons = []
     for path, reader in ((output.ui / "code.json" if output.ui else None, parse.code_json), (output.csv, parse.stats_csv)):
@@ -73,7 +73,7 @@ def _code(output: Output, missing: dict[str, str]) -> TracedCode | None:
 
 
 def _csv_differs(json: tuple[str, TracedCode], csv: tuple[str, TracedCode]) -> str | None:
-    """Both list the same instructions; the CSV in the order of addresses, code.json in that of first execution."""
+    """Compare the two, which list the same instructions: the CSV by address, code.json by first execution."""
     one, other = (code.by_address() for _, code in (csv, json))
     return sums.difference(csv[0], one, json[0], other) or sums.unlike(csv[0], one, json[0], other)
 
@@ -121,7 +121,7 @@ def _clock(ui: Path, missing: dict[str, str]) -> float | None:
 
 
 def _checked(trace: ThreadTrace) -> ThreadTrace:
-    """Without the parts that contradict each other: one of them is wrong, and nothing says which."""
+    """The trace without parts that contradict each other: one of them is wrong, and nothing says which."""
     if trace.code is None or trace.waves is None:
         return trace
     if not trace.waves and not trace.code.hits.any():

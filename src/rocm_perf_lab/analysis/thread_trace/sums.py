@@ -1,10 +1,10 @@
-"""A trace says everything twice: per wave and in code.json, and the latter again in the CSV. The sums must be equal.
+"""Cross-checks a trace, which records everything twice: per wave and in code.json, and the latter again in the CSV.
 
-For every instruction, over all waves: hits is the number of records, latency and stall are the sums of theirs, and idle
-is the sum of the time between the end of what ran before (at first, the wave's begin) and the record's time. "What ran
-before" has ended when all earlier records of the wave have. A record on line 0 is one that the decoder could not place:
-it counts for nothing. One on a line that code.json does not have is counted nowhere, but has taken its time.
-(Rules of rocprofiler-sdk's att-tool, get_trace_data; they hold for every instruction of the recorded MI300X trace.)
+For every instruction, over all waves: hits is the number of records, latency and stall are the sums of theirs, and idle is the
+sum of the times between the end of the preceding instructions (initially the wave's begin) and the record's time. The preceding
+instructions have ended when all earlier records of the wave have. A record on line 0 is one that the decoder could not place;
+it counts for nothing. A record on a line that code.json lacks is counted nowhere, but its time has passed. (These are the rules
+of rocprofiler-sdk's att-tool, get_trace_data; they hold for every instruction of the recorded MI300X trace.)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def rows_of(code: TracedCode, wave: Wave) -> Integers:
-    """For each record the row in `code`, or -1."""
+    """For each record, its row in `code`, or -1."""
     if not len(code):
         return np.full(len(wave.records), -1)
     row = np.searchsorted(code.line, wave.line).clip(max=len(code) - 1)
@@ -29,7 +29,7 @@ def rows_of(code: TracedCode, wave: Wave) -> Integers:
 
 
 def idle_of(wave: Wave) -> Integers:
-    """For each record, the cycles between what ran before and it."""
+    """For each record, the cycles between the end of the preceding instructions and the record's time."""
     idle = np.zeros(len(wave.records), np.int64)
     placed = wave.line != 0
     time, latency = wave.time[placed], wave.latency[placed]
@@ -39,7 +39,7 @@ def idle_of(wave: Wave) -> Integers:
 
 
 def per_instruction(code: TracedCode, waves: Sequence[Wave]) -> dict[str, Integers]:
-    """hits, latency, stall and idle of every row of `code`, from the waves' records."""
+    """hits, latency, stall and idle of every row of `code`, computed from the waves' records."""
     sums: dict[str, Integers] = {name: np.zeros(len(code), np.int64) for name in TracedCode.SUMS}
     for wave in waves:
         row = rows_of(code, wave)
@@ -51,7 +51,7 @@ def per_instruction(code: TracedCode, waves: Sequence[Wave]) -> dict[str, Intege
 
 
 def difference(one: str, a: TracedCode, other: str, b: TracedCode | dict[str, Integers]) -> str | None:
-    """The first instruction about which two sources disagree, in words; None if they agree on all."""
+    """Describe the first instruction on which two sources disagree; None if they agree on all."""
     sums = b if isinstance(b, dict) else {name: getattr(b, name) for name in TracedCode.SUMS}
     if len(a) != len(sums["hits"]):
         return f"{one} has {len(a)} instructions, {other} {len(sums['hits'])}"
@@ -68,7 +68,7 @@ def difference(one: str, a: TracedCode, other: str, b: TracedCode | dict[str, In
 
 
 def unlike(one: str, a: TracedCode, other: str, b: TracedCode) -> str | None:
-    """The first row at which two listings of equal length do not have the same instruction, in words; None if all are."""
+    """Describe the first row at which two listings of equal length have different instructions; None if there is none."""
     for row, (mine, theirs) in enumerate(zip(_instructions(a), _instructions(b), strict=True)):
         if mine != theirs:
             return f"{one} and {other} disagree: `{a.text[row][:60]}` at {int(a.vaddr[row]):#x} is in one only"

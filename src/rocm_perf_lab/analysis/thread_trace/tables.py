@@ -1,4 +1,4 @@
-"""What a thread trace holds, as columns."""
+"""The contents of a thread trace, as columns."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 
 
 class Category(IntEnum):
-    """Of a wave's instruction, as rocprofv3's decoder numbers them."""
+    """The kind of an instruction, as numbered by rocprofv3's decoder."""
 
     SMEM = 1
     SALU = 2
     VMEM = 3  # buffer
     FLAT = 4  # flat, global, scratch
     LDS = 5
-    VALU = 6  # matrix instructions included
+    VALU = 6  # including matrix instructions
     JUMP = 7  # a branch that was taken
     NEXT = 8  # a branch that was not taken
-    IMMEDIATE = 9  # s_waitcnt, s_barrier, s_nop: what stays in the instruction buffer
+    IMMEDIATE = 9  # s_waitcnt, s_barrier, s_nop: instructions that stay in the instruction buffer
     CONTEXT = 10
-    MESSAGE = 11  # and the program's end
+    MESSAGE = 11  # also the end of the program
     BVH = 12
 
 
 @dataclass(frozen=True)
 class TracedCode:
-    """The instructions of the traced code, a row each in the order of `line`; all cycles are sums over waves.
+    """The instructions of the traced code, one row each in the order of `line`; all cycles are sums over waves.
 
-    line: LineNumber, what waves refer to. text: assembly. source: "file:line", the innermost first and " -> " between
-    the places it was inlined into; "" without debug information. kernel: index into `kernels`, -1 if not known.
+    line: LineNumber, which waves refer to. text: assembly. source: "file:line", the innermost first, followed by " -> " and the
+    places that it was inlined into; "" without debug information. kernel: index into `kernels`, -1 if unknown.
     kernels: (mangled, demangled).
     """
 
@@ -66,10 +66,10 @@ class TracedCode:
 
 @dataclass(frozen=True)
 class Wave:
-    """A wave's life on a SIMD, in cycles of the shader clock.
+    """The life of a wave on a SIMD, in cycles of the shader clock.
 
-    records: int64[n, 5]: time at which the instruction was next in order, category, stall, latency (stall included),
-    line. truncated: instructions that the trace lost.
+    records: int64[n, 5]: the time at which the instruction was next in order, category, stall, latency (stall included), line.
+    truncated: the number of instructions that the trace lost.
     """
 
     file: str
@@ -104,23 +104,23 @@ class Wave:
 
     @property
     def last(self) -> int:
-        """The end of its last instruction, which can be a little after its own."""
+        """The end of the wave's last instruction, which can be slightly later than its own end."""
         return max(self.end, int((self.time + self.latency).max(initial=self.end)))
 
 
 @dataclass(frozen=True)
 class WaveEvents:
-    """Starts and ends of waves on all traced CUs: int64[n, 6]: time, CU, SIMD, slot, 1 for a start, kernel; by engine."""
+    """Starts and ends of waves on all traced CUs, by engine: int64[n, 6]: time, CU, SIMD, slot, 1 for a start, kernel."""
 
     engines: dict[int, Integers]
 
 
 @dataclass(frozen=True)
 class ThreadTrace:
-    """One traced dispatch. What could not be read is None, and `missing` says why under the field's name.
+    """One traced dispatch. Fields that could not be read are None, and `missing` gives the reason under the field's name.
 
-    folder: the ui_output folder, or the CSV where there is none. dispatch: its number in the file's name, None if it
-    has none. gfxip: 9 for gfx9. clock_mhz: of the shader during the trace.
+    folder: the ui_output folder, or the CSV if there is none. dispatch: the number in the file's name, None if there is none.
+    gfxip: 9 for gfx9. clock_mhz: that of the shader during the trace.
     """
 
     folder: Path
@@ -134,7 +134,7 @@ class ThreadTrace:
 
     @property
     def kernel(self) -> tuple[str, str] | None:
-        """(mangled, demangled) of the kernel with the most cycles; None if it is not known."""
+        """(mangled, demangled) name of the kernel with the most cycles; None if unknown."""
         if self.code is None or not self.code.kernels:
             return None
         known = self.code.kernel >= 0

@@ -1,12 +1,12 @@
-"""Which accesses each wait instruction waited for.
+"""Determines which accesses each wait instruction waited for.
 
-A wave counts its outstanding accesses per kind, and `s_waitcnt vmcnt(3)` waits until at most three of the first kind are
-left. Where accesses of a kind complete in order, those are the three youngest, so the wait was for all older ones, and
-the youngest of those ended it. What completes in any order leaves that open, unless the wait is for all of them.
+A wave counts its outstanding accesses per kind, and `s_waitcnt vmcnt(3)` waits until at most three of the first kind are left.
+If accesses of a kind complete in order, those are the three youngest, so the wait was for all older ones and was ended by the
+youngest of those. If they complete in any order, this remains open, unless the wait is for all of them.
 
-gfx9 (LLVM AMDGPUUsage and SIInsertWaitcnts): vmcnt counts vector loads, stores and atomics, in order. lgkmcnt counts
-LDS accesses and messages, in order among themselves, and scalar loads, in any order. A FLAT access counts in both and
-may complete in either, in any order. gfx10 and gfx11 count vector stores apart, in vscnt.
+gfx9 (LLVM AMDGPUUsage and SIInsertWaitcnts): vmcnt counts vector loads, stores and atomics, in order. lgkmcnt counts LDS
+accesses and messages, in order among themselves, and scalar loads, in any order. A FLAT access counts in both and may complete
+in either, in any order. gfx10 and gfx11 count vector stores separately, in vscnt.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FIELD = re.compile(r"(vmcnt|lgkmcnt|vscnt)\((\d+)\)")
 
 
 def counted_in(text: str, gfxip: int) -> tuple[tuple[str, ...], bool]:
-    """The counters that an instruction adds to, and whether it may complete before older ones that they count."""
+    """The counters that an instruction increments, and whether it may complete before older accesses that they count."""
     if text.startswith(("v_", ";")):
         return (), False
     if text.startswith("ds_") or text.startswith("s_sendmsg"):
@@ -52,7 +52,7 @@ def counted_in(text: str, gfxip: int) -> tuple[tuple[str, ...], bool]:
 
 
 def waits_for(text: str, gfxip: int) -> dict[str, int]:
-    """Counter -> how many may be left, of a wait instruction; {} for any other."""
+    """For a wait instruction, counter -> how many accesses may be left; {} for any other instruction."""
     if not text.startswith("s_waitcnt"):
         return {}
     name, _, rest = text.partition(" ")
@@ -73,7 +73,7 @@ def waits_for(text: str, gfxip: int) -> dict[str, int]:
 
 @dataclass
 class _Counter:
-    """Records of the accesses that it counts, the oldest first, and whether they may complete in another order."""
+    """The records of the accesses counted, oldest first, and whether they may complete in another order."""
 
     pending: list[int] = field(default_factory=list)
     any_order: bool = False
@@ -83,7 +83,7 @@ class _Counter:
         self.any_order |= any_order
 
     def wait(self, left: int) -> list[int]:
-        """What must have completed since the last wait, the oldest first."""
+        """The accesses that must have completed since the last wait, oldest first."""
         if left == 0:
             done, self.pending, self.any_order = self.pending, [], False
             return done
@@ -96,8 +96,10 @@ class _Counter:
 
 @dataclass(frozen=True)
 class Wait:
-    """A wait of a wave, all numbers being records of it. accesses: what it waited for, the oldest first; [] if nothing
-    was outstanding, or if that cannot be told. last: the one that ended it; None if that is open.
+    """A wait of a wave; all numbers are indices of its records.
+
+    accesses: what the wait was for, oldest first; [] if nothing was outstanding or it cannot be determined.
+    last: the access that ended the wait; None if that is open.
     """
 
     record: int
@@ -106,7 +108,7 @@ class Wait:
 
 
 def waits_of(rows: Integers, counted: Sequence[tuple[tuple[str, ...], bool]], waits: Sequence[dict[str, int]]) -> list[Wait]:
-    """The waits of a wave that executed `rows` of the code, -1 for what is not known; the others are by row."""
+    """The waits of a wave that executed `rows` of the code (-1 if unknown). counted and waits are indexed by row."""
     counters = {name: _Counter() for name in ("vmcnt", "lgkmcnt", "vscnt")}
     matters = np.array([bool(names) or bool(fields) for (names, _), fields in zip(counted, waits, strict=True)] + [False])
     found = []
@@ -133,7 +135,7 @@ def _wait(record: int, counters: dict[str, _Counter], fields: dict[str, int]) ->
 
 
 class WaitChains:
-    """The waits of all waves, each sequence of instructions followed once."""
+    """The waits of all waves; waves with the same instruction sequence are analysed once."""
 
     def __init__(self, code: TracedCode, waves: Sequence[Wave], gfxip: int):
         self._counted = [counted_in(text, gfxip) for text in code.text]

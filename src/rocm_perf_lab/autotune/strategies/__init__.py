@@ -13,14 +13,14 @@ import numpy as np
 from rocm_perf_lab.autotune.space import Configuration, Space
 from rocm_perf_lab.autotune.strategy_registry import STRATEGIES, defaults
 
-_CHOICE = 4  # first configurations are taken from this many times as many, by what is known of them
+_CHOICE = 4  # the first configurations are the best of this many times as many, judged by what is known about them
 
 
 @dataclass(frozen=True)
 class Options:
-    """budget: evaluations at most. own: the strategy's own options, by name; what is missing has its default.
+    """budget: the maximum number of evaluations. own: the strategy's own options by name; missing ones take their defaults.
 
-    occupancy: of values by name, the theoretical occupancy within 0..1 as far as it is known before anything runs.
+    occupancy: maps values by name to the theoretical occupancy within 0..1, if that is known before anything runs.
     """
 
     budget: int
@@ -29,7 +29,7 @@ class Options:
 
 
 class ModelQuality(TypedDict, total=False):
-    """What a model is worth: its R2 and residual, None where there were too few results, and what speaks against it."""
+    """How good a model is: its R2 and residual, None if there were too few results, and a warning against trusting it."""
 
     r2: float | None
     residual: float | None
@@ -37,11 +37,11 @@ class ModelQuality(TypedDict, total=False):
 
 
 class Strategy(ABC):
-    """Proposes configurations and learns what came of them.
+    """Proposes configurations and learns from their results.
 
-    propose() returns a batch: valid configurations, none ever twice, empty when there are no more. Its size never depends on
-    how many workers evaluate it. tell() takes the time of each, None of one that failed. It may be asked again before all were
-    told.
+    propose() returns a batch of valid configurations, never repeating one, and an empty batch when there are no more. The size
+    of a batch never depends on the number of workers. tell() takes the time of each configuration, or None for one that failed.
+    propose() may be called again before all results have been told.
     """
 
     def __init__(self, space: Space, generator: np.random.Generator, options: Options):
@@ -64,11 +64,11 @@ class Strategy(ABC):
         """A batch of configurations that are not in `asked`."""
 
     def model(self) -> ModelQuality:
-        """Empty without one."""
+        """The quality of the model; empty without a model."""
         return {}
 
     def promising(self, count: int) -> list[Configuration]:
-        """Drawn at random; where occupancy is known, those of high occupancy out of several times as many."""
+        """Random configurations; if occupancy is known, those with the highest out of several times as many."""
         occupancy = self.options.occupancy
         if occupancy is None:
             return self.space.sample(self.generator, count, self.asked.keys())
@@ -77,7 +77,7 @@ class Strategy(ABC):
 
 
 def create(name: str, space: Space, seed: int, options: Options) -> Strategy:
-    """The strategy called `name`, one of STRATEGIES. The same seed proposes the same, given the same answers."""
+    """The strategy called `name`, one of STRATEGIES. The same seed and the same results lead to the same proposals."""
     registered = STRATEGIES[name]
     kind = getattr(importlib.import_module(f"{__name__}.{registered.module}"), registered.name)
     options = replace(options, own=defaults(name) | dict(options.own))

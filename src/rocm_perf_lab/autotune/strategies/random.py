@@ -1,4 +1,4 @@
-"""Uniformly random, without repetition: the control that others are measured against."""
+"""Uniform random search without repetition: the baseline against which the others are measured."""
 
 from __future__ import annotations
 

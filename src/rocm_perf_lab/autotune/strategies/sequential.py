@@ -1,15 +1,15 @@
-"""Sequential and guided by a model: a Gaussian process on the logarithm of time, fitted again as results come.
+"""Sequential search guided by a model: a Gaussian process on the logarithm of time, fitted again as results arrive.
 
-What runs next is the most promising by expected improvement, of a shortlist from the whole space and of the neighbourhoods of
-the best. Part is drawn from the model instead (Thompson's sampling), and sometimes one is drawn blindly: expected improvement
-alone stays in a local optimum that the model is sure of. Batches do one of two things:
+The next configurations are those with the highest expected improvement in a shortlist from the whole space and in the
+neighbourhoods of the best. Some are drawn from the model instead (Thompson sampling), and now and then one is drawn blindly:
+expected improvement alone stays in a local optimum of which the model is certain. There are two kinds of batches:
 
-- Two in three look for details: most of the batch are neighbours of the best, as long as it has some, since a model that is
-  sure of nothing better would leave it before it is at its foot.
-- One in three looks elsewhere, by a smooth model and without neighbours: what the results make likely sees details near them,
-  and may miss the trend that leads away.
+- Two in three look for details: most of the batch are neighbours of the best, as long as there are any, because a model that
+  expects nothing better would otherwise leave the best before it reaches the bottom.
+- One in three looks elsewhere, with a smooth model and without neighbours: a model fitted to the results sees details near
+  them, and may miss the trend that leads away.
 
-Batches grow with what is known: early results change the model most, and a fit costs more the more there are.
+Batches grow with the number of results: early results change the model most, and a fit costs more the more results there are.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from rocm_perf_lab.autotune.strategies import ModelQuality, Options, Strategy
 if TYPE_CHECKING:
     from rocm_perf_lab.arrays import Floats, Integers, Reals
 
-_START, _ENDS, _ENDS_OF = 8, 4, 64  # the first; how many of them are those nearest to the ends of lists, of how many
+_START, _ENDS, _ENDS_OF = 8, 4, 64  # size of the first batch; how many of it are nearest to the ends of lists; out of how many
 _BATCH, _GROWTH, _LARGEST_BATCH = 2, 0.06, 64
-_SMOOTH = 1 / 3  # part of the batches for which the model is a smooth one
-_BESIDE = 0.7  # part of the other batches that are neighbours of the best, the fastest by the model first
-_DRAWN = 0.25  # part of a batch that is drawn from the model
-_BLIND = 0.1  # part of a batch that is drawn without regard to the model
-_MOST_FITTED, _MOST_SMOOTH = 150, 250  # of the two models; half of them the best, the others drawn from the rest
-_STEPS, _PATIENCE = 3, 1.05  # of the walk over the model's lengths: after how many times the results of the last
-_BEST, _FAR = 3, 200  # the best, whose neighbours are candidates, and how many two steps away are drawn from
+_SMOOTH = 1 / 3  # share of the batches for which the model is smooth
+_BESIDE = 0.7  # share of the other batches taken from neighbours of the best, fastest by the model first
+_DRAWN = 0.25  # share of a batch that is drawn from the model
+_BLIND = 0.1  # share of a batch that is drawn without regard to the model
+_MOST_FITTED, _MOST_SMOOTH = 150, 250  # results that each model is fitted to: half are the best, half drawn from the rest
+_STEPS, _PATIENCE = 3, 1.05  # steps of the walk over length scales, and growth in the number of results before the next walk
+_BEST, _FAR = 3, 200  # the best, whose neighbours are candidates; how many draws from those two steps away
 _RANDOM = 50  # candidates drawn from all
-_SHORTLIST, _CLOSER = 200, 1000  # how many, of how many that the model thinks fastest
-_STALE = 1.1  # the shortlist is made anew at this many times the results
-_FLOOR = (0.02, 0.2)  # added to how far above the best: so far below the median's excess, differences do not count
+_SHORTLIST, _CLOSER = 200, 1000  # size of the shortlist, and of the preselection that the model expects to be fastest
+_STALE = 1.1  # the shortlist is renewed once results have grown by this factor
+_FLOOR = (0.02, 0.2)  # added to the excess over the best, relative to the median excess: differences well below it do not count
 _LEAST_TIME = 1e-9  # a time of 0 has no logarithm
 
 
 class SequentialSearch(Strategy):
     _pool: Pool | None = None
     _process: GaussianProcess | None = None
-    _walked = 0  # results at the last walk
-    _noted = 0  # how many of `asked` the pool knows of
+    _walked = 0  # number of results at the last walk
+    _noted = 0  # how much of `asked` the pool knows
 
     def __init__(self, space: Space, generator: np.random.Generator, options: Options):
         super().__init__(space, generator, options)
-        self._shortlists: dict[bool, Integers] = {}  # of the smooth model and of the other
-        self._listed = {True: 0, False: 0}  # results when they were made
+        self._shortlists: dict[bool, Integers] = {}  # by whether the model is smooth
+        self._listed = {True: 0, False: 0}  # number of results when each was made
 
     def ask(self) -> list[Configuration]:
         with _one_thread():
@@ -63,7 +63,7 @@ class SequentialSearch(Strategy):
 
     def _next(self) -> list[Configuration]:
         if self._pool is None and sum(time is not None for time in self.times.values()) < 2:
-            return self._first()  # also where all fail: then there is nothing to learn from
+            return self._first()  # also if all fail, since there is then nothing to learn from
         pool = self._note_asked()
         configurations, values = list(self.times), self._values()
         order = np.argsort(values, kind="stable")
@@ -85,7 +85,7 @@ class SequentialSearch(Strategy):
         return [tuple(row) for row in pool.rows[chosen].tolist()]
 
     def model(self) -> ModelQuality:
-        """R2 and residual of the logarithms of excess time, each predicted without itself."""
+        """R2 and residual of the logarithms of excess time, with leave-one-out predictions."""
         if self._process is None:
             return {}
         errors = self._process.errors()
@@ -94,7 +94,7 @@ class SequentialSearch(Strategy):
         return {"r2": r2, "residual": float(np.sqrt(np.mean(errors**2)))}
 
     def _first(self) -> list[Configuration]:
-        """Half of them at the ends of the lists of values: optima often are, and a trend shows best between ends."""
+        """The first batch, half of it at the ends of the lists of values: optima often lie there, and a trend shows best."""
         ends: list[Configuration] = []
         if not self.asked:
             drawn = self.space.sample(self.generator, _ENDS_OF, self.asked.keys())
@@ -102,7 +102,7 @@ class SequentialSearch(Strategy):
         return [*ends, *(row for row in self.promising(_START) if row not in ends)][:_START]
 
     def _off_ends(self, row: Configuration) -> int:
-        """How many of the values are neither the first nor the last of theirs."""
+        """How many of the values are neither the first nor the last of their list."""
         return sum(0 < place < size - 1 for place, size in zip(row, self.space.sizes, strict=True))
 
     def _note_asked(self) -> Pool:
@@ -114,10 +114,10 @@ class SequentialSearch(Strategy):
         return pool
 
     def _values(self) -> Floats:
-        """What the model is of: logarithms of how far above the best. What failed counts as slow as the slowest.
+        """The quantity to model: logarithms of the excess over the best. A failure counts as slow as the slowest configuration.
 
-        The logarithm of a logarithm's excess: a program's times span factors, and what matters is order among the best. How
-        much it matters is another each time, since one floor for all would suit some spaces only.
+        It is the logarithm of the excess of a logarithm, because a program's times span orders of magnitude, and what matters
+        is the order among the best. The weight of this order is drawn anew each time, since no one floor suits all spaces.
         """
         times = np.array(list(self.times.values()), float)  # None becomes NaN
         logarithms = np.log(np.maximum(np.where(np.isnan(times), np.nanmax(times), times), _LEAST_TIME))
@@ -127,7 +127,7 @@ class SequentialSearch(Strategy):
         return found
 
     def _candidates(self, pool: Pool, near: list[tuple[Integers, Integers]], shortlist: Integers, rest: Integers) -> Integers:
-        """Positions in the pool, ascending."""
+        """The positions of the candidates in the pool, ascending."""
         far = pool.unasked(np.concatenate([two for _, two in near]))
         drawn = [self.generator.choice(some, most) for some, most in ((far, _FAR), (rest, _RANDOM)) if len(some)]
         return pool.unasked(np.unique(np.concatenate([shortlist, *(one for one, _ in near), *drawn])))
@@ -152,7 +152,7 @@ class SequentialSearch(Strategy):
     def _chosen(
         self, predicted: tuple[Reals, Reals], candidates: Integers, beside: Integers, count: int, best: float
     ) -> Integers:
-        """Positions. beside: those among the candidates of which a part of _BESIDE is taken first, as far as there are any."""
+        """The chosen positions. beside: those candidates from which the share _BESIDE is taken first, if there are any."""
         mean, spread = predicted
         count = min(len(candidates), count)
         neighbours, drawn, blind = (int(part * count + self.generator.random()) for part in (_BESIDE, _DRAWN, _BLIND))
@@ -172,8 +172,9 @@ class SequentialSearch(Strategy):
 
 
 def _most_promising(pool: Pool, process: GaussianProcess, rest: Integers, best: float) -> Integers:
-    """Of all candidates. How sure it is costs most to predict, so first comes a selection without: what is far from all
-    results is alike uncertain.
+    """The shortlist out of all candidates.
+
+    Uncertainty is the costliest to predict, so a preselection ignores it; far from all results it is much the same everywhere.
     """
     if len(rest) > _CLOSER:
         rest = rest[np.argpartition(process.means(pool.points[rest]), _CLOSER)[:_CLOSER]]
@@ -187,7 +188,7 @@ def _libraries() -> ThreadpoolController:
 
 
 def _one_thread() -> AbstractContextManager[object]:
-    """More threads wait for each other longer than they compute on matrices of this size, and take what programs need."""
+    """Use one thread: on matrices of this size, more threads wait longer than they compute, and take cores from programs."""
     limited: AbstractContextManager[object] = _libraries().limit(limits=1)
     return limited
 

@@ -1,4 +1,4 @@
-"""Seed, predict, prune and confirm: a quadratic model of a space-filling sample says what is worth a run."""
+"""Seed, predict, prune and confirm: a quadratic model of a space-filling sample decides which configurations to run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ TRUSTED_R2 = 0.75
 _POOL = 100_000
 _BATCH = 16
 _FOLDS = 5
-_TILE = ("BLOCK_M", "BLOCK_N")  # of a matrix product: its accumulators are as many as their product
+_TILE = ("BLOCK_M", "BLOCK_N")  # of a matrix product, whose number of accumulators is the product of the two
 
 
 class ThreePhaseSearch(Strategy):
     """The model's R2 is that of predictions for configurations left out of the fit (five folds).
 
-    Its terms are all parameters, their squares and their products by twos, and in a space with BLOCK_M and BLOCK_N (whose
-    product is one of these) the square of that product, too.
+    Its terms are all parameters, their squares and pairwise products, and, in a space with BLOCK_M and BLOCK_N (whose product
+    is one of these), the square of that product as well.
     """
 
     _model: ModelQuality = {}
@@ -45,7 +45,7 @@ class ThreePhaseSearch(Strategy):
         return self._model
 
     def _seeds(self) -> list[Configuration]:
-        """Points of a Halton sequence that are valid, then random ones if these are too few."""
+        """Valid points of a Halton sequence, followed by random ones if these are too few."""
         from scipy.stats import qmc
 
         pool, complete = self.space.pool(self.generator, _POOL)
@@ -72,7 +72,7 @@ class ThreePhaseSearch(Strategy):
         return [pool[at] for at in order]
 
     def _fit(self, good: dict[Configuration, float]) -> tuple[Pipeline, Floats, float]:
-        """The model of the times, these, and its R2."""
+        """The fitted model, the times it was fitted to, and its R2."""
         from sklearn.compose import ColumnTransformer
         from sklearn.linear_model import LinearRegression
         from sklearn.metrics import r2_score
@@ -95,7 +95,7 @@ class ThreePhaseSearch(Strategy):
         return regression.fit(known, times), times, r2
 
     def _features(self, configurations: list[Configuration]) -> Floats:
-        """The parameters, a column each, then what is no product of two of them."""
+        """The parameters, one column each, followed by terms that are not a product of two of them."""
         values = _numeric(self.space, np.array(configurations))
         names = self.space.names
         if not all(name in names for name in _TILE):
@@ -105,7 +105,7 @@ class ThreePhaseSearch(Strategy):
 
 
 def _numeric(space: Space, configurations: Integers) -> Floats:
-    """float (count, parameters): the values themselves, positions where a parameter is not all numbers."""
+    """float (count, parameters): the values themselves, or positions if a parameter's values are not all numbers."""
     columns = []
     for place, choices in enumerate(space.values):
         is_number = all(isinstance(value, (int, float)) for value in choices)

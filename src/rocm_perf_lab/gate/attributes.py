@@ -1,5 +1,5 @@
-"""Attributes in text taken from a candidate: an allow-list, since other attributes can set an entity's address, symbol or
-lifetime.
+"""Attributes in text taken from a candidate: an allow-list, since others decide where something is placed, what its symbol is
+or whether it is kept.
 """
 
 from __future__ import annotations

@@ -265,7 +265,7 @@ class ProgramBuilder:
         words = step.moved({**places, **copied})
         if step.is_hip:
             words += [] if target_of(words) else [f"--offload-arch={self._target}"]
-            words += [] if any(word.startswith("-g") for word in words) else ["-gline-tables-only"]  # for the thread trace
+            words += [] if any(word.startswith("-g") for word in words) else ["-gline-tables-only"]  # for thread traces
             words += [*_unit(step.words, step.sources[0], step.folder), *placed.options]
         view = placed.view.showing(readable=tuple(self._kept.values()))
         what = f"{step.sources[0]} does not compile" if step.sources else f"{step.output.name} does not link"

@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import settings  # noqa: E402
 
-TYPE_CHECKING = False  # as of typing, which takes long to import
+TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
     from typing import NoReturn
 
@@ -70,7 +70,7 @@ def _close_all_but(report: int) -> None:
 
 
 def _become(options: Settings, command: list[str]) -> NoReturn:
-    """Trusted: without a cage."""
+    """Run a trusted command, without a cage."""
     settings.lower(resource.RLIMIT_CORE, 0)
     settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
     settings.lower(resource.RLIMIT_DATA, int(options["memory_bytes"][0]) + _RESERVED_BY_GPU_RUNTIMES)

@@ -38,4 +38,4 @@ def patiently(
 def _wait(retry: int, asked: float | None) -> float:
     if asked is not None:
         return asked
-    return min(_LONGEST_WAIT, _FIRST_WAIT * 2.0**retry) * random.uniform(0.75, 1.0)  # several clients do not meet again
+    return min(_LONGEST_WAIT, _FIRST_WAIT * 2.0**retry) * random.uniform(0.75, 1.0)  # spreads clients' retries

@@ -1,7 +1,9 @@
 """The first process in the cage: starts the command, reaps orphans, reports the exit status, and ends the cage when it exits.
 
-cage_init.py CHANNEL ENVIRONMENT NAME=VALUE... -- COMMAND... The first two are descriptors: a socket to the launcher and a file.
-When this process ends, every process in the cage ends. The command can neither signal nor trace it.
+    cage_init.py CHANNEL ENVIRONMENT NAME=VALUE... -- COMMAND...
+
+CHANNEL and ENVIRONMENT are descriptors: a socket to the launcher, and a file. When this process ends, every process in the cage
+ends. The command can neither signal nor trace it.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Runs a command in a cage: launcher.py NAME=VALUE... -- MOUNTS... -- COMMAND...
 
-MOUNTS are bubblewrap's options. This process stays outside: it watches what the cage uses, ends it at a limit, when it is
-itself told to end, and when its owner (a process id) ends. It ends as the command did, with the same status or by the same
-signal; by SIGKILL at a limit, after a line that says which. Settings:
+MOUNTS are bubblewrap's options. This process stays outside: it watches what the cage uses, and ends it at a limit, on a
+signal that asks it to end, and when its owner (a process id) ends. It ends as the command did, with the same status or by the
+same signal; at a limit by SIGKILL, after a line that names the limit. Settings:
 
-  mechanism   bubblewrap, namespaces, or trusted: limits of a process alone, and no cage
-  program     bubblewrap's, with more of its options as `option`
+  mechanism   bubblewrap, namespaces, or trusted: only the limits of a process, and no cage
+  program     bubblewrap's path, with more of its options as `option`
   owner, folder, seconds, memory_bytes, processes, file_bytes, disk_bytes, files
-  writable    folders in which something stays; memory_folder: those in memory
-  keep        names of variables that the command gets beside the usual ones
+  writable    folders whose contents persist; memory_folder: folders in memory
+  keep        names of variables that the command gets in addition to the usual ones
   traces, writer   see cage_init.py
-  report      a descriptor to say the same on that the end says: "status N", "limit WORDS" or "failed"
+  report      a descriptor that receives how the command ended: "status N", "limit WORDS" or "failed"
 """
 
 from __future__ import annotations

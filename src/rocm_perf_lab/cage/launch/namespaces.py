@@ -48,7 +48,7 @@ def start(
     if child:
         return child
     try:
-        signal.set_wakeup_fd(-1)  # the parent's, as the first channel is: where it has ended, no cage can say hello
+        signal.set_wakeup_fd(-1)  # it is the parent's, which must be alive for the cage to report
         outer, channel = channels
         outer.close()
         os.setsid()

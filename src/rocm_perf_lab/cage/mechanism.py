@@ -41,7 +41,7 @@ def found() -> Mechanism | None:
 
 
 def kind() -> str | None:
-    """ "bubblewrap", "namespaces", or None where candidates can only be run without a cage."""
+    """The kind of mechanism found: "bubblewrap", "namespaces", or None if candidates can only run without a cage."""
     mechanism = found()
     return mechanism.kind if mechanism else None
 

@@ -46,7 +46,7 @@ class Buffer:
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Size in bytes."""
         return self.count * self.layout.size
 
     def view(self, content: Bytes, leaf: Leaf) -> Numbers:

@@ -30,7 +30,7 @@ def is_float(scalar: str | None) -> bool:
 
 def limits_of(dtype: np.dtype[Any]) -> np.finfo[Any]:
     """The limits of a floating-point type."""
-    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]  # which ml_dtypes leaves without types
+    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]  # ml_dtypes has no annotations for it
 
 
 def bits_of(values: Numbers) -> Numbers:

@@ -64,7 +64,7 @@ class ProgramMemory:
 
     @classmethod
     def of(cls, capture: Capture) -> ProgramMemory:
-        """Errors: SourceError where the code object cannot be read."""
+        """Errors: SourceError if the code object cannot be read."""
         parts = dict(_allocations(capture))
         places = dict(parts)
         for turn, code in enumerate(_other_code(capture)):

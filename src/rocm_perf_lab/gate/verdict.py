@@ -90,7 +90,7 @@ class Verdict:
         return self._evidence(CodeObjectEvidence).resources
 
     def document(self) -> VerdictDocument:
-        """For the journal and --json."""
+        """The document for the journal and --json."""
         steps = [
             StepSection(step=one.step, outcome=one.outcome.value, reason=one.reason, evidence=one.evidence)
             for one in self.steps

@@ -1,4 +1,4 @@
-"""Kernels in a device pass: signature, attributes and loops."""
+"""Finds the kernels in a device pass, with their signatures, attributes and loops."""
 
 from __future__ import annotations
 

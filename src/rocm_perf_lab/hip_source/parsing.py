@@ -73,5 +73,5 @@ def _index(bindings: Bindings) -> Cursor | None:
         return None
     create.argtypes, create.restype = [ctypes.POINTER(_IndexOptions)], bindings.c_object_p
     pointer = create(ctypes.byref(_IndexOptions(ctypes.sizeof(_IndexOptions), (0, 0), _STORE_PREAMBLES_IN_MEMORY)))
-    never_disposed = type("Index", (bindings.Index,), {"__del__": lambda self: None})  # of, at exit, a module that is gone
+    never_disposed = type("Index", (bindings.Index,), {"__del__": lambda self: None})  # at exit, its module is already gone
     return never_disposed(pointer) if pointer else None

@@ -30,7 +30,7 @@ class ModelOutcome:
         return bool(self.attempts) and all(one.step in BEFORE_THE_GATE for one in self.attempts)
 
     def document(self) -> LlmOptimizeDocument:
-        """For --json."""
+        """The document for --json."""
         budget = self.budget
         reasons = {}
         if budget.spent is None:

@@ -58,7 +58,7 @@ class Judgement:
     survey: ProfileSummary | None = None
 
     def document(self) -> GateDocument:
-        """For --json."""
+        """The document for --json."""
         request, survey, verdict = self.request, self.survey, self.verdict.document()
         return GateDocument(
             baseline=str(request.baseline),

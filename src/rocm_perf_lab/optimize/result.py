@@ -125,7 +125,7 @@ class OptimizeResult:
         return 1 - self.final_ms / self.baseline_ms if self.baseline_ms and self.final_ms is not None else None
 
     def document(self) -> OptimizeDocument:
-        """For --json."""
+        """The document for --json."""
         return OptimizeDocument(
             source=str(self.source),
             source_found_by=self.found_by,

@@ -54,7 +54,7 @@ class ApplicationOptions:
 
     check: a command that receives the program's standard output on its standard input and exits with 0 if that output is
     correct; it replaces the comparison with the baseline's output. timeout: seconds per run; with None, the baseline has no
-    limit and a candidate gets 20 times the baseline's time, but at least a minute. view: of the cage in which all programs run.
+    limit and a candidate gets 20 times the baseline's time, but at least a minute. view: what the cage shows to all programs.
     """
 
     runtime: float = 0.05
@@ -66,7 +66,7 @@ class ApplicationOptions:
 
 
 class Application:
-    """The reference for whole-program runs: the baseline program, run twice. folder: for its files; it is not deleted. also:
+    """The reference for whole-program runs: the baseline program, run twice. folder: holds its files, and is not deleted. also:
     further argument lists; with these, only the output is compared.
 
     Errors: those of running the baseline; UsageError if the user's check fails on the baseline itself.

@@ -17,7 +17,7 @@ from rocm_perf_lab.hip_source.tokens import line_of, with_comments
 @dataclass(frozen=True)
 class KernelChange:
     """kernel: the target's identity. head: its declaration up to the body. body: including its braces. functions: the new
-    device functions in source order, with their names in `names`. promises: those made by the head.
+    device functions in source order, with their names in `names`. promises: what the head promises.
     """
 
     kernel: str
@@ -39,7 +39,7 @@ class Spliced:
 
 
 def splice(baseline: HipSource, kernel: SourceKernel, change: KernelChange, namespace: str) -> Spliced:
-    """namespace: for the new functions; a name that the baseline does not use."""
+    """namespace: a name that the baseline does not use; it will hold the new functions."""
     place = with_comments(baseline.device, kernel.declaration) if change.functions else kernel.declaration
     judged, adopted = (_made(baseline.text, kernel, change, namespace, place, numbered) for numbered in (True, False))
     return Spliced(judged, adopted)

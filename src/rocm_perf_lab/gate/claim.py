@@ -31,7 +31,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class SeenGain:
-    """The mean time of the kernel's dispatches in the program, in ms, for each run. Runs without a dispatch are left out."""
+    """The mean time of the kernel's dispatches in the program, in ms, for each run. Runs that do not dispatch the kernel are
+    left out.
+    """
 
     claim: Claim
     before: Sequence[float]

@@ -50,9 +50,9 @@ def check_code_object(
 ) -> tuple[StepVerdict, str | None]:
     """The verdict, and the concern that a gain in time has to outweigh; None if there is no concern.
 
-    kernel, symbol: the target, and its captured instantiation. workgroup_threads: of the captured launch. waves: resident waves
-    per CU, before and after. promised_threads: the largest workgroup that the candidate must support if it declared a bound
-    that holds. may_be_the_same: whether machine code identical to the baseline's is accepted.
+    kernel, symbol: the target, and its captured instantiation. workgroup_threads: threads per workgroup in the captured launch.
+    waves: resident waves per CU, before and after. promised_threads: the largest workgroup that the candidate must support if
+    it declared a bound that holds. may_be_the_same: whether machine code identical to the baseline's is accepted.
     """
     before, after = baseline.code.kernels[symbol], candidate.code.kernels.get(symbol)
     if after is None:

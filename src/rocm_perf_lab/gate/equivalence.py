@@ -46,10 +46,10 @@ _AGAIN = 2  # how often a GPU runs the baseline again, to see whether its result
 class EquivalenceOptions:
     """level: full (all captures, all perturbations, race check), sampled (one capture per argument list, and one perturbation
     for each kind of number) or program (nothing is replayed: only the whole program's output decides). ulps: tolerance for
-    floating-point numbers, 0 for none. seed: for the other inputs. race_seeds: orders of workgroups and waves to try on the
-    software device; None for those derived from the seed. arguments: those that the program was captured with, for messages.
-    timeout: seconds for one dispatch; instruction_limit: instructions per wave on the software device, which stops an endless
-    kernel at the same point on every machine. view: of the cage in which all replays run.
+    floating-point numbers, 0 for none. seed: determines the other inputs. race_seeds: orders of workgroups and waves to try on
+    the software device; None for those derived from the seed. arguments: the arguments that the program was captured with; only
+    messages use them. timeout: seconds for one dispatch; instruction_limit: instructions per wave on the software device, which
+    stops an endless kernel at the same point on every machine. view: what the cage shows to all replays.
     """
 
     level: str = "full"
@@ -69,7 +69,8 @@ class EquivalenceOptions:
 
 @dataclass(frozen=True)
 class _OtherRun:
-    """options: for the software device. overlays: memory contents for other inputs; such a run is checked for races only."""
+    """options: passed to the software device. overlays: memory contents of other inputs; such a run is checked for races only.
+    """
 
     name: str
     options: tuple[str, ...]
@@ -99,8 +100,8 @@ class _Reference:
 
 @dataclass(frozen=True)
 class _Complaint:
-    """What is wrong with a candidate. difference: of memory, in the named case; stores: to memory that the baseline does not
-    write.
+    """What is wrong with a candidate. difference: where memory differs in the named case; stores: where it stores to memory
+    that the baseline does not write.
     """
 
     reason: str
@@ -425,7 +426,7 @@ class Equivalence:
         more: Sequence[str] = (),
         seconds: float | None = None,
     ) -> list[CaseOutcome]:
-        """more: options of the software device. seconds: wall time allowed for all cases together."""
+        """more: further options of the software device. seconds: wall time allowed for all cases together."""
         options = self._options
         limit = [f"kernel-limit={options.instruction_limit}"] if is_modelled(capture) else []
         return replay_cases(

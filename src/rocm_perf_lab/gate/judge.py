@@ -57,7 +57,7 @@ WholeProgram = Callable[[HipSource, Claim | None], StepVerdict]
 """
 
 Recapture = Callable[[HipSource, int], Capture]
-"""Captures the same dispatch as the capture of that number, in the program built with a candidate. Errors: those of
+"""Captures the dispatch of the capture with this index again, in the program built with a candidate. Errors: those of
 isolate.capture().
 """
 
@@ -119,8 +119,8 @@ class Judge:
         self._equivalence.__exit__(*details)
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
-        """The verdicts of all steps; those after a rejection are skipped. promises: those made beyond the candidate's head; see
-        gate.promises.
+        """The verdicts of all steps; those after a rejection are skipped. promises: what is promised beyond the candidate's
+        head; see gate.promises.
 
         Errors: only those of the baseline or of the machine.
         """

@@ -33,7 +33,7 @@ class MeasurementOptions:
     """min_improvement: the fraction of the baseline's time that must be saved at the slow end of the interval.
 
     rounds: number of turns that baseline and candidate take on a GPU, each with `iterations` runs from fresh memory and cold
-    caches. view: of the cage in which all replays run.
+    caches. view: what the cage shows to all replays.
     """
 
     min_improvement: float = 0.02
@@ -48,7 +48,7 @@ class MeasurementOptions:
 
 @dataclass(frozen=True)
 class OtherInputs:
-    """name: of the case. overlays: (address, content) each, written over the captured memory."""
+    """name: the name of the case. overlays: (address, content) each, written over the captured memory."""
 
     name: str
     overlays: tuple[tuple[int, bytes], ...]

@@ -50,8 +50,8 @@ class Field:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """name: for verdict and journal. overlays: (address, bytes) each. kind: a key of FLOATS or INTEGERS; None for a number by
-    value.
+    """name: used in the verdict and the journal. overlays: (address, bytes) each. kind: a key of FLOATS or INTEGERS; None for a
+    number by value.
 
     fields: the fields whose bits it changes. beyond: whether the kernel may read past the end of a buffer.
     """

@@ -44,7 +44,7 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """A variable or an allocation. name: for verdicts. is_pool: belongs to a runtime, which keeps arguments there; the host
+    """A variable or an allocation. name: used in verdicts. is_pool: belongs to a runtime, which keeps arguments there; the host
     memory between them holds arbitrary bytes that vary between runs.
     """
 
@@ -152,7 +152,7 @@ def _bytes(words: Words) -> Bytes:
 
 
 def _counted(first: int | None, count: int, address: int, apart: Any, words: NDArray[np.intp]) -> tuple[int | None, int]:
-    """Add the differences in one more piece. apart: by byte; words: indices of the words that count."""
+    """Add the differences in one more piece. apart: whether each byte differs; words: indices of the words that count."""
     if not words.size:
         return first, count
     by_word = apart.reshape(-1, 8)[words]

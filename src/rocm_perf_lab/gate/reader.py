@@ -30,7 +30,8 @@ _LIMITS = Limits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, file_b
 
 
 class Reader:
-    """Reads candidates of one baseline. view: of the cage in which they are read. seconds: processor time per candidate.
+    """Reads candidates of one baseline. view: what the cage shows to the reading process. seconds: processor time per
+    candidate.
 
     Use as a context manager. Several threads may call change(); they are served one after the other.
     """

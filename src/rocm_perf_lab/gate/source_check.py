@@ -24,7 +24,9 @@ Expansion = Callable[[KernelChange], str | None]
 
 @dataclass(frozen=True)
 class Taken:
-    """verdict: of the step. spliced: the source to judge; None if the step rejected. promises: those that it relies on."""
+    """verdict: the step's verdict. spliced: the source to judge; None if the step rejected. promises: the promises that it
+    relies on.
+    """
 
     verdict: StepVerdict
     spliced: Spliced | None = None

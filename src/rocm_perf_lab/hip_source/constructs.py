@@ -72,7 +72,7 @@ class _Search:
         self._visited: set[str] = set()
 
     def inside(self, cursor: Cursor, line: int | None, via: tuple[str, ...]) -> Iterator[ConstructUse]:
-        """line: of the outermost call, for constructs inside callees; None in the region itself."""
+        """line: the line of the outermost call, for constructs inside callees; None in the region itself."""
         left = [(cursor, line, via)]
         while left:
             cursor, line, via = left.pop()

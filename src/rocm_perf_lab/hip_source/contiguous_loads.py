@@ -26,8 +26,9 @@ _ENDS = ("CASE_STMT", "DEFAULT_STMT", "LABEL_STMT")
 class ContiguousLoads:
     """`base[index + first]`, `base[index + first + 1]`, ... in one block.
 
-    first_element: source text of the first one; before: start of the first statement that contains one. type, bytes: of an
-    element. places: for each element in order, its places in the source. parameter: the pointer that is read through.
+    first_element: source text of the first one; before: start of the first statement that contains one. type, bytes: type and
+    size of an element. places: for each element in order, its places in the source. parameter: the pointer that is read
+    through.
     """
 
     first_element: str

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InvariantLoad:
-    """text: as written. type: of its value. parameter: the pointer that is read through. places: its places in the loop."""
+    """text: the load as written. type: the type of its value. parameter: the pointer that is read through. places: its places
+    in the loop.
+    """
 
     text: str
     type: str

@@ -42,7 +42,7 @@ def files_with_kernels(unit: TranslationUnit, name: str | None = None) -> Iterat
 
 
 def function_of(unit: TranslationUnit, kernel: SourceKernel) -> Cursor:
-    """The cursor of a kernel's definition. kernel: from the same text."""
+    """The cursor of a kernel's definition. kernel: read from the same text."""
     return next(
         f for f in unit.functions() if f.extent.start.offset == kernel.span.start and f.extent.start.file.name == unit.own
     )

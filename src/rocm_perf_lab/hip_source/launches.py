@@ -51,7 +51,7 @@ def launches_of(host: TranslationUnit, kernel: SourceKernel) -> Launches:
 
 
 def launches_in_program(source: HipSource, kernel: SourceKernel) -> Iterator[tuple[HipSource, Launches]]:
-    """The launches in each unit of the program; kernel: of the source. Errors: SourceError."""
+    """The launches of the source's kernel in each unit of the program. Errors: SourceError."""
     for unit in (source, *source.others):
         yield unit, launches_of(unit.host, kernel)
 

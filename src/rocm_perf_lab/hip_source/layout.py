@@ -57,7 +57,7 @@ BYTES |= dict.fromkeys(_FP8.values(), 1) | {f"{sign}int{8 * n}": n for n in (1, 
 class Leaf:
     """Numbers of one kind, or pointers, in a type.
 
-    path: how the source reaches them, with [] for an index (`.rows[].x`). offset: of the first one, in bytes. scalar: their
+    path: how the source reaches them, with [] for an index (`.rows[].x`). offset: byte offset of the first one. scalar: their
     kind (a key of BYTES); None for pointers. dims: one for each []. enumerators: the values that an enum names, since others
     may be meaningless; None if it is not an enum. pointee: spelling of the type that pointers point to.
     """
@@ -80,7 +80,9 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Layout:
-    """A type. size: in bytes. unknown: its parts that are neither numbers nor pointers of a known kind, and why."""
+    """The layout of a type. size: its size in bytes. unknown: its parts that are neither numbers nor pointers of a known kind,
+    and why.
+    """
 
     spelling: str
     size: int

@@ -45,8 +45,8 @@ class _OfParameter(Lost):
 
 @dataclass(frozen=True)
 class Site:
-    """Where memory is allocated. name: for messages. path: the calls that lead there, if a function allocates memory in each
-    call.
+    """Where memory is allocated. name: used in messages. path: the calls that lead there, if a function allocates memory in
+    each call.
     """
 
     place: tuple[str, int]

@@ -23,9 +23,9 @@ _ARRAYS = ("CONSTANTARRAY", "DEPENDENTSIZEDARRAY")
 class SharedArray:
     """`__shared__ T name[..][rows][row]` in a kernel's body.
 
-    span: of the declaration. row: the text of the innermost extent; None if it cannot be edited (a macro, a type alias).
-    row_bytes, element_bytes: None if they depend on a template. obstacle: why its layout must not change, None if it may.
-    rows_by_lane: whether some access selects its row by lane, so that a wave's lanes access several rows.
+    span: the span of the declaration. row: the text of the innermost extent; None if it cannot be edited (a macro, a type
+    alias). row_bytes, element_bytes: None if they depend on a template. obstacle: why its layout must not change, None if it
+    may. rows_by_lane: whether some access selects its row by lane, so that a wave's lanes access several rows.
     """
 
     name: str

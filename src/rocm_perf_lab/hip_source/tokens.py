@@ -14,7 +14,9 @@ END_OF_DIRECTIVE = "end of directive"
 
 @dataclass(frozen=True)
 class Token:
-    """text: as written. start, end: byte range in the file. line: from 1. directive: whether it is part of a directive."""
+    """A token: its text as written, the byte range [start, end) in the file, and the line, from 1. directive: whether it is
+    part of a directive.
+    """
 
     text: str
     kind: str

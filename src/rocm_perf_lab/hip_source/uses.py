@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, order=True)
 class DeclarationText:
-    """A declaration. file: that contains it. start, end: byte range of whole lines, including its comment. name: as declared.
+    """A declaration. file: the file that contains it. start, end: byte range of whole lines, including its comment. name: as
+    declared.
     """
 
     file: Path

@@ -34,7 +34,7 @@ _BEGUN, _CAPTURED, _FAILED, _UNWRITABLE = "begun", "captured", "failed", "unwrit
 @dataclass(frozen=True)
 class Isolation:
     """What to capture. kernel: a pattern as in kernel_pattern; dispatch: index, from 0, among the dispatches of matching
-    kernels; directory: that gets isolate_capture_<pid>; zstd_level: None to store memory uncompressed.
+    kernels; directory: the folder that receives isolate_capture_<pid>; zstd_level: None to store memory uncompressed.
     """
 
     words: Sequence[str]
@@ -61,7 +61,7 @@ def capture(
 ) -> Capture:
     """Run `command` to its end and capture one of its dispatches; its standard output goes to `output`.
 
-    view: of the cage in which it runs, None for no cage. Raises what execute() raises (even if the capture itself succeeded),
+    view: what the cage shows; None for no cage. Raises what execute() raises (even if the capture itself succeeded),
     NoCaptureError, KernelFailedError, UnavailableError, NoCageError, UsageError for a kernel pattern that is not a regular
     expression.
     """

@@ -34,7 +34,7 @@ from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 class CachedBackend:
     """backend: answers what is not in the cache; None if everything must be in it.
 
-    read: reads a text as the source. redactor: for everything that enters the cache.
+    read: reads a text as the source. redactor: applied to everything that enters the cache.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ ANSWER, COMPILE = "answer", "compile"
 
 @dataclass(frozen=True)
 class Attempt:
-    """One answer. number: from 1 within its candidate. step, reason: where and why it was rejected, empty if accepted.
+    """One answer. number: index within its candidate, from 1. step, reason: where and why it was rejected, empty if accepted.
 
     compiler: the compiler's message. judged: None if the gate was not reached.
     """

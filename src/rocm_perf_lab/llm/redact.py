@@ -20,7 +20,9 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 class Redactor:
-    """folder: of the source. environment: this process's, without the keys. known: text whose values are never redacted."""
+    """folder: the source's folder. environment: this process's environment without the keys. known: text whose values are never
+    redacted.
+    """
 
     def __init__(self, folder: Path, keys: Iterable[Key] = (), environment: Mapping[str, str] | None = None, known: str = ""):
         self._folder, self._places = folder.resolve(), PathScrubber(folder)

@@ -17,7 +17,7 @@ from rocm_perf_lab.optimize.journal import Journal, event_of
 
 
 class ReplayCache:
-    """journal: of the run. closed: whether this is a replay, in which nothing new may be requested."""
+    """journal: the run's journal. closed: whether this is a replay, in which nothing new may be requested."""
 
     def __init__(self, journal: Journal, closed: bool = False):
         self._journal, self._closed = journal, closed

@@ -26,8 +26,8 @@ _PREFIX, _ERROR = "rocm-perf: ", "rocm-perf: error: "
 
 @dataclass(frozen=True)
 class EndedCommand:
-    """exit_code: of the command, negative for a signal. document: its JSON, None if it printed none. error: its error line,
-    else the end of its output on stderr.
+    """exit_code: the command's exit code, negative for a signal. document: its JSON, None if it printed none. error: its error
+    line, else the end of its output on stderr.
     """
 
     exit_code: int

@@ -1,6 +1,6 @@
 """How a program is made from its sources: its units, each compiled separately, and the commands that link them.
 
-Nothing else of the user's build is kept. For a candidate, only the units that include the changed file are compiled anew, and
+The rest of the user's build is not kept. For a candidate, only the units that include the changed file are compiled anew, and
 other actions of the build are not performed.
 """
 

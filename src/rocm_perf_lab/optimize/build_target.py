@@ -29,8 +29,8 @@ class BuildTarget:
     """source: the file to change. build: makes the whole program from it. unit: the step of the build in which the source is
     read. units: the program's other units.
 
-    name: the program's file name. arguments: those that the program is started with. found_by: how the source was found, in
-    words.
+    name: the program's file name. arguments: the arguments that the program is started with. found_by: how the source was
+    found, in words.
     """
 
     source: Path
@@ -264,7 +264,7 @@ def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None
 
 
 def _alone(commands: Sequence[BuildCommand], source: Path | None, program: Path) -> list[BuildCommand]:
-    """For a database that tells how the source is compiled but not how it is linked: one command for both."""
+    """One command that compiles and links, for a database that tells how the source is compiled but not how it is linked."""
     steps = steps_of(commands)
     if any(not step.compiles for step in steps):
         return []

@@ -37,8 +37,8 @@ _ERRORS = (
     re.compile(r"^(?!.*(DWARF error|linker command failed)).*error:", re.IGNORECASE),
 )
 
-# These options do not change what is loaded; see code_object.pieces.
 _CUDA = re.compile(rb'#\s*include\s*[<"](cuda|cublas|cufft|curand|cusparse)|\bcuda[A-Z]\w*\s*\(')
+# These options do not change what is loaded; see code_object.pieces.
 _COMPARABLE = ("-Xclang", "-msave-temp-labels", "-Xoffload-linker", "--emit-relocs")
 
 Log = Callable[[Sequence[str], Ended], None]
@@ -48,8 +48,8 @@ _Key = tuple[str, Path, Path, tuple[str, ...], Path, bytes]  # what is built, fr
 
 
 class SourceBuilder:
-    """Implements gate.judge.Builder with the sources' own commands, for one target. log: receives every build. view: of the
-    cage.
+    """Implements gate.judge.Builder with the sources' own commands, for one target. log: receives every build. view: what the
+    cage shows.
 
     Recent results are remembered: every judge of a baseline asks for it, and the judges of all instantiations ask for a
     candidate.
@@ -219,10 +219,10 @@ def first_error(ended: Ended) -> str:
 
 
 class ProgramBuilder:
-    """Builds whole programs with the user's build, for one target. folder: for outputs that do not depend on the changed
+    """Builds whole programs with the user's build, for one target. folder: holds outputs that do not depend on the changed
     source.
 
-    log: receives every command. view: of the cage.
+    log: receives every command. view: what the cage shows.
     """
 
     def __init__(self, build: Build, target: str, folder: Path, limits: Limits, log: Log | None = None, view: View = View()):
@@ -274,8 +274,8 @@ class ProgramBuilder:
 
 @dataclass(frozen=True)
 class _Placed:
-    """A text in a place where a compiler finds it. main: the unit's main file, as passed to the compiler. options: those that
-    this requires. made: folder for outputs. copies: original -> path that the compiler gets instead.
+    """A text in a place where a compiler finds it. main: the unit's main file, as passed to the compiler. options: compiler
+    options that this requires. made: folder for outputs. copies: original -> path that the compiler gets instead.
     """
 
     main: Path

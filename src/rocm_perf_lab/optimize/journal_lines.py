@@ -25,7 +25,7 @@ class BackupLine(Line):
 
 
 class BeginLine(Line):
-    """command: of rocm-perf. time: ISO 8601, UTC."""
+    """command: the rocm-perf command. time: ISO 8601, UTC."""
 
     event: Literal["begin"] = "begin"
     command: str = "optimize"
@@ -91,7 +91,7 @@ class GateLine(Line):
 
 
 class ApplicationBaselineLine(Line):
-    """source: digest of the source that candidates are compared with. runtimes_ms: of its runs."""
+    """source: digest of the source that candidates are compared with. runtimes_ms: the times of its runs."""
 
     event: Literal["application baseline"] = "application baseline"
     source: str
@@ -135,7 +135,7 @@ class AnswerLine(Line):
 
 
 class AcceptedLine(Line):
-    """file: path of the source with the change. runtime_ms: of the program with it."""
+    """file: path of the source with the change. runtime_ms: the program's time with the change."""
 
     event: Literal["accepted"] = "accepted"
     iteration: int

@@ -23,8 +23,8 @@ _MOST_KERNELS = 3  # tried in one iteration
 
 @dataclass(frozen=True)
 class OptimizeLoopOptions:
-    """factors: for transformations that take one. transforms: names in optimize.transforms.TRANSFORMS, in the order of trial.
-    workers: number of proposals that are judged at a time.
+    """factors: used by transformations that take a factor. transforms: names in optimize.transforms.TRANSFORMS, in the order of
+    trial. workers: number of proposals that are judged at a time.
     """
 
     factors: tuple[int, ...] = (2, 4, 8)

@@ -26,7 +26,7 @@ Figure = TypeVar("Figure")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A proposal as a change of the source. text: the changed source."""
+    """A proposal with the change that it makes to the source. text: the changed source."""
 
     proposal: Proposal
     digest: str
@@ -74,8 +74,8 @@ def _measured(figure: Figure | None) -> Figure:
 
 @dataclass(frozen=True)
 class Iteration:
-    """One accepted change. runtime_ms: of the program with it. counters: name -> [before, after] for the kernel's counters that
-    moved, over the whole program; before includes the changes accepted earlier. unmoved: names of the others.
+    """One accepted change. runtime_ms: the program's time with the change. counters: name -> [before, after] for the kernel's
+    counters that moved, over the whole program; before includes the changes accepted earlier. unmoved: names of the others.
     """
 
     number: int

@@ -41,8 +41,8 @@ Approve = Callable[[Judged], bool]
 
 
 class RunState:
-    """source: the user's file. directory: the run's. in_place: whether the result replaces the source or is written next to it.
-    command: the rocm-perf command that began the run.
+    """source: the user's file. directory: the run directory. in_place: whether the result replaces the source or is written
+    next to it. command: the rocm-perf command that began the run.
 
     Errors: those of the backend, SourceError, OutputError.
     """
@@ -142,7 +142,7 @@ class RunState:
         return None
 
     def accept(self, number: int, target: Target, judged: Judged, source: HipSource) -> None:
-        """number: of the iteration, from 1. source: with the change."""
+        """number: index of the iteration, from 1. source: the changed source."""
         kept = self._directory / f"accepted-{number}{source.path.suffix}"
         write_whole(kept, source.text)
         before, after = judged.runtime_ms

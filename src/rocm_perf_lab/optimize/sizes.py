@@ -23,7 +23,7 @@ _NO_SIZES = re.compile("seed|iter|repeat|warm|verb|device|gpu|thread|block|strea
 def other_arguments(program: Path, arguments: Sequence[str], view: View = View()) -> tuple[str, ...] | None:
     """The arguments with one size doubled, using an option that takes a number by `PROGRAM --help`; None if there is none.
 
-    view: of the cage in which the program is run.
+    view: what the cage shows to the program.
     """
     ended = cage.run([str(program), "--help"], program.parent, view, limits=_HELP)
     if ended.limit:

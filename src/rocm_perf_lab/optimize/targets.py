@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class Target:
     """A kernel as profiled. kernel: its name in the source; demangled: its name in the trace.
 
-    share: of the critical path, 0 to 1. headroom: fraction of its time that it could lose. priority: their product, the most
-    that the program could gain; None if times or counters are missing. waited_cycles: source line -> cycles that waves waited
-    for its accesses, from the thread trace, empty without one. siblings: other instantiations of the same template that the
-    program launches; a change affects them all.
+    share: fraction of the critical path, 0 to 1. headroom: fraction of its time that it could lose. priority: their product,
+    the most that the program could gain; None if times or counters are missing. waited_cycles: source line -> cycles that waves
+    waited for its accesses, from the thread trace, empty without one. siblings: other instantiations of the same template that
+    the program launches; a change affects them all.
     """
 
     kernel: str

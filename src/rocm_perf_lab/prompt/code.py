@@ -16,7 +16,8 @@ _MOST_BYTES = 8000  # length of one declaration that the kernel uses
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Whole lines of a file. file: relative to the source's folder. first_line: from 1. role: kernel, used or file.
+    """Whole lines of a file. file: relative to the source's folder. first_line: its line number, from 1. role: kernel, used or
+    file.
 
     left_out: number of lines omitted at the end because the text would be too long (mostly tables of numbers).
     """

@@ -17,7 +17,7 @@ ACCEPTED, DECLINED, REJECTED = "accepted", "accepted by the gate, declined by th
 
 @dataclass(frozen=True)
 class TriedChange:
-    """One proposal. kernel: demangled. reason: 'step: why' for a rejection, else the gain. diff: of the source.
+    """One proposal. kernel: demangled. reason: 'step: why' for a rejection, else the gain. diff: how the source was changed.
 
     same_source: whether it was made for the present state of the source, not an earlier one.
     """
@@ -35,7 +35,7 @@ def tried_in(folder: Path, kernel: str, digest: str) -> list[TriedChange]:
 
     The oldest come first, and those of `rocm-perf gate` follow those of the runs.
 
-    digest: of the present source (optimize.source_file.digest). Errors: OutputError for a damaged journal.
+    digest: identifies the present source (optimize.source_file.digest). Errors: OutputError for a damaged journal.
     """
     found: dict[tuple[str, str], TriedChange] = {}
     for journal in journals_in(folder):

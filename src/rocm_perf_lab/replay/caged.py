@@ -24,7 +24,7 @@ class Caged:
     seconds: float
 
     def within(self, command: Sequence[str], capture: Capture | Path, scratch: Path, on_gpu: bool) -> list[str]:
-        """command: with absolute paths. scratch: holds the device's own files. Raises NoCageError."""
+        """command: contains only absolute paths. scratch: holds the device's own files. Raises NoCageError."""
         view = self.view.showing(readable=(scratch,), writable=(*self.writable, *live.pages(scratch)))
         return cage.within(command, Path("/"), replace(view, gpu=on_gpu), self._limits(capture))
 

@@ -21,7 +21,7 @@ FAILED = ReplayFailedError.exit_code
 
 @dataclass(frozen=True)
 class Case:
-    """overlays: (address, content) each, written over the captured memory. poison: byte to fill what the captured kernel
+    """overlays: (address, content) each, written over the captured memory. poison: byte written over what the captured kernel
     changed.
     """
 
@@ -52,9 +52,9 @@ def replay_cases(
 ) -> list[CaseOutcome]:
     """Run each case once from fresh memory, and dump each into `folder`, which is new or empty.
 
-    view: of the cage, None for no cage. seconds: wall time for all cases in a cage; None for as long as `timeout` allows. A
-    fault or timeout is a failure of that case only; when the cage's limit ends a case, the cases after it fail as well. Raises
-    CaptureError, PlacementError, UnfitCodeError, UnavailableError, NoCageError.
+    view: what the cage shows; None for no cage. seconds: wall time for all cases in a cage; None for as long as `timeout`
+    allows. A fault or timeout is a failure of that case only; when the cage's limit ends a case, the cases after it fail as
+    well. Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError, NoCageError.
     """
     folder = folder.absolute()
     allowed = SETTING_UP_SECONDS + timeout * len(cases) if seconds is None else seconds

@@ -101,9 +101,9 @@ def replay(
     """Replay a capture in a fresh process. hsaco: code object that replaces the captured one.
 
     recopy: restore memory before each iteration. poison: byte written over what the captured kernel changed, before each
-    iteration. overlays: (address, content) each, written over the captured memory first. device_options: for the software
+    iteration. overlays: (address, content) each, written over the captured memory first. device_options: passed to the software
     device. tolerances: "[0xADDRESS:]f32=RELATIVE[,ABSOLUTE]" each. dump: folder for the regions that the kernel changed.
-    timeout: seconds for one dispatch. view: of the cage, None for no cage. A difference is not an error here: see
+    timeout: seconds for one dispatch. view: what the cage shows; None for no cage. A difference is not an error here: see
     ReplayResult.equal.
 
     Raises CaptureError, PlacementError, UnfitCodeError, ReplayFailedError, OutputError, UsageError, UnavailableError,

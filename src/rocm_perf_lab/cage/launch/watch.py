@@ -26,8 +26,8 @@ _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class End:
-    """status: exit status; number: of the signal that ended the command, 0 for none. over: the limit that it exceeded, in
-    words. failed: whether the cage could not be made.
+    """status: exit status; number: the signal that ended the command, 0 for none. over: the limit that it exceeded, in words.
+    failed: whether the cage could not be made.
     """
 
     def __init__(self, status: int = 0, number: int = 0, over: str = "", failed: bool = False):

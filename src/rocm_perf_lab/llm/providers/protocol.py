@@ -39,7 +39,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """The model to ask, and how. name: of the model, or the program for provider `command`. timeout: seconds for an answer.
+    """The model to ask, and how. name: the model's name, or the program for provider `command`. timeout: seconds for an answer.
 
     price: US dollars per million input and per million output tokens, None for the listed price.
     """

@@ -11,8 +11,8 @@ from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 
 @dataclass(frozen=True)
 class Proposal:
-    """transformation, parameters: the kind of change, such as {"factor": 4}. line: of the place. edits: to the whole source.
-    promises: what it relies on beyond the kernel's body, for the gate to check.
+    """transformation, parameters: the kind of change, such as {"factor": 4}. line: where the change is. edits: all changes to
+    the source. promises: what it relies on beyond the kernel's body, for the gate to check.
     """
 
     transformation: str
@@ -35,4 +35,4 @@ class Refusal:
 
 
 Transformation = Callable[[HipSource, SourceKernel, tuple[int, ...]], Iterator[Proposal | Refusal]]
-"""(source, kernel, factors) -> proposals and refusals in source order; factors: for transformations that take one."""
+"""(source, kernel, factors) -> proposals and refusals in source order; factors: used by transformations that take a factor."""

@@ -60,7 +60,7 @@ def expect() -> Mechanism:
 def command_line(
     mechanism: Mechanism, command: Sequence[str], folder: Path, view: View = View(), limits: Limits = Limits()
 ) -> list[str]:
-    """As within(), using the given mechanism."""
+    """Like within(), using the given mechanism."""
     if view.traces:
         view = replace(view, writable=(*view.writable, view.traces))
     furniture = mounts(command, folder, view, limits, mechanism.overlays)

@@ -176,7 +176,9 @@ class Application:
         return None
 
     def _regression(self, run: ProgramRun, runtime_ms: tuple[float, float]) -> str | None:
-        """run: the candidate's. runtime_ms: (baseline, candidate)."""
+        """How the program regresses beyond the limits; None if it does not. run: the candidate's run. runtime_ms: (baseline,
+        candidate).
+        """
         options, (before, after) = self._options, runtime_ms
         if after > before * (1 + options.runtime):
             return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, beyond {options.runtime:.0%}"

@@ -30,8 +30,8 @@ class KernelChange:
 
 @dataclass(frozen=True)
 class Spliced:
-    """judged: the source that is compiled; every line of the baseline keeps its number. adopted: the same source in the form to
-    keep.
+    """judged: the source that is compiled; every line of the baseline keeps its number. adopted: the same source without line
+    directives, to be kept.
     """
 
     judged: bytes

@@ -471,7 +471,7 @@ def _most_like_captured(reference: _Reference) -> Iterator[Perturbation]:
 
 
 def _case(other: Perturbation, number: int) -> Case:
-    """The outputs are left as they were or poisoned, by turns: only the former gives other values to a buffer that is both
+    """The outputs are alternately left as they were and poisoned: only the former gives other values to a buffer that is both
     input and output.
     """
     return Case(other.overlays, (None, *POISONS)[number % (1 + len(POISONS))])

@@ -103,7 +103,7 @@ def _elsewhere(
 
 def _apart(one: ProgramMemory, other: ProgramMemory, key: Key, at_end: bool, ulps: int) -> tuple[int, int] | None:
     """How one part differs: (first address, number of bytes); None if it does not. With a tolerance, results of other kernels
-    may be slightly off as well, so only what the dispatch writes is compared.
+    may be slightly off as well, and a pool holds arbitrary bytes: there, only what the dispatch writes is compared.
     """
     if not ulps and not one.parts[key].is_pool:
         return differing(one, other, key, at_end)

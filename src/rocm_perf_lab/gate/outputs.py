@@ -52,7 +52,7 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Difference:
-    """reason: one sentence. where: the same in the form of the JSON; None if there is no location to name."""
+    """reason: one sentence. where: the location for the JSON; None if there is no location to name."""
 
     reason: str
     where: DifferenceSection | None = None
@@ -117,7 +117,7 @@ def difference(expected: Outputs, found: Outputs, buffers: Sequence[Buffer], ulp
 
 
 def difference_in(buffer: Buffer, before: Bytes, after: Bytes, ulps: int = 0) -> Difference | None:
-    """As difference(), for the bytes of one buffer, shape (buffer.size,)."""
+    """Like difference(), but for the bytes of one buffer, shape (buffer.size,)."""
     found = _in_region(buffer.address, before, after, [buffer], ulps)
     return found if isinstance(found, Difference) else _told(found) if found else None
 
@@ -180,7 +180,7 @@ def _bytes(address: int, count: int, buffers: Sequence[Buffer]) -> Difference:
 
 
 def location(address: int, buffers: Sequence[Buffer]) -> tuple[str, DifferenceSection]:
-    """The location in words ("0x7f00 on (in out, 0 bytes from its beginning)") and in the form of the JSON."""
+    """The location in words ("0x7f00 on (in out, 0 bytes from its beginning)") and for the JSON."""
     inside = next((buffer for buffer in buffers if buffer.address <= address < buffer.address + buffer.size), None)
     where = f" (in {inside.name}, {address - inside.address} bytes from its beginning)" if inside else ""
     section = DifferenceSection(parameter=inside.parameter if inside else None, address=f"{address:#x}")

@@ -132,7 +132,9 @@ def _same_names(target: SourceKernel, launch: LaunchSite, promises: Promises) ->
 
 
 def _same_memory(target: SourceKernel, launch: LaunchSite, promises: Promises, ways: Origins) -> str | None:
-    """As _same_names(), by the allocations that the arguments come from, on every path into the function that launches."""
+    """Like _same_names(), but compares the allocations that the arguments come from, on every path into the function that
+    launches.
+    """
     pairs = list(_pairs(target, promises))
     for words, memory in ways.of_launch(launch.arguments, launch.call) if pairs else ():
         for i, j in pairs:

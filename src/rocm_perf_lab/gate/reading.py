@@ -189,8 +189,7 @@ def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
 
 
 def _expect_no_other_kernel(unit: TranslationUnit, function: Cursor, target: SourceKernel, baseline: bytes) -> None:
-    """Refuse references to kernels that the baseline's kernel does not name: another kernel's address is none of its business.
-    """
+    """Refuse references to kernels that the baseline's kernel does not name: it must not know another kernel's address."""
     kinds = unit.bindings.CursorKind
     for cursor in walk(function):
         named = cursor.referenced if cursor.kind.is_reference() or cursor.kind == kinds.DECL_REF_EXPR else None
@@ -213,7 +212,8 @@ def _has_mutable(type_: ClangType) -> bool:
 
 
 def _expect_own_names(baseline: HipSource, functions: Sequence[_Function]) -> None:
-    """Refuse names that the user's files contain: a new name cannot be called from there. See also Judge."""
+    """Refuse new functions whose names occur in the user's files: any other name cannot be called from there. See also Judge.
+    """
     words = {token.text for token in tokens_of(baseline.device)} if functions else set()
     for function in functions:
         if function.name in words:

@@ -24,8 +24,8 @@ def orders(seed: int) -> tuple[int, ...]:
 
 
 def initial_values(seed: int, runs: int) -> tuple[int, ...]:
-    """Initial contents of registers, LDS and private memory for runs in other orders: by turns zeros, as in the usual runs, and
-    random words, so that a kernel cannot tell from them how it is being run.
+    """Initial contents of registers, LDS and private memory for runs in other orders: alternately zeros, as in the usual runs,
+    and random words, so that a kernel cannot tell from them how it is being run.
     """
     draw = np.random.default_rng([seed, _ORDERS + 1])
     zeros = int(draw.integers(2))

@@ -31,7 +31,8 @@ def walk(cursor: Cursor) -> Iterator[Cursor]:
 
 
 def walk_below(cursor: Cursor) -> Iterator[tuple[Cursor, list[Cursor]]]:
-    """As walk(), each cursor with its ancestors from the outermost down to its parent: a list that changes with the next step.
+    """Like walk(), but each cursor comes with its ancestors from the outermost down to its parent: a list that changes with the
+    next step.
     """
     above: list[Cursor] = []
     left = [(cursor, 0)]

@@ -21,7 +21,7 @@ _POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "RECORD", "LVALUEREF
 
 @dataclass(frozen=True)
 class LaunchSite:
-    """`kernel<<<grid, block, ...>>>(arguments)`, also in the form of hipLaunchKernelGGL.
+    """`kernel<<<grid, block, ...>>>(arguments)`, also if written with hipLaunchKernelGGL.
 
     block: its size in x, y and z, None if it is not constant. origins: for each argument, the names of the variables and
     members in it that may hold addresses. call, arguments: Clang's cursors, for further analysis.

@@ -128,7 +128,7 @@ def overloads(cursor: Cursor) -> list[Cursor]:
 
 
 def children_outside_system_headers(bindings: Bindings, cursor: Cursor) -> list[Cursor]:
-    """As cursor.get_children(), which is slow for the tens of thousands of declarations in HIP's headers."""
+    """Like cursor.get_children(), which is slow for the tens of thousands of declarations in HIP's headers."""
     lib, unit = bindings.conf.lib, cursor._tu
     found: list[Cursor] = []
     location_of, is_system = lib.clang_getCursorLocation, lib.clang_Location_isInSystemHeader

@@ -118,7 +118,7 @@ class TranslationUnit:
         return any(self._inside(spans, place) for place in (start, end - 1))
 
     def is_cut_by_macro(self, cursor: Cursor) -> bool:
-        """As cut_by_macro(), for a cursor; a cursor without a location cannot be edited either."""
+        """Like cut_by_macro(), for a cursor; a cursor without a location cannot be edited either."""
         file = cursor.extent.start.file
         return file is None or self.cut_by_macro(file.name, *place_of(cursor))
 

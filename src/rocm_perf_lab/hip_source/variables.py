@@ -30,7 +30,7 @@ def changes(body: Cursor, variable: Cursor, bindings: Bindings) -> bool:
 
 
 def changed_in(body: Cursor, bindings: Bindings) -> frozenset[str]:
-    """As changes(), for all variables at once, by their USRs."""
+    """Like changes(), but returns the USRs of all such variables."""
     return frozenset(variable.get_usr() for variable in _changed(body, bindings))
 
 
@@ -40,7 +40,7 @@ def escapes(function: Cursor, variable: Cursor, bindings: Bindings) -> bool:
 
 
 def escaping_in(function: Cursor, bindings: Bindings) -> frozenset[str]:
-    """As escapes(), for all variables at once, by their USRs."""
+    """Like escapes(), but returns the USRs of all such variables."""
     return frozenset(variable.get_usr() for cursor in walk(function) for variable in _handed_out(cursor, bindings))
 
 

@@ -79,7 +79,7 @@ def capture(
 def isolate(
     request: Isolation, output: IO[bytes] | int | None = None, note: Callable[[str], None] = lambda _text: None
 ) -> tuple[int, Path | None]:
-    """As capture(), attached to this process's terminal; returns the program's exit status as a shell shows it, and the
+    """Like capture(), attached to this process's terminal; returns the program's exit status as seen by a shell, and the
     capture.
 
     output: replaces the program's standard output. The capture is None if the program failed without one. Raises NoCaptureError

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-LONGEST_CODE = 128 * 1024  # bytes; a kernel has some hundred lines
+LONGEST_CODE = 128 * 1024  # bytes; kernels have hundreds of lines
 
 _LANGUAGES = ("cpp", "c++", "cc", "cxx", "c", "hip", "cuda", "cu", "")
 _NEWLINE = re.compile(r"\r\n|\n|\r")

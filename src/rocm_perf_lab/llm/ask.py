@@ -83,7 +83,7 @@ class Asker:
         return Reply(answer.text, answer.complaint)
 
     def _sent(self, provider: Provider, asked: Question, messages: Sequence[Message]) -> ModelAnswer:
-        """Ask the provider; returns the answer in the form that the journal keeps."""
+        """Ask the provider, and return the answer as the journal keeps it."""
         lost: list[float | None] = []
         try:
             reserved = self._allowed(provider, messages)

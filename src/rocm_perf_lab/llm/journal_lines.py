@@ -41,7 +41,7 @@ class Question(JsonModel):
 
 
 class LoopSettings(JsonModel):
-    """As llm.loop.LlmLoopOptions."""
+    """Like llm.loop.LlmLoopOptions."""
 
     max_iterations: int
     candidates: int
@@ -75,7 +75,7 @@ class RememberedLine(Line, Generic[Asked, Answer]):
 
 
 class RememberedTarget(JsonModel):
-    """As optimize.targets.Target. waited_cycles: pairs of line and cycles."""
+    """Like optimize.targets.Target. waited_cycles: pairs of line and cycles."""
 
     kernel: Text
     demangled: Text
@@ -90,7 +90,7 @@ class RememberedTarget(JsonModel):
 
 
 class RememberedSurvey(JsonModel):
-    """As optimize.backend.ProfileSummary, without its documents."""
+    """Like optimize.backend.ProfileSummary, without its documents."""
 
     runtime_ms: float | None
     timing: Timing

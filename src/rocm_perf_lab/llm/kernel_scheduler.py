@@ -1,4 +1,4 @@
-"""Schedules kernels: the dominant one as long as one dominates, else the top ones by turns; or says why the loop ends."""
+"""Schedules kernels: the dominant one as long as one dominates, else the top ones in turn; or says why the loop ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.report.dag import DOMINATES
 
 MOST_FAILURES = 2  # rounds per kernel without a kept change
-_MOST_KERNELS = 3  # taken by turns if none dominates
+_MOST_KERNELS = 3  # taken in turn if none dominates
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Stop:
 
 @dataclass
 class KernelScheduler:
-    """chosen: whether the user named the kernels; these are then taken by turns, even if one dominates."""
+    """chosen: whether the user named the kernels; they are then taken in turn, even if one dominates."""
 
     chosen: bool = False
     rounds: Counter[str] = field(default_factory=Counter)
@@ -38,7 +38,7 @@ class KernelScheduler:
             names = ", ".join(target.kernel for target in wanted)
             why = f"given up after {MOST_FAILURES} rounds without a kept change, or because it cannot be judged"
             return Stop("repeated failure", f"{names}: {why}")
-        # By turns: the kernel with fewer rounds first, and among equals the one that could gain more.
+        # In turn: the kernel with fewer rounds first, and among equals the one that could gain more.
         return min(left, key=lambda target: self.rounds[target.demangled])
 
     def kept(self, target: Target) -> None:

@@ -69,7 +69,7 @@ class SourceBuilder:
         return self._remember("host", source, self._host)
 
     def device_again(self, source: HipSource) -> bytes:
-        """As device(), but always built anew."""
+        """Like device(), but always built anew."""
         if source.relocatable_device_code:
             what = f"{source.main} is built with -fgpu-rdc: the device code of all units becomes one when it is linked"
             raise SourceError(f"{what}, and what of it a kernel alone changes is not known", "build without -fgpu-rdc")

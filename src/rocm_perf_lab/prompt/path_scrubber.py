@@ -30,7 +30,7 @@ class PathScrubber:
         return _ABSOLUTE.sub(r"\1", text.replace(f"{self._root}/", ""))
 
     def cleaned(self, value: Any) -> Any:
-        """As clean(), for every string in a JSON value."""
+        """Applies clean() to every string in a JSON value."""
         return of_strings(value, self.clean)
 
 

@@ -1,4 +1,4 @@
-"""Overlays of other inputs on the captured ones, in the form that rocmperf-replay reads."""
+"""Overlays of other inputs on the captured ones, in the format that rocmperf-replay reads."""
 
 from __future__ import annotations
 

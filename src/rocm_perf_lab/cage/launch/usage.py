@@ -9,7 +9,7 @@ DEEPEST = 100  # depth of nested folders
 ENDLESS = 1 << 62
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _ENTRY_BYTES = 4096  # what a file costs in addition to its content
-_INODE_BYTES = 1024  # the same in memory, where the kernel counts extended attributes as inodes too (mm/shmem.c)
+_INODE_BYTES = 1024  # the cost in memory, where the kernel counts extended attributes as inodes too (mm/shmem.c)
 _OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
 
 

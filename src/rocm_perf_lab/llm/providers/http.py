@@ -163,8 +163,7 @@ class Slow(Exception):
 
 
 def _limited(stream: Any, checked: Callable[[Iterator[bytes]], Iterator[bytes]]) -> Any:
-    """A stream of the HTTP library's own base class, which it insists on; only the name of the class is the same in all
-    versions.
+    """A stream of the HTTP library's own base class, which it requires; only the name of the class is the same in all versions.
     """
     base = next(kind for kind in type(stream).__mro__ if kind.__name__ == "SyncByteStream")
     methods = {"__iter__": lambda _self: checked(iter(stream)), "close": lambda _self: stream.close()}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 LONGEST_ANSWER = 256 * 1024  # characters; a longer answer is cut off while it arrives
-MOST_BYTES = 64 << 20  # per HTTP response: each character may be wrapped in some hundred bytes of JSON
+MOST_BYTES = 64 << 20  # per HTTP response: each character may be wrapped in hundreds of bytes of JSON
 LONGEST_LINE = 4 << 20  # bytes without a line break, which the SDKs would collect in memory
 
 Progress = Callable[[int], None]

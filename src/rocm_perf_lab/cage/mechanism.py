@@ -23,7 +23,8 @@ _PROBE_SECONDS = 20
 
 @dataclass(frozen=True)
 class Mechanism:
-    """kind: "bubblewrap" or "namespaces". program, options: bubblewrap's. overlays: whether folders can have a layer in memory.
+    """kind: "bubblewrap" or "namespaces". program, options: bubblewrap's. overlays: whether folders can have a layer
+    in memory.
     """
 
     kind: str

@@ -27,7 +27,8 @@ _FOR_SHELLS = ("|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1", "&>")
 
 
 class ProgramCommand(click.Command):
-    """A command that takes a program. sources: number of files before it; None for one file if the first word is a HIP source.
+    """A command that takes a program. sources: number of files before it; None for one file if the first word is a
+    HIP source.
     """
 
     allow_interspersed_args = False

@@ -192,7 +192,8 @@ def _files() -> Titles:
 
 
 def _sections(titles: Titles, todo: list[type[BaseModel]]) -> Iterator[str]:
-    """A section for each model of `todo`, then for each kind of object in these. titles: models that have a section; extended.
+    """A section for each model of `todo`, then for each kind of object in these. titles: models that have a section;
+    extended.
     """
     for model in todo:
         found = [one for field in model.model_fields.values() for one in _models(field.annotation) if one not in titles]

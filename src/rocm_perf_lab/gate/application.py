@@ -255,7 +255,8 @@ class Application:
         return read_program_run(program.name, database, output.read_bytes())
 
     def _caged(self, words: Sequence[str], folder: Path, writable: tuple[Path, ...], on_gpu: bool) -> Command:
-        """words: the program's path and its arguments. Apart from the folders in `writable`, only its trace folder is writable.
+        """words: the program's path and its arguments. Apart from the folders in `writable`, only its trace folder is
+        writable.
         """
         seen = self._options.view.showing(readable=(folder, self._cache), writable=writable)
         view = replace(seen, traces=folder / "trace", gpu=on_gpu)

@@ -50,7 +50,8 @@ class Buffer:
         return self.count * self.layout.size
 
     def view(self, content: Bytes, leaf: Leaf) -> Numbers:
-        """The leaf's numbers as a view of the buffer's bytes (uint8), shape (count, *dims); writing to it changes these bytes.
+        """The leaf's numbers as a view of the buffer's bytes (uint8), shape (count, *dims); writing to it changes
+        these bytes.
         """
         dtype = _POINTER if leaf.scalar is None else dtype_of(leaf.scalar)
         shape = (self.count, *(count for count, _ in leaf.dims))
@@ -261,7 +262,8 @@ def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: Arguments)
 
 
 def _apart(buffers: list[Buffer]) -> list[Buffer]:
-    """Truncate each buffer where the next begins, so that each byte has the type and name of the last pointer at or before it.
+    """Truncate each buffer where the next begins, so that each byte has the type and name of the last pointer at or
+    before it.
     """
     addresses = sorted(buffer.address for buffer in buffers)
     following = dict(zip(addresses, addresses[1:], strict=False))

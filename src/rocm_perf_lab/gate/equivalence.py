@@ -69,7 +69,8 @@ class EquivalenceOptions:
 
 @dataclass(frozen=True)
 class _OtherRun:
-    """options: passed to the software device. overlays: memory contents of other inputs; such a run is checked for races only.
+    """options: passed to the software device. overlays: memory contents of other inputs; such a run is checked for
+    races only.
     """
 
     name: str
@@ -188,7 +189,8 @@ class Equivalence:
         return Outputs(self._reference(index).tried[0].outcome.dump)
 
     def other_inputs(self) -> OtherInputs | None:
-        """Other inputs for the first capture, similar to the captured ones and valid for the baseline; None if there are none.
+        """Other inputs for the first capture, similar to the captured ones and valid for the baseline; None if there
+        are none.
         """
         found = next(_most_like_captured(self._reference(0)), None)
         return OtherInputs(found.name, found.overlays) if found is not None and found.fields else None
@@ -378,7 +380,8 @@ class Equivalence:
         return None
 
     def _otherwise(self, reference: _Reference) -> Iterator[_OtherRun]:
-        """The other runs. A kernel must not be able to hide a race by recognising the order, or by racing only on other inputs.
+        """The other runs. A kernel must not be able to hide a race by recognising the order, or by racing only on
+        other inputs.
         """
         yield _OtherRun(_OTHER_VALUES, (f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}",))
         yield _OtherRun(_USUAL_ORDER, (f"race-check={seeds.USUAL_ORDER}",))

@@ -1,4 +1,5 @@
-"""Judges taken text as the compiler parses it after preprocessing, so that the expansion of macros is held to the same rules.
+"""Judges taken text as the compiler parses it after preprocessing, so that the expansion of macros is held to the
+same rules.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ def _unowned(before: Layout, after: Layout) -> str | None:
 
 
 def runs_on(before: Mapping[str, Piece], after: Mapping[str, Piece], kernels: Collection[str], target: str) -> str | None:
-    """Which function used by the kernels does not end its control flow, among those that are new or newly used; None if all do.
+    """Which function used by the kernels does not end its control flow, among those that are new or newly used; None
+    if all do.
     """
     if empty := [kernel for kernel in kernels if kernel not in after]:
         return f"the kernel {empty[0]} has no instructions: what follows it would be run"

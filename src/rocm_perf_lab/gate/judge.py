@@ -210,7 +210,8 @@ class Judge:
         return verdict
 
     def _application(self, judged: _Judged) -> StepVerdict:
-        """Host code is compared only here, since another compiler pass is worthwhile only for a candidate about to be accepted.
+        """Host code is compared only here, since another compiler pass is worthwhile only for a candidate about to be
+        accepted.
         """
         try:
             host, program = side_by_side([lambda: self._host(judged.source), lambda: self._whole(judged)])

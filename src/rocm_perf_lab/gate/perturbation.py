@@ -172,7 +172,8 @@ class Perturber:
         return self.floats + self.integers
 
     def all(self) -> Iterator[Perturbation]:
-        """All perturbations in a fixed order: the kinds of values, for all buffers together, then each number passed by value.
+        """All perturbations in a fixed order: the kinds of values, for all buffers together, then each number passed
+        by value.
         """
         for kinds, fields in ((FLOATS, self.floats), (INTEGERS, self.integers)):
             for kind in kinds if fields else ():

@@ -127,7 +127,8 @@ def otherwise_allocated(one: ProgramMemory, other: ProgramMemory) -> str | None:
 
 
 def rewritten_code(memory: ProgramMemory) -> int | None:
-    """The first address at which the kernel's code object, without its variables, differs from its file; None if it does not.
+    """The first address at which the kernel's code object, without its variables, differs from its file; None if it
+    does not.
     """
     capture = memory.capture
     base = int(capture.dispatch["code_object"]["load_delta"])

@@ -212,7 +212,8 @@ def _has_mutable(type_: ClangType) -> bool:
 
 
 def _expect_own_names(baseline: HipSource, functions: Sequence[_Function]) -> None:
-    """Refuse new functions whose names occur in the user's files: any other name cannot be called from there. See also Judge.
+    """Refuse new functions whose names occur in the user's files: any other name cannot be called from there. See
+    also Judge.
     """
     words = {token.text for token in tokens_of(baseline.device)} if functions else set()
     for function in functions:

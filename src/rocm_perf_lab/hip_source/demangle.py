@@ -9,7 +9,8 @@ import re
 
 @functools.cache
 def demangled(symbol: str) -> str:
-    """The demangled symbol, from the C++ runtime's function that the writer of traces uses as well; other names are unchanged.
+    """The demangled symbol, from the C++ runtime's function that the writer of traces uses as well; other names are
+    unchanged.
     """
     runtime, libc = _runtime(), ctypes.CDLL(None)
     status = ctypes.c_int()

@@ -72,7 +72,8 @@ class _Use:
 
 @dataclass(frozen=True)
 class _Context:
-    """A call: the origins of its pointer parameters (by USR), the calls that lead to allocations, and the words for messages.
+    """A call: the origins of its pointer parameters (by USR), the calls that lead to allocations, and the words for
+    messages.
     """
 
     parameters: Mapping[str, frozenset[Site] | Lost] = field(default_factory=dict)

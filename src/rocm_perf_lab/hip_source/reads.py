@@ -37,7 +37,8 @@ class Read:
 
 
 def reads_in(unit: TranslationUnit, function: Cursor, statement: Cursor) -> Iterator[Read]:
-    """The reads under `statement`, in source order, without those whose address depends on calls, side effects or other reads.
+    """The reads under `statement`, in source order, without those whose address depends on calls, side effects or
+    other reads.
     """
     search = _Search(unit, function)
     always: list[bool] = []  # for the ancestors, from the statement down

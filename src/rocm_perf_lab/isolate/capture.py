@@ -69,7 +69,8 @@ class Capture:
 
     @property
     def argument_allocations(self) -> frozenset[int]:
-        """Addresses of the allocations, which belong to a runtime's pools, that held arguments of this or any earlier dispatch.
+        """Addresses of the allocations, which belong to a runtime's pools, that held arguments of this or any earlier
+        dispatch.
         """
         return frozenset(int(address, 16) for address in self.dispatch.get("argument_allocations", ()))
 

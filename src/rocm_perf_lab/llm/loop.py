@@ -130,7 +130,8 @@ class ModelLoop:
         return [one for one in judged if one.accepted], [error for _, error in ends if error is not None]
 
     def _ends(self, candidate: Callable[[int], _End]) -> Iterator[_End]:
-        """With one worker, an error ends the round; with several, the others still finish, so that their answers are not lost.
+        """With one worker, an error ends the round; with several, the others still finish, so that their answers are
+        not lost.
         """
         for end in mapped(self._options.workers, candidate, range(1, self._options.candidates + 1)):
             yield end

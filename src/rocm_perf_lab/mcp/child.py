@@ -1,4 +1,5 @@
-"""Runs one `rocm-perf` command as a child process: returns its JSON, reports progress, and ends it completely when cancelled.
+"""Runs one `rocm-perf` command as a child process: returns its JSON, reports progress, and ends it completely when
+cancelled.
 """
 
 from __future__ import annotations

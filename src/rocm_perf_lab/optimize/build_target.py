@@ -252,7 +252,8 @@ def _by_makefile(source: Path | None, program: Path) -> Build | None:
 
 
 def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None:
-    """The folder's build; None if it makes something else, since the user did not say that the folder belongs to the program.
+    """The folder's build; None if it makes something else, since the user did not say that the folder belongs to the
+    program.
     """
     try:
         commands = of_folder(folder)

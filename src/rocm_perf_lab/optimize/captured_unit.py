@@ -40,7 +40,8 @@ def unit_of(source: HipSource, captures: Sequence[Capture], builder: Builder) ->
 
 
 def is_of(captured: bytes, image: bytes, symbol: str) -> bool:
-    """Whether a captured code object is the same build as an image that was linked with its relocations. Errors: SourceError.
+    """Whether a captured code object is the same build as an image that was linked with its relocations. Errors:
+    SourceError.
     """
     before, after = pieces_of(image), pieces_of(captured)
     named = [{name: piece.size for name, piece in pieces.items() if not name.startswith(".")} for pieces in (before, after)]

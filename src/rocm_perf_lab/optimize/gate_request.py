@@ -49,7 +49,8 @@ class GateRequest:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and its subject. kernel: its name in the trace, or in the source if nothing ran; survey: None if none was made.
+    """A verdict and its subject. kernel: its name in the trace, or in the source if nothing ran; survey: None if none
+    was made.
     """
 
     request: GateRequest

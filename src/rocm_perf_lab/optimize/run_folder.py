@@ -78,7 +78,8 @@ def unfinished(folder: Path, command: str) -> Path:
 
 
 def sweep_after_kills(folder: Path) -> None:
-    """Remove the temporary files that killed runs left next to sources and results; sources and results are never incomplete.
+    """Remove the temporary files that killed runs left next to sources and results; sources and results are never
+    incomplete.
     """
     for run in runs_in(folder):
         journal = Entries(run)

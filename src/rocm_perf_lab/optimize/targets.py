@@ -110,7 +110,8 @@ def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, flo
 
 
 def _kernel(demangled: str, source: HipSource) -> SourceKernel | None:
-    """The kernel with this name in the trace: matched by its whole signature, or for an instantiation by the template's name.
+    """The kernel with this name in the trace: matched by its whole signature, or for an instantiation by the
+    template's name.
     """
     whole = next((kernel for kernel in source.kernels if kernel.demangled == demangled), None)
     name = qualified_name(demangled)

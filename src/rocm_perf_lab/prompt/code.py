@@ -32,7 +32,8 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class SourceExcerpts:
-    """kernel: its definition. used: the declarations it uses, merged by location. elsewhere: names declared outside the folder.
+    """kernel: its definition. used: the declarations it uses, merged by location. elsewhere: names declared outside
+    the folder.
     """
 
     kernel: Excerpt

@@ -1,4 +1,5 @@
-"""Why this kernel and not another: its share of the critical path, the speed-up that this permits, and which kernels come next.
+"""Why this kernel and not another: its share of the critical path, the speed-up that this permits, and which kernels
+come next.
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ def serve(channel: _socket.socket, environment: dict[bytes, bytes], options: Set
 
 
 def _say_hello(channel: _socket.socket, options: Settings) -> None:
-    """Send the launcher the descriptors by which it watches the cage: this process, all processes, and file systems in memory.
+    """Send the launcher the descriptors by which it watches the cage: this process, all processes, and file systems
+    in memory.
     """
     import _socket
     import array

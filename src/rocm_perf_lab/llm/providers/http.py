@@ -40,7 +40,8 @@ _BUSY = (408, 409, 425, 429)
 
 
 def required_sdk(name: str) -> None:
-    """Raises UnavailableError if the package is missing. Importing it takes a second or two, and is left to the first question.
+    """Raises UnavailableError if the package is missing. Importing it takes a second or two, and is left to the first
+    question.
     """
     if importlib.util.find_spec(name) is None:
         raise UnavailableError(f"the Python package {name} is not installed", f"run `pip install {name} genai-prices`")
@@ -163,7 +164,8 @@ class Slow(Exception):
 
 
 def _limited(stream: Any, checked: Callable[[Iterator[bytes]], Iterator[bytes]]) -> Any:
-    """A stream of the HTTP library's own base class, which it requires; only the name of the class is the same in all versions.
+    """A stream of the HTTP library's own base class, which it requires; only the name of the class is the same in all
+    versions.
     """
     base = next(kind for kind in type(stream).__mro__ if kind.__name__ == "SyncByteStream")
     methods = {"__iter__": lambda _self: checked(iter(stream)), "close": lambda _self: stream.close()}

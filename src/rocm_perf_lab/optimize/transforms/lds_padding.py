@@ -51,7 +51,8 @@ def why_not(array: SharedArray) -> str | None:
 
 
 def paddings(array: SharedArray) -> list[int]:
-    """Paddings in elements; empty if the rows cannot gain from them. One element if the size depends on a template parameter.
+    """Paddings in elements; empty if the rows cannot gain from them. One element if the size depends on a template
+    parameter.
     """
     element, row = array.element_bytes, array.row_bytes
     if element is None or row is None:

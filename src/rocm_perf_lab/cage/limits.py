@@ -25,10 +25,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ended:
-    """status: exit status, or the negative number of the signal that ended it. stdout, stderr: the last MiB of each.
+    """How a caged command ended.
 
-    seconds: wall time. timed_out: whether it was ended at the time limit. limit: the limit that it exceeded, in words, empty
-    for none.
+    status: exit status, or the negative number of the signal that ended it. stdout, stderr: the last MiB of each. seconds: wall
+    time. timed_out: whether it was ended at the time limit. limit: the limit that it exceeded, in words, empty for none.
     """
 
     status: int

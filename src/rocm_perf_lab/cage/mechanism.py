@@ -23,8 +23,9 @@ _PROBE_SECONDS = 20
 
 @dataclass(frozen=True)
 class Mechanism:
-    """kind: "bubblewrap" or "namespaces". program, options: bubblewrap's. overlays: whether folders can have a layer
-    in memory.
+    """A way to build cages.
+
+    kind: "bubblewrap" or "namespaces". program, options: bubblewrap's. overlays: whether folders can have a layer in memory.
     """
 
     kind: str

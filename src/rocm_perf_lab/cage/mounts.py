@@ -28,7 +28,7 @@ _COVERED = tuple(Path(path) for path in (*_SYSTEM, *_LINKED))
 
 @dataclass(frozen=True)
 class Mounts:
-    """words: bubblewrap's options. in_memory: the folders in the cage whose contents are in memory."""
+    """The mounts of a cage. words: bubblewrap's options. in_memory: the folders in the cage whose contents are in memory."""
 
     words: list[str]
     in_memory: list[str]

@@ -14,7 +14,10 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @dataclass(frozen=True)
 class JsonDocument:
-    """module, name: the model's module in rocm_perf_lab and its name. what: what the model describes, in words."""
+    """A JSON document and its model.
+
+    module, name: the model's module in rocm_perf_lab and its name. what: what the model describes, in words.
+    """
 
     module: str
     name: str

@@ -49,11 +49,11 @@ _MEASURED_RUNS = 3  # runs of a candidate on a GPU; on the software device every
 
 @dataclass(frozen=True)
 class ApplicationOptions:
-    """runtime, dram_bytes: largest allowed growth over the baseline, as fractions; DRAM bytes may grow further if the time
-    improves.
+    """Limits and settings of the whole-program step.
 
-    check: a command that receives the program's standard output on its standard input and exits with 0 if that output is
-    correct; it replaces the comparison with the baseline's output. timeout: seconds per run; with None, the baseline has no
+    runtime, dram_bytes: largest allowed growth over the baseline, as fractions; DRAM bytes may grow further if the time
+    improves. check: a command that receives the program's standard output on its standard input and exits with 0 if that output
+    is correct; it replaces the comparison with the baseline's output. timeout: seconds per run; with None, the baseline has no
     limit and a candidate gets 20 times the baseline's time, but at least a minute. view: what the cage shows to all programs.
     """
 

@@ -16,8 +16,10 @@ from rocm_perf_lab.hip_source.tokens import line_of, with_comments
 
 @dataclass(frozen=True)
 class KernelChange:
-    """kernel: the target's identity. head: its declaration up to the body. body: including its braces. functions: the new
-    device functions in source order, with their names in `names`. promises: what the head promises.
+    """The parts of a candidate that the gate takes.
+
+    kernel: the target's identity. head: its declaration up to the body. body: including its braces. functions: the new device
+    functions in source order, with their names in `names`. promises: what the head promises.
     """
 
     kernel: str
@@ -30,7 +32,9 @@ class KernelChange:
 
 @dataclass(frozen=True)
 class Spliced:
-    """judged: the source that is compiled; every line of the baseline keeps its number. adopted: the same source without line
+    """The baseline with a change spliced in, in two versions.
+
+    judged: the source that is compiled; every line of the baseline keeps its number. adopted: the same source without line
     directives, to be kept.
     """
 

@@ -23,7 +23,10 @@ softmax and reduction).
 
 @dataclass(frozen=True)
 class Claim:
-    """symbol: the measured instantiation. saved: the fraction of its time saved, at the slow end of the confidence interval."""
+    """The gain that a replay shows.
+
+    symbol: the measured instantiation. saved: the fraction of its time saved, at the slow end of the confidence interval.
+    """
 
     symbol: str
     saved: float

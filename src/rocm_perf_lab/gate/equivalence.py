@@ -44,8 +44,10 @@ _AGAIN = 2  # how often a GPU runs the baseline again, to see whether its result
 
 @dataclass(frozen=True)
 class EquivalenceOptions:
-    """level: full (all captures, all perturbations, race check), sampled (one capture per argument list, and one perturbation
-    for each kind of number) or program (nothing is replayed: only the whole program's output decides). ulps: tolerance for
+    """Settings of the equivalence step.
+
+    level: full (all captures, all perturbations, race check), sampled (one capture per argument list, and one perturbation for
+    each kind of number) or program (nothing is replayed: only the whole program's output decides). ulps: tolerance for
     floating-point numbers, 0 for none. seed: determines the other inputs. race_seeds: orders of workgroups and waves to try on
     the software device; None for those derived from the seed. arguments: the arguments that the program was captured with; only
     messages use them. timeout: seconds for one dispatch; instruction_limit: instructions per wave on the software device, which
@@ -69,8 +71,9 @@ class EquivalenceOptions:
 
 @dataclass(frozen=True)
 class _OtherRun:
-    """options: passed to the software device. overlays: memory contents of other inputs; such a run is checked for
-    races only.
+    """A run other than the usual one.
+
+    options: passed to the software device. overlays: memory contents of other inputs; such a run is checked for races only.
     """
 
     name: str

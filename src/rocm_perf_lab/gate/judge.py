@@ -64,7 +64,10 @@ isolate.capture().
 
 @dataclass(frozen=True)
 class GateOptions:
-    """measured: False skips the measurement, for callers that only ask whether a change is correct."""
+    """Settings of all steps.
+
+    measured: False skips the measurement, for callers that only ask whether a change is correct.
+    """
 
     resources: ResourceLimits = field(default_factory=ResourceLimits)
     equivalence: EquivalenceOptions = field(default_factory=EquivalenceOptions)
@@ -73,9 +76,9 @@ class GateOptions:
 
 
 class Judge:
-    """baseline: the source that the captured program was built from. kernel: the target's name in it. captures: dispatches of
-    it.
+    """Judges candidates for one kernel.
 
+    baseline: the source that the captured program was built from. kernel: the target's name in it. captures: dispatches of it.
     builder: makes code objects; the caller supplies it with its flags and limits. reader: reads candidates of this baseline;
     supplied by the caller as well. whole_program: the last step; None skips it. also: dispatches captured with other program
     arguments, by these arguments; they are used for equivalence only, as the gain has to be shown with the program's own.

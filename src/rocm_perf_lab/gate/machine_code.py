@@ -12,9 +12,10 @@ _DESCRIPTOR = ".kd"
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """complaint: what else the candidate changes; None if it changes nothing else.
+    """The comparison of two code objects.
 
-    same: number of functions, descriptors and variables that are the same; added, removed: functions that only the target uses.
+    complaint: what else the candidate changes; None if it changes nothing else. same: number of functions, descriptors and
+    variables that are the same; added, removed: functions that only the target uses.
     """
 
     complaint: str | None

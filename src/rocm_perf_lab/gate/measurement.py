@@ -30,10 +30,11 @@ OUTWEIGHS = 0.10
 
 @dataclass(frozen=True)
 class MeasurementOptions:
-    """min_improvement: the fraction of the baseline's time that must be saved at the slow end of the interval.
+    """Settings of the measurement.
 
-    rounds: number of turns that baseline and candidate take on a GPU, each with `iterations` runs from fresh memory and cold
-    caches. view: what the cage shows to all replays.
+    min_improvement: the fraction of the baseline's time that must be saved at the slow end of the interval. rounds: number of
+    turns that baseline and candidate take on a GPU, each with `iterations` runs from fresh memory and cold caches. view: what
+    the cage shows to all replays.
     """
 
     min_improvement: float = 0.02
@@ -48,7 +49,10 @@ class MeasurementOptions:
 
 @dataclass(frozen=True)
 class OtherInputs:
-    """name: the name of the case. overlays: (address, content) each, written over the captured memory."""
+    """Inputs other than the captured ones.
+
+    name: the name of the case. overlays: (address, content) each, written over the captured memory.
+    """
 
     name: str
     overlays: tuple[tuple[int, bytes], ...]

@@ -52,7 +52,10 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Difference:
-    """reason: one sentence. where: the location for the JSON; None if there is no location to name."""
+    """How two replays differ.
+
+    reason: one sentence. where: the location for the JSON; None if there is no location to name.
+    """
 
     reason: str
     where: DifferenceSection | None = None

@@ -50,10 +50,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """name: used in the verdict and the journal. overlays: (address, bytes) each. kind: a key of FLOATS or INTEGERS; None for a
-    number by value.
+    """One set of other inputs.
 
-    fields: the fields whose bits it changes. beyond: whether the kernel may read past the end of a buffer.
+    name: used in the verdict and the journal. overlays: (address, bytes) each. kind: a key of FLOATS or INTEGERS; None for a
+    number by value. fields: the fields whose bits it changes. beyond: whether the kernel may read past the end of a buffer.
     """
 
     name: str

@@ -56,7 +56,10 @@ class Part:
 
 @dataclass(frozen=True)
 class ProgramMemory:
-    """parts: what is compared. places: possible targets of pointers; those that are not parts are functions and constants."""
+    """The memory of one run of a program.
+
+    parts: what is compared. places: possible targets of pointers; those that are not parts are functions and constants.
+    """
 
     capture: Capture
     parts: dict[Key, Part] = field(default_factory=dict)

@@ -18,7 +18,9 @@ from rocm_perf_lab.errors import NoKernelsError
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """runtime_ms: time in the program's own kernels. dram_bytes: None without the counters. counters: symbol -> sums. mean_ms:
+    """One run of the whole program.
+
+    runtime_ms: time in the program's own kernels. dram_bytes: None without the counters. counters: symbol -> sums. mean_ms:
     symbol -> mean time of its dispatches.
     """
 

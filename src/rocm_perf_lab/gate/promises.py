@@ -29,7 +29,9 @@ RESTRICT = "__restrict__"
 
 @dataclass(frozen=True)
 class Promises:
-    """restrict: pointer parameters that gain `__restrict__`: memory written through one of them is accessed through no other.
+    """What a change promises about the kernel's callers.
+
+    restrict: pointer parameters that gain `__restrict__`: memory written through one of them is accessed through no other.
     unwritten: pointer parameters whose memory the kernel does not write. threads: the bound that `__launch_bounds__` sets; None
     for none.
     """

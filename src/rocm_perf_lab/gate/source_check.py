@@ -24,8 +24,10 @@ Expansion = Callable[[KernelChange], str | None]
 
 @dataclass(frozen=True)
 class Taken:
-    """verdict: the step's verdict. spliced: the source to judge; None if the step rejected. promises: the promises that it
-    relies on.
+    """The result of the source step.
+
+    verdict: the step's verdict. spliced: the source to judge; None if the step rejected. promises: the promises that it relies
+    on.
     """
 
     verdict: StepVerdict

@@ -63,7 +63,7 @@ def contiguous_loads(unit: TranslationUnit, kernel: SourceKernel) -> Iterator[li
 
 
 class _Block:
-    """escaping: variables that may also be accessed other than by name."""
+    """Groups the loads of one block. escaping: variables that may also be accessed other than by name."""
 
     def __init__(self, unit: TranslationUnit, function: Cursor, escaping: frozenset[str]):
         self._unit, self._function, self._escaping = unit, function, escaping

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InvariantLoad:
-    """text: the load as written. type: the type of its value. parameter: the pointer that is read through. places: its places
-    in the loop.
+    """A load with the same result in every iteration.
+
+    text: the load as written. type: the type of its value. parameter: the pointer that is read through. places: its places in
+    the loop.
     """
 
     text: str

@@ -92,8 +92,10 @@ class Layout:
 
 @dataclass(frozen=True)
 class Types:
-    """parameters: the type of each parameter. behind: layout for every spelling in a Leaf.pointee. variables: the device
-    variables that the kernel uses, by symbol: (name in the source, layout).
+    """The layouts of a kernel's parameters and variables.
+
+    parameters: the type of each parameter. behind: layout for every spelling in a Leaf.pointee. variables: the device variables
+    that the kernel uses, by symbol: (name in the source, layout).
     """
 
     parameters: tuple[Layout, ...]

@@ -34,7 +34,10 @@ class Store:
 
 @dataclass
 class Stores:
-    """parameter: its name. stores: all of them. obstacle: why there are other uses of the parameter; None if there are none."""
+    """The stores through one parameter.
+
+    parameter: its name. stores: all of them. obstacle: why there are other uses of the parameter; None if there are none.
+    """
 
     parameter: str
     line: int

@@ -117,7 +117,10 @@ def _nothing_half_done(report: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Run:
-    """report, failures: files written by the isolate library and the device. program: the name by which the user calls it."""
+    """A prepared run of the program.
+
+    report, failures: files written by the isolate library and the device. program: the name by which the user calls it.
+    """
 
     command: Command
     environment: dict[str, str]

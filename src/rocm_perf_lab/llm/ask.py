@@ -36,14 +36,17 @@ Consent = Callable[[str, Sequence[Message]], None]
 
 @dataclass(frozen=True)
 class Reply:
-    """complaint: why the answer cannot be used as received (too long, cut off); empty if it can."""
+    """The model's answer to a question.
+
+    complaint: why the answer cannot be used as received (too long, cut off); empty if it can.
+    """
 
     text: str
     complaint: str = ""
 
 
 class Asker:
-    """provider: None if the journal must contain every answer."""
+    """Asks the questions of a run. provider: None if the journal must contain every answer."""
 
     def __init__(
         self,

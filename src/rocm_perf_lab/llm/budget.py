@@ -54,9 +54,10 @@ def listed_price(provider: str, place: str, model: str) -> Price | None:
 
 @dataclass
 class Budget:
-    """price: None if not known. most: US dollars, None for no limit. max_tokens: per answer.
+    """The cost of a run so far, and its limit.
 
-    spent: US dollars, None after something of unknown cost was bought.
+    price: None if not known. most: US dollars, None for no limit. max_tokens: per answer. spent: US dollars, None after
+    something of unknown cost was bought.
 
     Errors: UsageError for a limit that cannot be enforced.
     """

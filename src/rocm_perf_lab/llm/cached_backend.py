@@ -32,9 +32,10 @@ from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
 
 class CachedBackend:
-    """backend: answers what is not in the cache; None if everything must be in it.
+    """Answers from the cache first.
 
-    read: reads a text as the source. redactor: applied to everything that enters the cache.
+    backend: answers what is not in the cache; None if everything must be in it. read: reads a text as the source. redactor:
+    applied to everything that enters the cache.
     """
 
     def __init__(

@@ -31,8 +31,10 @@ COMMAND = "llm-optimize"
 
 @dataclass(frozen=True)
 class LlmRequest:
-    """words, source, build, folder, resume: as in optimize.entry.OptimizeRequest. full_source: whether the question has the
-    whole file.
+    """What the user asks for.
+
+    words, source, build, folder, resume: as in optimize.entry.OptimizeRequest. full_source: whether the question has the whole
+    file.
     """
 
     words: tuple[str, ...]

@@ -23,7 +23,10 @@ class Stop:
 
 @dataclass
 class KernelScheduler:
-    """chosen: whether the user named the kernels; they are then taken in turn, even if one dominates."""
+    """Chooses the kernel for the next round.
+
+    chosen: whether the user named the kernels; they are then taken in turn, even if one dominates.
+    """
 
     chosen: bool = False
     rounds: Counter[str] = field(default_factory=Counter)

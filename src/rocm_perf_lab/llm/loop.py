@@ -28,9 +28,10 @@ _End = tuple[list[Attempt], Exception | None]
 
 @dataclass(frozen=True)
 class LlmLoopOptions:
-    """max_iterations: rounds of candidates for one kernel. candidates: per round. workers: number of candidates at a time.
+    """Settings of the loop.
 
-    chosen: whether the user named the kernels. ulps: the gate's tolerance, for the feedback to models.
+    max_iterations: rounds of candidates for one kernel. candidates: per round. workers: number of candidates at a time. chosen:
+    whether the user named the kernels. ulps: the gate's tolerance, for the feedback to models.
     """
 
     max_iterations: int = 3

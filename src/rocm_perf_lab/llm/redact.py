@@ -20,7 +20,9 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 class Redactor:
-    """folder: the source's folder. environment: this process's environment without the keys. known: text whose values are never
+    """Removes secrets from text.
+
+    folder: the source's folder. environment: this process's environment without the keys. known: text whose values are never
     redacted.
     """
 

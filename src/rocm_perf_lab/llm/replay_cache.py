@@ -17,7 +17,10 @@ from rocm_perf_lab.optimize.journal import Journal, event_of
 
 
 class ReplayCache:
-    """journal: the run's journal. closed: whether this is a replay, in which nothing new may be requested."""
+    """Known results by request.
+
+    journal: the run's journal. closed: whether this is a replay, in which nothing new may be requested.
+    """
 
     def __init__(self, journal: Journal, closed: bool = False):
         self._journal, self._closed = journal, closed

@@ -15,7 +15,7 @@ BEFORE_THE_GATE = (ANSWER, COMPILE)
 
 @dataclass
 class ModelOutcome:
-    """optimized: the optimizer's own result. stop: why the loop ended."""
+    """The outcome of a run with a model. optimized: the optimizer's own result. stop: why the loop ended."""
 
     optimized: OptimizeResult
     budget: Budget

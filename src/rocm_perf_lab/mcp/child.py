@@ -27,7 +27,9 @@ _PREFIX, _ERROR = "rocm-perf: ", "rocm-perf: error: "
 
 @dataclass(frozen=True)
 class EndedCommand:
-    """exit_code: the command's exit code, negative for a signal. document: its JSON, None if it printed none. error: its error
+    """A command that has ended.
+
+    exit_code: the command's exit code, negative for a signal. document: its JSON, None if it printed none. error: its error
     line, else the end of its output on stderr.
     """
 

@@ -30,7 +30,10 @@ _TEXT = {"type": "string", "pattern": "^[^\\x00]*$"}  # the operating system doe
 
 @dataclass(frozen=True)
 class McpTool:
-    """name: the tool's. words: the command's. properties: JSON name -> the command's parameter."""
+    """A command offered as a tool.
+
+    name: the tool's. words: the command's. properties: JSON name -> the command's parameter.
+    """
 
     name: str
     words: tuple[str, ...]

@@ -22,9 +22,9 @@ _KERNEL_MARK = b"__global__"
 
 @dataclass(frozen=True)
 class Build:
-    """steps: the commands that make the program, each after those whose results it needs; the last one makes the program
-    itself.
+    """The commands that make a program from its sources.
 
+    steps: the commands that make the program, each after those whose results it needs; the last one makes the program itself.
     libraries: builds of the shared libraries that are made along with it; the program uses these where they are. left_out: the
     user's commands that contribute nothing to this, as they were written.
     """

@@ -26,11 +26,11 @@ _KERNEL_MARK = b"__global__"
 
 @dataclass(frozen=True)
 class BuildTarget:
-    """source: the file to change. build: makes the whole program from it. unit: the step of the build in which the source is
-    read. units: the program's other units.
+    """A program with the source to change.
 
-    name: the program's file name. arguments: the arguments that the program is started with. found_by: how the source was
-    found, in words.
+    source: the file to change. build: makes the whole program from it. unit: the step of the build in which the source is read.
+    units: the program's other units. name: the program's file name. arguments: the arguments that the program is started with.
+    found_by: how the source was found, in words.
     """
 
     source: Path

@@ -19,8 +19,10 @@ from rocm_perf_lab.optimize.run_state import Approve
 
 @dataclass(frozen=True)
 class OptimizeRequest:
-    """words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them. folder: where runs are kept, None
-    for ./<program>.rocm-perf-optimize. resume: continue the newest run, which must not have ended.
+    """What the user asks for.
+
+    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them. folder: where runs are kept, None for
+    ./<program>.rocm-perf-optimize. resume: continue the newest run, which must not have ended.
     """
 
     words: tuple[str, ...]

@@ -31,7 +31,9 @@ from rocm_perf_lab.optimize.source_file import digest, write_whole
 
 @dataclass(frozen=True)
 class GateRequest:
-    """baseline: the source of the program. candidate: its proposed replacement. words: the program and its arguments.
+    """What the user asks the gate to judge.
+
+    baseline: the source of the program. candidate: its proposed replacement. words: the program and its arguments.
     backend_options.pattern: selects the kernel to judge, None for the one whose body differs. description: describes the
     change; it is kept with the verdict where prompts find it, None to keep nothing. runs: the folder for that, None for the
     program's own. output: where to write the judged source if it is accepted, None for nowhere.

@@ -62,7 +62,7 @@ def _arguments(build_target: BuildTarget, words: Sequence[str]) -> tuple[str, ..
 
 
 class HipBackend:
-    """folder: the run directory, for programs, profiles and the gate's runs."""
+    """The backend for real programs. folder: the run directory, for programs, profiles and the gate's runs."""
 
     def __init__(self, build_target: BuildTarget, folder: Path, options: BackendOptions, log: Log, note: Callable[[str], None]):
         self._build_target, self._folder, self._options, self._log, self._note = build_target, folder, options, log, note

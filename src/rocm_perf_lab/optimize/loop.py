@@ -23,7 +23,9 @@ _MOST_KERNELS = 3  # tried in one iteration
 
 @dataclass(frozen=True)
 class OptimizeLoopOptions:
-    """factors: used by transformations that take a factor. transforms: names in optimize.transforms.TRANSFORMS, in the order of
+    """Settings of the loop.
+
+    factors: used by transformations that take a factor. transforms: names in optimize.transforms.TRANSFORMS, in the order of
     trial. workers: number of proposals that are judged at a time.
     """
 

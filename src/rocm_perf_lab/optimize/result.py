@@ -92,8 +92,10 @@ class Iteration:
 
 @dataclass
 class OptimizeResult:
-    """source: the changed file. written: files with the result. timing: measured or modelled. judged: in a dry run, the
-    candidates that would have been judged.
+    """The result of a run.
+
+    source: the changed file. written: files with the result. timing: measured or modelled. judged: in a dry run, the candidates
+    that would have been judged.
     """
 
     source: Path

@@ -41,8 +41,10 @@ Approve = Callable[[Judged], bool]
 
 
 class RunState:
-    """source: the user's file. directory: the run directory. in_place: whether the result replaces the source or is written
-    next to it. command: the rocm-perf command that began the run.
+    """The state of one run.
+
+    source: the user's file. directory: the run directory. in_place: whether the result replaces the source or is written next
+    to it. command: the rocm-perf command that began the run.
 
     Errors: those of the backend, SourceError, OutputError.
     """

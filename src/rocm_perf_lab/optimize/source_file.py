@@ -22,7 +22,10 @@ def digest(text: bytes) -> str:
 
 
 class SourceFile:
-    """path: the user's file. backup: the copy of its original content in the run directory."""
+    """The user's source file during a run.
+
+    path: the user's file. backup: the copy of its original content in the run directory.
+    """
 
     def __init__(self, path: Path, directory: Path, journal: Journal):
         self.path = path.resolve()  # a symbolic link is kept: its target is replaced

@@ -27,7 +27,7 @@ _SHARED = re.compile(r".+\.so(\.\d+)*")
 
 @dataclass(frozen=True)
 class BuildCommand:
-    """words: a command that a build runs. folder: its working directory."""
+    """A command of a build. words: a command that a build runs. folder: its working directory."""
 
     words: tuple[str, ...]
     folder: Path

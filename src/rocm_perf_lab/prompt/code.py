@@ -32,8 +32,9 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class SourceExcerpts:
-    """kernel: its definition. used: the declarations it uses, merged by location. elsewhere: names declared outside
-    the folder.
+    """The excerpts of the source that a prompt can show.
+
+    kernel: its definition. used: the declarations it uses, merged by location. elsewhere: names declared outside the folder.
     """
 
     kernel: Excerpt

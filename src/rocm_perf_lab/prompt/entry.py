@@ -30,9 +30,11 @@ AnyDocument = TypeVar("AnyDocument", bound="Document")
 
 @dataclass(frozen=True)
 class PromptRequest:
-    """words, source, build: as for optimize.build_target.find_build_target. backend_options.pattern: selects kernels. profile:
-    a run directory to read instead of running the program. runs: where earlier proposals are journalled, None for the folder
-    that `rocm-perf optimize` uses.
+    """What the user asks for.
+
+    words, source, build: as for optimize.build_target.find_build_target. backend_options.pattern: selects kernels. profile: a
+    run directory to read instead of running the program. runs: where earlier proposals are journalled, None for the folder that
+    `rocm-perf optimize` uses.
     """
 
     words: tuple[str, ...]

@@ -13,7 +13,10 @@ _ABSOLUTE = re.compile(r"(?<![\w.~/-])(?:/[\w.+@~%=,-]+)+/([\w.+@~%=,-]+)")
 
 
 class PathScrubber:
-    """root: the folder of the source; for files elsewhere, only the name is kept."""
+    """Removes this machine's paths from texts.
+
+    root: the folder of the source; for files elsewhere, only the name is kept.
+    """
 
     def __init__(self, root: Path):
         self._root = root.resolve()

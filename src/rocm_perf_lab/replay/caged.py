@@ -17,7 +17,7 @@ _COPIES_OF_MEMORY = 4  # captured, restored, compared, dumped
 
 @dataclass(frozen=True)
 class Caged:
-    """writable: existing folders for results. seconds: wall time for all runs together."""
+    """Settings of a replay in the cage. writable: existing folders for results. seconds: wall time for all runs together."""
 
     view: View
     writable: tuple[Path, ...]

@@ -21,7 +21,9 @@ FAILED = ReplayFailedError.exit_code
 
 @dataclass(frozen=True)
 class Case:
-    """overlays: (address, content) each, written over the captured memory. poison: byte written over what the captured kernel
+    """One set of inputs.
+
+    overlays: (address, content) each, written over the captured memory. poison: byte written over what the captured kernel
     changed.
     """
 
@@ -31,7 +33,10 @@ class Case:
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """dump: folder with the regions that the kernel changed. failure: why there is none; gpu_ms is None in that case."""
+    """The outcome of one case.
+
+    dump: folder with the regions that the kernel changed. failure: why there is none; gpu_ms is None in that case.
+    """
 
     dump: Path
     gpu_ms: float | None

@@ -14,9 +14,10 @@ _OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
 
 
 class Usage:
-    """processes: descriptor of the cage's /proc. memory_folders: descriptors of its file systems in memory.
+    """Observes the resources that a cage uses.
 
-    writable: the folders whose contents persist; only what is added from now on counts.
+    processes: descriptor of the cage's /proc. memory_folders: descriptors of its file systems in memory. writable: the folders
+    whose contents persist; only what is added from now on counts.
     """
 
     def __init__(self, processes: int, memory_folders: list[int], writable: list[str]):

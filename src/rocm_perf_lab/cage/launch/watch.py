@@ -26,7 +26,9 @@ _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class End:
-    """status: exit status; number: the signal that ended the command, 0 for none. over: the limit that it exceeded, in words.
+    """How a caged command ended.
+
+    status: exit status; number: the signal that ended the command, 0 for none. over: the limit that it exceeded, in words.
     failed: whether the cage could not be made.
     """
 

@@ -21,9 +21,10 @@ __all__ = ["PROVIDERS", "Answer", "Message", "ModelOptions", "Progress", "Provid
 
 @dataclass(frozen=True)
 class RegisteredProvider:
-    """module: the module's name in this package. name: the name of its class. help: what it connects to.
+    """Where a provider is implemented, and what it needs.
 
-    hosted: address of the hosted service; key_variable: the environment variable that holds its key; None if there is none.
+    module: the module's name in this package. name: the name of its class. help: what it connects to. hosted: address of the
+    hosted service; key_variable: the environment variable that holds its key; None if there is none.
     """
 
     module: str

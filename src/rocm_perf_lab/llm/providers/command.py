@@ -27,7 +27,10 @@ _CHUNK, _LAST_WORDS, _LOOK_SECONDS = 1 << 16, 300, 0.5
 
 @dataclass(frozen=True)
 class CommandProvider:
-    """model: the program and its arguments, as typed in a shell, but run without one. timeout: seconds for a whole answer."""
+    """A program that answers questions.
+
+    model: the program and its arguments, as typed in a shell, but run without one. timeout: seconds for a whole answer.
+    """
 
     model: str
     timeout: float

@@ -16,7 +16,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Message:
-    """role: system, user or assistant."""
+    """One message of a conversation. role: system, user or assistant."""
 
     role: str
     text: str
@@ -24,9 +24,10 @@ class Message:
 
 @dataclass(frozen=True)
 class Answer:
-    """model: as the other side names itself. tokens: as it counts them, None if it does not report them.
+    """A provider's answer.
 
-    cost: US dollars, if reported. whole: False if the answer stopped at a limit on its length.
+    model: as the other side names itself. tokens: as it counts them, None if it does not report them. cost: US dollars, if
+    reported. whole: False if the answer stopped at a limit on its length.
     """
 
     text: str

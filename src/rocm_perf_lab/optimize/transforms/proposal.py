@@ -11,8 +11,10 @@ from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 
 @dataclass(frozen=True)
 class Proposal:
-    """transformation, parameters: the kind of change, such as {"factor": 4}. line: where the change is. edits: all changes to
-    the source. promises: what it relies on beyond the kernel's body, for the gate to check.
+    """A proposed change.
+
+    transformation, parameters: the kind of change, such as {"factor": 4}. line: where the change is. edits: all changes to the
+    source. promises: what it relies on beyond the kernel's body, for the gate to check.
     """
 
     transformation: str

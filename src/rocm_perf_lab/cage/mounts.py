@@ -35,7 +35,7 @@ class Mounts:
 
 
 def mounts(command: Sequence[str], folder: Path, view: View, limits: Limits, overlays: bool) -> Mounts:
-    """folder: the current one. overlays: whether writes to it can go to a layer in memory."""
+    """The mounts for a command. folder: the current one. overlays: whether writes to it can go to a layer in memory."""
     size = str(limits.memory_bytes)
     writable = {path for path in _both_names(view.writable)}
     here = Path(os.path.realpath(folder))

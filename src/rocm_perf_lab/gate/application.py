@@ -110,7 +110,10 @@ class Application:
         self.runtimes_ms = [run.runtime_ms for run in runs]
 
     def check(self, candidate: Path, claim: Claim | None = None) -> StepVerdict:
-        """candidate: the whole program, built with the candidate. claim: the gain measured for its kernel in replay."""
+        """Run the program with a candidate and compare it with the baseline.
+
+        candidate: the whole program, built with the candidate. claim: the gain measured for its kernel in replay.
+        """
         try:
             runs = self._runs_of(candidate)
         except _ENDS_BADLY as error:
@@ -229,7 +232,10 @@ class Application:
         return f"exit status {ended.returncode}" + (f", {words[0][:200]}" if words else "")
 
     def _run(self, program: Path, arguments: Sequence[str] | None = None, writable: tuple[Path, ...] = ()) -> ProgramRun:
-        """arguments: None for the program's own. writable: folders that the program may write to besides that of its trace."""
+        """Run a program in the cage and trace it.
+
+        arguments: None for the program's own. writable: folders that the program may write to besides that of its trace.
+        """
         self._runs += 1
         folder = self._folder / f"run-{self._runs}"
         shutil.rmtree(folder, ignore_errors=True)  # left over from a run that was killed
@@ -255,8 +261,9 @@ class Application:
         return read_program_run(program.name, database, output.read_bytes())
 
     def _caged(self, words: Sequence[str], folder: Path, writable: tuple[Path, ...], on_gpu: bool) -> Command:
-        """words: the program's path and its arguments. Apart from the folders in `writable`, only its trace folder is
-        writable.
+        """The command that runs a program in the cage.
+
+        words: the program's path and its arguments. Apart from the folders in `writable`, only its trace folder is writable.
         """
         seen = self._options.view.showing(readable=(folder, self._cache), writable=writable)
         view = replace(seen, traces=folder / "trace", gpu=on_gpu)

@@ -119,7 +119,10 @@ def filled(path: str, index: tuple[int, ...]) -> str:
 
 
 def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata: KernelMetadata) -> Arguments:
-    """types: the types of the captured instantiation's parameters (hip_source.parameter_layout)."""
+    """Find what a captured dispatch was given.
+
+    types: the types of the captured instantiation's parameters (hip_source.parameter_layout).
+    """
     kernarg = int(capture.dispatch["packet"]["kernarg_address"], 16)
     content = (capture.path / "kernarg.bin").read_bytes()
     explicit = [argument for argument in metadata.arguments if not argument.hidden]

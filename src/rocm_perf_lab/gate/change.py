@@ -43,14 +43,17 @@ class Spliced:
 
 
 def splice(baseline: HipSource, kernel: SourceKernel, change: KernelChange, namespace: str) -> Spliced:
-    """namespace: a name that the baseline does not use; it will hold the new functions."""
+    """Splice a change into the baseline.
+
+    namespace: a name that the baseline does not use; it will hold the new functions.
+    """
     place = with_comments(baseline.device, kernel.declaration) if change.functions else kernel.declaration
     judged, adopted = (_made(baseline.text, kernel, change, namespace, place, numbered) for numbered in (True, False))
     return Spliced(judged, adopted)
 
 
 def _made(baseline: bytes, kernel: SourceKernel, change: KernelChange, namespace: str, place: int, numbered: bool) -> bytes:
-    """place: offset at which new functions are inserted."""
+    """One version of the spliced source. place: offset at which new functions are inserted."""
 
     def number(offset: int) -> bytes:
         return b"\n#line %d\n" % line_of(baseline, offset) if numbered else b""

@@ -155,7 +155,10 @@ class Equivalence:
         self._scratch.cleanup()
 
     def check(self, candidate: Path) -> StepVerdict:
-        """candidate: path of its code object. Raises PlacementError if memory cannot be mapped at the captured addresses."""
+        """Compare a candidate with the baseline on all captures.
+
+        candidate: path of its code object. Raises PlacementError if memory cannot be mapped at the captured addresses.
+        """
         options = self._options
         evidence = EquivalenceEvidence(level=options.level, seed=options.seed, ulps=options.ulps, captures=[])
         if options.level == "program":
@@ -284,7 +287,9 @@ class Equivalence:
         found: dict[str, str],
         dropped: list[TriedCase],
     ) -> _Complaint | None:
-        """found: receives the outcome of each case; dropped: receives the cases for which the baseline itself depends on the
+        """Compare the candidate's results on these cases; None if it is right.
+
+        found: receives the outcome of each case; dropped: receives the cases for which the baseline itself depends on the
         order.
         """
         if not tried:
@@ -432,7 +437,10 @@ class Equivalence:
         more: Sequence[str] = (),
         seconds: float | None = None,
     ) -> list[CaseOutcome]:
-        """more: further options of the software device. seconds: wall time allowed for all cases together."""
+        """Replay cases with the options of this step.
+
+        more: further options of the software device. seconds: wall time allowed for all cases together.
+        """
         options = self._options
         limit = [f"kernel-limit={options.instruction_limit}"] if is_modelled(capture) else []
         return replay_cases(

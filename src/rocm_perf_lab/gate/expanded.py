@@ -77,7 +77,10 @@ class Expanded:
         return [pattern.findall(text.encode(errors="surrogateescape")) for text in self._preprocess(source)]
 
     def _forbidden(self, region: bytes, own: bool) -> str | None:
-        """own: whether the region is the kernel's, which may keep its existing attributes."""
+        """Why the text is refused; None if it is accepted.
+
+        own: whether the region is the kernel's, which may keep its existing attributes.
+        """
         kept = Counter(self._own_attributes if own else ())
         tokens = list(lexed(region))
         for place, token in enumerate(tokens):

@@ -15,7 +15,9 @@ _GROUP_SIZE = "amdgpu_flat_work_group_size"
 
 
 def promises_of_head(old: TranslationUnit, new: TranslationUnit, before: SourceKernel, after: SourceKernel) -> Promises | str:
-    """before, after: the target in the baseline and in the candidate, with the same type. A returned string names what is not
+    """The promises that the candidate's head adds.
+
+    before, after: the target in the baseline and in the candidate, with the same type. A returned string names what is not
     allowed.
 
     `const` on a parameter itself affects only the body and promises nothing.

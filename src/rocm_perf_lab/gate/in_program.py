@@ -39,8 +39,10 @@ _RUNS = 3  # baseline runs that must agree with the first: chance values may be 
 def difference_in_program(
     before: InProgram, after: InProgram, baseline_again: Again, ulps: int
 ) -> tuple[Difference | None, list[str]]:
-    """before, after: the dispatch in the baseline's program and in the candidate's. Buffers are matched by name.
-    baseline_again: called only if there is a difference; what differs between runs of the baseline as well is not counted.
+    """Compare a dispatch in two programs.
+
+    before, after: the dispatch in the baseline's program and in the candidate's. Buffers are matched by name. baseline_again:
+    called only if there is a difference; what differs between runs of the baseline as well is not counted.
 
     All captured memory is compared, not only the kernel's own buffers: a candidate could write memory that other kernels use.
 

@@ -25,7 +25,9 @@ class DeviceCode:
 
 
 def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) -> DeviceCode:
-    """baseline, candidate: code objects linked with --emit-relocs. targets: symbols of the kernels that may differ.
+    """Compare the machine code of two code objects outside the targets.
+
+    baseline, candidate: code objects linked with --emit-relocs. targets: symbols of the kernels that may differ.
 
     What only one of them contains must be a function or a constant: nothing that both contain refers to it, so only the target
     uses it. Errors: SourceError.

@@ -67,7 +67,9 @@ def check_measurement(
     others: OtherInputs | None = None,
     known: Known | None = None,
 ) -> StepVerdict:
-    """candidate: path of its code object. changed_bytes: number of bytes that the kernel changes in each capture, for the least
+    """Measure a candidate against the baseline.
+
+    candidate: path of its code object. changed_bytes: number of bytes that the kernel changes in each capture, for the least
     time that it can take. concern: what its gain has to outweigh, None for nothing; see code_object_check.concern_of(). others:
     inputs for the first capture on which the baseline works, None if there are none; the smaller of the two gains counts.
     known: the baseline's modelled times from earlier candidates; new ones are added.

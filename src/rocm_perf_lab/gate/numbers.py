@@ -17,7 +17,10 @@ _SIGN = np.uint64(1) << np.uint64(63)  # where zero lies on the scale of distanc
 
 
 def dtype_of(scalar: str) -> np.dtype[Any]:
-    """scalar: a key of hip_source.layout.BYTES. A bool is treated as its byte, which need not be 0 or 1 in memory."""
+    """The NumPy type of a kind of number.
+
+    scalar: a key of hip_source.layout.BYTES. A bool is treated as its byte, which need not be 0 or 1 in memory.
+    """
     if scalar == "bool":
         return np.dtype(np.uint8)
     return np.dtype(getattr(ml_dtypes, scalar, None) or scalar)

@@ -133,7 +133,10 @@ def _where(base: int, regions: dict[str, ChangedRegion], buffers: Sequence[Buffe
 
 
 def _in_region(base: int, a: Bytes, b: Bytes, buffers: Sequence[Buffer], ulps: int) -> list[_Leaves] | Difference:
-    """a, b: the bytes of a region, shape (bytes,). Bytes outside numbers of a known type must be identical."""
+    """Compare one region.
+
+    a, b: the bytes of a region, shape (bytes,). Bytes outside numbers of a known type must be identical.
+    """
     differing = np.flatnonzero(a != b)
     if not differing.size:
         return []
@@ -155,7 +158,7 @@ def _any_in(places: NDArray[np.intp], start: int, end: int) -> bool:
 
 
 def _in_buffer(buffer: Buffer, a: Bytes, b: Bytes, explained: Bytes, ulps: int) -> Iterator[_Leaves]:
-    """explained: set to 1 for the bytes of all the buffer's numbers."""
+    """Compare the numbers of one buffer. explained: set to 1 for the bytes of all the buffer's numbers."""
     for leaf in buffer.layout.leaves:
         if leaf.scalar is None:
             continue

@@ -126,7 +126,7 @@ class _Nans:
     signalling: bool
 
     def __call__(self, values: Numbers, random: np.random.Generator, of_case: np.random.Generator | None = None) -> Numbers:
-        """of_case: shared by all numbers of a type in a case; it decides the bits of the NaN."""
+        """Draw the values. of_case: shared by all numbers of a type in a case; it decides the bits of the NaN."""
         result = _in_range(values, random).astype(values.dtype)
         nan = nan_of(values.dtype, self.negative, self.signalling, of_case or random)
         if nan is not None:

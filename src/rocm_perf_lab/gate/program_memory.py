@@ -67,7 +67,7 @@ class ProgramMemory:
 
     @classmethod
     def of(cls, capture: Capture) -> ProgramMemory:
-        """Errors: SourceError if the code object cannot be read."""
+        """The memory of a captured dispatch. Errors: SourceError if the code object cannot be read."""
         parts = dict(_allocations(capture))
         places = dict(parts)
         for turn, code in enumerate(_other_code(capture)):

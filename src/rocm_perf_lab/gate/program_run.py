@@ -34,7 +34,10 @@ class ProgramRun:
 
 
 def read_program_run(program: str, database: Path, stdout: bytes) -> ProgramRun:
-    """Raises NoKernelsError if the program dispatched no kernel or its dispatches have no times; TraceError."""
+    """Read a run from its trace.
+
+    Raises NoKernelsError if the program dispatched no kernel or its dispatches have no times; TraceError.
+    """
     run = read_base_run(database)
     run.expect_kernels()
     trace = run.trace

@@ -46,7 +46,9 @@ class _Function:
 
 
 def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -> KernelChange:
-    """wanted: identity of the kernel that may change; None for the one that does, or the first of several.
+    """Extract the change from a candidate.
+
+    wanted: identity of the kernel that may change; None for the one that does, or the first of several.
 
     Raises NotAllowed; SourceError if the candidate does not compile.
     """

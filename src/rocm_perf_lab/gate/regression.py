@@ -31,7 +31,10 @@ class RegressionLimits:
         return asdict(self)
 
     def changed(self, text: str) -> RegressionLimits:
-        """text: "vgpr=0.5,occupancy=0.2". Errors: UsageError that names the invalid part."""
+        """These limits with some of them replaced.
+
+        text: "vgpr=0.5,occupancy=0.2". Errors: UsageError that names the invalid part.
+        """
         names = [field.name for field in fields(self)]
         limits = self
         for part in text.split(","):

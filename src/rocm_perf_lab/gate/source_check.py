@@ -43,8 +43,10 @@ def check_source(
     words: Words,
     expansion: Expansion,
 ) -> Taken:
-    """change: the change to take from the candidate, or why it is refused. declared: promises of the proposer beyond those in
-    the head.
+    """Check a change and splice it into the baseline.
+
+    change: the change to take from the candidate, or why it is refused. declared: promises of the proposer beyond those in the
+    head.
     """
     if isinstance(change, str):
         return Taken(rejected(STEP, change))

@@ -16,7 +16,10 @@ Ranges = Sequence[tuple[int, int]]
 
 
 def stores_elsewhere(before: Ranges, after: Ranges, buffers: Sequence[Buffer]) -> Difference | None:
-    """before, after: the ranges that baseline and candidate store to. None if the candidate stores nowhere else."""
+    """How the candidate's stores go beyond the baseline's.
+
+    before, after: the ranges that baseline and candidate store to. None if the candidate stores nowhere else.
+    """
     more = list(_beyond(before, after))
     if not more:
         return None

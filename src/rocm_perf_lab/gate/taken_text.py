@@ -62,7 +62,7 @@ def forbidden_token(tokens: Sequence[Token], place: int, text: bytes, kernel: by
 
 
 def allowed_pragma(words: str) -> bool:
-    """words: the text after #pragma."""
+    """Whether a pragma may be taken. words: the text after #pragma."""
     return bool(_PRAGMA.fullmatch(" ".join(words.split())))
 
 

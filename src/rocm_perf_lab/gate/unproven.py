@@ -31,7 +31,9 @@ class TriedCase:
 def unproven_in(
     capture: Capture, arguments: Arguments, fields: Sequence[Field], tried: Sequence[TriedCase], found: Mapping[str, str]
 ) -> Iterator[Unknown]:
-    """fields: all that can be changed. tried: all cases; those with captured inputs first. found: outcome of each case.
+    """The inputs that no case has proven.
+
+    fields: all that can be changed. tried: all cases; those with captured inputs first. found: outcome of each case.
 
     Memory that the kernel only writes needs no other values: filling it beforehand shows that the kernel does not depend on
     them.

@@ -72,7 +72,10 @@ class _Search:
         self._visited: set[str] = set()
 
     def inside(self, cursor: Cursor, line: int | None, via: tuple[str, ...]) -> Iterator[ConstructUse]:
-        """line: the line of the outermost call, for constructs inside callees; None in the region itself."""
+        """The constructs under a cursor.
+
+        line: the line of the outermost call, for constructs inside callees; None in the region itself.
+        """
         left = [(cursor, line, via)]
         while left:
             cursor, line, via = left.pop()

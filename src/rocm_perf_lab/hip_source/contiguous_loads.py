@@ -89,7 +89,10 @@ class _Block:
                 self._closed.append(self._open.pop(key))
 
     def _take(self, statement: Cursor, moving: frozenset[str]) -> None:
-        """moving: variables that the statement, or code that accesses them by another name, may change."""
+        """Add the statement's loads to the open groups.
+
+        moving: variables that the statement, or code that accesses them by another name, may change.
+        """
         start, end = place_of(statement)
         for read in reads_in(self._unit, self._function, statement):
             place = self._constant_part(read)

@@ -153,5 +153,8 @@ class _Search:
 
 
 def _is_copied(above: list[Cursor]) -> bool:
-    """above: the ancestors of the name. Copying converts to a reference to const, as do calls that can cast the const away."""
+    """Whether a name is only copied.
+
+    above: the ancestors of the name. Copying converts to a reference to const, as do calls that can cast the const away.
+    """
     return len(above) > 1 and above[-1].kind.name == "UNEXPOSED_EXPR" and above[-2].spelling == "dim3"

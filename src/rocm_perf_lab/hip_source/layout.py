@@ -129,7 +129,7 @@ def spelled(type_: ClangType) -> str:
 
 
 def layout_of(type_: ClangType, wanted: list[ClangType]) -> Layout:
-    """wanted: receives the types that its pointers point to."""
+    """The layout of a type. wanted: receives the types that its pointers point to."""
     type_ = type_.get_canonical()
     leaves: list[Leaf] = []
     unknown: list[_Unknown] = []

@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 def once_per_unit(
     question: Callable[[TranslationUnit, SourceKernel], Answer],
 ) -> Callable[[TranslationUnit, SourceKernel], Answer]:
-    """question: a function whose result never changes."""
+    """Decorator that remembers a function's results per pass. question: a function whose result never changes."""
     known: weakref.WeakKeyDictionary[TranslationUnit, dict[SourceKernel, Answer]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(question)

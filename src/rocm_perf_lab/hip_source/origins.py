@@ -184,7 +184,10 @@ class Origins:
     # --- expressions
 
     def _points(self, expression: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
-        """seen: variables that are being traced already; their origins are found there."""
+        """The origins of a pointer expression.
+
+        seen: variables that are being traced already; their origins are found there.
+        """
         if depth > _DEEPEST * 8:
             raise Lost("is made by too many steps")
         expression, kind = unwrapped(expression), unwrapped(expression).kind.name

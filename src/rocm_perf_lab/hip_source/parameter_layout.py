@@ -24,7 +24,10 @@ _UNNAMED = "(anonymous namespace)::"  # can be found without being named
 
 
 def parameter_layouts(source: HipSource, kernel: SourceKernel, demangled: str) -> Types:
-    """kernel: a kernel of the source. demangled: the name of the instantiation, which contains a template's types."""
+    """The layouts for one instantiation of a kernel.
+
+    kernel: a kernel of the source. demangled: the name of the instantiation, which contains a template's types.
+    """
     types = _of_parameters(source, kernel, demangled)
     variables = device_variables(function_of(source.device, kernel))
     own = types_of([one.type for one in variables], [one.spelling for one in variables])

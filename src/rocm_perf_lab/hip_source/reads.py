@@ -86,7 +86,7 @@ class _Search:
         self._changed: frozenset[str] | None = None  # variables that the body may change
 
     def read(self, cursor: Cursor, holder: Cursor, always: bool) -> Read | None:
-        """holder: the direct parent, None for the statement itself."""
+        """The read that a cursor is, or None. holder: the direct parent, None for the statement itself."""
         kinds, bindings = self._kinds, self._unit.bindings
         is_dereference = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(bindings, cursor) == "*"
         if not is_dereference and cursor.kind != kinds.ARRAY_SUBSCRIPT_EXPR:

@@ -36,7 +36,7 @@ class TranslationUnit:
     """
 
     def __init__(self, bindings: Bindings, path: Path, flags: Sequence[str], text: bytes, main: Path, behind: bytes = b""):
-        """behind: text appended to the main file. Errors: those of parsing.parse(), OSError."""
+        """Parse one pass. behind: text appended to the main file. Errors: those of parsing.parse(), OSError."""
         self.bindings = bindings
         texts = {path: text}
         if behind:

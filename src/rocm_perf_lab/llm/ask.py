@@ -63,7 +63,9 @@ class Asker:
         self._note = lambda text: note(redactor.keys(text))
 
     def ask(self, asked: Question, messages: Sequence[Message]) -> Reply:
-        """asked: identifies the question within the run.
+        """Ask a question, or recall its answer from the journal.
+
+        asked: identifies the question within the run.
 
         Errors: ModelError, UnsentError, JournalDiffersError.
         """
@@ -135,7 +137,10 @@ class Asker:
         return answer, "" if answer.whole else "the answer was cut off at the limit of its length: give a shorter one"
 
     def _tried(self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> Answer:
-        """lost: receives the cost of each interrupted answer: part of it was generated, and may have to be paid for."""
+        """Ask the provider, with retries.
+
+        lost: receives the cost of each interrupted answer: part of it was generated, and may have to be paid for.
+        """
         progress = _Progress(self._note)
 
         def once() -> Answer:

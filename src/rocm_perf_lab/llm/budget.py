@@ -28,7 +28,7 @@ class UnsentError(Exception):
 
 
 def per_million(prices: tuple[float, float]) -> Price:
-    """prices: per million input and per million output tokens."""
+    """A price from given rates. prices: per million input and per million output tokens."""
     return lambda question, answer: (question * prices[0] + answer * prices[1]) / 1e6
 
 
@@ -90,7 +90,7 @@ class Budget:
         return worst
 
     def check(self) -> None:
-        """Raises UnsentError if the reserved amount can no longer be paid."""
+        """Check the limit after an unexpected cost. Raises UnsentError if the reserved amount can no longer be paid."""
         with self._lock:
             self._check(0.0)
 

@@ -57,7 +57,9 @@ def llm_optimize(
     consent: Consent,
     note: Callable[[str], None],
 ) -> ModelOutcome:
-    """keys: the providers' keys. environment: without the keys; its values are kept out of questions and journal.
+    """Start or resume a run and carry it out.
+
+    keys: the providers' keys. environment: without the keys; its values are kept out of questions and journal.
 
     Errors: those of finding, building and profiling the program; UsageError; ModelError and UnavailableError if the model
     cannot be asked.

@@ -35,7 +35,9 @@ _OF_THIS_MACHINE = ("number", "file", "written")
 
 
 def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome:
-    """directory: the directory of a run of llm-optimize that has ended or failed.
+    """Replay a run and compare its decisions.
+
+    directory: the directory of a run of llm-optimize that has ended or failed.
 
     Errors: MissingInputError if there is none, JournalDiffersError if a decision differs, and the error that the run itself
     ended with, if everything before it is the same.

@@ -87,7 +87,7 @@ class McpTool:
 
 
 def tools(cli: click.Command) -> dict[str, McpTool]:
-    """cli: `rocm-perf` itself."""
+    """All tools by name. cli: `rocm-perf` itself."""
     return {name: _tool(cli, name, words.split()) for name, words in _COMMANDS.items()}
 
 

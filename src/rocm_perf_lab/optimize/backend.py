@@ -56,7 +56,7 @@ class ProfileSummary:
 
 class Gate(Protocol):
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
-        """candidate: the whole source. promises: see gate.promises."""
+        """Judge a candidate. candidate: the whole source. promises: see gate.promises."""
 
 
 class Backend(Protocol):

@@ -65,7 +65,10 @@ class Build:
 
 
 def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
-    """Errors: UsageError if the commands do not make the program, or make several that could be it."""
+    """The build that these commands make up.
+
+    Errors: UsageError if the commands do not make the program, or make several that could be it.
+    """
     steps = steps_of(commands)
     made = list(dict.fromkeys(step.output for step in steps))
     by_output = {step.output: with_libraries(step, made) for step in steps}

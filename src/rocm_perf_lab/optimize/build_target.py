@@ -42,7 +42,7 @@ class BuildTarget:
     found_by: str
 
     def read(self, text: bytes | None = None) -> HipSource:
-        """text: replaces the file's contents. Errors: SourceError."""
+        """Read the source. text: replaces the file's contents. Errors: SourceError."""
         main = self.unit.sources[0]
         if main.resolve() == self.source.resolve():
             main = self.source
@@ -100,7 +100,9 @@ def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSo
 
 
 def find_build_target(words: Sequence[str], source: Path | None, build: str | None) -> BuildTarget:
-    """words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as given by the user, None if not given.
+    """Find the program, its source and its build.
+
+    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as given by the user, None if not given.
 
     Errors: UsageError, MissingInputError, NoSourceError if no source, or more than one, could be the program's.
     """

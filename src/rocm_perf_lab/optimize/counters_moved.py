@@ -54,7 +54,9 @@ class Moved:
 
 
 def moved(counters: Mapping[str, Sequence[float]], most: int = 8) -> list[Moved]:
-    """counters: name -> (before, after) of one kernel. Returns the counters of wave cycles first, then the largest relative
+    """Select the counters that explain a change in time.
+
+    counters: name -> (before, after) of one kernel. Returns the counters of wave cycles first, then the largest relative
     changes.
     """
     found = [Moved(name, _TELLING[name], *pair) for name, pair in counters.items() if name in _TELLING]

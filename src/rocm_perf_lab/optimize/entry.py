@@ -39,7 +39,10 @@ def folder_of(folder: Path | None, name: str) -> Path:
 
 
 def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], None]) -> OptimizeResult:
-    """Errors: those of finding, building and profiling the program; a candidate's failures become verdicts."""
+    """Start or resume a run and carry it out.
+
+    Errors: those of finding, building and profiling the program; a candidate's failures become verdicts.
+    """
     build_target: BuildTarget = find_build_target(request.words, request.source, request.build)
     if not request.loop.dry_run:
         run_folder.expect_place_for_results(build_target.source)

@@ -79,7 +79,10 @@ class Judgement:
 
 
 def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
-    """Errors: those of the baseline and of the machine; a fault of the candidate results in a verdict."""
+    """Judge the candidate of a request.
+
+    Errors: those of the baseline and of the machine; a fault of the candidate results in a verdict.
+    """
     surroundings.check_temporary_folder()
     texts = _content(request.baseline), _content(request.candidate)
     _expect_no_source(request)

@@ -101,7 +101,7 @@ class HipBackend:
         return builds.ProgramBuilder(self._build_target.build, self._target, kept, self._limits, self._built, self._view)
 
     def _say_how_caged(self) -> None:
-        """Raises NoCageError if there is no cage, before any work has been done."""
+        """Note if candidates run without a cage. Raises NoCageError if there is no cage, before any work has been done."""
         if self._options.view.trusted:
             self._note("--trust-candidates: what candidates do is not held by a cage; only time, memory and file sizes are")
         else:

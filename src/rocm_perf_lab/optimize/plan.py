@@ -23,7 +23,9 @@ _REDIRECTIONS = {"<", ">", ">>", ">&", "&>"}
 
 
 def commands_of(text: str, folder: Path) -> list[BuildCommand]:
-    """text: from --build: a command, several joined by &&, a call of make, ninja or `cmake --build`, or a folder.
+    """The commands that --build stands for.
+
+    text: from --build: a command, several joined by &&, a call of make, ninja or `cmake --build`, or a folder.
 
     Errors: UsageError that says what is wrong with it.
     """
@@ -47,7 +49,10 @@ def is_script(text: str) -> bool:
 
 
 def of_folder(folder: Path) -> list[BuildCommand]:
-    """folder: a CMake build folder, or one with a Makefile. Errors: UsageError if it is neither."""
+    """The commands of a build folder.
+
+    folder: a CMake build folder, or one with a Makefile. Errors: UsageError if it is neither.
+    """
     folder = folder.resolve()
     if (folder / "build.ninja").is_file():
         return _of_ninja(["ninja"], folder)

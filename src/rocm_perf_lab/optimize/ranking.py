@@ -11,7 +11,10 @@ from rocm_perf_lab.optimize.transforms import Proposal
 def ranked(
     proposals: Iterable[Proposal], kernel: SourceKernel, waited_cycles: Mapping[int, int], text: bytes
 ) -> list[Proposal]:
-    """waited_cycles: source line -> cycles that waves waited for its accesses; empty without a thread trace."""
+    """Sort proposals in the order of judging.
+
+    waited_cycles: source line -> cycles that waves waited for its accesses; empty without a thread trace.
+    """
     order = list(proposals)
     return sorted(order, key=lambda proposal: (-_waits(proposal, kernel, waited_cycles, text), order.index(proposal)))
 

@@ -144,7 +144,7 @@ class RunState:
         return None
 
     def accept(self, number: int, target: Target, judged: Judged, source: HipSource) -> None:
-        """number: index of the iteration, from 1. source: the changed source."""
+        """Record an accepted change. number: index of the iteration, from 1. source: the changed source."""
         kept = self._directory / f"accepted-{number}{source.path.suffix}"
         write_whole(kept, source.text)
         before, after = judged.runtime_ms

@@ -46,7 +46,10 @@ class PromptRequest:
 
 
 def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
-    """Errors: those of finding, building and profiling the program; SourceError if the source has none of its kernels."""
+    """The context for a request.
+
+    Errors: those of finding, building and profiling the program; SourceError if the source has none of its kernels.
+    """
     build_target = find_build_target(request.words, request.source, request.build)
     note(f"source: {build_target.source} (by {build_target.found_by})")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:

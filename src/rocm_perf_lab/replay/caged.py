@@ -24,7 +24,10 @@ class Caged:
     seconds: float
 
     def within(self, command: Sequence[str], capture: Capture | Path, scratch: Path, on_gpu: bool) -> list[str]:
-        """command: contains only absolute paths. scratch: holds the device's own files. Raises NoCageError."""
+        """The command line that runs a replay in the cage.
+
+        command: contains only absolute paths. scratch: holds the device's own files. Raises NoCageError.
+        """
         view = self.view.showing(readable=(scratch,), writable=(*self.writable, *live.pages(scratch)))
         return cage.within(command, Path("/"), replace(view, gpu=on_gpu), self._limits(capture))
 

@@ -196,7 +196,10 @@ def run_json(
     more: Mapping[str, str] = MappingProxyType({}),
     caged: Caged | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """more: further environment variables. caged: the cage to run in, None for no cage."""
+    """Run an action of rocmperf-replay that prints JSON.
+
+    more: further environment variables. caged: the cage to run in, None for no cage.
+    """
     path = capture.path if isinstance(capture, Capture) else capture
     command = _command(action, path.absolute(), ["--json", *options])
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:

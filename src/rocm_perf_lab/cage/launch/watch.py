@@ -157,7 +157,10 @@ class Watch:
         return self._too_much_stored(used.stored(), deleted)
 
     def _too_much_stored(self, stored: tuple[int, int], deleted: int = 0) -> str:
-        """stored: bytes, and number of files. deleted: bytes of files without a directory entry."""
+        """The limit on stored data that is exceeded, in words; empty for none.
+
+        stored: bytes, and number of files. deleted: bytes of files without a directory entry.
+        """
         used, files = stored
         if used >= usage.ENDLESS // 2:
             return f"made more than {usage.DEEPEST} folders within each other"

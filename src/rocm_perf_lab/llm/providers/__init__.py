@@ -52,7 +52,10 @@ PROVIDERS = {
 
 
 def provider_of(model: ModelOptions, keys: Mapping[str, Key]) -> Provider:
-    """Errors: UsageError for an invalid address, ModelError without the key, UnavailableError without the SDK."""
+    """The provider for a model.
+
+    Errors: UsageError for an invalid address, ModelError without the key, UnavailableError without the SDK.
+    """
     registered = PROVIDERS[model.provider]
     kind = getattr(importlib.import_module(f"{__name__}.{registered.module}"), registered.name)
     provider: Provider = kind.of(model, registered, keys.get(model.provider))

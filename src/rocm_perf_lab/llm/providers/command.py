@@ -37,7 +37,10 @@ class CommandProvider:
 
     @classmethod
     def of(cls, model: ModelOptions, _registered: RegisteredProvider, _key: Key | None) -> CommandProvider:
-        """Errors: UsageError if an address is given, which a program does not have; those of expect_program()."""
+        """The provider for a program.
+
+        Errors: UsageError if an address is given, which a program does not have; those of expect_program().
+        """
         if model.base_url is not None:
             raise UsageError("--base-url has no meaning for --provider command", "leave it out")
         command = cls(model.name, model.timeout)

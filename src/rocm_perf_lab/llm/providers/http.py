@@ -40,15 +40,16 @@ _BUSY = (408, 409, 425, 429)
 
 
 def required_sdk(name: str) -> None:
-    """Raises UnavailableError if the package is missing. Importing it takes a second or two, and is left to the first
-    question.
+    """Check that an SDK is installed.
+
+    Raises UnavailableError if the package is missing. Importing it takes a second or two, and is left to the first question.
     """
     if importlib.util.find_spec(name) is None:
         raise UnavailableError(f"the Python package {name} is not installed", f"run `pip install {name} genai-prices`")
 
 
 def endpoint(base_url: str | None, default: str) -> str:
-    """Raises UsageError if this is not an HTTP address, or contains a password."""
+    """The validated address of a service. Raises UsageError if this is not an HTTP address, or contains a password."""
     place = (base_url or default).rstrip("/")
     try:
         parts = urlsplit(place)
@@ -130,7 +131,10 @@ class HttpModel(abc.ABC):
 
     @classmethod
     def of(cls, model: ModelOptions, registered: RegisteredProvider, key: Key | None) -> Self:
-        """Errors: those of required_sdk and endpoint; ModelError if the hosted service is to be asked without a key."""
+        """The provider for a model.
+
+        Errors: those of required_sdk and endpoint; ModelError if the hosted service is to be asked without a key.
+        """
         required_sdk(model.provider)
         place = endpoint(model.base_url, registered.hosted or "")
         is_hosted = place == registered.hosted
@@ -152,7 +156,7 @@ class HttpModel(abc.ABC):
 
     @abc.abstractmethod
     def _asked(self, messages: Sequence[Message], text: Collected, body: dict[str, float]) -> Answer:
-        """text: receives the answer as it arrives. body: additional fields of the request's body."""
+        """Ask the model. text: receives the answer as it arrives. body: additional fields of the request's body."""
 
 
 class Slow(Exception):

@@ -81,7 +81,7 @@ class Provider(Protocol):
         """Where prompts are sent, for the user to see: an endpoint, or a command."""
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
-        """Raises ModelError, Transient or TooLong."""
+        """Ask a question and wait for the answer. Raises ModelError, Transient or TooLong."""
 
 
 class Collected:

@@ -39,7 +39,7 @@ _CAPTURED = "captured inputs"
 _USUAL_ORDER = "the usual order"
 _OTHER_VALUES, _HELD_BEFORE = "other values in registers and LDS", "what registers and LDS held before"
 _RACED = 1  # number of other inputs that are checked for unordered accesses
-_AGAIN = 2  # how often a GPU runs the baseline again, to see whether its result is reproducible
+_AGAIN = 2  # further runs of the baseline on a GPU, to see whether its result is reproducible
 
 
 @dataclass(frozen=True)

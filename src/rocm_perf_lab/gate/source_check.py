@@ -19,7 +19,7 @@ Words = Callable[[], Collection[str]]
 """Returns the names that the baseline's program uses, including those in headers."""
 
 Expansion = Callable[[KernelChange], str | None]
-"""Returns why a change is refused by what the preprocessor makes of it, or None; see gate.expanded."""
+"""Returns why a change is refused after preprocessing, or None; see gate.expanded."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def commands_of(text: str, folder: Path) -> list[BuildCommand]:
 
     text: from --build: a command, several joined by &&, a call of make, ninja or `cmake --build`, or a folder.
 
-    Errors: UsageError that says what is wrong with it.
+    Errors: UsageError that describes the mistake.
     """
     if (folder / text).is_dir():
         return of_folder(folder / text)

@@ -17,7 +17,7 @@ _RESULTS = {
 @dataclass(frozen=True)
 class AnswerRules:
     """The settings of the gate. ulps: tolerance for floating-point results, 0 for identical bits. checked: whether a program of
-    the user's checks the output. limits: how much worse the program may become otherwise.
+    the user's checks the output. limits: how much the program may regress in other respects.
     """
 
     min_improvement: float = 0.02

@@ -1,6 +1,6 @@
-"""The cage: what others wrote (builds of candidates, their programs, their kernels) runs where it can harm nobody.
+"""The cage, in which untrusted code (builds of candidates, their programs, their kernels) runs without being able to do harm.
 
-docs/WHITEPAPER.md, "The cage", says what it holds and what not.
+docs/WHITEPAPER.md, "The cage", describes what it prevents and what it does not.
 """
 
 from rocm_perf_lab.cage.limits import Ended, Limits

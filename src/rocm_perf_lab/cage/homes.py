@@ -1,4 +1,4 @@
-"""Home folders are not shown: where a folder that is asked for is one, or above one, only its open entries are."""
+"""Hides home folders: if a requested folder is one, or contains one, only its non-hidden entries are shown."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _NEVER = ("/", "/proc", "/sys", "/dev", "/run", "/var", "/var/run")
 
 
 def parts_to_show(path: Path, homes: frozenset[Path] | None = None) -> Iterator[Path]:
-    """`path` itself, or where it is or holds a home folder (or is one of the system's) those of its entries that may be seen.
+    """`path` itself, or if it is or contains a home folder (or is a system folder), those of its entries that may be seen.
 
-    Hidden entries of such folders are left out, and so is what is neither file, folder nor link. A link among them stands for
-    itself: what it points to, which may be hidden, is not looked at.
+    Hidden entries of such folders are omitted, as is everything that is not a file, folder or link. Links are shown as links;
+    their targets, which may be hidden, are not examined.
     """
     homes = home_folders() if homes is None else homes
     if not is_open(path, homes):
@@ -29,13 +29,13 @@ def parts_to_show(path: Path, homes: frozenset[Path] | None = None) -> Iterator[
 
 
 def is_open(path: Path, homes: frozenset[Path] | None = None) -> bool:
-    """Whether all of a folder may be shown."""
+    """Whether a folder may be shown completely."""
     homes = home_folders() if homes is None else homes
     return str(path) not in (*_NEVER, "/tmp") and not any(home.is_relative_to(path) for home in homes)
 
 
 def home_folders() -> frozenset[Path]:
-    """This user's, by whatever name, and those that the machine's list of users names for people."""
+    """The home folders of this user, under every name, and of the people in the machine's user database."""
     found = {Path("/root"), Path(os.path.expanduser("~"))}
     fields = [line.split(":") for line in _users()]
     found |= {Path(field[5]) for field in fields if len(field) > 5 and field[5].startswith(("/home/", "/root"))}

@@ -1,4 +1,4 @@
-"""What a caged command may use, and how it ended."""
+"""The limits of a caged command, and how it ended."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Of the command with all its processes together.
+    """Limits for the command and all its processes together.
 
-    seconds: wall time. memory_bytes: what they really use, shared and in-memory files included; reserving costs nothing.
-    processes: threads count, too. file_bytes: the largest file. disk_bytes, files: growth of
-    the writable folders, and how many files and folders are added there.
+    seconds: wall time. memory_bytes: memory in use, including shared and in-memory files; reserved memory does not count.
+    processes: includes threads. file_bytes: size of the largest file. disk_bytes, files: growth of the writable folders, in
+    bytes and in number of files and folders.
     """
 
     seconds: float = 300.0
@@ -25,9 +25,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ended:
-    """status: exit status, negative the signal that ended it. stdout, stderr: the last MiB of each.
+    """How a caged command ended.
 
-    seconds: wall time. timed_out: ended by us at the limit of time. limit: which limit it broke, in words, empty for none.
+    status: exit status, or the negative number of the signal that ended it. stdout, stderr: the last MiB of each. seconds: wall
+    time. timed_out: whether it was ended at the time limit. limit: the limit that it exceeded, in words, empty for none.
     """
 
     status: int

@@ -1,4 +1,4 @@
-"""What cages can be made of on this machine: bubblewrap, or namespaces of our own."""
+"""Finds what cages can be built with on this machine: bubblewrap, or our own use of namespaces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _PROBE_SECONDS = 20
 
 @dataclass(frozen=True)
 class Mechanism:
-    """kind: "bubblewrap" or "namespaces". program, options: bubblewrap's. overlays: whether a folder can have a layer on it."""
+    """A way to build cages.
+
+    kind: "bubblewrap" or "namespaces". program, options: bubblewrap's. overlays: whether folders can have a layer in memory.
+    """
 
     kind: str
     overlays: bool
@@ -33,20 +36,20 @@ class Mechanism:
 
 @functools.cache
 def found() -> Mechanism | None:
-    """The best that works here, tried once; None where nothing does."""
+    """The best mechanism that works here, tested once; None if none does."""
     if platform.machine() != "x86_64":
-        return None  # the filter of system calls knows no other
+        return None  # the system call filter supports no other machine
     return next((one for one in _candidates() if works(one)), None)
 
 
 def kind() -> str | None:
-    """ "bubblewrap", "namespaces", or None where candidates can only be run without a cage."""
+    """The kind of mechanism found: "bubblewrap", "namespaces", or None if candidates can only run without a cage."""
     mechanism = found()
     return mechanism.kind if mechanism else None
 
 
 def candidates_of(kind: str) -> list[Mechanism]:
-    """All ways to use one of the two kinds, best first."""
+    """All variants of one of the two kinds, best first."""
     return [one for one in _candidates() if one.kind == kind]
 
 
@@ -60,7 +63,7 @@ def _candidates() -> Iterator[Mechanism]:
 
 
 def on(mechanism: Mechanism, folder: Path) -> Mechanism:
-    """The same, without a layer over `folder` where its file system takes none (some that ignore case, for one)."""
+    """The mechanism, without a layer over `folder` if its file system does not support one (such as some that ignore case)."""
     layered = mechanism.overlays and is_open(Path(os.path.realpath(folder)))
     if layered and not _takes_layer(mechanism, os.stat(folder).st_dev, str(folder)):
         return replace(mechanism, overlays=False)
@@ -71,7 +74,7 @@ _layers: dict[tuple[Mechanism, int], bool] = {}
 
 
 def _takes_layer(mechanism: Mechanism, device: int, folder: str) -> bool:
-    """Tried once a file system."""
+    """Whether the file system supports a layer; tested once per file system."""
     if (mechanism, device) not in _layers:
         from rocm_perf_lab.cage.start import command_line
 

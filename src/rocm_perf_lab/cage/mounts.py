@@ -1,6 +1,6 @@
-"""The file system that a caged command sees, in bubblewrap's words.
+"""The file system that a caged command sees, as options of bubblewrap.
 
-Later words cover earlier ones, so folders come before what lies in them.
+Later options cover earlier ones, so a folder comes before its contents.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rocm_perf_lab.cage.needed import needed_by
 from rocm_perf_lab.cage.view import View
 
 _SYSTEM = ("/usr", "/opt", "/sys", "/nix/store", "/gnu/store")
-_LINKED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # into /usr on most systems
+_LINKED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # links into /usr on most systems
 _ETC = (
     "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld.so.preload", "passwd", "group", "nsswitch.conf", "hosts",
     "localtime", "timezone", "locale.alias", "OpenCL", "debian_version", "os-release", "lsb-release", "python3", "hipcc",
@@ -28,14 +28,14 @@ _COVERED = tuple(Path(path) for path in (*_SYSTEM, *_LINKED))
 
 @dataclass(frozen=True)
 class Mounts:
-    """words: bubblewrap's. in_memory: the folders in the cage whose content is memory."""
+    """The mounts of a cage. words: bubblewrap's options. in_memory: the folders in the cage whose contents are in memory."""
 
     words: list[str]
     in_memory: list[str]
 
 
 def mounts(command: Sequence[str], folder: Path, view: View, limits: Limits, overlays: bool) -> Mounts:
-    """folder: the current one. overlays: whether a layer in memory can take what is written there."""
+    """The mounts for a command. folder: the current one. overlays: whether writes to it can go to a layer in memory."""
     size = str(limits.memory_bytes)
     writable = {path for path in _both_names(view.writable)}
     here = Path(os.path.realpath(folder))
@@ -56,8 +56,9 @@ def mounts(command: Sequence[str], folder: Path, view: View, limits: Limits, ove
 
 
 def _bound(source: Path, path: Path, places: Iterable[Path]) -> list[str]:
-    """A link as the link itself, since a mount would show what it points to, hidden or not. places: all where something lies;
-    below a link's name nothing can."""
+    """Show a link as the link itself, since a mount would show its target, which may be hidden. places: all locations where
+    something is shown; nothing can be below a link's name.
+    """
     if not os.path.islink(source):
         return ["--ro-bind", str(source), str(path)]
     if any(place != path and place.is_relative_to(path) for place in places):
@@ -93,7 +94,7 @@ def _devices(gpu: bool) -> list[str]:
 
 
 def _layer(here: Path, size: str, overlays: bool) -> dict[Path, list[str]]:
-    """What takes what is written into the current folder, where there is such a thing."""
+    """The layer that receives writes to the current folder, if there is one."""
     if not is_open(here):
         return {} if here in (Path("/"), Path("/tmp")) else {here: ["--size", size, "--tmpfs", str(here)]}
     return {here: ["--overlay-src", str(here), "--tmp-overlay", str(here)]} if overlays else {}
@@ -104,7 +105,7 @@ def _in_memory(layers: Iterable[Path]) -> list[str]:
 
 
 def _shown(paths: Iterable[Path]) -> Iterable[tuple[Path, Path]]:
-    """(name inside, what is shown there), each under the name that was given and under its real one; no home folders."""
+    """(path inside, path shown there), each under the given name and under its real name; without home folders."""
     for path in dict.fromkeys(paths):
         real = Path(os.path.realpath(path))
         for part in parts_to_show(real):
@@ -120,7 +121,7 @@ def _both_names(paths: Iterable[Path]) -> Iterable[Path]:
 
 
 def _lies_in(path: Path, folders: Iterable[Path], device: int | None = None) -> bool:
-    """Whether one of the folders, or the system, shows it. device: that it lies on; a layer shows no other."""
+    """Whether one of the folders, or the system, shows it. device: its device; a layer shows no other."""
     if any(path.is_relative_to(folder) for folder in _COVERED):
         return True
     return any(path.is_relative_to(folder) and device in (None, os.stat(folder).st_dev) for folder in folders)

@@ -1,4 +1,4 @@
-"""What must be seen for a command to run: this project's own parts, the command's installation, what its words name."""
+"""What a command must see to run: this project's own parts, the command's installation, and the files that its words name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _JOINED_OPTIONS = ("-isystem", "-iquote", "-include", "-I", "-L", "-B", "-F", "@
 
 
 def needed_by(command: Sequence[str], folder: Path) -> list[Path]:
-    """Existing files and folders. folder: where the command runs."""
+    """The existing files and folders that it needs. folder: where the command runs."""
     found = [*_own(), *_of_rocm(), *installation(command[0], folder), *_named_by(command, folder)]
     return [path for path in dict.fromkeys(found) if path.exists()]
 
@@ -34,11 +34,11 @@ def _of_rocm() -> Iterator[Path]:
 
 
 def installation(program: str, folder: Path) -> Iterator[Path]:
-    """The program's own folder, and where that is a bin/ what belongs to it."""
+    """The program's own folder, and if that is a bin/, the folders that belong to it."""
     found = shutil.which(os.path.join(folder, program) if os.sep in program else program)
     for path in dict.fromkeys((found, os.path.realpath(found))) if found else ():
         beside = Path(path).parent
-        yield from (Path(path), beside)  # itself, where its folder is one that is not shown
+        yield from (Path(path), beside)  # the program itself, in case its folder is hidden
         if beside.name == "bin":
             yield from (beside.parent / part for part in _PARTS_OF_INSTALLATIONS)
 

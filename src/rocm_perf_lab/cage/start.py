@@ -1,4 +1,4 @@
-"""Starting commands in the cage."""
+"""Starts commands in the cage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rocm_perf_lab.process.child import DeferredInterrupts, wait
 
 _LAUNCHER = Path(__file__).with_name("launch") / "launcher.py"
 _KEPT_OUTPUT = 1 << 20
-_PATIENCE_SECONDS = 30.0  # for the launcher, which watches the limit of time itself
+_PATIENCE_SECONDS = 30.0  # for the launcher, which enforces the time limit itself
 REMEDY = (
     "install bubblewrap, or allow user namespaces (kernel.unprivileged_userns_clone, user.max_user_namespaces), "
     "or run what you trust with --trust-candidates"
@@ -33,11 +33,11 @@ REMEDY = (
 
 
 def within(command: Sequence[str], folder: Path, view: View = View(), limits: Limits = Limits()) -> list[str]:
-    """The command line that runs `command` in the cage, in `folder`, to be started by this process or one below it.
+    """The command line that runs `command` in `folder` in the cage; it must be started by this process or a descendant.
 
-    Its environment is passed on as far as the view says, its descriptors beyond standard error are not. It ends with the
-    command's status, or by the command's signal; by SIGKILL at a limit, with a line on standard error that says which.
-    Raises NoCageError where there is no cage.
+    The environment is passed on as far as the view allows; descriptors beyond standard error are not. It ends with the
+    command's status, or by the command's signal; at a limit, by SIGKILL, with a line on standard error that names the limit.
+    Raises NoCageError if there is no cage.
     """
     if view.trusted:
         return command_line(Mechanism("trusted", False), command, folder, view, limits)
@@ -45,12 +45,12 @@ def within(command: Sequence[str], folder: Path, view: View = View(), limits: Li
 
 
 def in_words(view: View) -> str:
-    """What holds the commands that this view is of, for evidence."""
+    """The mechanism that confines commands with this view, for evidence."""
     return "none, as asked for" if view.trusted else str(mechanisms.kind())
 
 
 def expect() -> Mechanism:
-    """What cages are made of here. Raises NoCageError where there is nothing."""
+    """The mechanism for cages on this machine. Raises NoCageError if there is none."""
     found = mechanisms.found()
     if found is None:
         raise NoCageError("this machine has nothing to cage candidates with: neither bubblewrap nor user namespaces", REMEDY)
@@ -60,7 +60,7 @@ def expect() -> Mechanism:
 def command_line(
     mechanism: Mechanism, command: Sequence[str], folder: Path, view: View = View(), limits: Limits = Limits()
 ) -> list[str]:
-    """within() by one mechanism."""
+    """Like within(), using the given mechanism."""
     if view.traces:
         view = replace(view, writable=(*view.writable, view.traces))
     furniture = mounts(command, folder, view, limits, mechanism.overlays)
@@ -86,9 +86,9 @@ def run(
     environment: Mapping[str, str] | None = None,
     limits: Limits = Limits(),
 ) -> Ended:
-    """Run to the end or to a limit; no process of it is left whatever ends this function. Standard input is empty.
+    """Run to the end or to a limit; no process is left, however this function ends. Standard input is empty.
 
-    environment: None for this process's. Raises NoCageError where there is no cage, or where it cannot be made.
+    environment: None for this process's. Raises NoCageError if there is no cage, or it cannot be built.
     """
     launcher = within(command, folder, view, limits)
     started = time.monotonic()
@@ -124,14 +124,14 @@ def run(
 
 
 def _expect_cage(report: bytes, status: int, stderr: bytes, view: View) -> None:
-    """The launcher reports every end but its own by a signal."""
+    """Check the launcher's report: it is missing only if a signal ended the launcher itself."""
     if report == b"failed" or (not report and status >= 0 and not view.trusted):
         last = (stderr.decode(errors="replace").strip().splitlines() or ["no word of explanation"])[-1]
         raise NoCageError(f"the cage could not be made: {last}", REMEDY)
 
 
 def _end(process: subprocess.Popen[bytes], trusted: bool) -> None:
-    """End what is left; the launcher ends the cage before itself."""
+    """End the remaining processes; the launcher ends the cage before itself."""
     if process.poll() is None and not trusted:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""What a caged command sees beyond the system."""
+"""What a caged command sees in addition to the system."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class View:
-    """readable, writable: files and folders; what is written stays in the writable ones alone. replaced: (path inside, file
-    shown there instead), read-only. gpu: whether the GPU's device files are there. traces: a writable folder in which the
-    tracer's notes become databases once the command has ended. keep_env: names of variables beyond the usual ones. trusted:
-    no cage at all, at the user's word.
+    """What is visible in the cage.
+
+    readable, writable: files and folders; writes persist only in the writable ones. replaced: (path inside, file shown there
+    instead), read-only. gpu: whether the GPU's device files are present. traces: a writable folder in which the tracer's notes
+    are converted to databases when the command has ended. keep_env: names of variables in addition to the usual ones. trusted:
+    no cage at all, at the user's request.
     """
 
     readable: tuple[Path, ...] = ()
@@ -28,7 +30,7 @@ class View:
         writable: tuple[Path, ...] = (),
         replaced: tuple[tuple[Path, Path], ...] = (),
     ) -> View:
-        """This view and more."""
+        """This view extended by these files and folders."""
         return replace(
             self,
             readable=self.readable + readable,

@@ -1,6 +1,6 @@
-"""The `rocm-perf` command: one file a subcommand, each imported only when it runs or its help is asked for.
+"""The `rocm-perf` command: one file per subcommand, imported only when the subcommand runs or its help is requested.
 
-No module of this package imports numpy, pyarrow, pydantic or rich at its top: `rocm-perf --help` must answer at once.
+No module of this package imports numpy, pyarrow, pydantic or rich at the top level: `rocm-perf --help` must answer at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rocm_perf_lab import __version__
 from rocm_perf_lab.cli import debug, mistakes, signals
 from rocm_perf_lab.errors import INTERRUPTED, MissingInputError, OutputError, RocmPerfError, UsageError, exit_codes
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # trouble of what is written to, wherever it shows
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}  # errors of an output file, wherever they appear
 COMMANDS = {
     "profile": "profile",
     "analyze": "analyze",
@@ -70,7 +70,7 @@ def _help_of(ctx: click.Context) -> NoReturn:
 
 
 def _meant(name: str) -> str:
-    """Which command that may have been, or the program that it is."""
+    """The hint after an unknown command: a similar command, or how to profile the program of that name."""
     import difflib
     import shutil
 
@@ -90,7 +90,7 @@ def main() -> None:
     """Run the command line of this process and exit with a documented code."""
     _open_what_is_closed()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # names of files are any bytes; stderr takes them already
+        sys.stdout.reconfigure(errors="backslashreplace")  # file names can be any bytes; stderr accepts them already
     signals.end_on_signals()
     code = _run(sys.argv[1:])
     signals.leave_signals_to_the_system()
@@ -147,7 +147,7 @@ def _fail(error: RocmPerfError) -> int:
 
 
 def _open_what_is_closed() -> None:
-    """A standard stream that is closed (`2>&-`) becomes /dev/null, lest another file takes its number."""
+    """Replace standard streams that are closed (`2>&-`) by /dev/null, so that no other file gets their numbers."""
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(descriptor)

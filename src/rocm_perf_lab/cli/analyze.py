@@ -1,4 +1,4 @@
-"""`rocm-perf analyze`: the analysis of databases that exist already, wherever they were collected."""
+"""`rocm-perf analyze`: analyses existing databases, wherever they were collected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 class _Window(ParamType[tuple[int | None, int | None]]):
-    """'10ms:1.5s' -> (10000000, 1500000000); either side can be left out; without a unit, milliseconds."""
+    """'10ms:1.5s' -> (10000000, 1500000000); either side can be omitted; without a unit, milliseconds."""
 
     name = "window"
 
@@ -123,7 +123,7 @@ def command(
         raise UsageError("a trace is named twice", "name each database once")
     if thread_trace is not None:
         _check_thread_trace(thread_trace)
-        thread_trace = thread_trace.absolute()  # for workers elsewhere
+        thread_trace = thread_trace.absolute()  # for workers with another working directory
     from rocm_perf_lab.analysis.what_if import Speedup
     from rocm_perf_lab.profile.existing import analyse_existing
     from rocm_perf_lab.profile.parallel_ranks import AnalysisRequest
@@ -155,7 +155,7 @@ def command(
     console.print(f"\nRun directory: {destination}", highlight=False, soft_wrap=True)
 
 
-# Parameters that say something about a database.
+# Parameters that only apply to a database.
 _OF_DATABASES = (
     "kernel",
     "gpu",
@@ -176,7 +176,7 @@ def _holds_only_thread_traces(folder: Path) -> bool:
 
 
 def _report_traced(folder: Path, as_json: bool, asked: list[str]) -> None:
-    """Raises UsageError for options that need a database."""
+    """Report a folder of thread traces alone. Raises UsageError for options that need a database."""
     if asked:
         option = {"window": "time-window", "speedups": "what-if", "destination": "output"}.get(
             asked[0], asked[0].replace("_", "-")
@@ -207,7 +207,7 @@ def _check_thread_trace(folder: Path) -> None:
 
 
 def _databases(trace: Path) -> list[Path]:
-    """The database itself, or those in the folder and its subfolders (rocprofv3 makes one for each host)."""
+    """The database itself, or those in the folder and its subfolders (rocprofv3 creates one per host)."""
     if not trace.exists():
         raise MissingInputError(f"there is no trace {trace}", "give the path of a rocpd .db file, or of a folder with some")
     if not trace.is_dir():

@@ -1,4 +1,4 @@
-"""`rocm-perf autotune`: find the best configuration of a program with the fewest runs."""
+"""`rocm-perf autotune`: finds the best configuration of a program with as few runs as possible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 def _strategy_options(command: _Command) -> _Command:
-    """An option of the command for each that a strategy has of its own."""
+    """Add an option to the command for each parameter of a strategy."""
     for strategy, registered in reversed(STRATEGIES.items()):
         for one in reversed(registered.options):
             number = FiniteNumber(one.least, one.most, min_open=one.above_least)
@@ -32,7 +32,7 @@ def _strategy_options(command: _Command) -> _Command:
 
 
 def _own(strategy: str, given: Mapping[str, float]) -> dict[str, float]:
-    """The options of this strategy alone: those of the others mean nothing to it."""
+    """The options of this strategy only; those of others do not apply to it."""
     return {name: given[name] for name in defaults(strategy)}
 
 

@@ -1,4 +1,4 @@
-"""`rocm-perf ceilings`: what this device's units really reach, measured by microbenchmarks."""
+"""`rocm-perf ceilings`: what this device's units can actually reach, measured by microbenchmarks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def command(
 
 
 def _write(folder: Path, files: dict[str, str]) -> None:
-    """Each file whole or not at all."""
+    """Write each file completely or not at all."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():

@@ -1,4 +1,4 @@
-"""Options of the commands that change a kernel of a program, or judge a change: the same everywhere, in name and meaning."""
+"""Options of all commands that change a program's kernel or judge a change, with the same names and meanings everywhere."""
 
 from __future__ import annotations
 
@@ -112,9 +112,9 @@ timeout_option = click.option(
 
 
 def with_backend_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds what every command takes that asks the gate, or tells its rules.
+    """Adds the options of every command that asks the gate or shows its rules.
 
-    The command gets it as `backend_options`, with what its own --kernel, --check, --ulps, --seed and --also say.
+    The command receives them as `backend_options`, together with its own --kernel, --check, --ulps, --seed and --also.
     """
 
     @functools.wraps(command)
@@ -152,14 +152,14 @@ def with_backend_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def cage_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds what the commands take that run candidates; they reach the command in `backend_options`."""
+    """Adds the options of commands that run candidates; the command receives them in `backend_options`."""
     for option in (trust_option, keep_env_option, readable_option):
         command = option(command)
     return command
 
 
 def _words(check: str | None) -> tuple[str, ...]:
-    """Looked for now, since it is run only after everything has been built."""
+    """The words of --check; the program is looked up now, since it only runs after everything has been built."""
     from rocm_perf_lab.collect.command import resolve
 
     words = _split("--check", check or "")

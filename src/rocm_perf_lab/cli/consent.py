@@ -1,4 +1,4 @@
-"""What the user is asked: whether a question to a model may be sent, and whether an accepted change is to be kept."""
+"""Questions to the user: whether a question to a model may be sent, and whether to keep an accepted change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ask_whether_to_keep(judged: Judged) -> bool:
 
 
 class Consent:
-    """Shows each message once, and asks. The standard error output has what is shown, so that --json stays JSON."""
+    """Shows each message once, and asks for consent. Messages are shown on standard error, so that --json stays JSON."""
 
     def __init__(self, always: bool, never: bool):
         from threading import Lock
@@ -43,7 +43,7 @@ class Consent:
                 if message in self._shown:
                     click.echo(f"--- {message.role}: as shown before", err=True)
                 else:
-                    text = visible(message.text.rstrip(), "\n\t")  # nothing of it can move the cursor or hide the rest
+                    text = visible(message.text.rstrip(), "\n\t")  # nothing in it can move the cursor or hide the rest
                     click.echo(f"--- {message.role}\n{text}", err=True)
                 self._shown.add(message)
             click.echo("---", err=True)

@@ -1,4 +1,4 @@
-"""`--debug`: an error shows its traceback before its one line."""
+"""`--debug`: prints an error's traceback before its one-line message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rocm-perf doctor`: what is there, what is missing, how to get it."""
+"""`rocm-perf doctor`: what is installed, what is missing, and how to get it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def command(as_json: bool) -> int:
 
 
 def _json(diagnosis: Diagnosis) -> str:
-    """What is missing may be what JSON is made with."""
+    """The diagnosis as JSON; the missing package may be the one needed for that."""
     try:
         import pydantic  # noqa: F401
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""`rocm-perf gate`: judge a change of a kernel that somebody made."""
+"""`rocm-perf gate`: judges a user's change of a kernel."""
 
 from __future__ import annotations
 

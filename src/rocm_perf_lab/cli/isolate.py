@@ -1,4 +1,4 @@
-"""`rocm-perf isolate`: capture one dispatch of a program, to be replayed elsewhere."""
+"""`rocm-perf isolate`: captures one dispatch of a program, to be replayed elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model describes what a command prints with --json, or writes. A model is imported when it is asked for."""
+"""The models of what commands print with --json, or write to files. A model is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @dataclass(frozen=True)
 class JsonDocument:
-    """module, name: of the model, in rocm_perf_lab. what: what it describes, in words."""
+    """A JSON document and its model.
+
+    module, name: the model's module in rocm_perf_lab and its name. what: what the model describes, in words.
+    """
 
     module: str
     name: str
@@ -49,7 +52,7 @@ FILES = {
     "analysis": JsonDocument("report.schema", "AnalysisDocument", "analysis.json of a run directory"),
     "summary": JsonDocument("report.schema", "SummaryDocument", "summary.json of a run directory of several ranks"),
 }
-# By the words of the command.
+# Keyed by the words of the command.
 PRINTED = {
     command: _printed(command, module, name)
     for command, module, name in (
@@ -68,17 +71,17 @@ PRINTED = {
         ("counters", "arch.counters_document", "CountersDocument"),
     )
 }
-# With an option that makes it something else.
+# Documents that an option of the command prints instead.
 PRINTED_INSTEAD = {"optimize --history": _printed("optimize --history", "optimize.optimize_document", "HistoryDocument")}
 
 
 def _name(command: str) -> str:
-    """A file has its name already."""
+    """The name of a command's document, which must not be that of a file."""
     name = command.replace("--", "").replace(" ", "-")
     return f"{name}-command" if name in FILES else name
 
 
-# By the name that `rocm-perf schema` knows.
+# Keyed by the name for `rocm-perf schema`.
 DOCUMENTS: dict[str, JsonDocument] = {
     **FILES,
     **{_name(command): document for command, document in (PRINTED | PRINTED_INSTEAD).items()},

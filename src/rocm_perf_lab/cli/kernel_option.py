@@ -1,4 +1,4 @@
-"""--kernel REGEX: the same in every command, and checked before anything runs."""
+"""--kernel REGEX: the same in every command, and validated before anything runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any] | click.Command)
 
 
 class KernelPattern(ParamType[str]):
-    """A regular expression for the names of kernels, see rocm_perf_lab.kernel_pattern."""
+    """A regular expression for kernel names; see rocm_perf_lab.kernel_pattern."""
 
     name = "regex"
 
@@ -28,6 +28,6 @@ class KernelPattern(ParamType[str]):
 
 
 def kernel_option(use: str, **more: Any) -> Callable[[_Command], _Command]:
-    """use: what the kernels that match are for, without a full stop."""
+    """The option --kernel for a command. use: the purpose of the matching kernels, without a full stop."""
     text = f"{use}. REGEX is a Python regular expression, found anywhere in the demangled or mangled name."
     return click.option("--kernel", "-k", type=KernelPattern(), metavar="REGEX", help=text + more.pop("default", ""), **more)

@@ -41,7 +41,7 @@ _POSITIVE = FiniteNumber(min=0, min_open=True)
 
 
 class _Prices(ParamType[tuple[float, float]]):
-    """3,15: US dollars of a million input and of a million output tokens."""
+    """3,15: US dollars per million input and per million output tokens."""
 
     name = "prices"
 
@@ -168,7 +168,7 @@ def command(
 
 
 def report(outcome: ModelOutcome, as_json: bool) -> None:
-    """Errors: UnusableAnswersError, once the report is printed."""
+    """Print the result. Errors: UnusableAnswersError, after printing."""
     from rocm_perf_lab.llm.describe import describe
 
     if as_json:

@@ -1,4 +1,4 @@
-"""What an error cannot know where it is raised: that the file is on this machine, but not in the root that ./dev entered."""
+"""Adds to errors what the code that raises them cannot know: the file exists on this machine, but not in the root of ./dev."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ADVICE = (
 
 
 def advice(error: RocmPerfError) -> str:
-    """To be added to the error's line; '' where there is none."""
+    """Advice to append to an error's line; '' if there is none."""
     if not ROOT_OF_DEV.exists() or not isinstance(error, MissingInputError | UsageError):
         return ""
     lost = [path for path in _PATH.findall(error.what) if not os.path.lexists(path)]
@@ -25,5 +25,5 @@ def advice(error: RocmPerfError) -> str:
 
 
 def _is_of_the_machine(path: str) -> bool:
-    """Whether it is below what ./dev shows of the machine: all that is mounted."""
+    """Whether the path is below one of the machine's folders that ./dev shows: all of these are mounts."""
     return any(os.path.ismount(folder) for folder in Path(os.path.abspath(path)).parents if folder != Path("/"))

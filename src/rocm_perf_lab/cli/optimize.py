@@ -1,4 +1,4 @@
-"""`rocm-perf optimize`: change a kernel only if tests find identical results and a measured speed-up."""
+"""`rocm-perf optimize`: changes a kernel only if tests find identical results and a measured speed-up."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def command(
 
 
 def _usual_workers() -> int:
-    """Each judges in memory of its own."""
+    """The default number of workers; it is limited because each needs memory of its own."""
     return min(available_cores(), _MOST_WORKERS)
 
 

@@ -1,4 +1,4 @@
-"""click's base class for types of options. From click 8.4 on it takes the type of the values as a parameter."""
+"""click's base class for option types. From click 8.4 on, it takes the type of the values as a type parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rocm-perf profile`: which kernel dominates, what it uses, where it stands on the roofline, and why it is slow."""
+"""`rocm-perf profile`: which kernel dominates, what it uses, where it is on the roofline, and why it is slow."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from rocm_perf_lab.errors import TraceError, UsageError
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Documents
 
-_PLAIN_WIDTH = 120  # of a report that goes to a file or a pipe, of whose width nobody knows
+_PLAIN_WIDTH = 120  # for a report to a file or a pipe, whose width is not known
 
 
 class _Integer(ParamType[int]):
-    """0 to 15, decimal or, as rocprofv3 writes it, hexadecimal."""
+    """0 to 15, decimal or, as in rocprofv3, hexadecimal."""
 
     name = "integer"
 
@@ -157,7 +157,7 @@ def command(
 
 @contextlib.contextmanager
 def _program_output(apart: bool) -> Iterator[IO[bytes] | None]:
-    """Where the program's standard output goes: stderr if stdout must hold nothing but the result."""
+    """Where the program's standard output goes: to stderr if stdout must contain nothing but the result."""
     if not apart:
         yield None
         return

@@ -1,8 +1,10 @@
-"""How subcommands take a program and its arguments: everything from the first word that is no option belongs to it.
+"""How subcommands take a program and its arguments: everything from the first word that is not an option belongs to the
+program.
 
-But options behind a program are often meant for rocm-perf. They are where the program is one quoted word, "./app 512", which
-has its own arguments in it; and where nothing but long options of the command follows that the program does not know
-itself. `--` before the program ends the doubt: all behind it is the program's. A note says what was taken for what.
+However, options after a program are often meant for rocm-perf. They are taken as such in two cases: if the program is one
+quoted word that contains its arguments, "./app 512"; or if only long options of the command follow that the program does not
+know itself. `--` before the program removes the doubt: everything after it belongs to the program. A note says how the words
+were interpreted.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _FOR_SHELLS = ("|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1", "&>")
 
 
 class ProgramCommand(click.Command):
-    """A command that takes a program. sources: how many files stand before it; None for one if it is a HIP source."""
+    """A command that takes a program. sources: number of files before it; None for one file if the first word is a
+    HIP source.
+    """
 
     allow_interspersed_args = False
 
@@ -49,7 +53,7 @@ class ProgramCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def _split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], list[str]]:
-        """What stands before the program, and the rest. An error in an option is left to click to report."""
+        """The words before the program, and the rest. Errors in options are left for click to report."""
         try:
             words = self._words(ctx, args)
         except click.UsageError:
@@ -57,7 +61,7 @@ class ProgramCommand(click.Command):
         return args[: len(args) - len(words)], words
 
     def _words(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
-        """Those that are no options, and all behind the first of them."""
+        """The words that are not options, and everything after the first of them."""
         found, _, _ = self.make_parser(ctx).parse_args(list(args))
         words: list[str] = []
         for parameter in self.params:
@@ -75,13 +79,13 @@ class ProgramCommand(click.Command):
             )
         names = [_option(word) for word in behind if word.startswith("-")]
         given = {_option(word) for word in before}
-        if END_OF_OPTIONS in behind or not any(name.startswith("--") for name in names):  # a lone -n 5 can be anybody's
+        if END_OF_OPTIONS in behind or not any(name.startswith("--") for name in names):  # a lone -n 5 is ambiguous
             return False
         known = any(name in given or _knows(program[-1], name) for name in names if name.startswith("--"))
         return not known and self._are_options(ctx, behind)
 
     def _like_ours(self, ctx: click.Context, behind: Sequence[str]) -> str | None:
-        """An option that is left to the program, though it may have been meant for us."""
+        """An option that is left to the program, although it may have been meant for rocm-perf."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         names = {name for option in options for name in (*option.opts, *option.secondary_opts) if name.startswith("--")}
         if late := next((word for word in behind if _option(word) in names), None):
@@ -96,18 +100,18 @@ class ProgramCommand(click.Command):
 
 
 def is_quoted(word: str) -> bool:
-    """Whether the word is a program with arguments, as it is split into."""
+    """Whether the word is a program together with its arguments."""
     return any(map(str.isspace, word)) and not os.path.exists(word)
 
 
 def _note_what_needs_a_shell(program: str) -> None:
-    """No shell runs: what one would act on goes to the program as it stands."""
+    """Note that no shell is involved: its special words are passed to the program unchanged."""
     if is_quoted(program) and (words := [word for word in program.split() if word in _FOR_SHELLS]):
         note(f"{words[0]} is an argument of {program.split()[0]} here; for a shell write sh -c {shlex.quote(program)}")
 
 
 def _words_before_arguments(words: Sequence[str], sources: int | None) -> int:
-    """How many words are not yet arguments of the program: it alone, or files and it."""
+    """Number of words before the program's arguments: the program, or files and the program."""
     if sources is None:
         from rocm_perf_lab.hip_source.flags import is_source
 
@@ -121,7 +125,7 @@ def _option(word: str) -> str:
 
 
 def _knows(program: str, option: str) -> bool:
-    """Whether the program's file has the option's name in it: then it is likely one of its own."""
+    """Whether the program's file contains the option's name, so that it is probably one of the program's own."""
     path = program if os.sep in program else shutil.which(program)
     try:
         with open(path or program, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -131,7 +135,7 @@ def _knows(program: str, option: str) -> bool:
 
 
 def complete_file(_context: click.Context, _parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
-    """The shell itself completes names of files best."""
+    """Leave completion of file names to the shell."""
     return [CompletionItem(beginning, type="file")]
 
 

@@ -1,4 +1,4 @@
-"""What goes to stderr while a command works: one line a step, dimmed on a terminal."""
+"""Progress on stderr while a command works: one line per step, dimmed on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rocm-perf prompt`: all that is known of the kernel that matters, as one text for a model or a person."""
+"""`rocm-perf prompt`: everything known about the kernel that matters, as one text for a model or a person."""
 
 from __future__ import annotations
 

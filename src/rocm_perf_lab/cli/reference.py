@@ -1,6 +1,6 @@
-"""The generated pages of the reference: `python -m rocm_perf_lab.cli.reference`, in the repository, writes them all.
+"""Writes the generated pages of the reference: `python -m rocm_perf_lab.cli.reference`, run in the repository.
 
-Options, help, exit codes and JSON fields come from where the program itself takes them.
+Options, help texts, exit codes and JSON fields come from the definitions that the program itself uses.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _DOCUMENTS_RULES = """Rules for the files:
 - The same trace gives the same bytes. Two runs of a program on the software device differ only in `profile.run`.
 - Within `schema_version` "1.0" fields are added and never renamed."""
 _CODES_HEAD = """`rocm-perf run` passes on the program's own exit code."""
-# The pages by hand that say more of a command than its help.
+# Hand-written pages with more on a command than its help text.
 _MORE = {
     "profile": "profiling.md#profile",
     "analyze": "profiling.md#analyze",
@@ -62,7 +62,7 @@ _DEBUG = "debug"
 
 
 def reference() -> str:
-    """All on one page, for agents: it stands alone."""
+    """Everything on one self-contained page, for agents."""
     title = "# rocm-perf: commands, options, exit codes, JSON fields"
     codes = ["## Exit codes", _CODES_HEAD, _codes()]
     commands = [_command(named) for named in every_command()]
@@ -138,7 +138,7 @@ def _command(named: tuple[str, click.Command], more: str | None = None) -> str:
 
 
 def _fields(model: type[BaseModel]) -> Iterator[str]:
-    """A table of the object's fields; of an array those of its objects, of several forms those of the first."""
+    """A table of the object's fields; for an array, the fields of its objects; for several forms, those of the first."""
     annotation: object = model.model_fields["root"].annotation if "root" in model.model_fields else model
     is_array = typing.get_origin(annotation) is list
     yield f"| Field of {'each object in its JSON array' if is_array else 'its JSON'} | Meaning |"
@@ -192,7 +192,9 @@ def _files() -> Titles:
 
 
 def _sections(titles: Titles, todo: list[type[BaseModel]]) -> Iterator[str]:
-    """A section for each model of `todo`, then for each kind of object in these. titles: of what has a section; gets more."""
+    """A section for each model of `todo`, then for each kind of object in these. titles: models that have a section;
+    extended.
+    """
     for model in todo:
         found = [one for field in model.model_fields.values() for one in _models(field.annotation) if one not in titles]
         titles |= {one: one.__name__ for one in found}
@@ -213,12 +215,12 @@ def _content(model: type[BaseModel], titles: Titles) -> Iterator[str]:
 
 
 def _is_inherited(name: str, field: FieldInfo) -> bool:
-    """The reasons that every object of the files has; what commands print can have a field of that name for itself."""
+    """Whether it is the `reasons` field that all objects in files share; what commands print may define such a field itself."""
     return name == "reasons" and field.default_factory is not None
 
 
 def _paragraph(model: type) -> list[str]:
-    """What the class itself says, where it is about the object and not about the code."""
+    """The class docstring, reduced to what it says about the object rather than the code."""
     text = _line(model.__dict__.get("__doc__") or "").partition(". ")[0].rstrip(".")
     text = text.partition(": ")[2] or text
     return ["", f"{text[0].upper()}{text[1:]}."] if text else []
@@ -234,7 +236,7 @@ def _models(annotation: object) -> Iterator[type[BaseModel]]:
 
 
 def _type(annotation: object, titles: Titles) -> str:
-    """As JSON has it: 'array of number', '"a" or "b"', 'string or null'; sections by their title."""
+    """The type in JSON's terms: 'array of number', '"a" or "b"', 'string or null'; sections by their title."""
     plain: dict[object, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
     if annotation in plain:
         return plain[annotation]

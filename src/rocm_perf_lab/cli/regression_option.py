@@ -1,4 +1,4 @@
-"""--max-regression, of every command that asks the gate."""
+"""The option --max-regression of every command that asks the gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The option for measured ceilings, which profile and analyze share."""
+"""The option for measured ceilings, shared by profile and analyze."""
 
 from __future__ import annotations
 

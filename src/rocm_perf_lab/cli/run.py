@@ -1,4 +1,4 @@
-"""`rocm-perf run`: run a program on the device that `profile` would use, without profiling it."""
+"""`rocm-perf run`: runs a program on the device that `profile` would use, without profiling it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def command(program: tuple[str, ...], device: str, device_options: tuple[str, ..
 
 
 class _Findings:
-    """What the software device notes of a run, a file for each kind."""
+    """What the software device reports about a run, one file per kind."""
 
     def __init__(self, scratch: Path):
         self._races, self._writes, self._failures = scratch / "races", scratch / "writes", scratch / "failures"

@@ -1,4 +1,4 @@
-"""`rocm-perf schema`: the JSON Schema of what commands print with --json, and of the files of a run directory."""
+"""`rocm-perf schema`: the JSON Schema of what commands print with --json, and of the files in a run directory."""
 
 from __future__ import annotations
 

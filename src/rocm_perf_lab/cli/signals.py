@@ -1,4 +1,4 @@
-"""A signal that asks a command to end does so with 128 + its number, wherever in the command it arrives."""
+"""Makes a signal that ends a command do so with exit code 128 + its number, wherever in the command it arrives."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ _AGAIN = 0.01  # seconds
 
 
 def end_on_signals() -> None:
-    """SIGTERM and SIGHUP raise SystemExit as SIGINT raises KeyboardInterrupt, so that everything is put in order."""
+    """Make SIGTERM and SIGHUP raise SystemExit, as SIGINT raises KeyboardInterrupt, so that everything is cleaned up."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
+        if signal.getsignal(number) != signal.SIG_IGN:  # set by nohup
             signal.signal(number, _exit)
     sys.unraisablehook = _send_again
 
 
 def leave_signals_to_the_system() -> None:
-    """While the interpreter shuts down it runs no handlers: who is asked to end then would end with success."""
+    """Restore default actions: the interpreter runs no handlers while it shuts down, so a signal then would end it with
+    success.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_DFL)
@@ -31,7 +33,8 @@ def _exit(number: int, _frame: object) -> None:
 
 
 def _send_again(lost: Any) -> None:
-    """Python drops what is raised in a destructor or in a weak reference's callback, also by a handler that runs there.
+    """Send the signal again: Python drops exceptions raised in destructors and weak references' callbacks, even by signal
+    handlers.
 
     The interpreter waits for the timer before it ends.
     """

@@ -1,1 +1,1 @@
-"""The judge of a changed kernel: it knows baseline, candidate and limits, and nothing of who proposed the change."""
+"""Judges a changed kernel from the baseline, the candidate and the limits, without knowing who proposed the change."""

@@ -1,6 +1,7 @@
-"""Step 6: the whole program, built with the candidate, ends as before, prints what it printed, and regresses in nothing.
+"""Step 6: the whole program, built with the candidate, must exit as before, print the same output and show no regression.
 
-Both programs run at the same path with the same words, so that a program which prints its own name prints the same one.
+Baseline and candidate run from the same path with the same arguments, so that a program that prints its own name prints the
+same name in both runs.
 """
 
 from __future__ import annotations
@@ -40,19 +41,20 @@ _ENDS_BADLY = (
     ProgramFailedError, ProgramKilledError, ProgramTimeoutError, NoKernelsError, ForeignWriteError, KernelFailedError,
 )  # fmt: skip
 
-_NOTICED = 1e-3  # smaller relative changes of a counter are not noted
-_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 60.0  # a candidate may take so many times the baseline's wall time
+_NOTICED = 1e-3  # smaller relative changes of a counter are ignored
+_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 60.0  # a candidate may take this multiple of the baseline's wall time
 _DAY_SECONDS = 86400.0
-_MEASURED_RUNS = 3  # of the candidate on a GPU; the software device gives the same time each time
+_MEASURED_RUNS = 3  # runs of a candidate on a GPU; on the software device every run takes the same time
 
 
 @dataclass(frozen=True)
 class ApplicationOptions:
-    """runtime, dram_bytes: largest growth over the baseline, as fractions; more bytes are allowed where time improves.
+    """Limits and settings of the whole-program step.
 
-    check: a command that gets the program's standard output on its standard input and ends with 0 where it is right; it
-    takes the place of comparing with the baseline's. timeout: seconds for a run; None for none of the baseline, and for
-    candidates 20 times what that took, a minute at least. view: of the cage that all runs are in.
+    runtime, dram_bytes: largest allowed growth over the baseline, as fractions; DRAM bytes may grow further if the time
+    improves. check: a command that receives the program's standard output on its standard input and exits with 0 if that output
+    is correct; it replaces the comparison with the baseline's output. timeout: seconds per run; with None, the baseline has no
+    limit and a candidate gets 20 times the baseline's time, but at least a minute. view: what the cage shows to all programs.
     """
 
     runtime: float = 0.05
@@ -64,10 +66,10 @@ class ApplicationOptions:
 
 
 class Application:
-    """The baseline program, run twice, against which whole candidates are held. folder: for its files; it is kept.
-    also: other arguments, with which the output is compared and nothing else.
+    """The reference for whole-program runs: the baseline program, run twice. folder: holds its files, and is not deleted. also:
+    further argument lists; with these, only the output is compared.
 
-    Errors: those of running the baseline; UsageError where the user's check fails on the baseline itself.
+    Errors: those of running the baseline; UsageError if the user's check fails on the baseline itself.
     """
 
     def __init__(
@@ -79,12 +81,12 @@ class Application:
         also: Sequence[Sequence[str]] = (),
     ):
         self._arguments, self._folder, self._options = tuple(arguments), folder, options
-        self._runs, self._running = 0, threading.Lock()  # all programs run at one place
+        self._runs, self._running = 0, threading.Lock()  # all programs run from the same path
         folder.mkdir(parents=True, exist_ok=True)
         self._place = folder / "program" / baseline.name
         self._limit = options.timeout
         began = time.monotonic()
-        # What HIP compiles at run time: the unchanged program's runs fill the cache, the candidates' only read it.
+        # Cache for code that HIP compiles at run time: the baseline's runs fill it, the candidates' runs only read it.
         self._cache = folder / "compiled"
         self._cache.mkdir(exist_ok=True)
         first, second = (self._run(baseline, writable=(self._cache,)) for _ in range(2))
@@ -97,7 +99,7 @@ class Application:
             raise UsageError(f"--check rejects the unchanged program: {complaint}", "fix the check first")
 
     def take_as_baseline(self, accepted: Path) -> None:
-        """Hold the next candidates against this accepted program; what is to be printed stays the first baseline's.
+        """Compare the following candidates with this accepted program; the expected output remains that of the first baseline.
 
         Errors: those of running it.
         """
@@ -108,7 +110,10 @@ class Application:
         self.runtimes_ms = [run.runtime_ms for run in runs]
 
     def check(self, candidate: Path, claim: Claim | None = None) -> StepVerdict:
-        """candidate: the whole program built with it. claim: what its kernel gains when it is replayed."""
+        """Run the program with a candidate and compare it with the baseline.
+
+        candidate: the whole program, built with the candidate. claim: the gain measured for its kernel in replay.
+        """
         try:
             runs = self._runs_of(candidate)
         except _ENDS_BADLY as error:
@@ -135,7 +140,7 @@ class Application:
             return runs
 
     def _printed(self, program: Path, words: Sequence[str]) -> bytes | None:
-        """The output with other arguments; None where it is not the same twice."""
+        """The program's output with other arguments; None if two runs print different output."""
         first, second = (self._run(program, words).stdout for _ in range(2))
         if self._options.check and (complaint := self._checked(first)):
             what = f"--check rejects the unchanged program with {shlex.join(words)}: {complaint}"
@@ -143,7 +148,7 @@ class Application:
         return first if first == second else None
 
     def _otherwise_elsewhere(self, candidate: Path) -> str | None:
-        """How the candidate differs with other arguments."""
+        """Why the candidate fails or prints something else with one of the other argument lists; None if it does not."""
         for words, printed in self._also.items():
             try:
                 with self._running:
@@ -174,12 +179,14 @@ class Application:
         return None
 
     def _regression(self, run: ProgramRun, runtime_ms: tuple[float, float]) -> str | None:
-        """runtime_ms: of the baseline and of the candidate, whose run it is."""
+        """How the program regresses beyond the limits; None if it does not. run: the candidate's run. runtime_ms: (baseline,
+        candidate).
+        """
         options, (before, after) = self._options, runtime_ms
         if after > before * (1 + options.runtime):
             return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, beyond {options.runtime:.0%}"
-        # A gain is claimed: where times are the same in each run, a program that takes longer contradicts it, unless the user
-        # has said how much longer it may take.
+        # A gain is claimed. Where the time is the same in each run, a slower program contradicts that claim, unless the user
+        # has set how much slower it may be.
         if run.timing == "modelled" and after > before and options.runtime == ApplicationOptions.runtime:
             return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, though its kernel is said to gain"
         first, second = self.baseline.dram_bytes, run.dram_bytes
@@ -202,7 +209,7 @@ class Application:
             stdout_compared=self.reproducible and not self._options.check,
             arguments=[list(words) for words in (self._arguments, *self._also)],
             counters={symbol: counters for symbol, counters in moved.items() if counters},
-            # Of the kernels whose counters moved: what did not, since that explains as much.
+            # For the kernels whose counters moved, also list those that did not: they explain as much.
             unmoved_counters={
                 symbol: sorted(name for name, value in after.counters[symbol].items() if value and name not in counters)
                 for symbol, counters in moved.items()
@@ -211,7 +218,7 @@ class Application:
         )
 
     def _checked(self, stdout: bytes) -> str | None:
-        """What the user's check says against an output; None where it accepts."""
+        """Why the user's check rejects an output; None if it accepts it."""
         try:
             ended = subprocess.run(self._options.check, input=stdout, capture_output=True, timeout=self._options.timeout)
         except subprocess.TimeoutExpired as error:
@@ -225,10 +232,13 @@ class Application:
         return f"exit status {ended.returncode}" + (f", {words[0][:200]}" if words else "")
 
     def _run(self, program: Path, arguments: Sequence[str] | None = None, writable: tuple[Path, ...] = ()) -> ProgramRun:
-        """arguments: None for the program's own. writable: folders beside that of its trace."""
+        """Run a program in the cage and trace it.
+
+        arguments: None for the program's own. writable: folders that the program may write to besides that of its trace.
+        """
         self._runs += 1
         folder = self._folder / f"run-{self._runs}"
-        shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
+        shutil.rmtree(folder, ignore_errors=True)  # left over from a run that was killed
         folder.mkdir()
         self._place.parent.mkdir(exist_ok=True)
         shutil.copy2(program, self._place)
@@ -238,20 +248,23 @@ class Application:
         tracer = BuiltinTracer.on(device, folder, self._limit)
         database, output = folder / "trace" / "trace.db", folder / "stdout"
         database.parent.mkdir()
-        writes = database.parent / "writes"  # in the one folder that the cage lets it write to
+        writes = database.parent / "writes"  # placed in the only folder that the cage lets the program write to
         words = (str(self._place), *(self._arguments if arguments is None else arguments))
         command = self._caged(words, folder, writable, device.is_hardware)
         environment = os.environ | {devices.WRITES_VARIABLE: str(writes), "AMD_COMGR_CACHE_DIR": str(self._cache)}
         try:
             with output.open("wb") as stdout, open(os.devnull, "wb") as nowhere:
                 tracer.trace(command, environment, database, stdout, nowhere)
-        finally:  # also of a program that ends well although its kernel has failed
+        finally:  # also for a program that exits normally although its kernel failed
             if writes.exists():
                 raise ForeignWriteError(program.name, writes.read_text().splitlines()[0])
         return read_program_run(program.name, database, output.read_bytes())
 
     def _caged(self, words: Sequence[str], folder: Path, writable: tuple[Path, ...], on_gpu: bool) -> Command:
-        """words: the program at its place, and its arguments; its trace is what it can leave, beside what is in `writable`."""
+        """The command that runs a program in the cage.
+
+        words: the program's path and its arguments. Apart from the folders in `writable`, only its trace folder is writable.
+        """
         seen = self._options.view.showing(readable=(folder, self._cache), writable=writable)
         view = replace(seen, traces=folder / "trace", gpu=on_gpu)
         limits = Limits(seconds=_DAY_SECONDS if self._limit is None else self._limit + _LEAST_PATIENCE_SECONDS)
@@ -260,7 +273,7 @@ class Application:
 
 
 def _moved(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, list[float]]:
-    """counter -> [before, after] of those that changed noticeably."""
+    """counter -> [before, after], for the counters that changed noticeably."""
     both = {name: [before[name], value] for name, value in after.items() if name in before}
     return {name: pair for name, pair in both.items() if abs(pair[1] - pair[0]) > _NOTICED * max(abs(pair[0]), 1)}
 

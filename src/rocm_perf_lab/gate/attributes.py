@@ -1,4 +1,6 @@
-"""Attributes in taken text: by an allow-list, since others decide where something lies, what it is called or who keeps it."""
+"""Attributes in text taken from a candidate: an allow-list, since others decide where something is placed, what its symbol is
+or whether it is kept.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,15 @@ ALLOWED = frozenset(
     "likely unlikely fallthrough opencl_unroll_hint assume "
     "aligned packed may_alias ext_vector_type vector_size matrix_type no_unique_address uninitialized".split()
 )
-"""Without their underscores. All bind what they stand at alone, and promise nothing of memory. `assume` is judged as a word:
-see taken_text."""
+"""Names without the surrounding underscores. Each of these affects only the entity that it is attached to and promises nothing
+about memory. `assume` is checked as a token; see taken_text.
+"""
 ADDRESS_SPACES = frozenset(f"address_space({number})" for number in (1, 3, 5))
-"""Global, LDS and private memory. What is read as constant (4) is taken for written by nobody, and nobody checks that."""
+"""Global, LDS and private memory. The compiler assumes that nothing writes to constant memory (4), which nobody checks."""
 
 
 def attributes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """Name and whole text of each; the name is "" of one that cannot be read."""
+    """The name and full text of each attribute; the name is "" if the attribute cannot be parsed."""
     for place, token in enumerate(tokens):
         following = texts(tokens[place + 1 : place + 3])
         if token.text in _WORDS:
@@ -40,7 +43,7 @@ def attributes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
 
 
 def _enclosed(tokens: Sequence[Token], place: int, opening: str, closing: str) -> list[str] | None:
-    """What is in the double brackets that begin at `place`."""
+    """The tokens inside the double brackets that open at `place`; None if these are not closed."""
     depth = 0
     for end in range(place, len(tokens)):
         depth += (tokens[end].text == opening) - (tokens[end].text == closing)
@@ -50,7 +53,7 @@ def _enclosed(tokens: Sequence[Token], place: int, opening: str, closing: str) -
 
 
 def _listed(words: Sequence[str]) -> Iterator[list[str]]:
-    """The parts between commas that are in no brackets, but for empty ones."""
+    """The parts separated by commas outside any brackets, without the empty ones."""
     vendor, words = (words[1], words[3:]) if words[:1] == ["using"] and words[2:3] == [":"] else (None, words)
     depth, part = 0, [vendor, "::"] if vendor else []
     start = list(part)
@@ -67,7 +70,7 @@ def _listed(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _name(words: Sequence[str]) -> str:
-    """Without underscores around it, and without the vendors whose attributes these are."""
+    """The attribute's name without surrounding underscores and without the prefix of a known vendor."""
     if words[1:2] == ["::"] and len(words) > 2:
         plain = _without_underscores(words[2])
         return plain if words[0] in _VENDORS else f"{words[0]}::{plain}"

@@ -1,6 +1,6 @@
-"""What a captured kernel was given: the memory that it can get to by its arguments, with types, and its numbers by value.
+"""The inputs of a captured kernel: the typed memory reachable through its arguments, and the numbers passed by value.
 
-Pointers are followed also where they lie in structs or in memory, to a depth and a number that are bounded.
+Pointers inside structs and in memory are followed too, up to a fixed depth and number.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from rocm_perf_lab.isolate import Capture
 if TYPE_CHECKING:
     from rocm_perf_lab.gate.numbers import Bytes, Numbers
 
-_MOST_DEEP = 3  # pointers behind each other
-_MOST_POINTERS = 64  # followed out of one buffer
+_MOST_DEEP = 3  # length of a chain of pointers
+_MOST_POINTERS = 64  # pointers followed from one buffer
 _MOST_BUFFERS = 512
-_MOST_NUMBERS = 32  # that are passed by value; each makes cases of its own
+_MOST_NUMBERS = 32  # numbers passed by value; each adds cases of its own
 _POINTER = np.dtype("<u8")
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory of one type behind a pointer: up to the end of the allocation that it points into, or to where another points.
+    """Memory of one type behind a pointer, up to the end of the allocation or to the target of another pointer.
 
-    name: as the source would say it (`args.table[3]`). parameter: by which it is got to; a variable of the device by itself.
-    count: of elements. is_variable: so that its one element has its name.
+    name: as written in source code (`args.table[3]`). parameter: the kernel parameter that leads here; for a device variable,
+    its own name. count: number of elements. is_variable: a device variable, whose only element is named without an index.
     """
 
     name: str
@@ -46,11 +46,13 @@ class Buffer:
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Size in bytes."""
         return self.count * self.layout.size
 
     def view(self, content: Bytes, leaf: Leaf) -> Numbers:
-        """The leaf's numbers in the buffer's bytes (uint8), shape (count, *dims); writing there changes the bytes."""
+        """The leaf's numbers as a view of the buffer's bytes (uint8), shape (count, *dims); writing to it changes
+        these bytes.
+        """
         dtype = _POINTER if leaf.scalar is None else dtype_of(leaf.scalar)
         shape = (self.count, *(count for count, _ in leaf.dims))
         strides = (self.layout.size, *(stride for _, stride in leaf.dims))
@@ -58,14 +60,15 @@ class Buffer:
         return numbers
 
     def element(self, leaf: Leaf, index: tuple[int, ...]) -> str:
-        """The name of one number: `out[17].x`. index: in what view() gives."""
+        """The name of one number, such as `out[17].x`. index: into the array that view() returns."""
         return f"{self.name}{'' if self.is_variable else f'[{index[0]}]'}{filled(leaf.path, index[1:])}"
 
 
 @dataclass(frozen=True)
 class NumberArgument:
-    """A number passed by value, by itself or in a struct. address: where it lies in the captured kernel arguments.
-    values: all that it can be, where that is known (bool, an enum)."""
+    """A number passed by value, alone or in a struct. address: its location in the captured kernel arguments. values: all
+    possible values if these are known (bool, an enum).
+    """
 
     name: str
     address: int
@@ -76,8 +79,9 @@ class NumberArgument:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Something given to the kernel whose values cannot be changed with sense, and why. size: in bytes, of memory at `address`
-    that is known to be behind it, else 0."""
+    """An input whose values cannot be changed meaningfully, and why. size: number of bytes known to lie behind it at `address`,
+    or 0.
+    """
 
     name: str
     type: str
@@ -91,7 +95,7 @@ class Unknown:
 
 @dataclass
 class Arguments:
-    """Buffers in the order in which they are got to; no byte is in two of one type."""
+    """The buffers in the order of discovery; no byte belongs to two buffers of the same type."""
 
     buffers: list[Buffer] = field(default_factory=list)
     numbers: list[NumberArgument] = field(default_factory=list)
@@ -108,14 +112,17 @@ class _Pointer:
 
 
 def filled(path: str, index: tuple[int, ...]) -> str:
-    """A Leaf.path with its indices."""
+    """A Leaf.path with its indices filled in."""
     for number in index:
         path = path.replace("[]", f"[{number}]", 1)
     return path
 
 
 def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata: KernelMetadata) -> Arguments:
-    """types: of the captured instantiation's parameters (hip_source.parameter_layout)."""
+    """Find what a captured dispatch was given.
+
+    types: the types of the captured instantiation's parameters (hip_source.parameter_layout).
+    """
     kernarg = int(capture.dispatch["packet"]["kernarg_address"], 16)
     content = (capture.path / "kernarg.bin").read_bytes()
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
@@ -143,7 +150,7 @@ def arguments_of(capture: Capture, kernel: SourceKernel, types: Types, metadata:
 
 
 def _variables(capture: Capture, types: Types) -> Iterator[Buffer]:
-    """Those of the kernel's that lie in the captured code object and are of the size that the source says."""
+    """The kernel's device variables that are in the captured code object with the size that the source implies."""
     for loaded in capture.dispatch["code_object"]["variables"]:
         name, layout = types.variables.get(loaded["name"], ("", None))
         if layout is not None and 0 < layout.size == loaded["bytes"]:
@@ -155,7 +162,7 @@ def _indices(leaf: Leaf) -> Iterator[tuple[int, ...]]:
 
 
 def _unchanged(one: Buffer, raw: Bytes) -> Iterator[Unknown]:
-    """What is passed by value and stays as it was: enums without a further value, and null pointers."""
+    """Inputs passed by value that cannot be changed: enums with no other value, and null pointers."""
     for leaf in one.layout.leaves:
         if leaf.enumerators is not None and len(leaf.enumerators) < 2:
             yield Unknown(one.name + leaf.path, leaf.scalar or "", "its enum names no other value than the captured one")
@@ -187,7 +194,7 @@ def _numbers(one: Buffer, raw: Bytes) -> Iterator[NumberArgument]:
 
 
 def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Arguments) -> None:
-    """Add the buffers behind the pointers, and behind those that lie in these."""
+    """Add the buffers behind the pointers, and those behind the pointers in these buffers."""
     seen: dict[int, Buffer] = {}
     while pointers:
         pointer = pointers.popleft()
@@ -200,7 +207,7 @@ def _follow(capture: Capture, types: Types, pointers: deque[_Pointer], found: Ar
             found.unknown.append(buffer)
             continue
         if _holds_pointers(buffer.layout) and any(_is_element_of(buffer, other) for other in seen.values()):
-            continue  # of a list or tree in an array
+            continue  # a node of a list or tree that is stored in an array
         seen[buffer.address] = buffer
         found.buffers.append(buffer)
         found.unknown += [Unknown(buffer.name + path, buffer.layout.spelling, why) for path, why in buffer.layout.unknown]
@@ -233,7 +240,7 @@ def _is_element_of(one: Buffer, other: Buffer) -> bool:
 
 
 def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: Arguments) -> list[_Pointer]:
-    """Those of its pointers that point to captured memory; what is left of them is told as unknown."""
+    """The buffer's pointers to captured memory; those that are not followed are recorded as unknown."""
     if not _holds_pointers(buffer.layout):
         return []
     if depth == _MOST_DEEP:
@@ -258,7 +265,9 @@ def _pointers_in(capture: Capture, buffer: Buffer, depth: int, found: Arguments)
 
 
 def _apart(buffers: list[Buffer]) -> list[Buffer]:
-    """Each ends where the next begins, so that each byte has the type and name of the last pointer before it."""
+    """Truncate each buffer where the next begins, so that each byte has the type and name of the last pointer at or
+    before it.
+    """
     addresses = sorted(buffer.address for buffer in buffers)
     following = dict(zip(addresses, addresses[1:], strict=False))
     return [_cut(buffer, following.get(buffer.address)) for buffer in buffers]
@@ -270,7 +279,7 @@ def _cut(buffer: Buffer, end: int | None) -> Buffer:
 
 
 def _bytes_behind(capture: Capture, address: int) -> int:
-    """From `address` to the end of its allocation; 0 where it points to nothing that was captured."""
+    """Bytes from `address` to the end of its allocation; 0 if it does not point to captured memory."""
     for region in capture.regions:
         for start, size in region.allocations:
             if start <= address < start + size:

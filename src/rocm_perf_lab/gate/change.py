@@ -1,7 +1,7 @@
-"""What the gate takes from a candidate, and the source that it makes of that and the baseline.
+"""What the gate takes from a candidate, and the source it builds from this and the baseline.
 
-Only the target kernel's head (where it makes promises), its body and new device functions come from the candidate. All other
-bytes are the baseline's, so nothing else of a candidate can have an effect, whatever it says.
+Only the target kernel's head (for its promises), its body and new device functions come from the candidate. All other bytes are
+the baseline's, so nothing else in a candidate can have any effect.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from rocm_perf_lab.hip_source.tokens import line_of, with_comments
 
 @dataclass(frozen=True)
 class KernelChange:
-    """kernel: the target's identity. head: its declaration up to the body. body: with its braces. functions: new device
-    functions, in their order; names: theirs. promises: those that the head makes."""
+    """The parts of a candidate that the gate takes.
+
+    kernel: the target's identity. head: its declaration up to the body. body: including its braces. functions: the new device
+    functions in source order, with their names in `names`. promises: what the head promises.
+    """
 
     kernel: str
     head: bytes
@@ -29,21 +32,28 @@ class KernelChange:
 
 @dataclass(frozen=True)
 class Spliced:
-    """judged: what is compiled, in which all lines of the baseline keep their numbers. adopted: the same, to be kept."""
+    """The baseline with a change spliced in, in two versions.
+
+    judged: the source that is compiled; every line of the baseline keeps its number. adopted: the same source without line
+    directives, to be kept.
+    """
 
     judged: bytes
     adopted: bytes
 
 
 def splice(baseline: HipSource, kernel: SourceKernel, change: KernelChange, namespace: str) -> Spliced:
-    """namespace: for the new functions; a name that the baseline does not have."""
+    """Splice a change into the baseline.
+
+    namespace: a name that the baseline does not use; it will hold the new functions.
+    """
     place = with_comments(baseline.device, kernel.declaration) if change.functions else kernel.declaration
     judged, adopted = (_made(baseline.text, kernel, change, namespace, place, numbered) for numbered in (True, False))
     return Spliced(judged, adopted)
 
 
 def _made(baseline: bytes, kernel: SourceKernel, change: KernelChange, namespace: str, place: int, numbered: bool) -> bytes:
-    """place: where new functions go."""
+    """One version of the spliced source. place: offset at which new functions are inserted."""
 
     def number(offset: int) -> bytes:
         return b"\n#line %d\n" % line_of(baseline, offset) if numbered else b""
@@ -58,7 +68,9 @@ def _made(baseline: bytes, kernel: SourceKernel, change: KernelChange, namespace
 
 
 def _in_namespace(change: KernelChange, name: bytes, c_linkage: bool) -> bytes:
-    """Unnamed outside, so that the functions have no symbols to collide with; C++, where the kernel's own linkage is C."""
+    """An unnamed namespace encloses the named one, so that no symbols can collide; `extern "C++"` is added if the kernel has C
+    linkage.
+    """
     lines = [b"namespace {", b"namespace %s {" % name, *change.functions, b"}  // namespace %s" % name, b"}  // namespace"]
     if c_linkage:
         lines = [b'extern "C++" {', *lines, b"}"]
@@ -66,12 +78,12 @@ def _in_namespace(change: KernelChange, name: bytes, c_linkage: bool) -> bytes:
 
 
 def _using(body: bytes, name: bytes) -> bytes:
-    """The kernel, and nothing else, sees the functions by their names alone."""
+    """Add a using directive to the kernel's body, so that only the kernel sees the functions by their unqualified names."""
     rest = body[1:]
     return b"{\n  using namespace %s;" % name + (rest if rest.startswith((b"\n", b"\r")) else b"\n " + rest)
 
 
 def unused_name(kernel: SourceKernel, taken: frozenset[str] | set[str]) -> str:
-    """A namespace's name that is none of `taken`."""
+    """A namespace name that is not in `taken`."""
     stem = f"{kernel.last_name}_parts"
     return next(name for name in (stem, *(f"{stem}{n}" for n in range(2, len(taken) + 3))) if name not in taken)

@@ -1,4 +1,4 @@
-"""What the gate asks of the software device whenever it runs code that it judges."""
+"""Settings that the gate uses whenever it runs candidate code on the software device."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from rocm_perf_lab.isolate import Capture
 
 
 def is_modelled(capture: Capture) -> bool:
-    """Whether the software device captured it, and so replays it."""
+    """Whether the capture was made on the software device, which then also replays it."""
     return bool(capture.dispatch["origin"]["timing"] == "modelled")
 
 
 def write_check(capture: Capture) -> tuple[str, ...]:
-    """Device options that hold a kernel to its program's memory; none for a GPU, which has no such check."""
+    """Device options that confine a kernel's writes to its program's memory; empty for a GPU, which has no such check."""
     return (devices.WRITE_CHECK,) if is_modelled(capture) else ()

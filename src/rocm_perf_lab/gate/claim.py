@@ -1,6 +1,7 @@
-"""What a replay says that a kernel gains, held against what the kernel gains in its program.
+"""The gain that a kernel shows in replay, checked against its gain in the program.
 
-A candidate can tell a replay from the program, by where its code lies at least: what is seen in a replay alone is no gain.
+A candidate can tell a replay from the program, if only by the address of its code, so a gain seen only in replay does not
+count.
 """
 
 from __future__ import annotations
@@ -12,15 +13,20 @@ from dataclasses import dataclass
 from rocm_perf_lab.gate.program_run import ProgramRun
 
 LEAST_SHARE = 0.5
-"""The part of the claimed saving that has to be seen in the program. Not all of it: a replay starts with cold caches, the
-program with what the kernel before left, and it has dispatches that are not replayed. Not less than half: then most of the
-claim would be untrue. Of honest candidates 1.06 to 1.07 of what was claimed was seen there (tests/gate_attacks.py, whose
-program finds warm caches), and 1.00 to 1.05 (unrolled loops of the testbed's stencil, softmax and reduction)."""
+"""The fraction of the claimed saving that must be seen in the program. It is below 1 because a replay starts with cold caches,
+whereas the program starts with what the previous kernel left in them, and because some of its dispatches are not replayed. It
+is not below one half, because then most of the claim would be untrue. Honest candidates showed 1.06 to 1.07 of their claim in
+the program (tests/gate_attacks.py, whose program finds warm caches), and 1.00 to 1.05 (unrolled loops of the testbed's stencil,
+softmax and reduction).
+"""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """symbol: of the instantiation that was measured. saved: the part of its time, at the interval's slow end."""
+    """The gain that a replay shows.
+
+    symbol: the measured instantiation. saved: the fraction of its time saved, at the slow end of the confidence interval.
+    """
 
     symbol: str
     saved: float
@@ -28,7 +34,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class SeenGain:
-    """Mean times of the kernel's dispatches in the program, in ms, of each run. A run without any has none."""
+    """The mean time of the kernel's dispatches in the program, in ms, for each run. Runs that do not dispatch the kernel are
+    left out.
+    """
 
     claim: Claim
     before: Sequence[float]
@@ -45,13 +53,15 @@ class SeenGain:
 
     @property
     def saved(self) -> float | None:
-        """The part of the kernel's time that is saved in the program; None where it is not launched there."""
+        """The fraction of the kernel's time that is saved in the program; None if the program does not launch it."""
         if (times := self.medians_ms) is None or times[0] <= 0:
             return None
         return 1 - times[1] / times[0]
 
     def complaint(self) -> str | None:
-        """Where times vary, the most that the runs allow has to be enough: noise speaks for the candidate."""
+        """Why the gain in the program is too small; None if it is not. Of varying times, the pair most favourable to the
+        candidate counts.
+        """
         if self.saved is None:
             return "the program has no times of the kernel's dispatches, though it is said to gain"
         if 1 - min(self.after) / max(self.before) >= LEAST_SHARE * self.claim.saved:

@@ -1,4 +1,4 @@
-"""Step 3: the candidate's machine code can stand in for the baseline's, and differs from it in the target kernel alone."""
+"""Step 3: the candidate's machine code can replace the baseline's, and differs from it only in the target kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEP = CODE_OBJECT
 
 @dataclass(frozen=True)
 class Image:
-    """What was made of one source. device: the code object, linked with --emit-relocs; code: its metadata."""
+    """The build of one source. device: the code object, linked with --emit-relocs; code: its metadata."""
 
     code: CodeObject
     device: bytes
@@ -29,7 +29,7 @@ class Image:
 
 @dataclass(frozen=True)
 class ResourceLimits:
-    """Largest growth over the baseline, as fractions, that needs no gain in time to outweigh it. See concern_of()."""
+    """Largest growth over the baseline, as fractions, that no gain in time has to outweigh. See concern_of()."""
 
     vgprs: float = 0.20
     occupancy: float = 0.15  # largest loss
@@ -48,11 +48,11 @@ def check_code_object(
     promised_threads: int | None = None,
     may_be_the_same: bool = False,
 ) -> tuple[StepVerdict, str | None]:
-    """The verdict, and what the candidate's time has to outweigh, None where there is nothing.
+    """The verdict, and the concern that a gain in time has to outweigh; None if there is no concern.
 
-    kernel, symbol: the target and its instantiation that was captured. workgroup_threads: of the captured launch. waves:
-    resident waves per CU, before and after. promised_threads: the largest workgroup that the candidate has to take, where it
-    declared a bound that holds. may_be_the_same: whether machine code equal to the baseline's will do.
+    kernel, symbol: the target, and its captured instantiation. workgroup_threads: threads per workgroup in the captured launch.
+    waves: resident waves per CU, before and after. promised_threads: the largest workgroup that the candidate must support if
+    it declared a bound that holds. may_be_the_same: whether machine code identical to the baseline's is accepted.
     """
     before, after = baseline.code.kernels[symbol], candidate.code.kernels.get(symbol)
     if after is None:
@@ -83,7 +83,7 @@ def check_code_object(
 
 
 def changed_beside(baseline: Image, candidate: Image, kernel: SourceKernel, symbol: str) -> str | None:
-    """What else than the kernel's instantiations two code objects differ in; None for nothing. Errors: SourceError."""
+    """How two code objects differ outside the kernel's instantiations; None if they do not. Errors: SourceError."""
     own = instances(baseline.code, kernel, symbol)
     changed = _targets(baseline.code, candidate.code) or _other_metadata(baseline.code, candidate.code, kernel, symbol)
     changed = changed or _laid_out(baseline, candidate, kernel, symbol)
@@ -91,16 +91,16 @@ def changed_beside(baseline: Image, candidate: Image, kernel: SourceKernel, symb
 
 
 def instances(code: CodeObject, kernel: SourceKernel, symbol: str) -> Collection[str]:
-    """The kernels that are made of the target: of a template all its instantiations."""
+    """The kernels compiled from the target; for a template, all its instantiations."""
     if kernel.template is None:
         return (symbol,)
     name = qualified_name(demangled(symbol))
-    # A kernel that is no template has no return type in its symbol.
+    # The symbol of a kernel that is not a template does not contain a return type.
     return [one for one in code.kernels if qualified_name(demangled(one)) == name and demangled(one).startswith("void ")]
 
 
 def contract_breach(before: KernelMetadata, after: KernelMetadata, largest_workgroup: int) -> str | None:
-    """Why a launch that was made for `before` does not fit `after`; None where it does."""
+    """Why a launch prepared for `before` does not fit `after`; None if it fits."""
     if before.kernarg_layout != after.kernarg_layout or before.kernarg_bytes != after.kernarg_bytes:
         return _other_arguments(before, after)
     if before.wave_size != after.wave_size:
@@ -113,12 +113,12 @@ def contract_breach(before: KernelMetadata, after: KernelMetadata, largest_workg
 
 
 def concern_of(before: KernelMetadata, after: KernelMetadata, waves: tuple[int, int], limits: ResourceLimits) -> str | None:
-    """What speaks against the candidate as long as its time does not speak for it; None where nothing does."""
+    """A disadvantage of the candidate that a gain in time must outweigh; None if there is none."""
     if after.scratch_bytes > before.scratch_bytes or (after.dynamic_stack and not before.dynamic_stack):
         return f"it needs {after.scratch_bytes} bytes of scratch a lane, the baseline {before.scratch_bytes}"
     if after.vgpr_spills > before.vgpr_spills or after.sgpr_spills > before.sgpr_spills:
         return f"it spills {after.vgpr_spills} VGPRs and {after.sgpr_spills} SGPRs"
-    # More registers that cost no wave cost nothing: only together with lost occupancy do they count.
+    # More registers cost nothing unless they reduce the number of waves, so they count only if occupancy drops as well.
     if waves[1] < waves[0] * (1 - limits.occupancy):
         return f"occupancy falls from {waves[0]} to {waves[1]} waves a CU, beyond the limit of {limits.occupancy:.0%}"
     if waves[1] < waves[0] and after.vgprs > before.vgprs * (1 + limits.vgprs):
@@ -149,7 +149,7 @@ def _nothing_gained(baseline: Image, candidate: Image, symbol: str, may_be_the_s
 
 
 def _other_metadata(baseline: CodeObject, candidate: CodeObject, kernel: SourceKernel, symbol: str) -> str | None:
-    """By what the runtime launches the other kernels; their code is compared apart."""
+    """How the metadata that the runtime uses to launch other kernels differs; their code is compared separately."""
     if baseline.kernels.keys() != candidate.kernels.keys():
         names = sorted(baseline.kernels.keys() ^ candidate.kernels.keys())
         return f"kernels were added or removed: {', '.join(names)}"
@@ -160,7 +160,7 @@ def _other_metadata(baseline: CodeObject, candidate: CodeObject, kernel: SourceK
 
 
 def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
-    """A kernel that can tell runs apart could be right, or quick, in those that are looked at."""
+    """A kernel that can tell runs apart could be right, or fast, only in the runs that are judged."""
     found = new_observations(pieces_of(baseline.device), pieces_of(candidate.device), symbol, candidate.code.target)
     if not found:
         return None
@@ -169,7 +169,7 @@ def _observes(baseline: Image, candidate: Image, symbol: str) -> str | None:
 
 
 def _laid_out(baseline: Image, candidate: Image, kernel: SourceKernel, symbol: str) -> str | None:
-    """What the loader, the metadata's readers or a wave could take otherwise than it is taken here."""
+    """Why the loader, a reader of the metadata or a wave could interpret the code object in another way than the gate does."""
     if complaint := laid_out_otherwise(baseline.device, candidate.device):
         return complaint
     before, after = pieces_of(baseline.device), pieces_of(candidate.device)

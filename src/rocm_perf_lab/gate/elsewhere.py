@@ -1,4 +1,4 @@
-"""The other units of a program that include the changed file: there, too, nothing but the judged kernel's code may change."""
+"""The program's other units that include the changed file: there, too, only the judged kernel's code may change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def device_differs(
     baseline: HipSource, candidate: HipSource, builder: Builder, kernel: SourceKernel, symbol: str
 ) -> str | None:
-    """What another unit's code object changes beyond the kernel, or of it otherwise than the judged unit; None for nothing.
+    """What changes in another unit's code object: anything outside the kernel, or the kernel, if it changes in another way than
+    in the judged unit. None if nothing does.
 
     Errors: those of building and reading.
     """
@@ -36,7 +37,7 @@ def device_differs(
 
 
 def host_differs(baseline: HipSource, candidate: HipSource, builder: Builder) -> str | None:
-    """How the host code of a unit that includes the file differs; None where none does. Errors: those of building."""
+    """How the host code of a unit that includes the file differs; None if it does not. Errors: those of building."""
     for before, after in zip((baseline, *baseline.elsewhere), (candidate, *candidate.elsewhere), strict=True):
         if complaint := compare_host(builder.host(before), builder.host(after)):
             return complaint if before is baseline else f"in {before.main.name}: {complaint}"
@@ -44,7 +45,9 @@ def host_differs(baseline: HipSource, candidate: HipSource, builder: Builder) ->
 
 
 def same_machine_code(one: bytes, other: bytes, symbol: str) -> bool:
-    """Whether two code objects hold the same of a kernel, its descriptor and what it calls. Errors: SourceError."""
+    """Whether two code objects hold the same code for a kernel, its descriptor and the functions that it calls. Errors:
+    SourceError.
+    """
     first, second = (_machine_code(image, symbol) for image in (one, other))
     return first == second
 

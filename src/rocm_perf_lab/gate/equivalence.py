@@ -1,4 +1,4 @@
-"""Step 4: on captured and on other inputs, the candidate leaves the memory that the baseline leaves, byte for byte."""
+"""Step 4: on captured and on other inputs, the candidate leaves the same memory contents as the baseline, byte for byte."""
 
 from __future__ import annotations
 
@@ -33,23 +33,26 @@ from rocm_perf_lab.replay import Case, CaseOutcome, ReplayResult, replay, replay
 
 STEP = EQUIVALENCE
 POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
-_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take so many times the baseline's wall time
+_PATIENCE, _LEAST_PATIENCE_SECONDS = 20, 90.0  # a candidate may take this multiple of the baseline's wall time
 LEVELS = ("full", "sampled", "program")
 _CAPTURED = "captured inputs"
 _USUAL_ORDER = "the usual order"
 _OTHER_VALUES, _HELD_BEFORE = "other values in registers and LDS", "what registers and LDS held before"
-_RACED = 1  # other inputs on which unordered accesses are looked for
-_AGAIN = 2  # times that a GPU runs the baseline again, to see whether it gives the same
+_RACED = 1  # number of other inputs that are checked for unordered accesses
+_AGAIN = 2  # further runs of the baseline on a GPU, to see whether its result is reproducible
 
 
 @dataclass(frozen=True)
 class EquivalenceOptions:
-    """level: full (all captures, all perturbations, race check), sampled (of each argument list one capture, and one
-    perturbation of each kind of numbers) or program (nothing is replayed: the whole program's output alone decides).
-    ulps: tolerance of floating-point numbers, 0 for none. seed: of the other inputs. race_seeds: orders of workgroups and
-    waves to try, on the software device; None for those of the seed. arguments: that the program was captured with, to be told.
-    timeout: seconds for one dispatch; instruction_limit: of a wave on the software device, where it ends what does not end the
-    same way on every machine. view: of the cage that all replays run in."""
+    """Settings of the equivalence step.
+
+    level: full (all captures, all perturbations, race check), sampled (one capture per argument list, and one perturbation for
+    each kind of number) or program (nothing is replayed: only the whole program's output decides). ulps: tolerance for
+    floating-point numbers, 0 for none. seed: determines the other inputs. race_seeds: orders of workgroups and waves to try on
+    the software device; None for those derived from the seed. arguments: the arguments that the program was captured with; only
+    messages use them. timeout: seconds for one dispatch; instruction_limit: instructions per wave on the software device, which
+    stops an endless kernel at the same point on every machine. view: what the cage shows to all replays.
+    """
 
     level: str = "full"
     ulps: int = 0
@@ -68,7 +71,10 @@ class EquivalenceOptions:
 
 @dataclass(frozen=True)
 class _OtherRun:
-    """options: of the software device. overlays: of other inputs; of such a run only its races are looked at."""
+    """A run other than the usual one.
+
+    options: passed to the software device. overlays: memory contents of other inputs; such a run is checked for races only.
+    """
 
     name: str
     options: tuple[str, ...]
@@ -77,10 +83,12 @@ class _OtherRun:
 
 @dataclass
 class _Reference:
-    """One capture with what the baseline makes of every case; made once, for all candidates. tried[0]: the captured inputs.
+    """One capture with the baseline's result for every case; made once and used for all candidates. tried[0]: the captured
+    inputs.
 
-    others: of its runs in other orders and from other registers and LDS, by their names.
-    parts: by the name of a case that its own order makes useless, the cases that take its place."""
+    others: the baseline's runs in other orders and with other initial registers and LDS, by name. parts: for each case that was
+    dropped because its result depends on the order, the cases that replace it.
+    """
 
     capture: Capture
     arguments: Arguments
@@ -89,14 +97,16 @@ class _Reference:
     complaint: str | None = None
     others: dict[str, ReplayResult] = field(default_factory=dict)
     unordered: dict[str, bool] = field(default_factory=dict)
-    seconds: float = 0.0  # of wall time, that a case took at most on average
+    seconds: float = 0.0  # largest wall time of a case, averaged over the cases run together
     parts: dict[str, list[TriedCase]] = field(default_factory=dict)
-    again: list[InProgram] = field(default_factory=list)  # of other runs of the program
+    again: list[InProgram] = field(default_factory=list)  # the same dispatch in other runs of the baseline's program
 
 
 @dataclass(frozen=True)
 class _Complaint:
-    """What is wrong with a candidate. difference: of memory, in the case that is named; stores: to other memory."""
+    """What is wrong with a candidate. difference: where memory differs in the named case; stores: where it stores to memory
+    that the baseline does not write.
+    """
 
     reason: str
     difference: DifferenceSection | None = None
@@ -105,7 +115,7 @@ class _Complaint:
 
     @property
     def evidence(self) -> dict[str, object]:
-        """Fields of EquivalenceEvidence."""
+        """Values for fields of EquivalenceEvidence."""
         found: dict[str, object] = {} if self.difference is None else {"difference": self.difference}
         found |= {} if self.case is None else {"case": self.case}
         one = self.stores
@@ -114,10 +124,10 @@ class _Complaint:
 
 
 class Equivalence:
-    """The judge of candidates for one kernel. source, kernel, metadata: the baseline's, for the types of what it is given.
-    also: by the program's other arguments, captures with these.
+    """Judges candidates for one kernel. source, kernel, metadata: the baseline's; they give the types of the kernel's inputs.
+    also: captures made with other program arguments, by these arguments.
 
-    Use as a context manager: the baseline's outputs lie in a temporary folder. Several threads may check at a time.
+    Use as a context manager: the baseline's outputs are kept in a temporary folder. check() may run in several threads at once.
     """
 
     def __init__(
@@ -145,7 +155,10 @@ class Equivalence:
         self._scratch.cleanup()
 
     def check(self, candidate: Path) -> StepVerdict:
-        """candidate: its code object. Raises PlacementError where memory cannot be had at the captured addresses."""
+        """Compare a candidate with the baseline on all captures.
+
+        candidate: path of its code object. Raises PlacementError if memory cannot be mapped at the captured addresses.
+        """
         options = self._options
         evidence = EquivalenceEvidence(level=options.level, seed=options.seed, ulps=options.ulps, captures=[])
         if options.level == "program":
@@ -164,7 +177,7 @@ class Equivalence:
                 where = "" if arguments == options.arguments else f"with `{arguments}`, "
                 return rejected(STEP, where + complaint.reason, evidence.model_copy(update=complaint.evidence))
             left.append({one.name: str(one) for one in self._unproven(reference, found)})
-        # What one dispatch shows need not be shown by the others.
+        # An input is unproven only if no dispatch proves it.
         unproven = [words for name, words in left[0].items() if all(name in other for other in left)]
         evidence.unproven = unproven
         return passed(STEP, self._in_words(evidence.captures, unproven), evidence)
@@ -178,17 +191,20 @@ class Equivalence:
         return f"the same memory in all {compared} cases, {how}{level}; {_judged_sizes(captures)}{dropped}"
 
     def outputs_of(self, index: int) -> Outputs:
-        """What the baseline writes on the captured inputs of one of the captures."""
+        """What the baseline writes on the captured inputs of capture `index`."""
         return Outputs(self._reference(index).tried[0].outcome.dump)
 
     def other_inputs(self) -> OtherInputs | None:
-        """Of the first capture: numbers of its kinds in another order, on which the baseline works; None without any."""
+        """Other inputs for the first capture, similar to the captured ones and valid for the baseline; None if there
+        are none.
+        """
         found = next(_most_like_captured(self._reference(0)), None)
         return OtherInputs(found.name, found.overlays) if found is not None and found.fields else None
 
     def in_program(self, index: int, made: Capture, again: Callable[[], Capture]) -> tuple[Difference | None, list[str]]:
-        """See difference_in_program(). made: the same dispatch as capture `index`, of the candidate's program; again: of the
-        baseline's, once more."""
+        """See difference_in_program(). made: the same dispatch as capture `index`, in the candidate's program; again: captures
+        it once more in the baseline's program.
+        """
         reference = self._reference(index)
 
         def with_arguments(capture: Capture) -> InProgram:
@@ -233,7 +249,7 @@ class Equivalence:
         return cases
 
     def _tried(self, reference: _Reference, cases: Sequence[tuple[str, Case, Perturbation | None]]) -> list[TriedCase]:
-        """The cases with what the baseline makes of them."""
+        """The cases with the baseline's results."""
         if not cases:
             return []
         self._folders += 1
@@ -245,7 +261,7 @@ class Equivalence:
         return [TriedCase(*case, outcome) for case, outcome in zip(cases, outcomes, strict=True)]
 
     def _parts_of(self, reference: _Reference, whole: TriedCase) -> list[TriedCase]:
-        """What takes the place of a case that had to be dropped: the same of one parameter at a time."""
+        """The cases that replace a dropped one: the same perturbation, applied to one parameter at a time."""
         parts = reference.perturber.parts(whole.perturbation) if whole.perturbation else []
         return self._tried(reference, [(one.name, _case(one, number), one) for number, one in enumerate(parts)])
 
@@ -271,7 +287,11 @@ class Equivalence:
         found: dict[str, str],
         dropped: list[TriedCase],
     ) -> _Complaint | None:
-        """found: is told what came of each case; dropped: those on which the baseline itself depends on the order."""
+        """Compare the candidate's results on these cases; None if it is right.
+
+        found: receives the outcome of each case; dropped: receives the cases for which the baseline itself depends on the
+        order.
+        """
         if not tried:
             return None
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
@@ -293,7 +313,7 @@ class Equivalence:
         return None
 
     def _compared(self, reference: _Reference, one: TriedCase, outcome: CaseOutcome) -> _Complaint | None:
-        if outcome.failure:  # without the capture's path, which tells a proposer nothing
+        if outcome.failure:  # leave out the capture's path, which means nothing to a proposer
             return _Complaint(outcome.failure.removeprefix(f"{reference.capture.path}: "))
         expected, found = Outputs(one.outcome.dump), Outputs(outcome.dump)
         if apart := difference(expected, found, reference.arguments.buffers, self._options.ulps):
@@ -303,8 +323,8 @@ class Equivalence:
     def _depends_on_order(self, reference: _Reference, one: TriedCase) -> bool:
         """Whether the baseline gives other bytes for a case of other inputs when its workgroups and waves run in another order.
 
-        Indices and sizes that the program never uses can make workgroups write to one place; then there is nothing to be
-        equal to. Asked only where a candidate differs. Captured inputs are never dropped.
+        With indices and sizes that the program never uses, several workgroups can write to the same place; then no result is
+        the right one. This is checked only if a candidate differs. Captured inputs are never dropped.
         """
         if one.perturbation is None:
             return False
@@ -315,13 +335,13 @@ class Equivalence:
         return reference.unordered[one.name]
 
     def _other_orders(self, reference: _Reference) -> list[list[str]]:
-        """Options of the software device; a GPU has its own order each time."""
+        """Options of the software device, one list per run; a GPU needs none, since its order varies between runs anyway."""
         if not is_modelled(reference.capture):
             return [[]] * _AGAIN
         return list(self._in_orders().values())
 
     def _in_orders(self) -> dict[str, list[str]]:
-        """Options of the software device for each other order, by what the run is called."""
+        """Options of the software device for each other order, by the name of the run."""
         orders = self._options.orders
         fills = seeds.initial_values(self._options.seed, len(orders))
         return {
@@ -330,7 +350,9 @@ class Equivalence:
         }
 
     def _reads_what_it_writes(self, reference: _Reference, one: TriedCase) -> bool:
-        """Whether what the baseline makes of a case depends on what its outputs held, as beyond the end of an input."""
+        """Whether the baseline's result on a case depends on the previous contents of its outputs, as when it reads past the
+        end of an input.
+        """
         others = (poison for poison in (None, *POISONS) if poison != one.case.poison)
         return any(self._differs_again(reference, replace(one.case, poison=poison), one, []) for poison in others)
 
@@ -352,8 +374,9 @@ class Equivalence:
         return unproven_in(reference.capture, reference.arguments, reference.perturber.fields, tried, found)
 
     def _other_runs(self, reference: _Reference, candidate: Path, found: dict[str, str]) -> _Complaint | None:
-        """The software device alone can run workgroups and waves in other orders and see unordered accesses, and choose what
-        registers, LDS and private memory hold before anything is written there."""
+        """Judge the runs that only the software device supports: other orders of workgroups and waves with a check for
+        unordered accesses, and chosen initial contents of registers, LDS and private memory.
+        """
         if self._options.level != "full" or not is_modelled(reference.capture):
             return None
         for other in self._otherwise(reference):
@@ -365,7 +388,9 @@ class Equivalence:
         return None
 
     def _otherwise(self, reference: _Reference) -> Iterator[_OtherRun]:
-        """What a kernel sees of its order, or on captured inputs alone, must not decide whether it is seen to race."""
+        """The other runs. A kernel must not be able to hide a race by recognising the order, or by racing only on
+        other inputs.
+        """
         yield _OtherRun(_OTHER_VALUES, (f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}",))
         yield _OtherRun(_USUAL_ORDER, (f"race-check={seeds.USUAL_ORDER}",))
         for name, options in self._in_orders().items():
@@ -412,7 +437,10 @@ class Equivalence:
         more: Sequence[str] = (),
         seconds: float | None = None,
     ) -> list[CaseOutcome]:
-        """more: options of the software device. seconds: of wall time for all."""
+        """Replay cases with the options of this step.
+
+        more: further options of the software device. seconds: wall time allowed for all cases together.
+        """
         options = self._options
         limit = [f"kernel-limit={options.instruction_limit}"] if is_modelled(capture) else []
         return replay_cases(
@@ -450,19 +478,21 @@ class Equivalence:
 
 
 def _most_like_captured(reference: _Reference) -> Iterator[Perturbation]:
-    """Other inputs on which the baseline works, those first that are most like what was seen."""
+    """Other inputs on which the baseline works, the most similar to the captured ones first."""
     tried = (one for one in reference.tried if not one.outcome.failure)
     usable = {one.name: one.perturbation for one in tried if one.perturbation}
     return (usable[name] for name in PREFERRED if name in usable)
 
 
 def _case(other: Perturbation, number: int) -> Case:
-    """In turn outputs as they were, which is how a buffer that is input and output gets its other values, and poisoned ones."""
+    """The outputs are alternately left as they were and poisoned: only the former gives other values to a buffer that is both
+    input and output.
+    """
     return Case(other.overlays, (None, *POISONS)[number % (1 + len(POISONS))])
 
 
 def _about(arguments: str | None, capture: Capture, cases: dict[str, str]) -> CapturedLaunch:
-    """Which launch it was, and what came of its cases. arguments: of the program."""
+    """Describe a launch and the outcomes of its cases. arguments: the program's."""
     origin, packet = capture.dispatch["origin"], capture.dispatch["packet"]
     return CapturedLaunch(
         arguments=arguments,

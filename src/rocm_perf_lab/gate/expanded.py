@@ -1,4 +1,6 @@
-"""Taken text as the compiler parses it, behind the preprocessor: what macros make of it is judged like what it says itself."""
+"""Judges taken text as the compiler parses it after preprocessing, so that the expansion of macros is held to the
+same rules.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,10 @@ from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.tokens import Token, line_of, texts, tokens_of
 
 Preprocess = Callable[[HipSource], Sequence[str]]
-"""The preprocessed device pass of every unit that has the source, that of its own unit first. Errors: SourceError."""
+"""The preprocessed device pass of every unit that contains the source, starting with its own unit. Errors: SourceError."""
 
-# What may stand there: strings and characters whole, as brackets in them are none, and digraphs for what they stand for.
+# Tokens of preprocessed text. Strings and characters are single tokens, since brackets inside them do not count; digraphs are
+# replaced by what they stand for.
 _TOKEN = re.compile(
     rb"^(?P<directive>#[^\n]*)|(?P<comment>//[^\n]*|/\*.*?\*/)"
     rb'|(?P<raw>(?:u8|[uUL])?R"(?P<fence>[^(\s\\)]{0,16})\(.*?\)(?P=fence)")'
@@ -33,13 +36,13 @@ _KEYWORDS = {"_Noreturn": "noreturn", "__declspec": "declspec", "_declspec": "de
 
 
 class Expanded:
-    """What macros make of a baseline's kernel, and what they may make of a candidate's."""
+    """The expansion of macros in the baseline's kernel, compared with that in a candidate's."""
 
     def __init__(self, baseline: HipSource, kernel: SourceKernel, preprocess: Preprocess):
         self._baseline, self._kernel, self._preprocess = baseline, kernel, preprocess
 
     def complaint(self, change: KernelChange) -> str | None:
-        """Why the change cannot be taken; None where it can. Errors: SourceError where it cannot be preprocessed."""
+        """Why the change is refused; None if it is accepted. Errors: SourceError if it cannot be preprocessed."""
         units = self._regions(change)
         if len(units[0]) != len(change.functions) + 1:
             return "it cannot be found behind the preprocessor: write it outside conditions and macros"
@@ -51,7 +54,7 @@ class Expanded:
 
     @functools.cached_property
     def _own_regions(self) -> list[bytes]:
-        """The baseline's kernel, of every unit."""
+        """The preprocessed text of the baseline's kernel, from every unit."""
         span, body = self._kernel.span, self._kernel.body
         text = self._baseline.text
         same = KernelChange(self._kernel.identity, text[span.start : body.start], text[body.start : body.end])
@@ -70,15 +73,15 @@ class Expanded:
         return Counter(text for _, text in attributes(list(lexed(self._own))))
 
     def _restricts_taken(self, head: bytes | None) -> int:
-        """How many there may be: the baseline's, and in the kernel's those of its head, which are judged as promises."""
+        """How many `restrict` qualifiers are allowed: the baseline's, and those that the head adds, judged as promises."""
         if head is None:
             return 0
         baseline = self._baseline.text[self._kernel.span.start : self._kernel.body.start]
         return self._own_restricts + max(0, _restricts(head) - _restricts(baseline))
 
     def _regions(self, change: KernelChange) -> list[list[bytes]]:
-        """Of each unit: what becomes of the new functions, in their order, and then of the kernel."""
-        mark = f"taken_{secrets.token_hex(12)}".encode()  # which no text can know
+        """For each unit, the preprocessed text of the new functions in order, followed by that of the kernel."""
+        mark = f"taken_{secrets.token_hex(12)}".encode()  # random, so that no text can contain it
         begin, end = b" %s_begins " % mark, b" %s_ends " % mark
         functions = tuple(begin + function + end for function in change.functions)
         marked = replace(change, head=begin + change.head, body=change.body + end, functions=functions)
@@ -89,7 +92,11 @@ class Expanded:
         return [pattern.findall(text.encode(errors="surrogateescape")) for text in self._preprocess(source)]
 
     def _forbidden(self, region: bytes, head: bytes | None) -> str | None:
-        """head: as the candidate writes it, where the region is the kernel, which may keep the attributes that it has."""
+        """Why the text is refused; None if it is accepted.
+
+        head: the candidate's text of the kernel's head if the region is the kernel, which may keep its existing attributes;
+        None for a new function.
+        """
         kept = Counter(self._own_attributes if head is not None else ())
         tokens = list(lexed(region))
         if sum(token.text in RESTRICT for token in tokens) > self._restricts_taken(head):
@@ -118,12 +125,14 @@ def _refused(attribute: str) -> str:
 
 
 def _with_visible_pragmas(text: bytes, place: int) -> bytes:
-    """From `place` on, _Pragma stays as it is written: the preprocessor follows some pragmas and shows nothing of them."""
+    """Undefine _Pragma from `place` on, so that it stays in the output: the preprocessor executes some pragmas without printing
+    them.
+    """
     return text[:place] + b"\n#undef _Pragma\n#line %d\n" % line_of(text, place) + text[place:]
 
 
 def lexed(text: bytes) -> Iterator[Token]:
-    """The tokens of preprocessed text; each pragma is one. Line markers and comments are left out."""
+    """The tokens of preprocessed text, with each pragma as one token. Line markers and comments are skipped."""
     for found in _TOKEN.finditer(text):
         word, kind = found[0].decode(errors="replace"), found.lastgroup or ""
         if kind == "comment" or (kind == "directive" and not word.startswith("#pragma")):

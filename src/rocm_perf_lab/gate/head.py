@@ -1,4 +1,4 @@
-"""What a candidate's head says beyond the baseline's: promises, and nothing else."""
+"""Extracts from a candidate's head the promises that it adds to the baseline's; nothing else may differ."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ _GROUP_SIZE = "amdgpu_flat_work_group_size"
 
 
 def promises_of_head(old: TranslationUnit, new: TranslationUnit, before: SourceKernel, after: SourceKernel) -> Promises | str:
-    """before, after: the target in the baseline and in the candidate, of the same type. A string says what may not be.
+    """The promises that the candidate's head adds.
 
-    `const` on a parameter itself binds the body alone and promises nothing.
+    before, after: the target in the baseline and in the candidate, with the same type. A returned string names what is not
+    allowed.
+
+    `const` on a parameter itself affects only the body and promises nothing.
     """
     heads = [tokens_of(unit, kernel.span.start, kernel.body.start) for unit, kernel in ((old, before), (new, after))]
     threads = _compared(*heads)
@@ -29,7 +32,7 @@ def promises_of_head(old: TranslationUnit, new: TranslationUnit, before: SourceK
 
 
 def _compared(old: Sequence[Token], new: Sequence[Token]) -> int | str | None:
-    """The bound on threads that only the new head has, None without; a string for anything else that differs."""
+    """The thread bound that only the new head has, None if there is none; a string describes any other difference."""
     threads, place = None, 0
     rest = iter(old)
     expected = next(rest, None)
@@ -48,7 +51,7 @@ def _compared(old: Sequence[Token], new: Sequence[Token]) -> int | str | None:
 
 
 def _bound(words: Sequence[str]) -> tuple[int, int] | None:
-    """(threads, number of tokens) of launch bounds with a plain number; None where there are none."""
+    """(threads, number of tokens) of launch bounds given as a plain number; None if there are none."""
     if words[:2] == [_BOUNDS, "("]:
         return _numbers(words, 2, words[2:3])
     opening = ["__attribute__", "(", "(", _GROUP_SIZE, "(", "1", ","]

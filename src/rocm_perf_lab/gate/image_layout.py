@@ -1,5 +1,6 @@
-"""The candidate's code object is laid out as the compiler lays out the baseline's: nothing in it is read in two ways, or run
-unseen."""
+"""Checks that the candidate's code object is laid out as the compiler lays out the baseline's, so that nothing in it is
+ambiguous or runs unseen.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from rocm_perf_lab.code_object.pieces import Piece
 from rocm_perf_lab.gate.observing import named, reached
 
 _ALLOCATED, _WRITABLE, _NOT_LOADED = 2, 1, 0
-# What the compiler adds for honest changes: tables of constants and of addresses, and the relocations of these and of calls.
+# Sections that the compiler adds for honest changes: tables of constants and of addresses, and the relocations for these and
+# for calls.
 _ADDED = frozenset(
     {
         Section(".rodata", "SHT_PROGBITS", _ALLOCATED),
@@ -29,7 +31,7 @@ _CALLS, _RETURNS = re.compile(r"s_swap_?pc_[bi]64\b"), re.compile(r"s_set_?pc_[b
 
 
 def laid_out_otherwise(baseline: bytes, candidate: bytes) -> str | None:
-    """What of its layout the compiler does not make of an honest change; None for nothing. Errors: SourceError."""
+    """What in the candidate's layout cannot result from compiling an honest change; None if nothing. Errors: SourceError."""
     before, after = layout_of(baseline), layout_of(candidate)
     if after.notes:
         return f"its code object cannot be read in one way only: {after.notes}"
@@ -48,7 +50,9 @@ def _unowned(before: Layout, after: Layout) -> str | None:
 
 
 def runs_on(before: Mapping[str, Piece], after: Mapping[str, Piece], kernels: Collection[str], target: str) -> str | None:
-    """Which function of the kernels, where it or its use is new, does not end its path; None where all do."""
+    """Which function used by the kernels does not end its control flow, among those that are new or newly used; None
+    if all do.
+    """
     if empty := [kernel for kernel in kernels if kernel not in after]:
         return f"the kernel {empty[0]} has no instructions: what follows it would be run"
     known = {piece.name for kernel in kernels for piece in reached(before, kernel) if after.get(piece.name) == piece}
@@ -61,13 +65,13 @@ def runs_on(before: Mapping[str, Piece], after: Mapping[str, Piece], kernels: Co
 
 
 def other_kernels(before: Mapping[str, Piece], after: Mapping[str, Piece], kernels: Collection[str]) -> str | None:
-    """The name of a kernel that something in `after` newly refers to. kernels: all of both code objects."""
+    """The name of a kernel that is newly referred to in `after`. kernels: all kernels of both code objects."""
     added = _referred(after, kernels) - _referred(before, kernels)
     return sorted(added)[0][1] if added else None
 
 
 def _referred(pieces: Mapping[str, Piece], kernels: Collection[str]) -> set[tuple[str, str]]:
-    """(by what, kernel), beside what a kernel's own descriptor refers to."""
+    """Pairs of (piece that refers, kernel), without the references from a kernel's own code and descriptor."""
     found = set()
     for piece in pieces.values():
         for _, reference in piece.references:
@@ -87,12 +91,12 @@ def _ends(piece: Piece, pieces: Mapping[str, Piece], target: str) -> bool:
 
 
 def _last_called(piece: Piece, pieces: Mapping[str, Piece]) -> Iterator[Piece]:
-    """Whom its last reference is to."""
+    """The function that its last reference names, if any."""
     callee = pieces.get(named(piece.references[-1][1])) if piece.references else None
     if callee is not None and callee is not piece and callee.is_function:
         yield callee
 
 
 def _returns(piece: Piece, target: str) -> bool:
-    """Whether it may. What ends otherwise than by returning is looked at itself."""
+    """Whether the function can return. One that ends in another way is checked on its own."""
     return any(_RETURNS.match(word) for word in instructions(piece.content or b"", target))

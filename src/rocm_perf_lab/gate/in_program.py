@@ -1,7 +1,7 @@
-"""A candidate's dispatch in its own program leaves what the baseline's leaves there.
+"""Compares the memory that a dispatch leaves in the candidate's program with that in the baseline's.
 
-A replay differs from the program in where the code lies, at least, and a candidate can see that: so what is right in every
-replay is looked at once more where it will be used.
+A replay differs from the program at least in the address of the code, which a candidate can observe. So a candidate that is
+right in every replay is checked once more in the program.
 """
 
 from __future__ import annotations
@@ -28,32 +28,34 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.numbers import Bytes
 
 InProgram = tuple[Capture, Arguments]
-"""A dispatch where it is in a program."""
+"""A dispatch captured in a program, with its arguments."""
 
 Again = Callable[[int], InProgram]
-"""The dispatch in another run of the baseline's program: the first, second, ... one."""
+"""Returns the dispatch in another run of the baseline's program; 0 is the first such run."""
 
-_RUNS = 3  # of the baseline that have to agree with the first: what a run holds by chance can be the same in two
+_RUNS = 3  # baseline runs that must agree with the first: chance values may be equal in two runs
 
 
 def difference_in_program(
     before: InProgram, after: InProgram, baseline_again: Again, ulps: int
 ) -> tuple[Difference | None, list[str]]:
-    """before, after: the dispatch of the baseline's program, and of the candidate's. Buffers are the same by name.
-    baseline_again: asked for where there is a difference: what differs there as well says nothing.
+    """Compare a dispatch in two programs.
 
-    Beyond the kernel's own buffers all memory that was captured is compared: a candidate could write what other kernels use.
+    before, after: the dispatch in the baseline's program and in the candidate's. Buffers are matched by name. baseline_again:
+    called only if there is a difference; what differs between runs of the baseline as well is not counted.
 
-    The difference; the names of what could not be compared. Errors: SourceError.
+    All captured memory is compared, not only the kernel's own buffers: a candidate could write memory that other kernels use.
+
+    Returns the difference, and the names of what could not be compared. Errors: SourceError.
     """
     found, unlike = _in_buffers(before, after, baseline_again, ulps)
     return (found, unlike) if found is not None else _elsewhere(before, after, baseline_again, ulps, unlike)
 
 
 def _in_buffers(before: InProgram, after: InProgram, baseline_again: Again, ulps: int) -> tuple[Difference | None, list[str]]:
-    """Numbers by their types."""
+    """Compare the numbers in the kernel's buffers by their types."""
     unlike: list[str] = []
-    for at_end in (False, True):  # before it, there is what earlier dispatches left
+    for at_end in (False, True):  # memory before the dispatch holds what earlier dispatches left
         for name, one, other in _pairs(before, after):
             found = _difference(before[0], one, after[0], other, at_end, ulps)
             if found is None or name in unlike:
@@ -69,7 +71,7 @@ def _in_buffers(before: InProgram, after: InProgram, baseline_again: Again, ulps
 def _elsewhere(
     before: InProgram, after: InProgram, baseline_again: Again, ulps: int, unlike: Sequence[str]
 ) -> tuple[Difference | None, list[str]]:
-    """All memory, byte for byte. unlike: buffers that the baseline itself fills otherwise in each run."""
+    """Compare all memory, byte for byte. unlike: buffers whose contents vary between runs of the baseline."""
     names = [*unlike]
     one, other = (ProgramMemory.of(capture) for capture, _ in (before, after))
     memory_of = functools.cache(lambda turn: ProgramMemory.of(baseline_again(turn)[0]))
@@ -102,7 +104,9 @@ def _elsewhere(
 
 
 def _apart(one: ProgramMemory, other: ProgramMemory, key: Key, at_end: bool, ulps: int) -> tuple[int, int] | None:
-    """Where numbers may be a little off, what other kernels make of them may be as well: then it counts what was written."""
+    """How one part differs: (first address, number of bytes); None if it does not. With a tolerance, results of other kernels
+    may be slightly off as well, and a pool holds arbitrary bytes: there, only what the dispatch writes is compared.
+    """
     if not ulps and not one.parts[key].is_pool:
         return differing(one, other, key, at_end)
     return only_written(one, other, key) if at_end else None
@@ -133,7 +137,7 @@ def _difference(
 
 
 def _numbers(capture: Capture, buffer: Buffer, after: bool) -> Bytes:
-    """The buffer's bytes without its pointers, which are other ones in each process."""
+    """The buffer's bytes with its pointers set to zero, since these vary between processes."""
     content: Bytes = np.frombuffer(capture.memory(buffer.address, buffer.size, after=after), np.uint8).copy()
     for leaf in buffer.layout.leaves:
         if leaf.scalar is None:

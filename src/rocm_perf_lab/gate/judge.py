@@ -1,6 +1,6 @@
-"""All steps in their order, for one kernel and any number of candidates. Whoever proposes a change asks here.
+"""Runs all steps in order, for one kernel and any number of candidates; every proposer of changes uses this module.
 
-A step is only taken when those before it passed: what does not compile to the same contract is never run.
+A step runs only if all previous steps passed: code that does not compile to the same contract is never executed.
 """
 
 from __future__ import annotations
@@ -37,31 +37,37 @@ STEPS = (source_check.STEP, BUILD, code_object_check.STEP, equivalence.STEP, mea
 
 
 class Builder(Protocol):
-    """Compiles sources as the program's own build does. Errors: RocmPerfError with what the compiler said."""
+    """Compiles sources as the program's own build does. Errors: RocmPerfError with the compiler's message."""
 
     def device(self, source: HipSource) -> bytes:
         """The code object, linked with --emit-relocs."""
 
     def host(self, source: HipSource) -> bytes:
-        """The host's relocatable object, without the device's code."""
+        """The host's relocatable object, without device code."""
 
     def names(self, source: HipSource) -> Collection[str]:
-        """Identifiers that stand before parentheses or angle brackets in headers of the system, as the source includes them."""
+        """Identifiers that precede parentheses or angle brackets in the system headers that the source includes."""
 
     def preprocessed(self, source: HipSource) -> Sequence[str]:
         """See gate.expanded.Preprocess."""
 
 
 WholeProgram = Callable[[HipSource, Claim | None], StepVerdict]
-"""Builds the whole program with a candidate and holds it against the baseline's: Application.check, with the caller's build."""
+"""Builds the whole program with a candidate and compares it with the baseline's: Application.check, using the caller's build.
+"""
 
 Recapture = Callable[[HipSource, int], Capture]
-"""The same dispatch as the numbered capture's, of the program built with a candidate. Errors: those of isolate.capture()."""
+"""Captures the dispatch of the capture with this index again, in the program built with a candidate. Errors: those of
+isolate.capture().
+"""
 
 
 @dataclass(frozen=True)
 class GateOptions:
-    """measured: False leaves the measurement out, for those who ask only whether a change is right."""
+    """Settings of all steps.
+
+    measured: False skips the measurement, for callers that only ask whether a change is correct.
+    """
 
     resources: ResourceLimits = field(default_factory=ResourceLimits)
     equivalence: EquivalenceOptions = field(default_factory=EquivalenceOptions)
@@ -70,13 +76,15 @@ class GateOptions:
 
 
 class Judge:
-    """baseline: the source the captures' program was built from. kernel: the target's name in it. captures: its dispatches.
+    """Judges candidates for one kernel.
 
-    builder: makes code objects; it is the caller's, who knows flags and limits. reader: of the baseline's candidates; the
-    caller's as well. whole_program: the last step; None leaves it out. also: by the program's other arguments, dispatches with
-    these, for equivalence alone: a gain is asked for with its own. recapture: for the last step as well.
-    Use as a context manager.
-    Errors: SourceError where source and captures do not belong together.
+    baseline: the source that the captured program was built from. kernel: the target's name in it. captures: dispatches of it.
+    builder: makes code objects; the caller supplies it with its flags and limits. reader: reads candidates of this baseline;
+    supplied by the caller as well. whole_program: the last step; None skips it. also: dispatches captured with other program
+    arguments, by these arguments; they are used for equivalence only, as the gain has to be shown with the program's own.
+    recapture: used in the last step as well. Use as a context manager.
+
+    Errors: SourceError if source and captures do not belong together.
     """
 
     def __init__(
@@ -114,9 +122,10 @@ class Judge:
         self._equivalence.__exit__(*details)
 
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
-        """All verdicts, those after a rejection skipped. promises: what it rests on beyond its head; see gate.promises.
+        """The verdicts of all steps; those after a rejection are skipped. promises: what is promised beyond the candidate's
+        head; see gate.promises.
 
-        Errors: those of the baseline, or of the machine, alone.
+        Errors: only those of the baseline or of the machine.
         """
         taken = self._taken(candidate, promises)
         steps = [taken.verdict]
@@ -204,7 +213,9 @@ class Judge:
         return verdict
 
     def _application(self, judged: _Judged) -> StepVerdict:
-        """The host's code is compared here, as only what is about to be accepted is worth another pass of the compiler."""
+        """Host code is compared only here, since another compiler pass is worthwhile only for a candidate about to be
+        accepted.
+        """
         try:
             host, program = side_by_side([lambda: self._host(judged.source), lambda: self._whole(judged)])
         except SourceError as error:
@@ -224,7 +235,7 @@ class Judge:
         return verdict if self._recapture is None else self._as_captured(judged, verdict, self._recapture)
 
     def _as_captured(self, judged: _Judged, verdict: StepVerdict, recapture: Recapture) -> StepVerdict:
-        """One of the dispatches, drawn by the seed, where it is in the program."""
+        """Compare one dispatch, chosen by the seed, in the program itself."""
         index = self._options.equivalence.seed % len(self._captures)
         try:
             made = recapture(judged.source, index)
@@ -243,8 +254,9 @@ class Judge:
 
 @dataclass
 class _Judged:
-    """One candidate on its way. image: the file of its code object. concern: what only its time can outweigh.
-    claim: what it gains when it is replayed. not_compared: memory that the baseline's program leaves otherwise each time."""
+    """State of one candidate between steps. image: path of its code object. concern: a disadvantage that only its time can
+    outweigh. claim: its gain in replay. not_compared: memory whose contents vary between runs of the baseline's program.
+    """
 
     source: HipSource
     promises: Promises
@@ -256,7 +268,7 @@ class _Judged:
 
 
 def _with_unproven(step: StepVerdict, names: Sequence[str]) -> StepVerdict:
-    """The equivalence step's verdict with what turned out later not to be comparable; others as they are."""
+    """The equivalence step's verdict, extended by what later proved not to be comparable; other verdicts are unchanged."""
     evidence = step.evidence
     if not names or not isinstance(evidence, EquivalenceEvidence) or step.outcome is not StepOutcome.PASSED:
         return step
@@ -265,7 +277,7 @@ def _with_unproven(step: StepVerdict, names: Sequence[str]) -> StepVerdict:
 
 
 def _resident_waves(target: str, kernel: KernelMetadata, threads: int, dynamic_lds: int) -> int:
-    """Waves a CU as the launch would have them. vgprs counts AGPRs already where both share a file."""
+    """Resident waves per CU for this launch. vgprs already includes AGPRs where both share a register file."""
     family = family_of(target)
     if family is None:
         return 1

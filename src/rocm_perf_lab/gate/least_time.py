@@ -1,4 +1,4 @@
-"""The least time that a dispatch can take, from what its kernel cannot change: a time below it is no time of this work."""
+"""A lower bound on a dispatch's time, from work that its kernel cannot avoid: a shorter time cannot belong to this work."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from rocm_perf_lab.arch.products import Product, products
 if TYPE_CHECKING:
     from rocm_perf_lab.replay.replay_document import CountedSection
 
-# A CU's vector memory path; AMD CDNA 3 ISA guide, "Memory hierarchy".
+# Width of a CU's vector memory path; AMD CDNA 3 ISA guide, "Memory hierarchy".
 _STORE_BYTES_PER_CLOCK = 64
-# A scheduler picks from the waves of a SIMD at most one instruction of each type: vector, scalar, vector memory, LDS, and
-# branch or message; AMD Graphics Cores Next white paper, "CU front-end". The same types make up CDNA and RDNA 2.
+# From the waves of a SIMD, a scheduler issues at most one instruction of each type per clock: vector, scalar, vector memory,
+# LDS, and branch or message; AMD Graphics Cores Next white paper, "CU front-end". CDNA and RDNA 2 have the same types.
 _INSTRUCTIONS_PER_CLOCK = 5
 _SIMDS_PER_CU = 4
-_WAVE_SIZE = 64  # the widest: narrower waves only make it more of them
-# Fetching the first instruction is one trip to memory, and an instruction that writes memory cannot make its own before it
-# was fetched. Each is longer than a hit in the nearest cache, of which the fastest that was measured on CDNA or RDNA 2 takes
-# more than 110 clocks; caches are empty when the gate measures.
+_WAVE_SIZE = 64  # the widest; narrower waves only increase their number
+# Fetching the first instruction takes one trip to memory, and an instruction that writes memory cannot start its own trip
+# before it was fetched. Each trip takes longer than a hit in the nearest cache; the fastest hit measured on CDNA or RDNA 2
+# takes more than 110 clocks, and the caches are empty when the gate measures.
 _TRIP_CLOCKS = 100
-_REQUEST_BYTES = 32  # of memory behind the L2, at least
+_REQUEST_BYTES = 32  # smallest request to memory beyond the L2
 
 
 @dataclass(frozen=True)
 class Work:
-    """waves: of the grid. written_bytes: that differ after the kernel. instructions, requests: what the software device
-    counted, of all waves, and of reads and writes beyond the L2; 0 where nothing was counted."""
+    """The part of a dispatch's work that counts for the bound.
+
+    waves: number of waves in the grid. written_bytes: number of bytes that the kernel changes. instructions, requests: counted
+    by the software device, over all waves, and for reads and writes beyond the L2; 0 if nothing was counted.
+    """
 
     waves: int
     written_bytes: int = 0
@@ -38,7 +41,7 @@ class Work:
 
     @classmethod
     def of(cls, packet: Mapping[str, Any], written_bytes: int, counted: CountedSection | None) -> Work:
-        """packet: a capture's; counted: a replay's, or None."""
+        """The work of a captured dispatch. packet: the capture's dispatch packet; counted: the replay's counts, or None."""
         groups = math.prod(math.ceil(g / w) for g, w in zip(packet["grid"], packet["workgroup"], strict=True))
         waves = groups * math.ceil(math.prod(packet["workgroup"]) / _WAVE_SIZE)
         if counted is None:
@@ -47,12 +50,13 @@ class Work:
 
 
 def least_milliseconds(target: str, work: Work) -> float:
-    """The most of what each part of the work takes, on the fastest product of this target; 0 where none is known.
+    """The largest of the times that each part of the work takes on the fastest product of this target; 0 if no product is
+    known.
 
-    Trips: one to memory, and a second one if memory is written. Issue: every wave has an instruction at least. Stores: every
-    CU stores at each clock. Bandwidth: every request beyond the L2 is of the smallest size and answered by the fastest
-    Infinity Cache; the software device alone counts them. None of these wait for each other here, so that a kernel which
-    overlaps them perfectly is above the bound, too.
+    Trips: one to memory, and a second one if memory is written. Issue: every wave has at least one instruction. Stores: every
+    CU stores in every clock. Bandwidth: every request beyond the L2 has the smallest size and is answered by the fastest
+    Infinity Cache; only the software device counts these. No part waits for another, so even a kernel that overlaps them
+    perfectly stays above the bound.
     """
     known = [product for product in products() if product.gfx_target == target]
     times = [time for product in known if (time := _least_on(product, work)) is not None]
@@ -61,7 +65,7 @@ def least_milliseconds(target: str, work: Work) -> float:
 
 
 def _least_on(product: Product, work: Work) -> float | None:
-    """Without what lies beyond the L2; None where the product's size or clock is not known."""
+    """The bound without requests beyond the L2, in ms; None if the product's size or clock is not known."""
     cus, megahertz = product.figure("cu"), product.figure("max_clock_mhz")
     if not cus or not megahertz:
         return None

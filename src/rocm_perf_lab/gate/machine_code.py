@@ -1,4 +1,4 @@
-"""The proof that a candidate changes one kernel alone: all other machine code, of device and host, is the baseline's."""
+"""Proves that a candidate changes only one kernel: all other machine code, of device and host, is the baseline's."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ _DESCRIPTOR = ".kd"
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """complaint: what else the candidate changes, None where it changes nothing else.
+    """The comparison of two code objects.
 
-    same: how many functions, descriptors and variables are the same; added, removed: functions that the target alone uses.
+    complaint: what else the candidate changes; None if it changes nothing else. same: number of functions, descriptors and
+    variables that are the same; added, removed: functions that only the target uses.
     """
 
     complaint: str | None
@@ -24,9 +25,11 @@ class DeviceCode:
 
 
 def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) -> DeviceCode:
-    """baseline, candidate: code objects linked with --emit-relocs. targets: symbols of the kernels that may differ.
+    """Compare the machine code of two code objects outside the targets.
 
-    What is in one of them alone has to be a function or a constant: nothing that is in both refers to it, so the target alone
+    baseline, candidate: code objects linked with --emit-relocs. targets: symbols of the kernels that may differ.
+
+    What only one of them contains must be a function or a constant: nothing that both contain refers to it, so only the target
     uses it. Errors: SourceError.
     """
     before, after = pieces_of(baseline), pieces_of(candidate)
@@ -44,7 +47,7 @@ def compare_device(baseline: bytes, candidate: bytes, targets: Collection[str]) 
 
 
 def compare_host(baseline: bytes, candidate: bytes) -> str | None:
-    """How the host's code differs; None where it does not. Both: objects of --offload-host-only. Errors: SourceError."""
+    """How the host code differs; None if it does not. Both: objects of --offload-host-only. Errors: SourceError."""
     before, after = host_sections(baseline), host_sections(candidate)
     if before == after:
         return None
@@ -54,7 +57,7 @@ def compare_host(baseline: bytes, candidate: bytes) -> str | None:
 
 
 def _numbered(name: str) -> bool:
-    """Constants without a name of their own, which are compared by those who refer to them."""
+    """Whether it is a constant without a name of its own, which is compared as part of the code that refers to it."""
     return name.startswith(".L")
 
 

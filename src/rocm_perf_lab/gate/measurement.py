@@ -1,6 +1,6 @@
-"""Step 5: the candidate is faster, surely, on every capture together, and not faster than it can be.
+"""Step 5: the candidate is faster over all captures together, by the confidence interval, and not faster than possible.
 
-It has to be as fast on other inputs than the captured ones, or it could know these and their results.
+It must be faster on inputs other than the captured ones too; otherwise it could recognise these and know their results.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from rocm_perf_lab.replay.replay_document import CountedSection
 
 STEP = MEASUREMENT
 OUTWEIGHS = 0.10
-"""The part of a kernel's time that a candidate has to save for its scratch, spills or lost occupancy not to count."""
+"""The fraction of the kernel's time that a candidate must save to outweigh scratch, spills or lost occupancy."""
 
 
 @dataclass(frozen=True)
 class MeasurementOptions:
-    """min_improvement: the part of the baseline's time that must be saved at the slow end of the interval.
+    """Settings of the measurement.
 
-    rounds: how often baseline and candidate take turns on a GPU, each with `iterations` runs from fresh memory and cold
-    caches. view: of the cage that all replays run in.
+    min_improvement: the fraction of the baseline's time that must be saved at the slow end of the interval. rounds: number of
+    turns that baseline and candidate take on a GPU, each with `iterations` runs from fresh memory and cold caches. view: what
+    the cage shows to all replays.
     """
 
     min_improvement: float = 0.02
@@ -48,7 +49,10 @@ class MeasurementOptions:
 
 @dataclass(frozen=True)
 class OtherInputs:
-    """name: of the case. overlays: (address, content) each, put over the captured memory."""
+    """Inputs other than the captured ones.
+
+    name: the name of the case. overlays: (address, content) each, written over the captured memory.
+    """
 
     name: str
     overlays: tuple[tuple[int, bytes], ...]
@@ -63,10 +67,13 @@ def check_measurement(
     others: OtherInputs | None = None,
     known: Known | None = None,
 ) -> StepVerdict:
-    """candidate: its code object. changed_bytes: what the kernel writes in each capture, for the least time it can take.
-    concern: what its gain has to outweigh, None for nothing; see code_object_check.concern_of(). others: inputs of the first
-    capture on which the baseline works, None where there are none; the smaller of the two gains is what counts.
-    known: the baseline's modelled times of earlier candidates, to which new ones are added."""
+    """Measure a candidate against the baseline.
+
+    candidate: path of its code object. changed_bytes: number of bytes that the kernel changes in each capture, for the least
+    time that it can take. concern: what its gain has to outweigh, None for nothing; see code_object_check.concern_of(). others:
+    inputs for the first capture on which the baseline works, None if there are none; the smaller of the two gains counts.
+    known: the baseline's modelled times from earlier candidates; new ones are added.
+    """
     source: Timing = "modelled" if all(map(is_modelled, captures)) else "measured"
     cus = _timed_cus(options.seed) if source == "modelled" else ((),)
     try:
@@ -121,12 +128,14 @@ def _other_inputs(others: OtherInputs, ratio: Ratio, times: _Times) -> OtherInpu
 
 
 Known = dict[tuple[tuple[str, ...], str | None], list[ReplayResult]]
-"""By options of the device and name of the inputs (None for the captured ones), a result for each capture."""
+"""(device options, name of the inputs or None for the captured ones) -> one result per capture."""
 
 
 @dataclass
 class _Times:
-    """Milliseconds of each round, of all dispatches together. counted: of the candidate's last runs, a dispatch each."""
+    """Milliseconds of each round, summed over all dispatches. counted: for each dispatch, the counts of the candidate's last
+    run.
+    """
 
     baseline: list[float]
     candidate: list[float]
@@ -134,8 +143,9 @@ class _Times:
 
 
 def _timed_cus(seed: int) -> tuple[tuple[str, ...], ...]:
-    """Device options. The model replays one compute unit for the time, and counts what others have to do beyond that. One
-    that few waves are on tells less of the gain, but no gain is a loss there."""
+    """Device options for the timed runs. The timing model times one compute unit and adds the work of the others. A unit with
+    few waves says less about the gain, but the candidate must not be slower there.
+    """
     return (), (f"timed-cu={random.Random(seed).randrange(1, 1 << 16)}",)
 
 
@@ -147,7 +157,9 @@ def _times(
     known: Known,
     others: OtherInputs | None = None,
 ) -> _Times:
-    """The software device gives the same time each time, so that one round of one run does, and one for all candidates."""
+    """Measure baseline and candidate. On the software device every run takes the same time, so one round of one run is enough,
+    and the baseline is run once for all candidates.
+    """
     modelled = all(map(is_modelled, captures))
     rounds, iterations = (1, 1) if modelled else (options.rounds, options.iterations)
     overlays = others.overlays if others is not None else ()
@@ -167,7 +179,7 @@ def _times(
 
 
 def in_words(ratio: Ratio) -> str:
-    """What is saved or lost, with its interval where that is more than a point."""
+    """The time saved or lost, with its interval if that is not a single value."""
     saved = ratio.improvement >= 0
     ends = sorted(abs(1 - end) for end in (ratio.low, ratio.high))
     text = f"{abs(ratio.improvement):.2%} of the kernel's time saved" if saved else f"{-ratio.improvement:.2%} slower"

@@ -1,4 +1,4 @@
-"""The kinds of numbers that kernels work on, as NumPy has them, and how far apart two floating-point ones are."""
+"""The number types that kernels use, as NumPy types, and the distance between two floating-point numbers."""
 
 from __future__ import annotations
 
@@ -10,36 +10,39 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Numbers = NDArray[Any]  # of one of the kinds that dtype_of() gives
+    Numbers = NDArray[Any]  # of a type that dtype_of() returns
     Bytes = NDArray[np.uint8]
 
-_SIGN = np.uint64(1) << np.uint64(63)  # of the distances' scale: what zero is mapped to
+_SIGN = np.uint64(1) << np.uint64(63)  # where zero lies on the scale of distances
 
 
 def dtype_of(scalar: str) -> np.dtype[Any]:
-    """scalar: a key of hip_source.layout.BYTES. A bool is its byte, which need not be 0 or 1 in memory."""
+    """The NumPy type of a kind of number.
+
+    scalar: a key of hip_source.layout.BYTES. A bool is treated as its byte, which need not be 0 or 1 in memory.
+    """
     if scalar == "bool":
         return np.dtype(np.uint8)
     return np.dtype(getattr(ml_dtypes, scalar, None) or scalar)
 
 
 def is_float(scalar: str | None) -> bool:
-    """None, of pointers, is none."""
+    """False for None, which stands for a pointer."""
     return scalar is not None and "float" in scalar
 
 
 def limits_of(dtype: np.dtype[Any]) -> np.finfo[Any]:
-    """Of a floating-point type."""
-    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]  # which ml_dtypes leaves without types
+    """The limits of a floating-point type."""
+    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]  # ml_dtypes has no annotations for it
 
 
 def bits_of(values: Numbers) -> Numbers:
-    """The same numbers' bits, as unsigned integers of their width."""
+    """The bits of the numbers, as unsigned integers of the same width."""
     return values.view(f"u{values.dtype.itemsize}")
 
 
 def nan_of(dtype: np.dtype[Any], negative: bool, signalling: bool, random: np.random.Generator) -> NDArray[Any] | None:
-    """One NaN of random payload, shape (1,), of these properties as far as the type has such NaNs; None where it has none."""
+    """A NaN with a random payload, shape (1,), with these properties where the type has such NaNs; None if it has no NaN."""
     unsigned, bits = np.dtype(f"u{dtype.itemsize}"), 8 * dtype.itemsize
     if dtype.itemsize == 1:
         every = np.arange(256, dtype=np.uint8)
@@ -56,22 +59,22 @@ def nan_of(dtype: np.dtype[Any], negative: bool, signalling: bool, random: np.ra
 
 
 def _those(bits: Numbers, place: int, is_set: bool) -> Numbers:
-    """Those with that bit set, or clear; all where there are none."""
+    """The values with that bit set, or clear; all values if there are none."""
     wanted = (bits >> np.array(place, bits.dtype) & np.array(1, bits.dtype)) == is_set
     return bits[wanted] if wanted.any() else bits
 
 
 def ulps_between(x: Numbers, y: Numbers) -> NDArray[np.uint64]:
-    """How many steps from one representable number to the next lie between them (uint64); both zeros are one number.
+    """The number of representable values from one to the other (uint64); both zeros are the same number.
 
-    x, y: of one floating-point type and shape. Without meaning where one is a NaN.
+    x, y: arrays of the same floating-point type and shape. The result is meaningless where either is a NaN.
     """
     a, b = _ordered(x), _ordered(y)
     return np.where(a > b, a - b, b - a)
 
 
 def _ordered(values: Numbers) -> NDArray[np.uint64]:
-    """Numbers that are ordered as the values are: floats of one sign are ordered as their bits."""
+    """Integers in the same order as the values: for one sign, floats are ordered as their bits are."""
     bits: NDArray[np.uint64] = bits_of(values).astype(np.uint64)
     sign = np.uint64(8 * values.dtype.itemsize - 1)
     magnitude = bits & ((np.uint64(1) << sign) - np.uint64(1))
@@ -80,5 +83,5 @@ def _ordered(values: Numbers) -> NDArray[np.uint64]:
 
 
 def in_words(value: np.generic) -> str:
-    """The shortest decimal that is this number alone among those of its type."""
+    """The shortest decimal that identifies this number among those of its type."""
     return str(value.item() if value.dtype.kind in "iu" else value)

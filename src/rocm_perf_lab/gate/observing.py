@@ -1,4 +1,4 @@
-"""What a kernel can tell one run from another by: clocks, its dispatch packet, hardware registers. See new_observations()."""
+"""What a kernel can use to tell runs apart: clocks, its dispatch packet, hardware registers. See new_observations()."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from rocm_perf_lab.code_object.disassembly import instructions
 from rocm_perf_lab.code_object.pieces import Piece
 
-# Of the kernel descriptor's kernel_code_properties, bytes 56 and 57 (AMDGPUUsage.rst, "Kernel Descriptor").
+# Offset of kernel_code_properties in the kernel descriptor, bytes 56 and 57 (AMDGPUUsage.rst, "Kernel Descriptor").
 _PROPERTIES = 56
 _SET_UP = {1: "its dispatch packet", 2: "its queue", 4: "its dispatch's number"}
-# Fields of the MODE register that decide how floating point is computed, as "offset, width": rounding and denormals (bits 0 to
-# 7, also in parts), DX10_CLAMP (8) and IEEE (9), FP16_OVFL (23). AMD's CDNA3 ISA, table "MODE register fields".
+# Fields of the MODE register that control floating-point arithmetic, as "offset, width": rounding and denormals (bits 0 to 7,
+# also in parts), DX10_CLAMP (8) and IEEE (9), FP16_OVFL (23). AMD's CDNA3 ISA, table "MODE register fields".
 _FLOATING_POINT = "|".join([*(f"{at}, {bits}" for at in range(10) for bits in range(1, 11 - at)), "23, 1"])
 _MNEMONICS = (
     (re.compile(r"s_mem(real)?time\b|s_get_shader_cycles|s_sendmsg_rtn"), "a clock"),
@@ -36,18 +36,19 @@ _MNEMONICS = (
 
 
 def new_observations(before: Mapping[str, Piece], after: Mapping[str, Piece], kernel: str, target: str) -> dict[str, str]:
-    """What the candidate's kernel uses of the kind and the baseline's does not -> the instruction or field by which.
+    """Ways to observe the run that the candidate's kernel uses and the baseline's does not, each with the instruction or field
+    that shows it.
 
-    before, after: pieces of the code objects. target: as the code object's metadata names it.
+    before, after: pieces of the code objects. target: as named in the code object's metadata.
     """
     known = dict(_observed(before, kernel, target))
-    # Of those that are new, also what only a number leads to.
+    # New functions are checked even if no symbol refers to them: a numeric address may.
     added = [piece for name, piece in after.items() if piece.is_function and name not in before]
     return {what: how for what, how in _observed(after, kernel, target, added) if what not in known}
 
 
 def reached(pieces: Mapping[str, Piece], kernel: str) -> list[Piece]:
-    """The kernel and the functions that it calls, directly, by tables of addresses or through others."""
+    """The kernel and the functions that it calls directly, through tables of addresses or through other functions."""
     by_name: dict[str, list[Piece]] = {}
     for name, piece in pieces.items():
         by_name.setdefault(name.partition(" #")[0], []).append(piece)
@@ -62,7 +63,7 @@ def reached(pieces: Mapping[str, Piece], kernel: str) -> list[Piece]:
 
 
 def named(reference: str) -> str:
-    """Of "10 _Z1ff+0"."""
+    """The symbol in a reference: `_Z1ff` in "10 _Z1ff+0"."""
     return re.sub(r"[+-]\d+$", "", reference.split(" ", 1)[1])
 
 

@@ -1,4 +1,4 @@
-"""What a replay left in memory, and whether two replays left the same."""
+"""The memory that a replay left, and the comparison of two replays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ChangedRegion(TypedDict):
-    """What outputs.json says of one. base: its address, in hexadecimal. file: in the folder, with all its bytes."""
+    """A region's entry in outputs.json. base: its address, in hexadecimal. file: holds all its bytes, in the same folder."""
 
     base: str
     bytes: int
@@ -32,13 +32,13 @@ class ChangedRegion(TypedDict):
 
 @dataclass(frozen=True)
 class Outputs:
-    """The regions that a kernel changed, read lazily from the folder that a replay dumped them to."""
+    """The regions that a kernel changed, read lazily from the folder that the replay dumped them to."""
 
     folder: Path
 
     @property
     def regions(self) -> dict[str, ChangedRegion]:
-        """By base address."""
+        """The regions by base address."""
         return {r["base"]: r for r in json.loads((self.folder / "outputs.json").read_bytes())["regions"]}
 
     @property
@@ -46,13 +46,16 @@ class Outputs:
         return sum(region["changed_bytes"] for region in self.regions.values())
 
     def content(self, region: ChangedRegion) -> Bytes:
-        """Of all its bytes, as uint8."""
+        """All bytes of the region, as uint8."""
         return np.fromfile(self.folder / region["file"], np.uint8)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """reason: one sentence. where: the same as JSON has it; None where there is no place to name."""
+    """How two replays differ.
+
+    reason: one sentence. where: the location for the JSON; None if there is no location to name.
+    """
 
     reason: str
     where: DifferenceSection | None = None
@@ -60,9 +63,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class _Leaves:
-    """How the numbers of one kind in one buffer differ. places: their flat indices, shape (differing,), not empty.
+    """How the numbers of one leaf in one buffer differ. places: flat indices of those that differ, shape (differing,), not
+    empty.
 
-    baseline, candidate: all of the buffer's, shape (count, *the leaf's dims)."""
+    baseline, candidate: all numbers of the leaf, shape (count, *the leaf's dims).
+    """
 
     buffer: Buffer
     leaf: Leaf
@@ -76,14 +81,16 @@ class _Leaves:
 
     @property
     def address(self) -> int:
-        """Of the first number that differs."""
+        """Address of the first number that differs."""
         element, *index = self.first
         inside = sum(i * stride for i, (_, stride) in zip(index, self.leaf.dims, strict=True))
         return self.buffer.address + element * self.buffer.layout.size + self.leaf.offset + inside
 
     @property
     def largest_ulps(self) -> int | None:
-        """Of those that differ; None where they are no floating-point numbers, or each time one of the two is a NaN."""
+        """The largest distance among those that differ; None if they are not floating-point numbers, or each pair contains a
+        NaN.
+        """
         if not is_float(self.leaf.scalar):
             return None
         x, y = (values.reshape(-1)[self.places] for values in (self.baseline, self.candidate))
@@ -92,9 +99,9 @@ class _Leaves:
 
 
 def difference(expected: Outputs, found: Outputs, buffers: Sequence[Buffer], ulps: int = 0) -> Difference | None:
-    """How `found` (the candidate's) differs; None where it does not.
+    """How `found` (the candidate's) differs; None if it does not.
 
-    ulps: how many units in the last place floating-point numbers may be off. A NaN equals nothing but its own bits.
+    ulps: how many units in the last place floating-point numbers may be off. A NaN equals only a NaN with the same bits.
     """
     before, after = expected.regions, found.regions
     if lost := before.keys() - after.keys():
@@ -113,20 +120,23 @@ def difference(expected: Outputs, found: Outputs, buffers: Sequence[Buffer], ulp
 
 
 def difference_in(buffer: Buffer, before: Bytes, after: Bytes, ulps: int = 0) -> Difference | None:
-    """The same of one buffer's bytes, shape (buffer.size,)."""
+    """Like difference(), but for the bytes of one buffer, shape (buffer.size,)."""
     found = _in_region(buffer.address, before, after, [buffer], ulps)
     return found if isinstance(found, Difference) else _told(found) if found else None
 
 
 def _where(base: int, regions: dict[str, ChangedRegion], buffers: Sequence[Buffer]) -> str:
-    """The region at `base`, by the names of what is known to lie in it."""
+    """Describes the region at `base` by the names of the buffers in it."""
     size = regions[f"{base:#x}"].get("bytes", 1) if f"{base:#x}" in regions else 1
     names = dict.fromkeys(buffer.name for buffer in buffers if base <= buffer.address < base + size)
     return f"the region at {base:#x}" + (f" (of {', '.join(names)})" if names else "")
 
 
 def _in_region(base: int, a: Bytes, b: Bytes, buffers: Sequence[Buffer], ulps: int) -> list[_Leaves] | Difference:
-    """a, b: the bytes of a region, shape (bytes,). What is no number of a known kind must be the same byte for byte."""
+    """Compare one region.
+
+    a, b: the bytes of a region, shape (bytes,). Bytes outside numbers of a known type must be identical.
+    """
     differing = np.flatnonzero(a != b)
     if not differing.size:
         return []
@@ -148,7 +158,7 @@ def _any_in(places: NDArray[np.intp], start: int, end: int) -> bool:
 
 
 def _in_buffer(buffer: Buffer, a: Bytes, b: Bytes, explained: Bytes, ulps: int) -> Iterator[_Leaves]:
-    """explained: is set for the bytes of all its numbers."""
+    """Compare the numbers of one buffer. explained: set to 1 for the bytes of all the buffer's numbers."""
     for leaf in buffer.layout.leaves:
         if leaf.scalar is None:
             continue
@@ -162,7 +172,7 @@ def _in_buffer(buffer: Buffer, a: Bytes, b: Bytes, explained: Bytes, ulps: int) 
 
 
 def _all_bytes(size: int) -> int:
-    """An integer of which every byte is 1."""
+    """An integer in which every byte is 1."""
     return int.from_bytes(b"\x01" * size, "little")
 
 
@@ -176,7 +186,7 @@ def _bytes(address: int, count: int, buffers: Sequence[Buffer]) -> Difference:
 
 
 def location(address: int, buffers: Sequence[Buffer]) -> tuple[str, DifferenceSection]:
-    """Where that is, in words ("0x7f00 on (in out, 0 bytes from its beginning)") and as JSON has it."""
+    """The location in words ("0x7f00 on (in out, 0 bytes from its beginning)") and for the JSON."""
     inside = next((buffer for buffer in buffers if buffer.address <= address < buffer.address + buffer.size), None)
     where = f" (in {inside.name}, {address - inside.address} bytes from its beginning)" if inside else ""
     section = DifferenceSection(parameter=inside.parameter if inside else None, address=f"{address:#x}")
@@ -184,7 +194,7 @@ def location(address: int, buffers: Sequence[Buffer]) -> tuple[str, DifferenceSe
 
 
 def _told(leaves: Sequence[_Leaves]) -> Difference:
-    """What the next attempt should know: the first number that differs, how many do, and how far apart they are."""
+    """What the next attempt needs to know: the first number that differs, how many differ, and by how much."""
     first = min(leaves, key=lambda one: one.address)
     name = first.buffer.element(first.leaf, first.first)
     before, after = _both(first)
@@ -206,7 +216,7 @@ def _told(leaves: Sequence[_Leaves]) -> Difference:
 
 
 def _both(one: _Leaves) -> tuple[str, str]:
-    """The first pair as decimal numbers, with their bits where these look the same."""
+    """The first differing pair as decimal numbers, with their bits if both decimals look the same."""
     x, y = one.baseline[one.first], one.candidate[one.first]
     words = in_words(x), in_words(y)
     if words[0] != words[1]:

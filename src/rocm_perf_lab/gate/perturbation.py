@@ -1,9 +1,8 @@
-"""Other inputs than the captured ones, made from them: numbers in memory of every kind, and numbers passed by value.
+"""Other inputs, derived from the captured ones: numbers of every type in memory, and numbers passed by value.
 
-Integers may be indices, counts or sizes: they are permuted, and drawn from the range that was seen, so that a correct kernel
-stays within its buffers. Pointers stay as they are. Sizes passed by value become smaller, or one larger as another becomes
-smaller. Where the baseline itself
-fails on a case, the case is dropped, and what it changed is changed part by part.
+Integers may be indices, counts or sizes: they are permuted, and drawn from the observed range, so that a correct kernel stays
+within its buffers. Pointers are not changed. Sizes passed by value become smaller, or one grows while another shrinks. A case
+on which the baseline itself fails is dropped, and its changes are tried part by part.
 """
 
 from __future__ import annotations
@@ -30,20 +29,20 @@ if TYPE_CHECKING:
     Values = Callable[[Numbers, np.random.Generator], Numbers]
 
 _MOST_TRADED, _LARGEST_SIZE = 4, 1 << 20
-_MOST_ENUMERATORS = 6  # that are tried of one enum
-_MOST_PARTS = 32  # that a dropped case is taken apart into
+_MOST_ENUMERATORS = 6  # values tried per enum
+_MOST_PARTS = 32  # cases that a dropped case is split into
 
 
 @dataclass(frozen=True)
 class Field:
-    """Numbers of one kind in a buffer."""
+    """The numbers of one leaf in a buffer."""
 
     buffer: Buffer
     leaf: Leaf
 
     @property
     def group(self) -> str:
-        """What is changed together when a case is taken apart: a parameter's, and of structs one member's."""
+        """Unit of change when a case is split: one parameter, or for structs one of its members."""
         return self.buffer.parameter + self.leaf.path
 
     @property
@@ -53,10 +52,11 @@ class Field:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """name: for verdict and journal. overlays: (address, bytes) each. kind: of KINDS; None of a number by value.
+    """One set of other inputs.
 
-    fields: what it changes in memory, and what not, as all of its numbers are the same, is not among them. beyond: whether the
-    kernel may read more of a buffer than there is, and so what lies behind it."""
+    name: used in the verdict and the journal. overlays: (address, bytes) each. kind: a key of FLOATS or INTEGERS; None for a
+    number by value. fields: the fields whose bits it changes. beyond: whether the kernel may read past the end of a buffer.
+    """
 
     name: str
     overlays: tuple[tuple[int, bytes], ...]
@@ -78,7 +78,7 @@ def _in_range(values: Numbers, random: np.random.Generator) -> Numbers:
 
 
 def _some(share: float, special: Callable[[np.finfo[Any]], list[float]]) -> Values:
-    """The captured values' range with some special ones strewn in."""
+    """Values from the captured range, with special values at random places."""
 
     def make(values: Numbers, random: np.random.Generator) -> Numbers:
         result = _in_range(values, random).astype(values.dtype)
@@ -91,7 +91,7 @@ def _some(share: float, special: Callable[[np.finfo[Any]], list[float]]) -> Valu
 
 
 def _integers_in_range(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Where only one number was seen: from zero to it, and of zeros, zeros and ones."""
+    """If only one value was seen, from zero to that value; if it was zero, zeros and ones."""
     low, high = int(values.min()), int(values.max())
     if low == high:
         low, high = (min(low, 0), max(high, 0)) if low else (0, 1)
@@ -139,7 +139,7 @@ def _few(size: int, random: np.random.Generator) -> NDArray[np.bool_]:
 
 
 def _of_every_magnitude(values: Numbers, random: np.random.Generator) -> Numbers:
-    """Products of these underflow and overflow, where numbers of the observed range may not."""
+    """Products of such numbers underflow and overflow, which numbers in the observed range may not do."""
     info = limits_of(values.dtype)
     exponents = random.uniform(float(np.log2(float(info.smallest_normal))), float(np.log2(float(info.max))), values.size)
     return np.exp2(exponents) * random.choice([-1.0, 1.0], values.size)
@@ -147,14 +147,15 @@ def _of_every_magnitude(values: Numbers, random: np.random.Generator) -> Numbers
 
 @dataclass(frozen=True)
 class _Nans:
-    """The captured values' range with NaNs of one sign and kind strewn in, all of the same bits: which of two different ones
-    an operation hands on is open to the compiler, which may exchange its operands."""
+    """Values from the captured range, with NaNs of one sign and kind at random places, all with the same bits: if two operands
+    are different NaNs, the compiler may swap them and so decide which of the two propagates.
+    """
 
     negative: bool
     signalling: bool
 
     def __call__(self, values: Numbers, random: np.random.Generator, of_case: np.random.Generator | None = None) -> Numbers:
-        """of_case: the same one for all of a type's numbers in a case; it decides the bits."""
+        """Draw the values. of_case: shared by all numbers of a type in a case; it decides the bits of the NaN."""
         result = _in_range(values, random).astype(values.dtype)
         nan = nan_of(values.dtype, self.negative, self.signalling, of_case or random)
         if nan is not None:
@@ -186,13 +187,13 @@ INTEGERS: dict[str, Values] = {
     "integers just beyond the observed range": _just_beyond,
 }
 FIRST = ("shuffled", "integers shuffled")
-"""Of each kind of numbers one, for those who want few cases."""
+"""One perturbation per kind of number, for the level that tries few cases."""
 PREFERRED = ("shuffled", "observed range", "integers shuffled", "integers in the observed range")
-"""The kinds that are most like what was seen, for measurements."""
+"""The kinds that are most like the captured inputs, for measurements."""
 
 
 class Perturber:
-    """The other inputs of one captured dispatch: the same ones for the same seed."""
+    """The other inputs for one captured dispatch, reproducible from the seed."""
 
     def __init__(self, capture: Capture, arguments: Arguments, seed: int):
         self._capture, self._numbers, self._seed = capture, arguments.numbers, seed
@@ -205,11 +206,13 @@ class Perturber:
         return self.floats + self.integers
 
     def all(self) -> Iterator[Perturbation]:
-        """In a fixed order: the kinds of values, for all buffers together, then each number passed by value."""
+        """All perturbations in a fixed order: the kinds of values, for all buffers together, then each number passed
+        by value.
+        """
         for kinds, fields in ((FLOATS, self.floats), (INTEGERS, self.integers)):
             for kind in kinds if fields else ():
                 one = self._changed(kind, kind, fields)
-                # What multiplies nothing but zeros shows in their signs alone.
+                # Multiplying nothing but zeros shows only in the signs of the zeros.
                 yield self._with_negative_numbers(one) if FLOATS.get(kind) is _zeros else one
         for number in self._numbers:
             for value in _other_values(number, self._random(number.name)):
@@ -226,7 +229,9 @@ class Perturber:
                 yield Perturbation(f"{number.name} = one of the {name}", ((number.address, nan.tobytes()),))
 
     def _behind(self) -> tuple[tuple[int, bytes], ...]:
-        """Pages hold more than what was allocated in them: whoever reads past the end of a buffer reads that."""
+        """Other bytes between allocations: pages extend past the allocations in them, and a kernel that reads past a buffer
+        reads these.
+        """
         found = []
         for region in self._capture.regions:
             ends = sorted(start + size for start, size in region.allocations)
@@ -242,7 +247,7 @@ class Perturber:
         return replace(one, name=name, overlays=(*one.overlays, *(_by_value(*pair) for pair in numbers)))
 
     def _traded(self) -> Iterator[Perturbation]:
-        """One size twice as large where another is half: together they often stay within the buffers (rows, columns)."""
+        """One size grows as another shrinks: together they often stay within the buffers (rows, columns)."""
         sizes = [
             one for one in self._numbers if not is_float(one.scalar) and one.values is None and 1 < one.value <= _LARGEST_SIZE
         ][:_MOST_TRADED]
@@ -253,7 +258,7 @@ class Perturber:
             yield Perturbation(name, (_by_value(larger, values[0]), _by_value(smaller, values[1])), beyond=True)
 
     def parts(self, whole: Perturbation) -> list[Perturbation]:
-        """The same values, one parameter's (or member's) at a time; none where there is one alone, or too many."""
+        """The same values, for one parameter or member at a time; none if there is only one, or too many."""
         groups: dict[str, list[Field]] = {}
         for field in whole.fields:
             groups.setdefault(field.group, []).append(field)
@@ -274,7 +279,7 @@ class Perturber:
         return Perturbation(name, overlays, kind, tuple(changed))
 
     def _change(self, kind: str, field: Field, content: Bytes) -> bool:
-        """Whether the content is another one then."""
+        """Write other values to the field; whether any bits changed."""
         view = field.buffer.view(content, field.leaf)
         values = view.flatten()
         make = (FLOATS | INTEGERS)[kind]

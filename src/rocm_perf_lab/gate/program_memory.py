@@ -1,9 +1,9 @@
-"""All captured memory of a dispatch in its program, part by part, so that two runs of the program can be compared.
+"""All captured memory of a dispatch in its program, in parts, so that two runs of the program can be compared.
 
-Parts are the same by what they are and not by where they lie: an allocation by its kind, size and turn, a variable of the
-kernel's code object by its symbol. A pointer is the same where it leads to the same place of the same part. What a candidate's
-code object holds beyond variables is other code than the baseline's, and has to be what its file says. Other code objects can
-hold the kernel as well, of another size than before: of them it is what can be written that is compared, segment by segment.
+Parts are matched by identity, not by address: an allocation by its kind, size and turn, a variable of the kernel's code object
+by its symbol. Pointers are equal if they lead to the same offset in the same part. Apart from its variables, a candidate's code
+object differs from the baseline's and must match its file. Other code objects can contain the kernel as well, with another size
+than before; of these, only the writable segments are compared.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
     Mask = NDArray[np.bool_]
 
-_PIECE = 1 << 24  # bytes that are read and compared at a time
+_PIECE = 1 << 24  # bytes read and compared at a time
 _WRITABLE = 2  # PF_W
 _ABSOLUTE, _RELATIVE = 3, 13  # R_AMDGPU_ABS64, R_AMDGPU_RELATIVE64
 _PATCHED_BYTES = 8
@@ -44,8 +44,9 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """A variable, or what was allocated. name: as a verdict says it; is_pool: a runtime's, of arguments and of whatever its
-    host memory held between them, which are other bytes in each run."""
+    """A variable or an allocation. name: used in verdicts. is_pool: belongs to a runtime, which keeps arguments there; the host
+    memory between them holds arbitrary bytes that vary between runs.
+    """
 
     name: str
     address: int
@@ -55,7 +56,10 @@ class Part:
 
 @dataclass(frozen=True)
 class ProgramMemory:
-    """parts: what is compared. places: what a pointer can lead to; those that are no parts are functions and constants."""
+    """The memory of one run of a program.
+
+    parts: what is compared. places: possible targets of pointers; those that are not parts are functions and constants.
+    """
 
     capture: Capture
     parts: dict[Key, Part] = field(default_factory=dict)
@@ -63,7 +67,7 @@ class ProgramMemory:
 
     @classmethod
     def of(cls, capture: Capture) -> ProgramMemory:
-        """Errors: SourceError where the code object cannot be read."""
+        """The memory of a captured dispatch. Errors: SourceError if the code object cannot be read."""
         parts = dict(_allocations(capture))
         places = dict(parts)
         for turn, code in enumerate(_other_code(capture)):
@@ -76,25 +80,25 @@ class ProgramMemory:
         return cls(capture, parts, places)
 
     def pieces(self, key: Key, after: bool) -> Iterator[tuple[int, Words]]:
-        """A part's bytes as words, in pieces: (address, words). The last word is filled up with zeros."""
+        """The bytes of a part as words, in pieces: (address, words). The last word is padded with zeros."""
         part = self.parts[key]
         for start in range(0, part.size, _PIECE):
             content = self.capture.memory(part.address + start, min(_PIECE, part.size - start), after=after)
             yield part.address + start, np.frombuffer(content + bytes(-len(content) % 8), np.uint64)
 
     def leads_to(self, words: Words, numbers: dict[Key, int]) -> tuple[NDArray[np.int64], Words]:
-        """Of each word the number of the place that it leads to (-1 for none), and how far in."""
+        """For each word, the number of the place that it points to (-1 for none) and the offset in it."""
         places = sorted((part.address, part.size, numbers[key]) for key, part in self.places.items() if key in numbers)
         starts = np.array([address for address, _, _ in places] or [0], np.uint64)
         sizes = np.array([size for _, size, _ in places] or [0], np.uint64)
         named = np.array([number for _, _, number in places] or [-1], np.int64)
         found = np.maximum(np.searchsorted(starts, words, side="right").astype(np.int64) - 1, 0)
-        inside = words - starts[found]  # wraps round for what lies before the first, and is too large then
+        inside = words - starts[found]  # an address before the first place wraps around to a large offset
         return np.where(inside < sizes[found], named[found], -1), inside
 
 
 def differing(one: ProgramMemory, other: ProgramMemory, key: Key, after: bool) -> tuple[int, int] | None:
-    """Where two runs hold something else in one part: (the first address, of `other`; how many bytes); None for nowhere."""
+    """Where one part differs between two runs: (the first address in `other`, number of bytes); None if it does not."""
     numbers = {place: number for number, place in enumerate(one.places.keys() & other.places.keys())}
     first, count = None, 0
     for (_, before), (address, words) in zip(one.pieces(key, after), other.pieces(key, after), strict=True):
@@ -109,8 +113,9 @@ def differing(one: ProgramMemory, other: ProgramMemory, key: Key, after: bool) -
 
 
 def only_written(one: ProgramMemory, other: ProgramMemory, key: Key) -> tuple[int, int] | None:
-    """What the dispatch changes in `other` and leaves in `one`: (the first address; how many bytes). For memory that may hold
-    other bytes before it: a runtime's pools, and what was made of results that may be off a little."""
+    """What the dispatch changes in `other` but not in `one`: (first address, number of bytes). For memory whose contents may
+    already differ before it: a runtime's pools, and data computed from results that may be slightly off.
+    """
     first, count = None, 0
     runs = (memory.pieces(key, after) for memory in (one, other) for after in (False, True))
     for (_, a), (_, b), (address, c), (_, d) in zip(*runs, strict=True):
@@ -119,13 +124,15 @@ def only_written(one: ProgramMemory, other: ProgramMemory, key: Key) -> tuple[in
 
 
 def otherwise_allocated(one: ProgramMemory, other: ProgramMemory) -> str | None:
-    """A part that only one of two runs has; None where they have the same."""
+    """The name of a part that only one of two runs has; None if both have the same parts."""
     only = [*(key for key in one.parts if key not in other.parts), *(key for key in other.parts if key not in one.parts)]
     return None if not only else (one.parts.get(only[0]) or other.parts[only[0]]).name
 
 
 def rewritten_code(memory: ProgramMemory) -> int | None:
-    """The first address at which the kernel's code object, its variables apart, is not what its file says; None for nowhere."""
+    """The first address at which the kernel's code object, without its variables, differs from its file; None if it
+    does not.
+    """
     capture = memory.capture
     base = int(capture.dispatch["code_object"]["load_delta"])
     elf = _elf(capture)
@@ -149,7 +156,7 @@ def _bytes(words: Words) -> Bytes:
 
 
 def _counted(first: int | None, count: int, address: int, apart: Any, words: NDArray[np.intp]) -> tuple[int | None, int]:
-    """With what differs in one more piece. apart: by byte; words: those that count."""
+    """Add the differences in one more piece. apart: whether each byte differs; words: indices of the words that count."""
     if not words.size:
         return first, count
     by_word = apart.reshape(-1, 8)[words]
@@ -159,7 +166,7 @@ def _counted(first: int | None, count: int, address: int, apart: Any, words: NDA
 
 
 def _allocations(capture: Capture) -> Iterator[tuple[Key, Part]]:
-    """All but code objects. Of one kind and size they follow each other as they lie."""
+    """All allocations except code objects. Those with the same kind and size are numbered by address."""
     turns: Counter[tuple[str, int]] = Counter()
     pools = capture.argument_allocations
     for region in capture.regions:
@@ -180,7 +187,7 @@ def _other_code(capture: Capture) -> Iterator[Part]:
 
 
 def _segments(capture: Capture, code: Part, turn: int) -> Iterator[tuple[Key, Part]]:
-    """What can change of another code object, by its headers, which are loaded with it; all of it where they are not."""
+    """The parts of another code object that can change, by its headers, which are loaded with it; all of it if they are not."""
     address = code.address
     if code.size < _ELF_HEADER.size or capture.memory(address, len(_MAGIC)) != _MAGIC:
         yield (_CODE, turn, code.size), code
@@ -200,7 +207,7 @@ def _entries(table: bytes) -> Iterator[bytes]:
 
 
 def _symbols(capture: Capture) -> Iterator[tuple[Key, Part, bool]]:
-    """Of the kernel's code object, and whether what they name can change."""
+    """The symbols of the kernel's code object, and whether the data that they name can change."""
     elf, base = _elf(capture), int(capture.dispatch["code_object"]["load_delta"])
     table = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
     turns: Counter[str] = Counter()
@@ -217,7 +224,7 @@ def _symbols(capture: Capture) -> Iterator[tuple[Key, Part, bool]]:
 
 
 def _relocate(elf: Any, content: bytearray, start: int, base: int) -> Mask:
-    """What the loader makes of a segment of the file. Where it is not known what it makes, True is returned."""
+    """Relocate a segment of the file as the loader would. The result is True for bytes whose value is not known."""
     unknown = np.zeros(len(content), bool)
     section = elf.get_section_by_name(".rela.dyn")
     symbols = elf.get_section_by_name(".dynsym")
@@ -241,5 +248,5 @@ def _elf(capture: Capture) -> Any:
 
     try:
         return ELFFile(io.BytesIO(capture.code_object.read_bytes()))
-    except Exception as error:  # the ELF reader meets damage with exceptions of every kind
+    except Exception as error:  # the ELF reader raises exceptions of every kind on damaged files
         raise SourceError(f"{capture.code_object} cannot be read ({error})", "capture it again") from error

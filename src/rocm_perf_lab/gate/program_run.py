@@ -1,4 +1,4 @@
-"""What a run of the whole program took and counted."""
+"""Times and counters of one run of the whole program."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ from rocm_perf_lab.errors import NoKernelsError
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """runtime_ms: time in the program's own kernels. dram_bytes: None where no counters tell. counters: symbol -> sums.
-    mean_ms: symbol -> time of one of its dispatches, on average over all of them."""
+    """One run of the whole program.
+
+    runtime_ms: time in the program's own kernels. dram_bytes: None without the counters. counters: symbol -> sums. mean_ms:
+    symbol -> mean time of its dispatches.
+    """
 
     stdout: bytes
     runtime_ms: float
@@ -31,7 +34,10 @@ class ProgramRun:
 
 
 def read_program_run(program: str, database: Path, stdout: bytes) -> ProgramRun:
-    """Raises NoKernelsError where it dispatched none or its dispatches have no times, TraceError."""
+    """Read a run from its trace.
+
+    Raises NoKernelsError if the program dispatched no kernel or its dispatches have no times; TraceError.
+    """
     run = read_base_run(database)
     run.expect_kernels()
     trace = run.trace

@@ -1,9 +1,9 @@
-"""What a change tells the compiler of the kernel's callers, and whether the launches that are known keep it.
+"""What a change tells the compiler about the kernel's callers, and whether the known launches keep it.
 
-A changed body is judged by what it leaves in memory. `__restrict__`, launch bounds, and loads that are moved because nobody
-writes there, rest on what callers do: code that relies on a promise that does not hold may be right by luck. So a promise
-is read from the candidate's head, or declared with it, and is shown to hold for every captured dispatch and for the launches
-in the source.
+A changed body is judged by the memory that it leaves. `__restrict__`, launch bounds, and loads that are moved because nothing
+writes there, rely on the callers: code that relies on a promise that does not hold may be right by luck. So a promise is read
+from the candidate's head, or declared along with it, and must hold for every captured dispatch and for the launches in the
+source.
 """
 
 from __future__ import annotations
@@ -29,8 +29,12 @@ RESTRICT = "__restrict__"
 
 @dataclass(frozen=True)
 class Promises:
-    """restrict: pointer parameters that gain `__restrict__`: what is written by way of one of them is accessed by no other.
-    unwritten: those behind which the kernel writes nothing. threads: the bound that `__launch_bounds__` sets; None for none."""
+    """What a change promises about the kernel's callers.
+
+    restrict: pointer parameters that gain `__restrict__`: memory written through one of them is accessed through no other.
+    unwritten: pointer parameters whose memory the kernel does not write. threads: the bound that `__launch_bounds__` sets; None
+    for none.
+    """
 
     restrict: tuple[str, ...] = ()
     unwritten: tuple[str, ...] = ()
@@ -51,14 +55,14 @@ NONE = Promises()
 
 
 def bound(source: HipSource, threads: int) -> str:
-    """The text that declares it: HIP's macro where HIP's header defines it, else the attribute that it stands for."""
+    """The text that declares the bound: HIP's macro if HIP's header defines it, else the attribute that it expands to."""
     if source.device.has_system_macro("__launch_bounds__"):
         return f"__launch_bounds__({threads})"
     return f"__attribute__((amdgpu_flat_work_group_size(1, {threads})))"
 
 
 def joined(one: Promises, other: Promises) -> Promises:
-    """All that either promises; the smaller bound."""
+    """All promises of both, with the smaller bound."""
     bounds = [p.threads for p in (one, other) if p.threads is not None]
     return Promises(
         tuple(dict.fromkeys((*one.restrict, *other.restrict))),
@@ -68,7 +72,7 @@ def joined(one: Promises, other: Promises) -> Promises:
 
 
 def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str | None:
-    """Why a launch in the source may break a promise; None where none does. source: the baseline's."""
+    """Why a launch in the source may break a promise; None if none does. source: the baseline's."""
     target = source.kernel(kernel)
     if promises == NONE:
         return None
@@ -92,7 +96,7 @@ def broken_in_source(source: HipSource, kernel: str, promises: Promises) -> str 
 
 
 def _names(file: Path, kernel: SourceKernel) -> bool:
-    """What can launch a kernel without HIP's syntax names it, maybe by its symbol, and hands that to the runtime."""
+    """Whether the file may launch the kernel: without HIP's syntax, it has to pass its name or symbol to the runtime."""
     name = re.escape(kernel.last_name.encode())
     try:
         return re.search(rb"\b%s\b|\d%s" % (name, name), file.read_bytes()) is not None
@@ -115,7 +119,7 @@ def _shared_in_source(
 
 
 def _pairs(target: SourceKernel, promises: Promises) -> Iterator[tuple[int, int]]:
-    """Positions of parameters: one that is promised, and another that may not point to the same memory."""
+    """Positions of pairs of parameters: a promised one, and another that must not point to the same memory."""
     for (i, one), (j, other) in permutations(enumerate(target.parameters), 2):
         matters = one.name in promises.restrict or (one.name in promises.unwritten and not other.const_pointee)
         if matters and other.pointee is not None:
@@ -130,7 +134,9 @@ def _same_names(target: SourceKernel, launch: LaunchSite, promises: Promises) ->
 
 
 def _same_memory(target: SourceKernel, launch: LaunchSite, promises: Promises, ways: Origins) -> str | None:
-    """The same by the allocations that the arguments come from, by every way into the function that launches."""
+    """Like _same_names(), but compares the allocations that the arguments come from, on every path into the function that
+    launches.
+    """
     pairs = list(_pairs(target, promises))
     for words, memory in ways.of_launch(launch.arguments, launch.call) if pairs else ():
         for i, j in pairs:
@@ -151,10 +157,10 @@ def _same(target: SourceKernel, launch: LaunchSite, pair: tuple[int, int], what:
 
 
 def broken_in_capture(capture: Capture, kernel: SourceKernel, metadata: KernelMetadata, promises: Promises) -> str | None:
-    """Why the captured dispatch breaks a promise, or may; None where it does not.
+    """Why the captured dispatch breaks a promise, or may break it; None if it does not.
 
-    Which bytes a pointer reads is not known, so what counts is the whole allocation that it points into: it must be changed by
-    nobody, or, for `__restrict__`, be pointed into by no other argument.
+    The bytes that a pointer reads are not known, so the whole allocation that it points into counts: the kernel must not change
+    it, or, for `__restrict__`, no other argument may point into it.
     """
     x, y, z = capture.dispatch["packet"]["workgroup"]
     if promises.threads is not None and x * y * z > promises.threads:
@@ -182,7 +188,7 @@ def broken_in_capture(capture: Capture, kernel: SourceKernel, metadata: KernelMe
 
 
 def _addresses(capture: Capture, kernel: SourceKernel, metadata: KernelMetadata) -> dict[str, int]:
-    """What each pointer parameter held."""
+    """The address that each pointer parameter held."""
     content = (capture.path / "kernarg.bin").read_bytes()
     explicit = [argument for argument in metadata.arguments if not argument.hidden]
     return {

@@ -1,4 +1,4 @@
-"""The judge's end of the process that reads candidates; what comes from there is a change or a refusal, never an accident."""
+"""The judge's end of the process that reads candidates; it turns every outcome there into a change or a refusal."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ from rocm_perf_lab.process.piped import piped
 
 _SECONDS_TO_START = 120
 _LOOK_SECONDS = 0.5
-_BUSY = 10  # seconds of wall time for one of processor time, as a busy machine may give it
+_BUSY = 10  # wall seconds per second of processor time, as on a busy machine
 _LIMITS = Limits(seconds=7 * 86400.0, memory_bytes=4 << 30, processes=64, file_bytes=1 << 30, disk_bytes=1 << 30)
-"""Of the process, which lives as long as its judge; a candidate's time is watched apart."""
+"""Limits of the process, which lives as long as its judge; the time per candidate is limited separately."""
 
 
 class Reader:
-    """Reads candidates of one baseline. view: of the cage that it does so in. seconds: of processor time for one candidate.
+    """Reads candidates of one baseline. view: what the cage shows to the reading process. seconds: processor time per
+    candidate.
 
-    Use as a context manager. Several threads may ask; they are answered one after the other.
+    Use as a context manager. Several threads may call change(); they are served one after the other.
     """
 
     def __init__(self, baseline: HipSource, view: View = View(), seconds: int = 30):
         self._baseline, self._seconds = baseline, seconds
         folders = (baseline.path.resolve().parent, baseline.main.resolve().parent, baseline.folder)
-        compiler = installation(baseline.command[0], baseline.folder)  # which is asked where its own headers are
+        compiler = installation(baseline.command[0], baseline.folder)  # it is asked for the location of its own headers
         self._view = view.showing(readable=(*folders, *compiler))
         self._process: subprocess.Popen[bytes] | None = None
         self._ready = False
@@ -52,9 +53,9 @@ class Reader:
         self._end()
 
     def change(self, candidate: bytes, kernel: str | None = None) -> KernelChange | str:
-        """What may be taken from the candidate, or why nothing may. kernel: the identity of the one to change, None for any.
+        """The change to take from the candidate, or why it is refused. kernel: identity of the kernel to change, None for any.
 
-        Errors: SourceError where the baseline cannot be read, UnavailableError where the process does not start.
+        Errors: SourceError if the baseline cannot be read, UnavailableError if the process does not start.
         """
         wall = self._seconds * _BUSY
         with self._asking:
@@ -67,7 +68,7 @@ class Reader:
         return str(answer["refused"]) if "refused" in answer else _change(answer["change"])
 
     def _launch(self) -> subprocess.Popen[bytes]:
-        """Start reading the baseline; the answer is awaited when the first candidate is there."""
+        """Start reading the baseline; the answer is awaited when the first candidate arrives."""
         command = [sys.executable, "-P", "-m", f"{__package__}.reader_process"]
         caged = cage.within(command, self._baseline.folder, self._view, _LIMITS)
         process = subprocess.Popen(caged, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
@@ -93,7 +94,7 @@ class Reader:
         return process
 
     def _answer(self, process: subprocess.Popen[bytes], seconds: float) -> dict[str, Any] | None:
-        """None where there is none; the process is gone then."""
+        """The next answer; None if there is none, in which case the process has been ended."""
         try:
             line = _line(piped(process.stdout).fileno(), time.monotonic() + seconds)
             if line is not None:
@@ -121,7 +122,7 @@ class Reader:
 
 def _tell(process: subprocess.Popen[bytes], request: dict[str, Any]) -> None:
     requests = piped(process.stdin)
-    with contextlib.suppress(BrokenPipeError):  # then there is no answer
+    with contextlib.suppress(BrokenPipeError):  # the process is gone, and _answer() returns None
         requests.write(json.dumps(request).encode() + b"\n")
         requests.flush()
 

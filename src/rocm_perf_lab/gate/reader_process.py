@@ -1,8 +1,8 @@
 """The process that reads candidates: `python -m rocm_perf_lab.gate.reader_process`, started by reader.py in the cage.
 
-Standard input: one JSON object a line. The first is the baseline; each further one is a candidate, answered by one line. Each
-candidate is read by a process of its own, a copy of one that has read the baseline: so headers are read once, and what a
-candidate does to Clang dies with it.
+Standard input: one JSON object per line. The first is the baseline; each later one is a candidate and gets an answer of one
+line. Each candidate is read in a fork of the process that has read the baseline, so that headers are read only once and any
+damage that a candidate does to Clang ends with the fork.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rocm_perf_lab.hip_source import HipSource, read
 
 
 def main() -> None:
-    # Clang's own threads would not be there in the copies.
+    # Clang's own threads would not survive the fork.
     os.environ["LIBCLANG_NOTHREADS"] = "1"
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     first = json.loads(requests.readline())
@@ -37,7 +37,7 @@ def _source(first: dict[str, Any], text: str) -> HipSource:
 
 
 def _warmed(source: HipSource) -> dict[str, Any]:
-    """Clang keeps what it read of headers from a unit's second parse on."""
+    """Read the baseline twice: Clang caches headers from the second parse of a unit on."""
     try:
         source.kernels  # noqa: B018
         source.with_text(source.text + b"\n").device  # noqa: B018
@@ -51,7 +51,8 @@ def _read_apart(source: HipSource, first: dict[str, Any], request: dict[str, Any
     child = os.fork()
     if child == 0:
         os.close(receiving)
-        # Both end it in the midst of Clang as well: a busy machine is not the candidate's fault, but a wait without end is.
+        # Both signals also end it inside Clang. Processor time is limited since a busy machine is not the candidate's fault,
+        # wall time since the wait must end.
         signal.setitimer(signal.ITIMER_PROF, request["seconds"])
         signal.alarm(request["wall_seconds"])
         with os.fdopen(sending, "wb") as answer:

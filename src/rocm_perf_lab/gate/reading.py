@@ -1,7 +1,7 @@
-"""Step 1, as far as it looks at a candidate's text: which kernel it changes, and that nothing else differs.
+"""Step 1, the part that examines a candidate's text: which kernel it changes, and that nothing else differs.
 
-Runs where a hostile text can do no harm; see reader.py. Clang says where definitions stand. What is not the target's body, a
-promise in its head or a new device function must be the baseline's, token by token.
+Runs where hostile text can do no harm; see reader.py. Clang locates the definitions. Everything except the target's body,
+promises in its head and new device functions must equal the baseline's, token by token.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from rocm_perf_lab.hip_source.tokens import Token, first_difference, line_of, to
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
 
-# The language itself calls functions of these names: range-for, structured bindings.
+# The language calls functions of these names implicitly: range-for, structured bindings.
 _CALLED_UNSEEN = ("begin", "end", "get")
 
 
 class NotAllowed(Exception):
-    """Why nothing is taken from the candidate, in one sentence."""
+    """Why the candidate is refused, in one sentence."""
 
 
 @dataclass(frozen=True)
 class _Function:
-    """A new function. start, end: its bytes."""
+    """A new function. start, end: its byte offsets."""
 
     cursor: Cursor
     start: int
@@ -46,9 +46,11 @@ class _Function:
 
 
 def read_change(baseline: HipSource, candidate: HipSource, wanted: str | None) -> KernelChange:
-    """wanted: the identity of the kernel that may change; None for the one that does, or the first of several.
+    """Extract the change from a candidate.
 
-    Raises NotAllowed; SourceError where the candidate does not compile.
+    wanted: identity of the kernel that may change; None for the one that does, or the first of several.
+
+    Raises NotAllowed; SourceError if the candidate does not compile.
     """
     unit = candidate.device
     before, after = _target(baseline, candidate, wanted)
@@ -105,7 +107,7 @@ def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tu
 
 
 def _differs(baseline: HipSource, candidate: HipSource, before: SourceKernel, after: SourceKernel) -> bool:
-    """In head or body; what tells comments from code is the tokens."""
+    """Whether head or body differ in tokens, that is, beyond comments and white space."""
     (a, b), (c, d) = ((kernel.span.start, kernel.span.end) for kernel in (before, after))
     if baseline.text[a:b] == candidate.text[c:d]:
         return False
@@ -113,7 +115,7 @@ def _differs(baseline: HipSource, candidate: HipSource, before: SourceKernel, af
 
 
 def _new_functions(before: TranslationUnit, after: TranslationUnit, target: SourceKernel) -> Iterator[_Function]:
-    """Those of the candidate that the baseline does not declare, of which only device functions may be. Raises NotAllowed."""
+    """The candidate's functions that the baseline does not declare; all of them must be device functions. Raises NotAllowed."""
     known = {identity_of(function) for function in before.functions()}
     for function in after.functions():
         if identity_of(function) in known or function.extent.start.file.name != after.own:
@@ -144,7 +146,7 @@ def _unfit(unit: TranslationUnit, function: Cursor, target: SourceKernel) -> str
 
 
 def _whole(unit: TranslationUnit, function: Cursor, baseline: bytes) -> tuple[int, int]:
-    """From the new comments right above it to its end, which for a declaration is its semicolon."""
+    """From the new comments directly above it to its end; a declaration ends with its semicolon."""
     start, end = place_of(function)
     if body_of(function) is None and (found := unit.text.find(b";", end)) >= 0 and not unit.text[end:found].strip():
         end = found + 1
@@ -178,7 +180,7 @@ def _line(text: bytes, number: int) -> str:
 
 
 def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
-    """None in it outlives a launch (in LDS, or constant without mutable members, it holds nothing) or names a symbol."""
+    """Refuse variables that outlive a launch (LDS, and constants without mutable members, hold nothing) and assembler names."""
     kinds = unit.bindings.CursorKind
     stack = [function]
     while stack:
@@ -216,7 +218,7 @@ def _expect_no_more_restrict(known: Mapping[str, int], found: Mapping[str, int])
 
 
 def _expect_no_other_kernel(unit: TranslationUnit, function: Cursor, target: SourceKernel, baseline: bytes) -> None:
-    """It names no kernel whose name the baseline's does not have: what is at another's address is not its to know."""
+    """Refuse references to kernels that the baseline's kernel does not name: it must not know another kernel's address."""
     kinds = unit.bindings.CursorKind
     for cursor in walk(function):
         named = cursor.referenced if cursor.kind.is_reference() or cursor.kind == kinds.DECL_REF_EXPR else None
@@ -239,7 +241,9 @@ def _has_mutable(type_: ClangType) -> bool:
 
 
 def _expect_own_names(baseline: HipSource, functions: Sequence[_Function]) -> None:
-    """A name that stands nowhere in the user's files can be called by nobody else there; see also Judge."""
+    """Refuse new functions whose names occur in the user's files: any other name cannot be called from there. See
+    also Judge.
+    """
     words = {token.text for token in tokens_of(baseline.device)} if functions else set()
     for function in functions:
         if function.name in words:

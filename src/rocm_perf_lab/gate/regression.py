@@ -1,4 +1,4 @@
-"""How much worse a candidate may be in what is not its kernel's time."""
+"""How much worse a candidate may be in anything but its kernel's time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rocm_perf_lab.gate.code_object_check import ResourceLimits
 
 @dataclass(frozen=True)
 class RegressionLimits:
-    """Largest changes for the worse, as fractions of the baseline's value.
+    """Largest allowed regressions, as fractions of the baseline's value.
 
-    runtime: of the whole program's time in kernels. vgpr, lds: growth, where occupancy falls. occupancy: loss of waves a CU.
-    dram: growth of bytes beyond L2, where the program is no faster.
+    runtime: growth of the whole program's time in kernels. vgpr, lds: growth, if occupancy falls. occupancy: loss of waves per
+    CU. dram: growth of bytes beyond L2, if the program is no faster.
     """
 
     runtime: float = ApplicationOptions.runtime
@@ -31,7 +31,10 @@ class RegressionLimits:
         return asdict(self)
 
     def changed(self, text: str) -> RegressionLimits:
-        """text: "vgpr=0.5,occupancy=0.2". Errors: UsageError naming the part that is wrong."""
+        """These limits with some of them replaced.
+
+        text: "vgpr=0.5,occupancy=0.2". Errors: UsageError that names the invalid part.
+        """
         names = [field.name for field in fields(self)]
         limits = self
         for part in text.split(","):

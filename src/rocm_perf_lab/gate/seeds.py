@@ -1,6 +1,6 @@
-"""Seeds of what the gate draws by chance. One number decides them all, so that a judgement can be repeated.
+"""Seeds for the gate's random choices. One number determines them all, so that a judgement can be repeated.
 
-It is drawn anew for each run: whoever proposes code must not know what it will be tried on.
+It is drawn anew for each run: whoever proposes code must not know the inputs and orders that it will be tested with.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 _BITS = 32
 USUAL_ORDER = 0
-_ORDERS = 2  # of workgroups and waves that are tried
+_ORDERS = 2  # orders of workgroups and waves that are tried
 
 
 def fresh() -> int:
@@ -19,25 +19,26 @@ def fresh() -> int:
 
 
 def orders(seed: int) -> tuple[int, ...]:
-    """Of the orders of workgroups and waves: different ones, none of them the usual one."""
+    """Seeds for the orders of workgroups and waves: all different, none of them the usual order."""
     return tuple(_drawn(seed, which + 1) * _ORDERS + which + 1 for which in range(_ORDERS))
 
 
 def initial_values(seed: int, runs: int) -> tuple[int, ...]:
-    """For runs in other orders: of what registers, LDS and private memory hold before a kernel writes there. In turn zeros, as
-    in the usual runs, and drawn words: what a kernel finds there must not tell it how it is being run."""
+    """Initial contents of registers, LDS and private memory for runs in other orders: alternately zeros, as in the usual runs,
+    and random words, so that a kernel cannot tell from them how it is being run.
+    """
     draw = np.random.default_rng([seed, _ORDERS + 1])
     zeros = int(draw.integers(2))
     return tuple(0 if run % 2 == zeros else int(draw.integers(1, 1 << _BITS)) for run in range(runs))
 
 
 def other_values(seed: int) -> int:
-    """The same, drawn for a run in the usual order."""
+    """Random initial contents for a run in the usual order."""
     return _drawn(seed, _ORDERS + 2) + 1
 
 
 def resampling(seed: int) -> int:
-    """Of the measurement's bootstrap."""
+    """Seed of the measurement's bootstrap."""
     return _drawn(seed, 0)
 
 

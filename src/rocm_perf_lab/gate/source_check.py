@@ -1,4 +1,4 @@
-"""Step 1: of the candidate only the target kernel's body, its promises and new device functions are taken. See change.py."""
+"""Step 1: only the target kernel's body, its promises and new device functions are taken from the candidate. See change.py."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ from rocm_perf_lab.hip_source.tokens import texts, tokens_of
 STEP = SOURCE
 
 Words = Callable[[], Collection[str]]
-"""Names that the baseline's program uses, in headers as well."""
+"""Returns the names that the baseline's program uses, including those in headers."""
 
 Expansion = Callable[[KernelChange], str | None]
-"""Why a change cannot be taken by what the preprocessor makes of it; see gate.expanded."""
+"""Returns why a change is refused after preprocessing, or None; see gate.expanded."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """verdict: of the step. spliced: the source to judge, promises: what it rests on; None where the step rejected."""
+    """The result of the source step.
+
+    verdict: the step's verdict. spliced: the source to judge; None if the step rejected. promises: the promises that it relies
+    on.
+    """
 
     verdict: StepVerdict
     spliced: Spliced | None = None
@@ -39,8 +43,11 @@ def check_source(
     words: Words,
     expansion: Expansion,
 ) -> Taken:
-    """change: what may be taken from the candidate, or why nothing may. declared: promises that the proposer makes beyond
-    those in the head."""
+    """Check a change and splice it into the baseline.
+
+    change: the change to take from the candidate, or why it is refused. declared: promises of the proposer beyond those in the
+    head.
+    """
     if isinstance(change, str):
         return Taken(rejected(STEP, change))
     promises = joined(change.promises, declared)
@@ -60,7 +67,7 @@ def check_source(
 
 
 def with_promises(verdict: StepVerdict, promises: Promises, dispatches: list[int]) -> StepVerdict:
-    """A step that passed, with what its promises were shown for."""
+    """Adds to a passed step the dispatches for which its promises were shown to hold."""
     if promises == NONE or verdict.outcome is not StepOutcome.PASSED:
         return verdict
     shown = ", ".join(map(str, dispatches))

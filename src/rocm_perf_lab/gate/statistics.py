@@ -1,6 +1,6 @@
-"""How sure a speed-up is: the ratio of two samples' medians with a bootstrap interval.
+"""How certain a speed-up is: the ratio of two samples' medians with a bootstrap interval.
 
-Source: B. Efron, R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13 (percentile interval). Medians,
+Source: B. Efron, R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13 (percentile interval). Medians are used
 since run times have a long upper tail.
 """
 
@@ -16,7 +16,7 @@ RESAMPLES = 4000
 
 @dataclass(frozen=True)
 class Ratio:
-    """candidate / baseline: below 1 the candidate is faster. low, high: the interval of `confidence`."""
+    """candidate / baseline; below 1 the candidate is faster. low, high: ends of the interval with this `confidence`."""
 
     value: float
     low: float
@@ -25,19 +25,20 @@ class Ratio:
 
     @property
     def improvement(self) -> float:
-        """The part of the baseline's time that is saved."""
+        """The fraction of the baseline's time that is saved."""
         return 1.0 - self.value
 
     @property
     def sure_improvement(self) -> float:
-        """The part that is saved at the interval's slow end."""
+        """The fraction that is saved at the slow end of the interval."""
         return 1.0 - self.high
 
 
 def ratio_of_medians(baseline: Sequence[float], candidate: Sequence[float], confidence: float = 0.95, seed: int = 0) -> Ratio:
-    """Times of interleaved runs, in the same unit, all above 0; runs i of both form a pair and are resampled together.
+    """Times of interleaved runs, in the same unit, all above 0; the runs with the same index form a pair and are resampled
+    together.
 
-    Errors: ValueError where the samples are empty, of different lengths, or not positive.
+    Errors: ValueError if the samples are empty, of different lengths, or not positive.
     """
     first, second = np.asarray(baseline, float), np.asarray(candidate, float)
     if first.size == 0 or first.shape != second.shape or not (np.all(first > 0) and np.all(second > 0)):

@@ -1,4 +1,4 @@
-"""Which memory a kernel stores to, whatever it leaves there: what is put back before the end is written, too."""
+"""The memory that a kernel stores to, whatever values remain: memory whose old value is restored was written as well."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from rocm_perf_lab.gate.buffers import Buffer
 
 Ranges = Sequence[tuple[int, int]]
-"""[begin, end) of addresses, in ascending order, apart from each other."""
+"""[begin, end) of addresses, in ascending order, disjoint."""
 
 
 def stores_elsewhere(before: Ranges, after: Ranges, buffers: Sequence[Buffer]) -> Difference | None:
-    """before, after: what the baseline and the candidate store to. None where the candidate stores to nothing else."""
+    """How the candidate's stores go beyond the baseline's.
+
+    before, after: the ranges that baseline and candidate store to. None if the candidate stores nowhere else.
+    """
     more = list(_beyond(before, after))
     if not more:
         return None
@@ -27,9 +30,9 @@ def stores_elsewhere(before: Ranges, after: Ranges, buffers: Sequence[Buffer]) -
 
 
 def _beyond(before: Ranges, after: Ranges) -> Ranges:
-    """What `after` covers and `before` does not."""
+    """The ranges that `after` covers and `before` does not."""
     found: list[tuple[int, int]] = []
-    first = 0  # of those of `before` that do not end ahead of the range that is looked at
+    first = 0  # index of the first range in `before` that does not end ahead of the current range
     for begin, end in after:
         while first < len(before) and before[first][1] <= begin:
             first += 1

@@ -1,4 +1,4 @@
-"""What may not stand in text that is taken from a candidate, because its effect would not end with the kernel's body."""
+"""What text taken from a candidate may not contain, because its effect would not end with the kernel's body."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from rocm_perf_lab.hip_source.source import TranslationUnit
 from rocm_perf_lab.hip_source.tokens import END_OF_DIRECTIVE, Token, texts, tokens_of
 
-# Without assume_safety, which promises what nobody checks.
+# assume_safety is excluded: it makes a promise that nothing checks.
 _PRAGMA = re.compile(r"(unroll|nounroll|clang (fp|loop)|GCC unroll)\b(?!.*\bassume_safety\b).*")
 _ASSEMBLY = ("asm", "__asm", "__asm__")
-# What the preprocessor makes of these depends on where and when it runs.
+# The preprocessor expands these differently depending on where and when it runs.
 _WORDS = ("__COUNTER__", "__TIME__", "__DATE__", "__TIMESTAMP__", "__INCLUDE_LEVEL__", "__BASE_FILE__", "__pragma", "import")
-# They promise what nobody checks, and their optimized code is right by luck where that does not hold.
+# These make promises that nothing checks; where a promise does not hold, the optimized code is right only by luck.
 _ASSUMPTIONS = (
     "__builtin_assume",
     "__builtin_assume_aligned",
@@ -23,13 +23,13 @@ _ASSUMPTIONS = (
     "assume",
 )
 RESTRICT = ("__restrict__", "__restrict", "restrict")
-# Nobody checks what the compiler does for its own instructions: that what is loaded is waited for, and that an instruction
-# whose operands come from certain others is far enough behind them. So new assembly may only make a kernel wait.
+# For inline assembly, nothing guarantees what the compiler ensures for its own instructions: that loaded data is waited for,
+# and that dependent instructions are far enough apart. So new assembly may only make a kernel wait.
 _INSTRUCTION = re.compile(r"\s*(//.*|(s_nop|s_waitcnt|s_setprio)(\s[\w()&, ]*)?)?")
 
 
 def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str | None:
-    """Why bytes [start, end) of the candidate cannot be taken; None where they can. kernel: the baseline's definition."""
+    """Why bytes [start, end) of the candidate are refused; None if they are accepted. kernel: the baseline's definition."""
     tokens = tokens_of(unit, start, end)
     for token in tokens:
         if not _is_utf8(unit.text[token.start : token.end]):
@@ -49,7 +49,9 @@ def forbidden(unit: TranslationUnit, start: int, end: int, kernel: bytes) -> str
 
 
 def forbidden_token(tokens: Sequence[Token], place: int, text: bytes, kernel: bytes) -> str | None:
-    """What is wrong with the token at `place` of those of `text`, and what follows it. kernel: as in forbidden()."""
+    """What is wrong with the token of `text` at index `place` and those after it; None if nothing is. kernel: as in
+    forbidden().
+    """
     token = tokens[place]
     if token.text in _WORDS or token.text.startswith("__has_"):
         return f"{token.text}, which is not allowed"
@@ -61,7 +63,7 @@ def forbidden_token(tokens: Sequence[Token], place: int, text: bytes, kernel: by
 
 
 def allowed_pragma(words: str) -> bool:
-    """words: what stands behind #pragma."""
+    """Whether a pragma may be taken. words: the text after #pragma."""
     return bool(_PRAGMA.fullmatch(" ".join(words.split())))
 
 
@@ -95,7 +97,7 @@ def _harmless_pragma(words: Sequence[str]) -> bool:
 
 
 def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None:
-    """Assembly of the baseline's kernel may stay; new assembly may be empty, or wait."""
+    """Assembly of the baseline's kernel may stay; new assembly must be empty or only wait."""
     statement = _statement(tokens)
     if b"".join(text[statement[0].start : statement[-1].end].split()) in b"".join(kernel.split()):
         return None
@@ -111,7 +113,7 @@ def _assembly(tokens: Sequence[Token], text: bytes, kernel: bytes) -> str | None
         words = "".join(ast.literal_eval(one) for one in template)
     except (ValueError, SyntaxError, TypeError):
         return "assembly whose text is not a plain string"
-    if found := re.search(r"[^\n\t -~]", words):  # the assembler takes some of them for the end of a statement
+    if found := re.search(r"[^\n\t -~]", words):  # the assembler takes some characters for the end of a statement
         return f"assembly with the character {found[0]!r}"
     for instruction in re.split(r"[\n;]", words):
         if not _INSTRUCTION.fullmatch(instruction):

@@ -1,4 +1,4 @@
-"""What a judgement says nothing about: given to the kernel, and never changed with success."""
+"""What a judgement does not cover: inputs of the kernel that were never changed successfully."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TriedCase:
-    """A case with what the baseline makes of it. perturbation: None where the inputs are the captured ones."""
+    """A case with the baseline's result. perturbation: None for the captured inputs."""
 
     name: str
     case: Case
@@ -31,9 +31,12 @@ class TriedCase:
 def unproven_in(
     capture: Capture, arguments: Arguments, fields: Sequence[Field], tried: Sequence[TriedCase], found: Mapping[str, str]
 ) -> Iterator[Unknown]:
-    """fields: all that can be changed. tried: all cases; those with captured inputs first. found: what came of each case.
+    """The inputs that no case has proven.
 
-    What the kernel only writes needs no other values: that it does not depend on them is shown by filling it first.
+    fields: all that can be changed. tried: all cases; those with captured inputs first. found: outcome of each case.
+
+    Memory that the kernel only writes needs no other values: filling it beforehand shows that the kernel does not depend on
+    them.
     """
     shown = {field for one in tried if found.get(one.name) == "equal" and one.perturbation for field in one.perturbation.fields}
     groups = {field.group for field in shown}
@@ -50,7 +53,7 @@ def unproven_in(
 
 
 def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[TriedCase]) -> bool:
-    """It is changed, and to the same whatever was there. extent: address, bytes."""
+    """Whether the memory is changed, and to the same result whatever it held before. extent: address, bytes."""
     if capture.memory(*extent) == capture.memory(*extent, after=True):
         return False
     poisoned = [one for one in tried if one.perturbation is None and not one.outcome.failure]
@@ -60,7 +63,7 @@ def _is_only_written(capture: Capture, extent: tuple[int, int], tried: Sequence[
 
 
 def _content(outcome: CaseOutcome, address: int, size: int) -> Bytes | None:
-    """What a case left there; None where it left that region as it was."""
+    """What a case left there; None if it left that region unchanged."""
     outputs = Outputs(outcome.dump)
     for base, region in outputs.regions.items():
         start = address - int(base, 16)

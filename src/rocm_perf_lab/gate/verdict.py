@@ -1,4 +1,4 @@
-"""What the gate says: one verdict a step, and the whole."""
+"""The gate's result: one verdict per step, and the overall verdict."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StepOutcome(str, Enum):
 
 @dataclass(frozen=True)
 class StepVerdict:
-    """One step's outcome. reason: one sentence, naming the thing. evidence: what it rests on."""
+    """One step's outcome. reason: one sentence that names its subject. evidence: what it rests on."""
 
     step: str
     outcome: StepOutcome
@@ -41,7 +41,7 @@ class StepVerdict:
 class Verdict:
     """All steps in order. accepted: every step passed or was skipped by the user's choice, and at least one passed.
 
-    adopted: the source as it was judged, to be kept if it is accepted; None where it was not made.
+    adopted: the source as it was judged, to be kept if accepted; None if no source was made.
     """
 
     steps: tuple[StepVerdict, ...]
@@ -57,17 +57,17 @@ class Verdict:
 
     @property
     def ratio(self) -> float | None:
-        """candidate / baseline of the kernel's time; None where it was not measured."""
+        """candidate / baseline of the kernel's time; None if it was not measured."""
         return self._evidence(MeasurementEvidence).ratio
 
     @property
     def runtime_ms(self) -> tuple[float, float] | None:
-        """(baseline, candidate) of the whole program's time on the GPU; None where it was not run."""
+        """(baseline, candidate) of the whole program's time on the GPU; None if the program was not run."""
         return self._evidence(ApplicationEvidence).runtime_ms
 
     @property
     def program_timing(self) -> tuple[str, str | None] | None:
-        """(measured or modelled, the timing parameters' hash) of the whole program; None where it was not run."""
+        """(measured or modelled, hash of the timing parameters) for the whole program; None if it was not run."""
         evidence = self._evidence(ApplicationEvidence)
         return None if evidence.timing is None else (evidence.timing, evidence.timing_parameters)
 
@@ -78,17 +78,19 @@ class Verdict:
 
     @property
     def counters(self) -> tuple[Mapping[str, Sequence[float]], Sequence[str]]:
-        """Of the changed kernel over the whole program: those that moved, [before, after], and the names of the others."""
+        """Counters of the changed kernel over the whole program: those that moved, as [before, after], and the names of the
+        others.
+        """
         evidence, symbol = self._evidence(ApplicationEvidence), self.symbol or ""
         return (evidence.counters or {}).get(symbol, {}), (evidence.unmoved_counters or {}).get(symbol, ())
 
     @property
     def resources(self) -> dict[str, Pair]:
-        """[baseline, candidate] of each resource of the machine code; empty where it was not made."""
+        """[baseline, candidate] of each resource of the machine code; empty if there is none."""
         return self._evidence(CodeObjectEvidence).resources
 
     def document(self) -> VerdictDocument:
-        """For the journal and --json."""
+        """The document for the journal and --json."""
         steps = [
             StepSection(step=one.step, outcome=one.outcome.value, reason=one.reason, evidence=one.evidence)
             for one in self.steps
@@ -99,13 +101,13 @@ class Verdict:
 
     @classmethod
     def from_document(cls, document: VerdictDocument) -> Verdict:
-        """Of what document() made."""
+        """The inverse of document()."""
         steps = (StepVerdict(one.step, StepOutcome(one.outcome), one.reason, one.evidence) for one in document.steps)
         adopted = document.adopted
         return cls(tuple(steps), None if adopted is None else adopted.encode("utf-8", "surrogateescape"))
 
     def _evidence(self, kind: type[Kind]) -> Kind:
-        """Of the first step that has such evidence; empty where none has."""
+        """The evidence of the first step with evidence of this kind; empty if there is none."""
         return next((step.evidence for step in self.steps if isinstance(step.evidence, kind)), kind())
 
 

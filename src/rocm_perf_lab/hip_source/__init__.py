@@ -1,7 +1,7 @@
-"""HIP sources as Clang sees them: kernels, loops and what they contain, exact edits, fingerprints of what must not change.
+"""HIP sources as Clang parses them: kernels, loops and their contents, exact edits, and fingerprints of what must not change.
 
-Everything rests on libclang's AST of the source with the program's own flags, once for the device and once for the host
-pass; nothing is matched by regular expressions. `read()` is the entry.
+Everything is based on libclang's AST of the source with the program's own flags, once for the device and once for the host
+pass; nothing is matched by regular expressions. `read()` is the entry point.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a kernel reaches memory by its pointer parameters alone, so that what they point to is all that can overlap."""
+"""Whether a kernel accesses memory only through its pointer parameters, so that only what they point to can overlap."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HOLDERS = ("POINTER", "LVALUEREFERENCE", "RVALUEREFERENCE", "MEMBERPOINTER")
 
 @once_per_unit
 def other_ways(unit: TranslationUnit, kernel: SourceKernel) -> str | None:
-    """Another way that the kernel may reach memory by; None where there is none."""
+    """Another way in which the kernel may reach memory; None if there is none."""
     function = function_of(unit, kernel)
     kinds = unit.bindings.CursorKind
     for parameter in parameters_of(function):
@@ -43,7 +43,7 @@ def other_ways(unit: TranslationUnit, kernel: SourceKernel) -> str | None:
 
 @once_per_unit
 def reassigned(unit: TranslationUnit, kernel: SourceKernel) -> set[str]:
-    """Pointer parameters that the body lets point elsewhere, or that something else may."""
+    """Pointer parameters that may be changed to point elsewhere, in the body or through their address."""
     function = function_of(unit, kernel)
     changed = changed_in(body_of(function), unit.bindings)
     return {one.spelling for one in parameters_of(function) if one.get_usr() in changed}
@@ -63,7 +63,7 @@ def _holds_address(type_: ClangType) -> bool:
 
 
 def _reached(unit: TranslationUnit, function: Cursor) -> Iterator[Cursor]:
-    """All that stands in a function and in those that it calls."""
+    """All cursors in a function and in the functions that it calls."""
     left, visited = [function], set()
     while left:
         for inside in walk(left.pop()):
@@ -81,7 +81,7 @@ def _template(unit: TranslationUnit, callee: Cursor) -> Cursor:
 
 
 def _is_global(variable: Cursor, kinds: CursorKinds) -> bool:
-    """A variable that outlives the launch and may change; HIP's own (threadIdx) and the LDS are none."""
+    """Whether the variable outlives the launch and may change; HIP's own variables (threadIdx) and LDS do not count."""
     if variable is None or variable.kind != kinds.VAR_DECL or variable.type.is_const_qualified():
         return False
     if variable.location.is_in_system_header or any(c.kind == kinds.CUDASHARED_ATTR for c in variable.get_children()):

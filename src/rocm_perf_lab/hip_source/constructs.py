@@ -1,7 +1,7 @@
-"""Which calls and statements forbid reordering: looked for in a region and in the functions it calls.
+"""Finds calls and statements that forbid reordering, in a region and in the functions that it calls.
 
-The names are those of HIP's device functions and of Clang's AMDGPU builtins; a function with a body is descended into, so
-a wrapper hides nothing. A callee without a body is allowed only when it is known to be plain arithmetic.
+The names are those of HIP's device functions and of Clang's AMDGPU builtins; functions with a body are searched as well, so
+that a wrapper hides nothing. A callee without a body is allowed only if it is known to be plain arithmetic.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SIDE_EFFECTS = (
 )  # fmt: skip
 _ARITHMETIC = ("__ocml_", "__builtin_", "__ockl_mul", "__ockl_clz", "__ockl_popcount", "operator")
 
-_HARMLESS = ("__builtin_shufflevector", "__builtin_convertvector", "__builtin_choose_expr")  # calls to look at, no calls
+_HARMLESS = ("__builtin_shufflevector", "__builtin_convertvector", "__builtin_choose_expr")  # they look like calls but are not
 
 _NAMED = (
     (Construct.BARRIER, _BARRIERS),
@@ -47,7 +47,7 @@ _NAMED = (
 
 
 def classify(name: str) -> Construct | None:
-    """The construct that a call of `name` is by its name alone; None where its body must tell."""
+    """The construct that a call of `name` is, judged by the name alone; None if its body must be searched."""
     if name.startswith("__builtin_amdgcn_") and "atomic" in name:
         return Construct.ATOMIC
     for construct, prefixes in _NAMED:
@@ -57,13 +57,13 @@ def classify(name: str) -> Construct | None:
 
 
 def find(cursor: Cursor, bindings: Bindings) -> tuple[ConstructUse, ...]:
-    """Every forbidding construct under `cursor`, in source order, each once for a line and name."""
+    """Every forbidding construct under `cursor`, in source order, once per line and name."""
     found = _Search(bindings).inside(cursor, line=None, via=())
     return tuple(dict.fromkeys(found))
 
 
 class _Search:
-    """One walk; remembers the functions it has been in, so that recursion ends."""
+    """One walk; it remembers the functions visited, so that recursion ends."""
 
     def __init__(self, bindings: Bindings):
         self._bindings = bindings
@@ -72,7 +72,10 @@ class _Search:
         self._visited: set[str] = set()
 
     def inside(self, cursor: Cursor, line: int | None, via: tuple[str, ...]) -> Iterator[ConstructUse]:
-        """line: where the outermost call stands, for constructs inside callees; None while in the region itself."""
+        """The constructs under a cursor.
+
+        line: the line of the outermost call, for constructs inside callees; None in the region itself.
+        """
         left = [(cursor, line, via)]
         while left:
             cursor, line, via = left.pop()
@@ -83,7 +86,7 @@ class _Search:
                 left.append((body, here, (*via, cursor.referenced.spelling)))
 
     def _at(self, cursor: Cursor, here: int, via: tuple[str, ...]) -> Iterator[ConstructUse]:
-        """What it is itself, whatever stands below it."""
+        """The constructs that the cursor is itself, without its children."""
         kinds = self._kinds
         kind = cursor.kind
         if kind in (kinds.ASM_STMT, kinds.MS_ASM_STMT):
@@ -133,7 +136,7 @@ class _Search:
         return callee.get_definition() or self._template(callee)
 
     def _new_body(self, callee: Cursor | None) -> Cursor | None:
-        """Of a function that is called, where its name does not tell what it is and the walk was not in it yet; else None."""
+        """The body of a called function that the name does not classify and that was not visited yet; else None."""
         if callee is None or callee.kind in self._variables or classify(callee.spelling):
             return None
         body = self._body(callee)
@@ -143,6 +146,6 @@ class _Search:
         return body
 
     def _template(self, callee: Cursor) -> Cursor | None:
-        """The body of the template that a function was instantiated from, if any: that is what runs."""
+        """The body of the template that a function was instantiated from, if any: this is the code that runs."""
         template = self._bindings.conf.lib.clang_getSpecializedCursorTemplate(callee)
         return None if template.is_null() else template.get_definition()

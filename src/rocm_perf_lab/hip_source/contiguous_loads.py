@@ -1,4 +1,4 @@
-"""Loads of neighbouring elements in one block of statements, each of them made whenever the block is run to its end."""
+"""Loads of neighbouring elements in one block of statements, all executed whenever the block runs to its end."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ _ENDS = ("CASE_STMT", "DEFAULT_STMT", "LABEL_STMT")
 
 @dataclass(frozen=True)
 class ContiguousLoads:
-    """`base[index + first]`, `base[index + first + 1]`, ... of one block.
+    """`base[index + first]`, `base[index + first + 1]`, ... in one block.
 
-    first_element: text of the first of them; before: where the first statement that has one begins. type, bytes: of an
-    element. places: of each element in order, where it stands. parameter: the pointer it is read behind.
+    first_element: source text of the first one; before: start of the first statement that contains one. type, bytes: type and
+    size of an element. places: for each element in order, its places in the source. parameter: the pointer that is read
+    through.
     """
 
     first_element: str
@@ -40,7 +41,7 @@ class ContiguousLoads:
 
 @dataclass
 class _Group:
-    """Loads that differ in a constant alone, while nothing changed what their address is made of."""
+    """Loads whose addresses differ only in a constant, while nothing changes the variables in them."""
 
     before: Cursor
     parameter: str
@@ -51,7 +52,7 @@ class _Group:
 
 
 def contiguous_loads(unit: TranslationUnit, kernel: SourceKernel) -> Iterator[list[ContiguousLoads]]:
-    """The runs of at least two elements of every block that has some."""
+    """The runs of at least two elements, for every block that has any."""
     function = function_of(unit, kernel)
     escaping = escaping_in(function, unit.bindings)
     for cursor in walk(function):
@@ -62,7 +63,7 @@ def contiguous_loads(unit: TranslationUnit, kernel: SourceKernel) -> Iterator[li
 
 
 class _Block:
-    """escaping: variables that more than their names may stand for."""
+    """Groups the loads of one block. escaping: variables that may also be accessed other than by name."""
 
     def __init__(self, unit: TranslationUnit, function: Cursor, escaping: frozenset[str]):
         self._unit, self._function, self._escaping = unit, function, escaping
@@ -82,13 +83,16 @@ class _Block:
         return self._closed
 
     def _close(self, changed: frozenset[str] | None = None) -> None:
-        """The groups that name a variable of these; None: all."""
+        """Close the groups that use one of these variables; None: all groups."""
         for key, group in list(self._open.items()):
             if changed is None or any(variable.get_usr() in changed for variable in group.variables):
                 self._closed.append(self._open.pop(key))
 
     def _take(self, statement: Cursor, moving: frozenset[str]) -> None:
-        """moving: variables that the statement, or somebody by another name, may change."""
+        """Add the statement's loads to the open groups.
+
+        moving: variables that the statement, or code that accesses them by another name, may change.
+        """
         start, end = place_of(statement)
         for read in reads_in(self._unit, self._function, statement):
             place = self._constant_part(read)
@@ -106,11 +110,11 @@ class _Block:
             group.places.setdefault(offset, []).append(span_of(read.cursor))
 
     def _is_steady(self, read: Read, moving: frozenset[str]) -> bool:
-        """Whether what the address is made of stays, and the text of the read can be edited."""
+        """Whether the variables in the address keep their values, and the text of the read can be edited."""
         return not self._unit.is_cut_by_macro(read.cursor) and not any(v.get_usr() in moving for v in read.variables)
 
     def _constant_part(self, read: Read) -> tuple[str, str, int] | None:
-        """(base, what is added to it besides a constant, the constant); None where the sum may wrap around."""
+        """(base, non-constant part of the index, constant part); None if the sum may wrap around."""
         kinds, bindings = self._unit.bindings.CursorKind, self._unit.bindings
         if read.cursor.kind != kinds.ARRAY_SUBSCRIPT_EXPR:
             return None
@@ -129,7 +133,7 @@ class _Block:
 
 
 def _runs(group: _Group) -> Iterator[ContiguousLoads]:
-    """Of power-of-two lengths up to 16 bytes, from the lowest offset up."""
+    """Runs with power-of-two lengths of up to 16 bytes, from the lowest offset up."""
     size, offsets = group.type.get_size(), sorted(group.places)
     if size <= 0 or size & (size - 1) or group.type.get_canonical().kind.name in _NO_ELEMENTS:
         return

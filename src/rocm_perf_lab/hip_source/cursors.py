@@ -1,4 +1,4 @@
-"""Places and parts of Clang's cursors."""
+"""Locations and parts of Clang's cursors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.source import TranslationUnit
 
 LEAVES = ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT", "GOTO_STMT", "INDIRECT_GOTO_STMT")
-"""Kinds of statements after which the block they stand in may not be run to its end."""
+"""Kinds of statements after which the enclosing block may not run to its end."""
 
 
 def place_of(cursor: Cursor) -> tuple[int, int]:
-    """Bytes [start, end) of its file."""
+    """Byte range [start, end) in its file."""
     return cursor.extent.start.offset, cursor.extent.end.offset
 
 
@@ -25,13 +25,15 @@ def span_of(cursor: Cursor) -> Span:
 
 
 def walk(cursor: Cursor) -> Iterator[Cursor]:
-    """The cursor and all below it, in source order. Generated code nests deeper than Python's own calls may."""
+    """The cursor and all below it, in source order, without recursion: generated code nests deeper than Python's calls may."""
     for inside, _ in walk_below(cursor):
         yield inside
 
 
 def walk_below(cursor: Cursor) -> Iterator[tuple[Cursor, list[Cursor]]]:
-    """The same, each with what it stands in, from the outermost down to its parent: a list that changes with the next step."""
+    """Like walk(), but each cursor comes with its ancestors from the outermost down to its parent: a list that changes with the
+    next step.
+    """
     above: list[Cursor] = []
     left = [(cursor, 0)]
     while left:
@@ -43,7 +45,7 @@ def walk_below(cursor: Cursor) -> Iterator[tuple[Cursor, list[Cursor]]]:
 
 
 def within(cursor: Cursor, span: Span, kind: str) -> Cursor:
-    """The cursor under `cursor` that covers exactly `span` and is of that kind (FOR_STMT)."""
+    """The cursor under `cursor` that covers exactly `span` and has this kind (FOR_STMT)."""
     place = (span.start, span.end)
     return next(c for c in walk(cursor) if c.kind.name == kind and place_of(c) == place)
 
@@ -53,18 +55,18 @@ def parameters_of(function: Cursor) -> list[Cursor]:
 
 
 def body_of(function: Cursor) -> Cursor | None:
-    """None of a declaration that is no definition."""
+    """The function's body; None for a declaration without one."""
     return next((c for c in function.get_children() if c.kind.name == "COMPOUND_STMT"), None)
 
 
 def is_member(function: Cursor) -> bool:
-    """Of a class, as against a function at namespace scope."""
+    """Whether it is a member of a class rather than a function at namespace scope."""
     kind: str = function.semantic_parent.kind.name
     return kind.startswith(("CLASS", "STRUCT", "UNION"))
 
 
 def unwrapped(expression: Cursor) -> Cursor:
-    """What stands inside parentheses and implicit conversions, which libclang does not name."""
+    """The expression inside parentheses and implicit conversions, which libclang does not name."""
     while expression.kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR"):
         inner = next(expression.get_children(), None)
         if inner is None:
@@ -74,7 +76,7 @@ def unwrapped(expression: Cursor) -> Cursor:
 
 
 def flat(unit: TranslationUnit) -> Iterator[Cursor]:
-    """Declarations with namespaces opened, so that a kernel in a namespace stands for itself."""
+    """All declarations, with those in namespaces flattened."""
     kinds = unit.bindings.CursorKind
     skipped = {kinds.MACRO_INSTANTIATION}
     stack = list(reversed(unit.user_declarations))

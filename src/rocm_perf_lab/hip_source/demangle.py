@@ -1,4 +1,4 @@
-"""Names of C++ symbols as traces show them, and their parts."""
+"""Names of C++ symbols as in traces, and their parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import re
 
 @functools.cache
 def demangled(symbol: str) -> str:
-    """By the C++ runtime's own function, which the writer of traces uses as well; of what is not mangled, the symbol itself."""
+    """The demangled symbol, from the C++ runtime's function that the writer of traces uses as well; other names are
+    unchanged.
+    """
     runtime, libc = _runtime(), ctypes.CDLL(None)
     status = ctypes.c_int()
     text = runtime.__cxa_demangle(symbol.encode(), None, None, ctypes.byref(status))
@@ -38,7 +40,7 @@ def qualified_name(demangled_name: str) -> str:
 
 
 def parameter_types(demangled: str) -> list[str]:
-    """Of a demangled function: "void k<float>(float const*, int)" gives ["float const*", "int"]."""
+    """The parameter types of a demangled function: "void k<float>(float const*, int)" gives ["float const*", "int"]."""
     depth = 0
     start: int | None = None
     types: list[str] = []

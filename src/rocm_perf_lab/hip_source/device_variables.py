@@ -1,4 +1,4 @@
-"""The variables of the device (`__device__`, `__constant__`) that a kernel names, itself or through what it calls."""
+"""The device variables (`__device__`, `__constant__`) that a kernel uses, directly or in functions that it calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF_THE_DEVICE = ("CUDADEVICE_ATTR", "CUDACONSTANT_ATTR")
 
 
 def device_variables(function: Cursor) -> list[Cursor]:
-    """Cursors of those that may hold other values: what is const is part of the code. function: a kernel's cursor."""
+    """Cursors of the variables whose values can change; const variables are part of the code. function: a kernel's cursor."""
     found: dict[str, Cursor] = {}
     left, seen = [function], {function.get_usr()}
     while left:
@@ -29,7 +29,7 @@ def device_variables(function: Cursor) -> list[Cursor]:
 
 
 def _named(function: Cursor) -> Iterator[Cursor]:
-    """What it refers to; of overloads that a template leaves open, each."""
+    """The declarations that a function refers to; if a template leaves an overload open, all candidates."""
     for cursor in walk(function):
         if cursor.kind.name in ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "CALL_EXPR") and cursor.referenced is not None:
             yield cursor.referenced

@@ -1,4 +1,4 @@
-"""Exact changes of a source's bytes; offsets count bytes as Clang's do."""
+"""Exact changes to a source's bytes; offsets count bytes, as Clang's do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Edit:
-    """Bytes [start, end) of the source become `text`; start == end inserts."""
+    """Replaces bytes [start, end) of the source by `text`; start == end inserts."""
 
     start: int
     end: int
@@ -18,7 +18,7 @@ class Edit:
 
 
 def apply_edits(source: bytes, edits: Iterable[Edit]) -> bytes:
-    """The source with all edits made at once. Errors: ValueError where edits overlap or leave the source."""
+    """The source with all edits applied at once. Errors: ValueError if edits overlap or exceed the source."""
     result, position = [], 0
     for edit in sorted(edits):
         if not position <= edit.start <= edit.end <= len(source):
@@ -29,24 +29,24 @@ def apply_edits(source: bytes, edits: Iterable[Edit]) -> bytes:
 
 
 def line_start(source: bytes, offset: int) -> int:
-    """The offset at which the line holding `offset` begins."""
+    """The offset of the first byte of the line that contains `offset`."""
     return source.rfind(b"\n", 0, offset) + 1
 
 
 def indentation(source: bytes, offset: int) -> str:
-    """The white space that the line holding `offset` begins with."""
+    """The white space at the start of the line that contains `offset`."""
     line = source[line_start(source, offset) : offset]
     return line[: len(line) - len(line.lstrip(b" \t"))].decode()
 
 
 def new_names(source: bytes, stem: str, count: int) -> list[str]:
-    """Names that the source does not have yet: stem0, stem1, ..."""
+    """Names that the source does not contain: stem0, stem1, ..."""
     unused = (f"{stem}{number}" for number in itertools.count() if f"{stem}{number}".encode() not in source)
     return list(itertools.islice(unused, count))
 
 
 def unified_diff(before: bytes, after: bytes, name: str) -> str:
-    """The change as `patch -p1` takes it."""
+    """The change as a patch for `patch -p1`."""
     old, new = (text.decode(errors="surrogateescape").splitlines(keepends=True) for text in (before, after))
     return "".join(_ended(line) for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}"))
 

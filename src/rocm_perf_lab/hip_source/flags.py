@@ -1,11 +1,11 @@
-"""From a build command to the flags that decide how a source is read."""
+"""Extracts from a build command the flags that determine how a source is parsed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-# Options that take the next word and do not change what the source means.
+# Options that take the next word as a value and do not change the meaning of the source.
 _DROPPED_WITH_VALUE = {"-o", "-MF", "-MT", "-MQ", "-Xlinker", "-L", "-l", "--save-stats"}
 _DROPPED = (
     "-c",
@@ -43,9 +43,9 @@ _SOURCES = {".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".cp"}
 
 
 def parse_flags(command: Sequence[str], source: Path, folder: Path) -> list[str]:
-    """The arguments for libclang that read `source` as `command` (the compiler first) compiles it in `folder`.
+    """Arguments with which libclang parses `source` as `command` (the compiler first) compiles it in `folder`.
 
-    Output, linking, other sources and objects are left out; relative include folders are made absolute.
+    Options for output and linking, other sources and objects are omitted; relative include folders are made absolute.
     """
     kept: list[str] = []
     words = iter(command[1:])
@@ -70,7 +70,7 @@ def parse_flags(command: Sequence[str], source: Path, folder: Path) -> list[str]
 
 
 def target_of(command: Sequence[str]) -> str | None:
-    """The first --offload-arch of a command, None where it names none."""
+    """The first --offload-arch of a command, None if it has none."""
     for word in command:
         if word.startswith(("--offload-arch=", "--cuda-gpu-arch=")):
             return word.split("=", 1)[1].split(",")[0]

@@ -1,4 +1,4 @@
-"""Loads that a loop makes in every iteration from one and the same address."""
+"""Loads that a loop executes in every iteration from the same address."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InvariantLoad:
-    """text: as written. type: of its value. parameter: the pointer it reads behind. places: where it stands in the loop."""
+    """A load with the same result in every iteration.
+
+    text: the load as written. type: the type of its value. parameter: the pointer that is read through. places: its places in
+    the loop.
+    """
 
     text: str
     type: str
@@ -29,15 +33,16 @@ class InvariantLoad:
 
 @dataclass(frozen=True)
 class Entry:
-    """What decides whether a loop runs at all, evaluated before it: statements that may stand first (`int i = 0;`, empty for
-    none) and a condition, empty where it always runs."""
+    """The condition on which a loop runs at all, as evaluated before the loop: statements that precede it (`int i = 0;`, empty
+    for none) and a condition, empty if the loop always runs.
+    """
 
     first: str
     condition: str
 
 
 def invariant_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> list[InvariantLoad]:
-    """Those made at least once in every iteration, without any condition."""
+    """The invariant loads that every iteration executes unconditionally."""
     function = function_of(unit, kernel)
     cursor = within(function, loop.span, _kind(loop))
     body = list(cursor.get_children())[0 if loop.kind == "do" else -1]
@@ -55,7 +60,7 @@ def invariant_loads(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> 
 
 
 def entry_of(unit: TranslationUnit, kernel: SourceKernel, loop: Loop) -> Entry | None:
-    """None where it cannot be evaluated twice."""
+    """The condition on which the loop runs; None if it cannot be evaluated twice."""
     if loop.kind == "do" or (loop.trip_count or 0) > 0:
         return Entry("", "")
     cursor = within(function_of(unit, kernel), loop.span, _kind(loop))
@@ -75,6 +80,6 @@ def _kind(loop: Loop) -> str:
 
 
 def _stays(loop: Cursor, moving: frozenset[str], read: Read) -> bool:
-    """Whether nothing that the address is made of is declared in the loop, or among what may change in it."""
+    """Whether no variable in the address is declared in the loop or may change in it."""
     start, end = place_of(loop)
     return not any(start <= variable.extent.start.offset < end or variable.get_usr() in moving for variable in read.variables)

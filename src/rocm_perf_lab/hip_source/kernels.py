@@ -1,4 +1,4 @@
-"""Kernels in a device pass: signature, attributes and loops."""
+"""Finds the kernels in a device pass, with their signatures, attributes and loops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLACE_IN_USR = re.compile(r"@\d+(?=@)")
 
 
 def kernels_in(unit: TranslationUnit) -> Iterator[SourceKernel]:
-    """Every kernel whose body stands in the unit's own file."""
+    """Every kernel whose body is in the unit's own file."""
     kinds = unit.bindings.CursorKind
     for function in unit.functions():
         if not any(child.kind == kinds.CUDAGLOBAL_ATTR for child in function.get_children()):
@@ -31,7 +31,9 @@ def kernels_in(unit: TranslationUnit) -> Iterator[SourceKernel]:
 
 
 def files_with_kernels(unit: TranslationUnit, name: str | None = None) -> Iterator[Path]:
-    """The real paths of the user's files in the unit where kernels are defined. name: the qualified one of those meant."""
+    """The real paths of the user's files in the unit that define kernels. name: qualified name of the kernels wanted, None for
+    all.
+    """
     kinds = unit.bindings.CursorKind
     for function in unit.functions():
         is_kernel = any(child.kind == kinds.CUDAGLOBAL_ATTR for child in function.get_children())
@@ -47,7 +49,7 @@ def function_of(unit: TranslationUnit, kernel: SourceKernel) -> Cursor:
 
 
 def name_of(unit: TranslationUnit, kernel: SourceKernel) -> int | None:
-    """The offset of its name in its head; None where a macro writes it."""
+    """The offset of the name in the kernel's head; None if a macro writes it."""
     place = function_of(unit, kernel).location
     end = place.offset + len(kernel.name.rsplit("::", 1)[-1].encode())
     inside = kernel.span.start <= place.offset < kernel.body.start
@@ -80,7 +82,7 @@ def _kernel(unit: TranslationUnit, function: Cursor, body: Cursor) -> SourceKern
 
 @dataclass(frozen=True)
 class _Linkage:
-    """The `extern "C"` around a function. start: where it begins."""
+    """The `extern "C"` around a function. start: its offset."""
 
     start: int
     braces: bool
@@ -97,7 +99,7 @@ def _linkage(unit: TranslationUnit, function: Cursor) -> _Linkage | None:
 
 
 def identity_of(function: Cursor) -> str:
-    """Its USR, without the offset in the file by which Clang tells what has no name from others."""
+    """The function's USR without the file offset that Clang adds to distinguish unnamed entities."""
     return _PLACE_IN_USR.sub("", function.get_usr())
 
 
@@ -113,7 +115,7 @@ def _qualified_name(function: Cursor, kinds: CursorKinds) -> str:
 
 def _parameter(cursor: Cursor) -> KernelParameter:
     canonical = cursor.type.get_canonical()
-    is_array = canonical.kind.name.endswith("ARRAY")  # `float p[]` is a pointer, too
+    is_array = canonical.kind.name.endswith("ARRAY")  # `float p[]` is a pointer as well
     pointee = canonical.element_type if is_array else canonical.get_pointee()
     is_pointer = is_array or canonical.kind.name == "POINTER"
     return KernelParameter(

@@ -1,4 +1,4 @@
-"""Which expressions of a kernel may differ between the lanes of a wave."""
+"""Determines which expressions of a kernel may differ between the lanes of a wave."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 class LaneValues:
-    """Of one function. A value differs if it is made of threadIdx, of a call's result, or of a variable that may differ."""
+    """Analysis of one function. A value may differ if it depends on threadIdx, a call's result, or a variable that
+    may differ.
+    """
 
     def __init__(self, unit: TranslationUnit, function: Cursor):
         self._unit, self._kinds = unit, unit.bindings.CursorKind
@@ -36,7 +38,7 @@ class LaneValues:
         )
 
     def _given(self, function: Cursor) -> Iterator[tuple[str, Cursor]]:
-        """(variable, an expression that it is given) throughout the function."""
+        """(variable, an expression assigned to it) for all assignments and initialisations in the function."""
         kinds = self._kinds
         for cursor in walk(function):
             children = list(cursor.get_children())

@@ -1,4 +1,4 @@
-"""Where the host code of a source launches a kernel: with which blocks, and from which variables its arguments come."""
+"""Where the host code of a source launches a kernel, with which block sizes and from which variables the arguments come."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _POINTERS = ("POINTER", "CONSTANTARRAY", "INCOMPLETEARRAY", "RECORD", "LVALUEREF
 
 @dataclass(frozen=True)
 class LaunchSite:
-    """`kernel<<<grid, block, ...>>>(arguments)`, also as hipLaunchKernelGGL writes it.
+    """`kernel<<<grid, block, ...>>>(arguments)`, also if written with hipLaunchKernelGGL.
 
-    block: its size in x, y and z, None where it is not a constant. origins: of each argument, the variables and members
-    that it is made of and that may hold addresses, by name. call, arguments: Clang's, for what follows these further.
+    block: its size in x, y and z, None if it is not constant. origins: for each argument, the names of the variables and
+    members in it that may hold addresses. call, arguments: Clang's cursors, for further analysis.
     """
 
     line: int
@@ -36,7 +36,7 @@ class LaunchSite:
 
 @dataclass(frozen=True)
 class Launches:
-    """Of one kernel. other_uses: lines where its name stands otherwise, so that it may be launched unseen."""
+    """All launches of one kernel. other_uses: lines that use its name in other ways, so that launches may be missed."""
 
     seen: tuple[LaunchSite, ...]
     other_uses: tuple[int, ...]
@@ -51,7 +51,7 @@ def launches_of(host: TranslationUnit, kernel: SourceKernel) -> Launches:
 
 
 def launches_in_program(source: HipSource, kernel: SourceKernel) -> Iterator[tuple[HipSource, Launches]]:
-    """Of each unit of the program; kernel: of the source. Errors: SourceError."""
+    """The launches of the source's kernel in each unit of the program. Errors: SourceError."""
     for unit in (source, *source.others):
         yield unit, launches_of(unit.host, kernel)
 
@@ -80,11 +80,11 @@ class _Search:
         return any(self._names(cursor) for cursor in walk(callee))
 
     def _names(self, cursor: Cursor) -> bool:
-        """By its name alone: another function of that name makes no launch less safe."""
+        """Whether the cursor refers to the kernel, by name alone: including other functions of that name is safe."""
         return cursor.kind in (self._kinds.DECL_REF_EXPR, self._kinds.OVERLOADED_DECL_REF) and cursor.spelling == self._name
 
     def _is_label(self, cursor: Cursor) -> bool:
-        """A symbol that is given by hand can be the kernel's handle: `extern char handle asm("_Z4rowsPf")`."""
+        """Whether a hand-written symbol may be the kernel's handle: `extern char handle asm("_Z4rowsPf")`."""
         return cursor.kind == self._kinds.ASM_LABEL_ATTR and self._name in cursor.spelling
 
     def _launch(self, call: Cursor, configuration: Cursor, arguments: list[Cursor]) -> None:
@@ -94,7 +94,7 @@ class _Search:
         self.launches.append(LaunchSite(call.location.line, block, origins, call, tuple(arguments)))
 
     def _dimensions(self, operand: Cursor) -> tuple[int, int, int] | None:
-        """Of a dim3 that is written in place, or of a local variable that nothing changes."""
+        """The dimensions of a dim3 written in place, or of a local variable that nothing changes."""
         kinds = self._kinds
         for cursor in walk(operand):
             if cursor.kind == kinds.CALL_EXPR and cursor.spelling == "dim3":
@@ -121,7 +121,7 @@ class _Search:
         return x, y, z
 
     def _stays(self, variable: Cursor) -> bool:
-        """Whether the variable is only ever copied as a whole: by way of a reference it could be changed."""
+        """Whether the variable is only ever copied as a whole: through a reference it could be changed."""
         if variable.type.is_const_qualified():
             return True
         scope, kinds = variable.semantic_parent, self._kinds
@@ -134,7 +134,9 @@ class _Search:
         )
 
     def _origins(self, argument: Cursor) -> frozenset[str]:
-        """A member stands for itself: two members of one object are two addresses."""
+        """Names in the argument that may hold addresses. Members are named in full: two members of one object are two
+        addresses.
+        """
         found: set[str] = set()
         kinds, left = self._kinds, [argument]
         while left:
@@ -151,5 +153,8 @@ class _Search:
 
 
 def _is_copied(above: list[Cursor]) -> bool:
-    """above: what the name stands in. Copying converts to a reference to const, as do calls that can cast that away."""
+    """Whether a name is only copied.
+
+    above: the ancestors of the name. Copying converts to a reference to const, as do calls that can cast the const away.
+    """
     return len(above) > 1 and above[-1].kind.name == "UNEXPOSED_EXPR" and above[-2].spelling == "dim3"

@@ -1,6 +1,6 @@
-"""Where the numbers and pointers lie in a type: offsets and kinds as Clang lays the type out for the device.
+"""Locates the numbers and pointers in a type: offsets and kinds as Clang lays the type out for the device.
 
-Nothing of Clang's is kept, so that a layout outlives the parsed source.
+No Clang objects are kept, so that a layout outlives the parsed source.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import ClangType, Cursor
 
-_Dims = tuple[tuple[int, int], ...]  # (count, stride in bytes) of each index, outermost first
+_Dims = tuple[tuple[int, int], ...]  # (count, stride in bytes) for each index, outermost first
 _Unknown = tuple[str, str]  # path, reason
 
-_MOST_LEAVES = 256  # of one type; more are told as not known
+_MOST_LEAVES = 256  # per type; further ones are reported as unknown
 
 _BUILTIN = {
     "FLOAT": "float32",
@@ -30,7 +30,7 @@ _SIGNED = ("CHAR_S", "SCHAR", "SHORT", "INT", "LONG", "LONGLONG")
 _UNSIGNED = ("CHAR_U", "UCHAR", "CHAR16", "CHAR32", "USHORT", "UINT", "ULONG", "ULONGLONG")
 _WCHAR = "WCHAR"
 
-# Records of HIP's headers that stand for numbers: (what they hold, how many).
+# Records of HIP's headers that represent numbers: (their type, how many).
 _FP8 = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "e4m3_fnuz": "float8_e4m3fnuz", "e5m2_fnuz": "float8_e5m2fnuz"}
 _NUMBERS: dict[str, tuple[str, int]] = {
     "__half": ("float16", 1),
@@ -50,17 +50,16 @@ _NUMBERS: dict[str, tuple[str, int]] = {
 
 BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "bool": 1}
 BYTES |= dict.fromkeys(_FP8.values(), 1) | {f"{sign}int{8 * n}": n for n in (1, 2, 4, 8) for sign in ("", "u")}
-"""Of each kind of number; the names are those of NumPy and ml_dtypes."""
+"""Size in bytes of each kind of number; the names are those of NumPy and ml_dtypes."""
 
 
 @dataclass(frozen=True)
 class Leaf:
     """Numbers of one kind, or pointers, in a type.
 
-    path: how the source gets there, with [] for an index (`.rows[].x`). offset: of the first, in bytes.
-    scalar: what they are (a key of BYTES); None for pointers. dims: one for each [].
-    enumerators: the values that an enum names, since others may mean nothing; None of what is no enum. pointee: what pointers
-    point to, as spelled.
+    path: how the source reaches them, with [] for an index (`.rows[].x`). offset: byte offset of the first one. scalar: their
+    kind (a key of BYTES); None for pointers. dims: one for each []. enumerators: the values that an enum names, since others
+    may be meaningless; None if it is not an enum. pointee: spelling of the type that pointers point to.
     """
 
     path: str
@@ -81,7 +80,9 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Layout:
-    """A type. size: in bytes. unknown: what of it is no number or pointer that is understood, and why."""
+    """The layout of a type. size: its size in bytes. unknown: its parts that are neither numbers nor pointers of a known kind,
+    and why.
+    """
 
     spelling: str
     size: int
@@ -91,8 +92,11 @@ class Layout:
 
 @dataclass(frozen=True)
 class Types:
-    """parameters: each parameter's own type. behind: of every spelling that a Leaf.pointee has. variables: those of the device
-    that the kernel names, by symbol: (the source's name, layout)."""
+    """The layouts of a kernel's parameters and variables.
+
+    parameters: the type of each parameter. behind: layout for every spelling in a Leaf.pointee. variables: the device variables
+    that the kernel uses, by symbol: (name in the source, layout).
+    """
 
     parameters: tuple[Layout, ...]
     behind: Mapping[str, Layout]
@@ -100,7 +104,7 @@ class Types:
 
 
 def types_of(parameters: list[ClangType | None], spellings: list[str]) -> Types:
-    """The layouts of Clang types, and of all that can be got to by their pointers. None: one that Clang cannot resolve."""
+    """The layouts of Clang types, and of all types reachable through their pointers. None: a type that Clang cannot resolve."""
     layouts: list[Layout] = []
     behind: dict[str, Layout] = {}
     wanted: list[ClangType] = []
@@ -117,7 +121,7 @@ def types_of(parameters: list[ClangType | None], spellings: list[str]) -> Types:
 
 
 def spelled(type_: ClangType) -> str:
-    """The canonical spelling, without const and volatile of its own."""
+    """The canonical spelling without top-level const and volatile."""
     words: str = type_.get_canonical().spelling
     while words.startswith(("const ", "volatile ")):
         words = words.partition(" ")[2]
@@ -125,7 +129,7 @@ def spelled(type_: ClangType) -> str:
 
 
 def layout_of(type_: ClangType, wanted: list[ClangType]) -> Layout:
-    """wanted: what its pointers point to is added there."""
+    """The layout of a type. wanted: receives the types that its pointers point to."""
     type_ = type_.get_canonical()
     leaves: list[Leaf] = []
     unknown: list[_Unknown] = []
@@ -141,7 +145,7 @@ def layout_of(type_: ClangType, wanted: list[ClangType]) -> Layout:
 
 
 def _parts(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list[ClangType]) -> Iterator[Leaf | _Unknown]:
-    """A type's leaves, and what is none. Records nest no deeper than the source writes them."""
+    """A type's leaves, and its parts that are not leaves. Recursion is bounded by the nesting of records in the source."""
     type_ = type_.get_canonical()
     kind, size = _kind(type_), type_.get_size()
     if scalar := _scalar(kind, size):
@@ -200,7 +204,7 @@ def _members(type_: ClangType, path: str, offset: int, dims: _Dims, wanted: list
 
 
 def _member_of_union(type_: ClangType, path: str, offset: int, dims: _Dims) -> Iterator[Leaf | _Unknown]:
-    """The member that is numbers of one kind all through, floating-point ones first; none may have pointers."""
+    """The member that consists of numbers of one kind, floating-point ones preferred; it must not contain pointers."""
     whole: list[tuple[str, list[Leaf]]] = []
     for member in type_.get_fields():
         parts = list(_parts(member.type, _member("", member), 0, (), []))
@@ -219,13 +223,13 @@ def _member_of_union(type_: ClangType, path: str, offset: int, dims: _Dims) -> I
 
 
 def _member(path: str, member: Cursor) -> str:
-    """Members of what has no name are named as if they were the outer record's."""
+    """The path of a member; members of an unnamed record are named as if they were the outer record's."""
     unnamed = member.is_anonymous() or not member.spelling
     return path if unnamed else f"{path}.{member.spelling}"
 
 
 def _number(declaration: Cursor, size: int) -> tuple[str, int] | None:
-    """What a record of HIP's headers stands for."""
+    """The numbers that a record of HIP's headers represents."""
     number = _NUMBERS.get(declaration.spelling)
     return number if number and BYTES[number[0]] * number[1] == size else None
 
@@ -239,7 +243,7 @@ def _scalar(kind: str, size: int) -> str | None:
 
 
 def _kind(type_: ClangType) -> str:
-    """The name of a type's kind; the type's own where libclang, or its Python bindings, have no kind for it (__bf16)."""
+    """The name of a type's kind, or the type's spelling if libclang or its Python bindings have no kind for it (__bf16)."""
     try:
         kind = type_.kind.name
     except ValueError:

@@ -1,4 +1,4 @@
-"""Clang's library: the one of the ROCm installation that compiles the program, so that both read the same language."""
+"""Clang's library, from the ROCm installation that compiles the program, so that both parse the same language."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from rocm_perf_lab.errors import UnavailableError
 
-# What comes out of Clang's Python bindings, which have no types of their own.
+# Types of Clang's Python bindings, which have no type annotations.
 Bindings = Any  # the module clang.cindex
 Cursor = Any
 CursorKinds = Any  # the class CursorKind
@@ -24,7 +24,7 @@ INTEGER = 1  # CXEval_Int
 
 @functools.cache
 def cindex(compiler: str) -> Bindings:
-    """clang.cindex bound to the libclang beside `compiler` (hipcc or clang++). Errors: UnavailableError."""
+    """clang.cindex bound to the libclang of `compiler` (hipcc or clang++). Errors: UnavailableError."""
     try:
         import clang.cindex as bindings
     except ImportError as error:
@@ -38,7 +38,7 @@ def cindex(compiler: str) -> Bindings:
 
 @functools.cache
 def library_beside(compiler: str) -> Path:
-    """The libclang of the LLVM installation that `compiler` runs (shape: .../lib/libclang*.so*)."""
+    """The libclang of the LLVM installation that `compiler` runs (path: .../lib/libclang*.so*)."""
     folder = Path(_printed(compiler, "-print-resource-dir")).parents[1]  # <llvm>/lib/clang/<version>
     candidates = [*folder.glob("libclang.so*"), *folder.glob("libclang-[0-9]*.so*")]
     if not candidates:
@@ -82,9 +82,9 @@ def _declare_missing(bindings: Bindings) -> None:
 
 
 def integer_value(bindings: Bindings, cursor: Cursor) -> int | None:
-    """The value of a constant integer expression; None where Clang cannot tell it."""
+    """The value of a constant integer expression; None if Clang cannot determine it."""
     if not cursor.kind.is_expression():
-        return None  # evaluating anything else is undefined
+        return None  # evaluating anything else is undefined behaviour
     lib = bindings.conf.lib
     result = lib.clang_Cursor_Evaluate(cursor)
     if not result:
@@ -96,7 +96,7 @@ def integer_value(bindings: Bindings, cursor: Cursor) -> int | None:
 
 
 def operator(bindings: Bindings, cursor: Cursor) -> str:
-    """The operator of a unary, binary or compound expression as the language spells it; "" for other cursors."""
+    """The operator of a unary, binary or compound expression as spelled in the source; "" for other cursors."""
     lib, kinds = bindings.conf.lib, bindings.CursorKind
     if cursor.kind == kinds.UNARY_OPERATOR:
         return str(lib.clang_getUnaryOperatorKindSpelling(lib.clang_getCursorUnaryOperatorKind(cursor)))
@@ -106,7 +106,8 @@ def operator(bindings: Bindings, cursor: Cursor) -> str:
 
 
 def unnamed_call(bindings: Bindings, cursor: Cursor) -> str | None:
-    """The name before the parentheses of what looks like a call and is none to libclang, None for anything else.
+    """The name before the parentheses of an expression that looks like a call but is not one to libclang; None for anything
+    else.
 
     Atomic builtins are such expressions: they have operands but neither callee nor spelling.
     """
@@ -117,7 +118,7 @@ def unnamed_call(bindings: Bindings, cursor: Cursor) -> str | None:
 
 
 def overloads(cursor: Cursor) -> list[Cursor]:
-    """The declarations that an OVERLOADED_DECL_REF leaves open, as in what a template computes with its own types."""
+    """The declarations that an OVERLOADED_DECL_REF leaves open, as when a template computes with its own types."""
     from clang.cindex import conf
 
     found = [conf.lib.clang_getOverloadedDecl(cursor, i) for i in range(conf.lib.clang_getNumOverloadedDecls(cursor))]
@@ -127,7 +128,7 @@ def overloads(cursor: Cursor) -> list[Cursor]:
 
 
 def children_outside_system_headers(bindings: Bindings, cursor: Cursor) -> list[Cursor]:
-    """As cursor.get_children(), which takes long for the tens of thousands that HIP's headers declare."""
+    """Like cursor.get_children(), which is slow for the tens of thousands of declarations in HIP's headers."""
     lib, unit = bindings.conf.lib, cursor._tu
     found: list[Cursor] = []
     location_of, is_system = lib.clang_getCursorLocation, lib.clang_Location_isInSystemHeader

@@ -1,4 +1,4 @@
-"""The loops of a function body: shape, trip count, and what they contain."""
+"""The loops of a function body: shape, trip count, and contents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = {"FOR_STMT": "for", "WHILE_STMT": "while", "DO_STMT": "do", "CXX_FOR_RAN
 
 
 def loops_in(unit: TranslationUnit, cursor: Cursor, depth: int = 0, hinted: bool = False) -> Iterator[Loop]:
-    """The outermost loops under `cursor`; those inside are their children."""
+    """The outermost loops under `cursor`; nested loops are their children."""
     left = [(child, hinted) for child in reversed(list(cursor.get_children()))]
     while left:
         child, hinted = left.pop()
@@ -60,7 +60,7 @@ def _inside(unit: TranslationUnit, body: Cursor, depth: int) -> tuple[Loop, ...]
 
 
 def _loads(unit: TranslationUnit, body: Cursor) -> Iterator[str]:
-    """Subscripts and dereferences that are read, each text once."""
+    """Subscripts and dereferences that are read, each distinct text once."""
     kinds = unit.bindings.CursorKind
     seen: set[str] = set()
     written = {place_of(target) for target in _written(unit, body)}

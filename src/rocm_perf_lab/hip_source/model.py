@@ -1,4 +1,4 @@
-"""What the optimizer knows of a HIP source: kernels, their parameters and loops, and what a loop holds."""
+"""The optimizer's model of a HIP source: kernels, their parameters and loops, and what a loop contains."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocm_perf_lab.hip_source.demangle import demangled
 
 
 class Construct(str, Enum):
-    """What may stand in a loop and forbid changing the order or number of its iterations' instructions."""
+    """Constructs in a loop that forbid changing the order or number of its iterations' instructions."""
 
     BARRIER = "barrier"
     WAVE_OPERATION = "wave operation"
@@ -27,7 +27,7 @@ class Construct(str, Enum):
 
 @dataclass(frozen=True)
 class ConstructUse:
-    """One construct where it was found. what: its name in the source (`__syncthreads`). via: the calls that lead there."""
+    """One occurrence of a construct. what: its name in the source (`__syncthreads`). via: the calls that lead there."""
 
     construct: Construct
     what: str
@@ -41,7 +41,7 @@ class ConstructUse:
 
 @dataclass(frozen=True)
 class Span:
-    """Bytes [start, end) of a file, and the line (from 1) that `start` lies on."""
+    """Byte range [start, end) of a file, and the line (from 1) that contains `start`."""
 
     start: int
     end: int
@@ -50,8 +50,9 @@ class Span:
 
 @dataclass(frozen=True)
 class Stride:
-    """Of `for (...; i < bound; i += step)` on 32-bit integers, where nothing in the body changes bound or step, and the body
-    is left at its end alone. bound, step: source text. increment: where `i += step` stands."""
+    """The stride of `for (...; i < bound; i += step)` on 32-bit integers, if nothing in the body changes bound or step and the
+    body is left only at its end. bound, step: source text. increment: the place of `i += step`.
+    """
 
     bound: str
     step: str
@@ -62,12 +63,11 @@ class Stride:
 class Loop:
     """One loop of a kernel.
 
-    kind: for | while | do | range-for. body: its statement, braces included.
-    variable, step: of a counted loop (`for (T i = a; i < b; i += step)`, i unchanged in the body), else None.
-    stride: of a counted loop that goes up by anything that stays the same, else None.
-    trip_count: iterations where Clang knows them, else None. hint: an unroll pragma or attribute of the author's.
-    in_macro: written by a macro, at least in part. found: the constructs in it, those of called functions included.
-    loads: array and pointer reads written in the body, as source text. children: loops directly inside.
+    kind: for | while | do | range-for. body: its statement, including braces. variable, step: of a counted loop (`for (T i = a;
+    i < b; i += step)`, i unchanged in the body), else None. stride: of a counted loop that increases by a loop-invariant step,
+    else None. trip_count: number of iterations if Clang knows it, else None. hint: whether the author gave an unroll pragma or
+    attribute. in_macro: whether a macro writes at least part of it. found: the constructs in it, including those in called
+    functions. loads: array and pointer reads in the body, as source text. children: loops directly inside.
     """
 
     kind: str
@@ -89,7 +89,7 @@ class Loop:
         return not self.children
 
     def walk(self) -> Iterator[Loop]:
-        """This loop and all inside, outermost first."""
+        """This loop and all nested ones, outermost first."""
         left = [self]
         while left:
             loop = left.pop()
@@ -99,7 +99,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class KernelParameter:
-    """A kernel parameter: type as written, its canonical form, and for pointers the canonical type they point to."""
+    """A kernel parameter: its type as written and in canonical form, and for pointers the canonical type that they point to."""
 
     name: str
     type: str
@@ -114,10 +114,10 @@ class KernelParameter:
 class SourceKernel:
     """A `__global__` function with a body.
 
-    identity: Clang's USR, which tells overloads, scopes and template heads apart. name: qualified. symbol: mangled, None for
-    templates (their instantiations have one each). declaration: where it begins, `extern "C"` included; span begins behind
-    that. c_linkage: it stands between the braces of an `extern "C"`. in_class: it is a static member.
-    template: the text of `template <...>`, None otherwise. attributes: text of each, `__launch_bounds__(256)` among them.
+    identity: Clang's USR, which distinguishes overloads, scopes and template heads. name: qualified. symbol: mangled, None for
+    templates (each instantiation has its own). declaration: its offset, including `extern "C"`; span begins after that.
+    c_linkage: whether it is inside the braces of an `extern "C"`. in_class: whether it is a static member. template: the text
+    of `template <...>`, otherwise None. attributes: text of each, such as `__launch_bounds__(256)`.
     """
 
     identity: str
@@ -140,7 +140,7 @@ class SourceKernel:
 
     @property
     def demangled(self) -> str | None:
-        """As a trace shows it; None for templates."""
+        """The name as shown in a trace; None for templates."""
         return demangled(self.symbol) if self.symbol is not None else None
 
     def all_loops(self) -> Iterator[Loop]:

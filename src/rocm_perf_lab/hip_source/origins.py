@@ -1,8 +1,8 @@
-"""Which memory the host code of a program hands to a kernel: the allocations that a pointer may be into.
+"""Finds the memory that a program's host code passes to a kernel: the allocations that a pointer may point into.
 
-A pointer is followed back to where it is made: through copies, arithmetic, what functions return, and from parameters into
-every call of their function. What is known are a few forms of expressions, and a few things that may be done with a variable;
-all else (members, elements, references, what is handed to something unknown) counts as lost, and its memory as any.
+A pointer is traced back to its creation: through copies, arithmetic and return values of functions, and from parameters into
+every call of their function. Only a few forms of expressions, and a few uses of variables, are understood; everything else
+(members, elements, references, values passed to unknown code) counts as lost, that is, the pointer may point anywhere.
 """
 
 from __future__ import annotations
@@ -25,27 +25,29 @@ ALLOCATORS = (
     "hipMalloc", "hipMallocAsync", "hipMallocHost", "hipMallocManaged", "hipMallocPitch", "hipHostMalloc", "hipHostAlloc",
     "hipExtMallocWithFlags",
 )  # fmt: skip
-"""What puts the address of new memory into the pointer whose address it gets first."""
+"""Functions that store the address of new memory in the pointer whose address is their first argument."""
 CONFIGURATION = "__hipPushCallConfiguration"
 _FUNCTIONS = ("FUNCTION_DECL", "FUNCTION_TEMPLATE", "CXX_METHOD", "CONSTRUCTOR", "DESTRUCTOR", "CONVERSION_FUNCTION")
 _FREE = _FUNCTIONS[:2]
 _AROUND = ("DECL_STMT", "NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", "TRANSLATION_UNIT")
-_IMPLICIT = ("begin", "end")  # that the language calls without naming them
+_IMPLICIT = ("begin", "end")  # the language calls these implicitly
 _CAST_TO_POINTER = re.compile(r"(\w+_cast\s*<[^<>&()]*\*\s*>\s*\(|\([^<>&()]*\*\s*\)).*", re.DOTALL)
 _DEEPEST, _MOST_CONTEXTS, _NEAREST = 12, 256, 16
 
 
 class Lost(Exception):
-    """Why it is not known where a pointer is made."""
+    """Why the origin of a pointer is not known."""
 
 
 class _OfParameter(Lost):
-    """It depends on the callers of the function that is looked at."""
+    """The origin depends on the callers of the function under analysis."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """Where memory is made. name: for people. path: the calls by way of which, where a function makes some in each call."""
+    """Where memory is allocated. name: used in messages. path: the calls that lead there, if a function allocates memory in
+    each call.
+    """
 
     place: tuple[str, int]
     name: str = field(compare=False)
@@ -54,8 +56,9 @@ class Site:
 
 @dataclass(frozen=True)
 class _Use:
-    """A name in the program's text. above: what it stands in, the nearest last, and of that no more than matters. scope: the
-    nearest function or lambda. function: the function, around any lambdas."""
+    """A use of a name in the program. above: its ancestors, the nearest last, limited to those that matter. scope: the nearest
+    enclosing function or lambda. function: the function around any lambdas.
+    """
 
     cursor: Cursor
     above: tuple[Cursor, ...]
@@ -69,7 +72,9 @@ class _Use:
 
 @dataclass(frozen=True)
 class _Context:
-    """A call: what its pointer parameters are (by USR), by way of which calls memory is made, and the words for people."""
+    """A call: the origins of its pointer parameters (by USR), the calls that lead to allocations, and the words for
+    messages.
+    """
 
     parameters: Mapping[str, frozenset[Site] | Lost] = field(default_factory=dict)
     path: tuple[tuple[str, int], ...] = ()
@@ -77,7 +82,7 @@ class _Context:
 
 
 class _Index:
-    """Of one unit: every name by what it names, and how it is spelled."""
+    """The uses of every name in one unit, by USR and by spelling."""
 
     def __init__(self, unit: TranslationUnit):
         self.uses: dict[str, list[_Use]] = {}
@@ -143,7 +148,7 @@ def _is_pointer(cursor: Cursor) -> bool:
 
 
 class Origins:
-    """Of the pointers in the host code of a program."""
+    """The origins of the pointers in a program's host code."""
 
     def __init__(self, source: HipSource):
         self._units = [unit.host for unit in (source, *source.others)]
@@ -153,7 +158,9 @@ class Origins:
         self._contexts_left = _MOST_CONTEXTS
 
     def of_launch(self, arguments: Sequence[Cursor], launch: Cursor) -> Iterator[tuple[str, list[frozenset[Site] | Lost]]]:
-        """For each way into the function that launches: words on it, and what each argument is into, or why it is lost."""
+        """For each path into the launching function: words for messages, and for each argument its origins, or why they are
+        lost.
+        """
         self._contexts_left = _MOST_CONTEXTS
         alone = [self._tried(argument, _Context()) for argument in arguments]
         if not any(isinstance(one, _OfParameter) for one in alone):
@@ -177,7 +184,10 @@ class Origins:
     # --- expressions
 
     def _points(self, expression: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
-        """seen: variables that are being followed already, whose sites are found there."""
+        """The origins of a pointer expression.
+
+        seen: variables that are being traced already; their origins are found there.
+        """
         if depth > _DEEPEST * 8:
             raise Lost("is made by too many steps")
         expression, kind = unwrapped(expression), unwrapped(expression).kind.name
@@ -195,7 +205,7 @@ class Origins:
         raise Lost(f"is made of what cannot be followed (line {expression.location.line})")
 
     def _parts(self, expression: Cursor, kind: str) -> list[Cursor] | None:
-        """The expressions that give this one its value; None of one that is none of these."""
+        """The expressions that this one takes its value from; None if it is of another form."""
         children = list(expression.get_children())
         operator = libclang.operator(self._bindings, expression)
         if kind in ("CXX_NULL_PTR_LITERAL_EXPR", "GNU_NULL_EXPR"):
@@ -217,7 +227,7 @@ class Origins:
         return None
 
     def _moved(self, expression: Cursor, operands: list[Cursor]) -> list[Cursor]:
-        """The pointer in `p + n`, where n is made of no other."""
+        """The pointer in `p + n`, where n contains no other pointer."""
         kinds = ("POINTER", "CONSTANTARRAY")
         pointers = [one for one in operands if unwrapped(one).type.get_canonical().kind.name in kinds]
         numbers = [one for one in operands if one not in pointers]
@@ -226,7 +236,7 @@ class Origins:
         return pointers
 
     def _of_place(self, place: Cursor, context: _Context, seen: frozenset[str], depth: int) -> set[Site]:
-        """Of `&place`."""
+        """The origins of `&place`."""
         place = unwrapped(place)
         children = list(place.get_children())
         if place.kind.name == "ARRAY_SUBSCRIPT_EXPR" and children:
@@ -273,7 +283,7 @@ class Origins:
         return held
 
     def _made_of(self, variable: Cursor) -> list[Cursor | Site]:
-        """All that the program puts into it: expressions, and allocations. Errors: Lost, where it may get something else."""
+        """All values that the program stores in it: expressions and allocations. Errors: Lost if there may be others."""
         usr = variable.get_usr()
         made: list[Cursor | Site] = []
         declared = [use for index in self._indices for use in index.variables.get(usr, ())]
@@ -307,7 +317,7 @@ class Origins:
                 raise Lost(f"comes by way of {name}, which {file.name} names and which is not compiled as HIP")
 
     def _put(self, use: _Use) -> Cursor | Site | None:
-        """What this use of a variable puts into it; None where it is only read. Errors: Lost."""
+        """The value that this use of a variable stores in it; None if it only reads it. Errors: Lost."""
         inner, above = use.cursor, list(use.above)
         while above and above[-1].kind.name in ("PAREN_EXPR", "CONDITIONAL_OPERATOR"):
             inner = above.pop()
@@ -327,13 +337,13 @@ class Origins:
 
     def _is_read(self, use: _Use, inner: Cursor, parent: Cursor, operator: str) -> bool:
         kind = parent.kind.name
-        if kind == "UNEXPOSED_EXPR":  # the conversion to a value; one that adds const is to a reference
+        if kind == "UNEXPOSED_EXPR":  # the conversion to a value; if it adds const, it converts to a reference
             return not parent.type.is_const_qualified() or bool(inner.type.is_const_qualified())
         if kind in ("COMPOUND_ASSIGNMENT_OPERATOR", "ARRAY_SUBSCRIPT_EXPR", "CXX_UNARY_EXPR"):
             return True
         if kind in ("UNARY_OPERATOR", "BINARY_OPERATOR"):
             return operator in ("++", "--", "*", "!", "+", "-", "==", "!=", "<", ">", "&&", "||")
-        if kind == "INIT_LIST_EXPR":  # of an array, as there are none of references
+        if kind == "INIT_LIST_EXPR":  # initialises an array, since arrays of references do not exist
             return bool(parent.type.get_canonical().kind.name == "CONSTANTARRAY")
         if kind == "VAR_DECL":  # in a template, where types and conversions are not known
             return "&" not in parent.type.spelling
@@ -345,7 +355,7 @@ class Origins:
         return kind == "CALL_EXPR" and (_is_launch(parent) or self._is_runtime(_callee(parent)))
 
     def _allocation(self, use: _Use, above: list[Cursor]) -> Site | None:
-        """`hipMalloc(&variable, ...)`, maybe with a cast."""
+        """`hipMalloc(&variable, ...)`, possibly with a cast."""
         inner = above.pop()
         while above and (above[-1].kind.name.endswith("CAST_EXPR") or above[-1].kind.name in ("UNEXPOSED_EXPR", "PAREN_EXPR")):
             inner = above.pop()
@@ -358,7 +368,7 @@ class Origins:
         return None
 
     def _is_runtime(self, name: str) -> bool:
-        """Whether it is a function of HIP's, none of which takes a pointer by reference."""
+        """Whether it is a function of HIP; none of these takes a pointer by reference."""
         return name.startswith("hip") and not any(name in index.defined for index in self._indices)
 
     # --- functions
@@ -391,7 +401,9 @@ class Origins:
         return _Context(self._handed(call, function, outer), (*outer.path, _place(call)), outer.words)
 
     def _handed(self, call: Cursor, function: Cursor, outer: _Context) -> dict[str, frozenset[Site] | Lost]:
-        """What the pointer parameters get in a call. An argument that is left out has its default, which is not looked at."""
+        """The origins of the pointer parameters in a call. Omitted arguments count as lost, since their defaults are not
+        examined.
+        """
         arguments = list(call.get_children())[1:]
         held: dict[str, frozenset[Site] | Lost] = {}
         for number, parameter in enumerate(parameters_of(function)):
@@ -404,7 +416,9 @@ class Origins:
         return held
 
     def _contexts(self, function: Cursor | None, depth: int) -> Iterator[_Context]:
-        """One for each way to call a function, as far as arguments depend on it. Errors: Lost, where one may be unseen."""
+        """One context for each way to call a function, as far as the arguments depend on it. Errors: Lost if a call may be
+        missed.
+        """
         if function is None or depth > _DEEPEST:
             raise Lost("comes from a parameter that cannot be followed")
         for use, call in self._calls(function):
@@ -424,7 +438,7 @@ class Origins:
         yield _Context()
 
     def _calls(self, function: Cursor) -> Iterator[tuple[_Use, Cursor]]:
-        """Every call in the program. Errors: Lost."""
+        """Every call of the function in the program. Errors: Lost."""
         name = function.spelling
         lost = f"comes from a parameter of {name}"
         if function.kind.name not in _FREE or not name.isidentifier() or name in _IMPLICIT or name == "main":
@@ -443,7 +457,7 @@ class Origins:
             yield use, call
 
     def _is_named_in_text(self, name: str) -> bool:
-        """A symbol that is written out: in a label, in assembly, in the attribute that makes an alias."""
+        """Whether the symbol is written out: in a label, in assembly, or in the attribute that defines an alias."""
         symbol = re.compile(rb"\d%s" % re.escape(name.encode()))
         if any(symbol.search(text.encode()) for index in self._indices for text in index.strings):
             return True
@@ -460,7 +474,7 @@ def _text(cursor: Cursor) -> str:
 
 
 def _callee(call: Cursor) -> str:
-    """The name of what is called, also where a template leaves open which function that is."""
+    """The name of the called function, even if a template leaves open which function that is."""
     first = next(call.get_children(), None)
     if first is None:
         return str(call.spelling)
@@ -469,7 +483,7 @@ def _callee(call: Cursor) -> str:
 
 
 def _call_of(use: _Use) -> Cursor | None:
-    """The call whose callee the name is."""
+    """The call that this name is the callee of."""
     inner = use.cursor
     for parent in reversed(use.above):
         if parent.kind.name == "CALL_EXPR":
@@ -482,7 +496,7 @@ def _call_of(use: _Use) -> Cursor | None:
 
 
 def _returns(function: Cursor) -> Iterator[Cursor]:
-    """A function's own, not those of lambdas in it."""
+    """A function's return statements, without those of lambdas in it."""
     for inside, above in walk_below(function):
         if inside.kind.name == "RETURN_STMT" and not any(one.kind.name == "LAMBDA_EXPR" for one in above):
             yield inside
@@ -498,7 +512,7 @@ def _holds_pointers(variable: Cursor) -> bool:
 
 
 def _is_object(variable: Cursor | None) -> bool:
-    """Whether it is memory of its own, and no name for another's."""
+    """Whether the variable has memory of its own rather than being a name for another's."""
     if variable is None or variable.kind.name not in ("VAR_DECL", "PARM_DECL"):
         return False
     return "&" not in variable.type.get_canonical().spelling

@@ -1,4 +1,4 @@
-"""The layouts of a kernel's parameters, as one instantiation of it has them, and of the variables that it names."""
+"""The layouts of a kernel's parameters in one instantiation, and of the variables that it uses."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 _ALIAS = "rocm_perf_parameter_"
 _SIZE = "rocm_perf_size_"
-# How demanglers write what C++ writes otherwise: the first is a vector's size.
+# Translations of demanglers' spellings to C++; the first is a vector's size.
 _SPELLINGS = "#define __vector(n) __attribute__((ext_vector_type(n)))\nnamespace std { using bfloat16_t = __bf16; }"
-_UNNAMED = "(anonymous namespace)::"  # is found without being named
+_UNNAMED = "(anonymous namespace)::"  # can be found without being named
 
 
 def parameter_layouts(source: HipSource, kernel: SourceKernel, demangled: str) -> Types:
-    """kernel: of the source. demangled: the name of the instantiation, which says a template's types."""
+    """The layouts for one instantiation of a kernel.
+
+    kernel: a kernel of the source. demangled: the name of the instantiation, which contains a template's types.
+    """
     types = _of_parameters(source, kernel, demangled)
     variables = device_variables(function_of(source.device, kernel))
     own = types_of([one.type for one in variables], [one.spelling for one in variables])
@@ -42,14 +45,16 @@ def _of_parameters(source: HipSource, kernel: SourceKernel, demangled: str) -> T
 
 
 def _aliases(names: list[str]) -> str:
-    """One line for each, so that Clang's complaints can be told apart, and then what makes Clang lay out what they point to."""
+    """One alias per line, so that Clang's errors can be assigned, followed by code that makes Clang lay out the types pointed
+    to.
+    """
     aliases = [f"using {_ALIAS}{i} = {name.replace(_UNNAMED, '')};\n" for i, name in enumerate(names)]
     sizes = [f"constexpr auto {_SIZE}{i} = sizeof(__remove_pointer({_ALIAS}{i}));\n" for i in range(len(names))]
     return f"\n{_SPELLINGS}\n" + "".join(aliases + sizes)
 
 
 def _aliased(unit: TranslationUnit, count: int) -> list[ClangType | None]:
-    """What Clang takes each alias for; None where it complains, since it goes on with some other type then."""
+    """The type of each alias; None if Clang reports an error for it, since it then continues with some other type."""
     wrong = {line for file, line in unit.error_lines if file == str(unit.main)}
     found: list[ClangType | None] = [None] * count
     for cursor in unit.user_declarations:

@@ -1,8 +1,8 @@
-"""Parsing the same file again and again, as a judge of candidates does, without reading its headers each time.
+"""Parses the same file repeatedly, as a judge of candidates does, without reading its headers each time.
 
-Clang keeps the state after a file's leading includes (its preamble) with a translation unit, for the next parse of that same
-unit. So a unit that nobody looks at any more is kept for the next text of its file. Preambles lie in memory, so that none
-is left on disk whatever ends the process.
+Clang keeps the state after a file's leading includes (its preamble) with a translation unit, for the next parse of the same
+unit. So a unit that is no longer in use is kept for the next text of its file. Preambles are kept in memory, so that none is
+left on disk however the process ends.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, ClangUnit, Cursor
 
-# Of libclang's C interface (clang-c/Index.h): CXTranslationUnit_Flags.
-DETAILED_RECORD = 0x01  # macros keep their places
+# From libclang's C interface (clang-c/Index.h): CXTranslationUnit_Flags.
+DETAILED_RECORD = 0x01  # keeps the locations of macros
 _PRECOMPILED_PREAMBLE = 0x04
 _PREAMBLE_ON_FIRST_PARSE = 0x100
-_STORE_PREAMBLES_IN_MEMORY = 1 << 2  # of CXIndexOptions
+_STORE_PREAMBLES_IN_MEMORY = 1 << 2  # from CXIndexOptions
 
-_Key = tuple[str, ...]  # a file with the names of the texts, and the flags
+_Key = tuple[str, ...]  # file, names of the replaced texts, flags
 _seen: set[_Key] = set()
 _idle: dict[_Key, ClangUnit] = {}
 atexit.register(_idle.clear)
@@ -41,8 +41,8 @@ class _IndexOptions(ctypes.Structure):
 
 
 def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[str, str], user: object) -> ClangUnit:
-    """Clang's translation unit of `path`, with these texts in place of the files'. user: what looks at it; the unit is
-    Clang's again once that is gone.
+    """Clang's translation unit of `path`, with these texts in place of the files' contents. user: the object that uses the
+    unit; once it is gone, the unit is reused.
 
     Errors: bindings.TranslationUnitLoadError.
     """
@@ -59,19 +59,19 @@ def parse(bindings: Bindings, path: Path, flags: Sequence[str], texts: Mapping[s
         if not options & _PRECOMPILED_PREAMBLE:
             return unit
     if any(diagnostic.severity >= diagnostic.Error for diagnostic in unit.diagnostics):
-        return unit  # which would find errors in the next text, too
+        return unit  # reusing it would report errors in the next text as well
     weakref.finalize(user, _idle.__setitem__, key, unit).atexit = False
     return unit
 
 
 @functools.cache
 def _index(bindings: Bindings) -> Cursor | None:
-    """An index that keeps preambles in memory; None where libclang (before 17) has none such."""
+    """An index that keeps preambles in memory; None if libclang (before 17) does not support this."""
     try:
         create = bindings.conf.lib.clang_createIndexWithOptions
     except AttributeError:
         return None
     create.argtypes, create.restype = [ctypes.POINTER(_IndexOptions)], bindings.c_object_p
     pointer = create(ctypes.byref(_IndexOptions(ctypes.sizeof(_IndexOptions), (0, 0), _STORE_PREAMBLES_IN_MEMORY)))
-    never_disposed = type("Index", (bindings.Index,), {"__del__": lambda self: None})  # of, at exit, a module that is gone
+    never_disposed = type("Index", (bindings.Index,), {"__del__": lambda self: None})  # at exit, its module is already gone
     return never_disposed(pointer) if pointer else None

@@ -1,4 +1,4 @@
-"""Reads of memory behind a kernel's const pointer parameters, and what their value depends on."""
+"""Reads of memory through a kernel's const pointer parameters, and what their values depend on."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _HIP_INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 @dataclass(frozen=True)
 class Read:
-    """`base[index]` or `*base` of a number. parameter: that base is made of. always: whether it is evaluated whenever the
-    statement searched is. variables: declarations that base and index name."""
+    """`base[index]` or `*base`, reading a number. parameter: the one that base is derived from. always: whether it is evaluated
+    whenever the searched statement is. variables: declarations named in base and index.
+    """
 
     cursor: Cursor
     parameter: Cursor
@@ -36,9 +37,11 @@ class Read:
 
 
 def reads_in(unit: TranslationUnit, function: Cursor, statement: Cursor) -> Iterator[Read]:
-    """Under `statement`, in source order; those whose address depends on calls, side effects or other reads are left out."""
+    """The reads under `statement`, in source order, without those whose address depends on calls, side effects or
+    other reads.
+    """
     search = _Search(unit, function)
-    always: list[bool] = []  # of what is above, from the statement down
+    always: list[bool] = []  # for the ancestors, from the statement down
     for cursor, above in walk_below(statement):
         del always[len(above) :]
         always.append(not above or (always[-1] and _goes_on(unit, above[-1], cursor)))
@@ -47,7 +50,7 @@ def reads_in(unit: TranslationUnit, function: Cursor, statement: Cursor) -> Iter
 
 
 def _goes_on(unit: TranslationUnit, holder: Cursor, part: Cursor) -> bool:
-    """Whether a part of it is evaluated whenever it is."""
+    """Whether this part is evaluated whenever its holder is."""
     name = holder.kind.name
     if name in _SOMETIMES:
         return False
@@ -57,7 +60,7 @@ def _goes_on(unit: TranslationUnit, holder: Cursor, part: Cursor) -> bool:
 
 
 def is_pure(unit: TranslationUnit, expression: Cursor) -> bool:
-    """Whether evaluating it has no effect, and reads no memory but variables."""
+    """Whether evaluating the expression has no effect, and reads no memory except variables."""
     kinds = unit.bindings.CursorKind
     for cursor in walk(expression):
         if cursor.kind in (kinds.CALL_EXPR, kinds.COMPOUND_ASSIGNMENT_OPERATOR, kinds.ARRAY_SUBSCRIPT_EXPR, kinds.LAMBDA_EXPR):
@@ -83,7 +86,7 @@ class _Search:
         self._changed: frozenset[str] | None = None  # variables that the body may change
 
     def read(self, cursor: Cursor, holder: Cursor, always: bool) -> Read | None:
-        """holder: what it is directly in, None for the statement itself."""
+        """The read that a cursor is, or None. holder: the direct parent, None for the statement itself."""
         kinds, bindings = self._kinds, self._unit.bindings
         is_dereference = cursor.kind == kinds.UNARY_OPERATOR and libclang.operator(bindings, cursor) == "*"
         if not is_dereference and cursor.kind != kinds.ARRAY_SUBSCRIPT_EXPR:
@@ -102,7 +105,7 @@ class _Search:
         return Read(cursor, root, type_, always, variables)
 
     def _is_place(self, holder: Cursor) -> bool:
-        """Whether what holds the expression wants the place in memory rather than its value."""
+        """Whether the holder needs the expression's location rather than its value."""
         kinds = self._kinds
         if holder.kind == kinds.UNARY_OPERATOR and libclang.operator(self._unit.bindings, holder) in ("&", "++", "--"):
             return True
@@ -111,7 +114,7 @@ class _Search:
         return is_reference or holder.kind in (kinds.CALL_EXPR, kinds.CXX_UNARY_EXPR)
 
     def _root(self, pointer: Cursor) -> Cursor:
-        """The const pointer parameter that an address is made of, by way of local pointers that never change."""
+        """The const pointer parameter that an address is derived from, through local pointers that never change."""
         found = None
         for cursor in walk(pointer):
             if cursor.kind != self._kinds.DECL_REF_EXPR or cursor.referenced is None:

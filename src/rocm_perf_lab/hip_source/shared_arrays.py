@@ -1,4 +1,4 @@
-"""The static LDS arrays of a kernel with more than one dimension, and whether each is only ever accessed element by element."""
+"""The multi-dimensional static LDS arrays of a kernel, and whether each is only accessed element by element."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _ARRAYS = ("CONSTANTARRAY", "DEPENDENTSIZEDARRAY")
 
 @dataclass(frozen=True)
 class SharedArray:
-    """`__shared__ T name[..][rows][row]` of a kernel's body.
+    """`__shared__ T name[..][rows][row]` in a kernel's body.
 
-    span: of the declaration. row: where the text of the innermost extent stands; None where it cannot be edited (a macro, a
-    type alias). row_bytes, element_bytes: None where a template decides. obstacle: why its layout may not change, None if it
-    may. rows_by_lane: whether some access takes its row from the lane, so that a wave's lanes lie in several rows.
+    span: the span of the declaration. row: the text of the innermost extent; None if it cannot be edited (a macro, a type
+    alias). row_bytes, element_bytes: None if they depend on a template. obstacle: why its layout must not change, None if it
+    may. rows_by_lane: whether some access selects its row by lane, so that a wave's lanes access several rows.
     """
 
     name: str
@@ -38,7 +38,7 @@ class SharedArray:
 
 
 def shared_arrays(unit: TranslationUnit, kernel: SourceKernel) -> Iterator[SharedArray]:
-    """Those declared in the kernel's own body, in source order."""
+    """The arrays declared in the kernel's own body, in source order."""
     kinds = unit.bindings.CursorKind
     function = function_of(unit, kernel)
     lanes = LaneValues(unit, function)
@@ -79,7 +79,7 @@ def _size(type_: ClangType) -> int | None:
 
 
 def _last_extent(unit: TranslationUnit, cursor: Cursor) -> Span | None:
-    """Between the last pair of brackets of a declarator that ends with them."""
+    """The text between the last pair of brackets of a declarator that ends with them."""
     extent, path = cursor.extent, unit.own
     if extent.end.file is None or extent.end.file.name != path:
         return None
@@ -93,7 +93,9 @@ def _last_extent(unit: TranslationUnit, cursor: Cursor) -> Span | None:
 
 @dataclass(frozen=True)
 class _Use:
-    """One mention. subscripts: the expressions that index it, outermost first. obstacle: what is done with the element."""
+    """One use of the array. subscripts: the indexing expressions, outermost first. obstacle: a use of the element that needs
+    its layout.
+    """
 
     line: int
     subscripts: tuple[Cursor, ...]
@@ -107,7 +109,7 @@ def _uses(unit: TranslationUnit, function: Cursor, array: Cursor) -> Iterator[_U
 
 
 def _use(unit: TranslationUnit, reference: Cursor, ancestors: list[Cursor]) -> _Use:
-    """Climb from the array's name as long as it is subscripted, then look at what holds the element."""
+    """Walk up from the array's name as long as it is subscripted, then examine what holds the element."""
     kinds = unit.bindings.CursorKind
     subscripts, below, climbing = [], reference, list(ancestors)
     while climbing:
@@ -122,7 +124,7 @@ def _use(unit: TranslationUnit, reference: Cursor, ancestors: list[Cursor]) -> _
             and parent.kind == kinds.UNEXPOSED_EXPR
             and parent.type.kind.name != "POINTER"
         ):
-            return _Use(reference.location.line, tuple(subscripts), None)  # the element's value is taken
+            return _Use(reference.location.line, tuple(subscripts), None)  # only the element's value is used
         below = climbing.pop()
     return _Use(reference.location.line, tuple(subscripts), _obstacle(unit, climbing[-1] if climbing else None))
 

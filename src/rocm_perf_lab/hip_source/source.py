@@ -1,4 +1,4 @@
-"""Reading a HIP source: Clang's AST of the device and of the host pass, and the kernels in it."""
+"""Reads a HIP source: Clang's AST of the device and of the host pass, and the kernels in it."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from rocm_perf_lab.hip_source.model import SourceKernel
 if TYPE_CHECKING:
     from rocm_perf_lab.hip_source.libclang import Bindings, Cursor, Token
 
-_LARGEST = 64 << 20  # bytes; larger files, or those without end, are no sources
-_NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # where Python keeps such bytes
-DEFAULT_TARGET = "gfx942"  # only decides which `#if __gfx..__` branches are read where the command names no GPU
+_LARGEST = 64 << 20  # bytes; larger or endless files are not sources
+_NOT_UTF8 = dict.fromkeys(range(0xDC80, 0xDD00), "x")  # where Python maps such bytes
+DEFAULT_TARGET = "gfx942"  # if the command names no GPU, selects the `#if __gfx..__` branches
 
 
 def as_utf8(text: bytes) -> str:
-    """For Clang's bindings, which read nothing else: a byte that is not UTF-8 (of Latin-1, in a comment) becomes an x."""
+    """The text for Clang's bindings, which accept only UTF-8: any other byte (of Latin-1, in a comment) becomes an x."""
     return text.decode("utf-8", errors="surrogateescape").translate(_NOT_UTF8)
 
 
 class TranslationUnit:
-    """One pass over one source. `cursor` is Clang's; only what stands in the user's own files is of interest.
+    """One pass over one source. `cursor` is Clang's; only the user's own files matter.
 
-    own: how Clang calls the file that the source's text is of, which is the unit's main file or a header. text: of it.
+    own: Clang's name for the file that contains the source, which is the unit's main file or a header. text: its content.
     """
 
     def __init__(self, bindings: Bindings, path: Path, flags: Sequence[str], text: bytes, main: Path, behind: bytes = b""):
-        """behind: what follows the main file. Errors: those of parsing.parse(), OSError."""
+        """Parse one pass. behind: text appended to the main file. Errors: those of parsing.parse(), OSError."""
         self.bindings = bindings
         texts = {path: text}
         if behind:
@@ -50,56 +50,56 @@ class TranslationUnit:
         self._texts = {str(Path(self.own)): self.text}
 
     def text_of(self, cursor: Cursor) -> str:
-        """The source that a cursor covers, white space made single; of what a macro expands to, the macro's use."""
+        """The source text of a cursor with single blanks; for a macro's expansion, the text that uses the macro."""
         start, end = cursor.extent.start, cursor.extent.end
         if start.file is None:
             return ""
         return " ".join(self.content(Path(start.file.name))[start.offset : end.offset].decode(errors="replace").split())
 
     def content(self, file: Path) -> bytes:
-        """Of one of its files; of the unit's own, what was parsed."""
+        """The content of one of its files; for the unit's own file, the text that was parsed."""
         if str(file) not in self._texts:
             self._texts[str(file)] = file.read_bytes()
         return self._texts[str(file)]
 
     @functools.cached_property
     def user_declarations(self) -> list[Cursor]:
-        """Top-level cursors outside system headers, in source order, preprocessing entities included."""
+        """Top-level cursors outside system headers, in source order, including preprocessing entities."""
         return [c for c in libclang.children_outside_system_headers(self.bindings, self.cursor) if c.location.file]
 
     @property
     def errors(self) -> Iterator[tuple[str, str]]:
-        """Where, and what, of every error that Clang found."""
+        """Location and message of every error that Clang reports."""
         for diagnostic in self._unit.diagnostics:
             if diagnostic.severity >= diagnostic.Error:
                 place = diagnostic.location
                 yield f"{place.file}:{place.line}" if place.file else str(self.path), diagnostic.spelling
 
     def _name_of(self, header: Path) -> str:
-        """As it is first included, which may be by way of `..` and links."""
+        """The header's name where it is first included, possibly through `..` and links."""
         real = header.resolve()
         return next((str(one) for one in self.included if one.resolve() == real), str(header))
 
     @functools.cached_property
     def included(self) -> tuple[Path, ...]:
-        """Every file that it includes, directly or not."""
+        """Every file that it includes, directly or indirectly."""
         return tuple(dict.fromkeys(Path(one.include.name) for one in self._unit.get_includes()))
 
     def raw_tokens(self, start: int, end: int) -> Iterator[Token]:
-        """Clang's tokens of bytes [start, end) of its own file, comments included, before any preprocessing."""
+        """Clang's tokens of bytes [start, end) of the unit's own file, including comments, before any preprocessing."""
         file = self.bindings.File.from_name(self._unit, self.own)
         ends = (self.bindings.SourceLocation.from_offset(self._unit, file, place) for place in (start, end))
         yield from self._unit.get_tokens(extent=self.bindings.SourceRange.from_locations(*ends))
 
     @property
     def error_lines(self) -> Iterator[tuple[str, int]]:
-        """File and line of every error that Clang found."""
+        """File and line of every error that Clang reports."""
         for diagnostic in self._unit.diagnostics:
             if diagnostic.severity >= diagnostic.Error and diagnostic.location.file:
                 yield diagnostic.location.file.name, diagnostic.location.line
 
     def has_system_macro(self, name: str) -> bool:
-        """Whether a header of the system defines it, and the user's files do not."""
+        """Whether a system header defines the macro, and the user's files do not."""
         kind = self.bindings.CursorKind.MACRO_DEFINITION
         defined = [c for c in self.cursor.get_children() if c.kind == kind and c.spelling == name]
         return bool(defined) and all(c.location.file is not None and c.location.is_in_system_header for c in defined)
@@ -118,18 +118,18 @@ class TranslationUnit:
         return any(self._inside(spans, place) for place in (start, end - 1))
 
     def is_cut_by_macro(self, cursor: Cursor) -> bool:
-        """The same of a cursor; one that stands nowhere cannot be edited either."""
+        """Like cut_by_macro(), for a cursor; a cursor without a location cannot be edited either."""
         file = cursor.extent.start.file
         return file is None or self.cut_by_macro(file.name, *place_of(cursor))
 
     @staticmethod
     def _inside(spans: list[tuple[int, int]], place: int) -> bool:
         index = bisect.bisect_right(spans, (place, 1 << 62)) - 1
-        # Expansions nest (an argument may be a macro), so a few before the last may hold the place.
+        # Expansions nest (an argument may be a macro), so one of several before the last may contain the place.
         return any(start <= place < end for start, end in spans[max(0, index - 8) : index + 1])
 
     def functions(self) -> Iterator[Cursor]:
-        """Every function and function template written in the user's files, those in namespaces and classes too."""
+        """Every function and function template in the user's files, including those in namespaces and classes."""
         kinds = self.bindings.CursorKind
         wanted = {kinds.FUNCTION_DECL, kinds.FUNCTION_TEMPLATE, kinds.CXX_METHOD}
         scopes = {
@@ -151,8 +151,9 @@ class TranslationUnit:
 
 @dataclass(frozen=True)
 class OtherUnit:
-    """Another file of the program that is compiled. includes: whether it includes the source as well. files: what it is made of
-    of the user's, where it is not compiled as HIP; empty where it is."""
+    """Another compiled file of the program. includes: whether it includes the source as well. files: the user's files that it
+    is made from, if it is not compiled as HIP; empty if it is.
+    """
 
     main: Path
     command: tuple[str, ...]
@@ -165,8 +166,9 @@ class HipSource:
     """A HIP source with the command that compiles it.
 
     path: the file. text: its bytes. main: the file that the command compiles, which is `path` or includes it. units: the
-    program's other ones. device, host: the two passes, read when first asked for.
-    Errors: SourceError where it does not compile, UnavailableError without libclang.
+    program's other units. device, host: the two passes, parsed on first use.
+
+    Errors: SourceError if it does not compile, UnavailableError without libclang.
     """
 
     def __init__(
@@ -182,7 +184,7 @@ class HipSource:
         self.main, self.units = main or path, tuple(units)
 
     def with_text(self, text: bytes) -> HipSource:
-        """The same with another content of the file."""
+        """The same source with another content of the file."""
         return HipSource(self.path, self.command, self.folder, text, self.main, self.units)
 
     @property
@@ -193,7 +195,7 @@ class HipSource:
 
     @functools.cached_property
     def others(self) -> tuple[HipSource, ...]:
-        """The file, with its text, as each other HIP unit of the program sees it, also those that do not include it."""
+        """The file, with its text, as seen in each other HIP unit of the program, including units that do not include it."""
         this = OtherUnit(self.main, self.command, self.folder, True)
         return tuple(
             HipSource(self.path, one.command, one.folder, self.text, one.main, (this, *(u for u in self.units if u is not one)))
@@ -203,7 +205,7 @@ class HipSource:
 
     @functools.cached_property
     def elsewhere(self) -> tuple[HipSource, ...]:
-        """Those of the others that include it."""
+        """The others that include it."""
         including = {unit.command for unit in self.units if unit.includes}
         return tuple(other for other in self.others if other.command in including)
 
@@ -232,9 +234,9 @@ class HipSource:
         return tuple(kernels_in(self.device))
 
     def kernel(self, name: str) -> SourceKernel:
-        """The kernel with that identity, mangled or demangled name, qualified name, or last part of that.
+        """The kernel with this identity, mangled or demangled name, qualified name, or last part of that name.
 
-        The first of these by which there is exactly one decides. Errors: SourceError.
+        The first of these that matches exactly one kernel decides. Errors: SourceError.
         """
         names = [(k.identity, k.symbol, k.demangled, k.name, k.last_name) for k in self.kernels]
         groups = [[k for k, own in zip(self.kernels, names, strict=True) if own[way] == name] for way in range(5)]
@@ -246,7 +248,7 @@ class HipSource:
         return found
 
     def device_followed_by(self, text: str) -> TranslationUnit:
-        """The device pass of this source's unit with `text` behind it, which may have errors of its own."""
+        """The device pass of this source's unit with `text` appended; it may have errors of its own."""
         return self._unit("--offload-device-only", "-nogpulib", behind=text.encode())
 
     def _parse(self, *pass_flags: str) -> TranslationUnit:
@@ -276,8 +278,8 @@ def read(
 ) -> HipSource:
     """The HIP source at `path` as `command` compiles it in `folder` (default: the current one).
 
-    text: take this for the file's content (a candidate that is not on disk). main, units: as in HipSource.
-    Errors: SourceError for a missing file.
+    text: replaces the file's content (for a candidate that is not on disk). main, units: as in HipSource. Errors: SourceError
+    for a missing file.
     """
     if text is None:
         try:
@@ -288,8 +290,8 @@ def read(
 
 
 def content_of(path: Path) -> bytes:
-    """Of a source. Errors: SourceError where it is too large or a named pipe, OSError."""
-    if path.is_fifo() and path.resolve().exists():  # opening it would wait for a writer, maybe for ever
+    """The content of a source file. Errors: SourceError if it is too large or a named pipe, OSError."""
+    if path.is_fifo() and path.resolve().exists():  # opening it would wait for a writer, possibly forever
         raise SourceError(f"{path} is a named pipe", "name a source file")
     with path.open("rb") as file:
         text = file.read(_LARGEST + 1)

@@ -1,4 +1,4 @@
-"""The stores of a kernel to memory behind its pointer parameters, where each parameter is used for stores alone."""
+"""A kernel's stores through its pointer parameters, for parameters that are used for nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STATEMENTS = ("COMPOUND_STMT", "IF_STMT", *KINDS)
 
 @dataclass(frozen=True)
 class Store:
-    """`place = value;`. whole: of the assignment, without its semicolon."""
+    """`place = value;`. whole: range of the assignment without its semicolon."""
 
     whole: Span
     place: str
@@ -34,7 +34,10 @@ class Store:
 
 @dataclass
 class Stores:
-    """parameter: name. stores: all there are. obstacle: why they are not all that happens behind it; None if they are."""
+    """The stores through one parameter.
+
+    parameter: its name. stores: all of them. obstacle: why there are other uses of the parameter; None if there are none.
+    """
 
     parameter: str
     line: int
@@ -43,7 +46,7 @@ class Stores:
 
 
 def stores_of(unit: TranslationUnit, kernel: SourceKernel) -> list[Stores]:
-    """Of each pointer parameter that may be written behind, in order."""
+    """The stores through each pointer parameter that may be written through, in order."""
     function = function_of(unit, kernel)
     search = _Search(unit, function)
     search.visit(body_of(function))
@@ -94,7 +97,7 @@ class _Search:
         return is_plain and next(cursor.get_children()) == place
 
     def _stays(self, place: Cursor, ancestors: list[Cursor]) -> bool:
-        """Whether the innermost loop around it names nothing in the place that it declares or assigns."""
+        """Whether the innermost enclosing loop neither declares nor assigns any variable in the place."""
         loop = next((a for a in reversed(ancestors) if a.kind.name in KINDS), None)
         if loop is None:
             return False

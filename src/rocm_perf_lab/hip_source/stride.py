@@ -1,4 +1,4 @@
-"""Loops that go up by the same each time, in a way that lets several iterations be taken at once."""
+"""Loops with a constant step, in a form that allows several iterations to be executed at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPERATORS = ("+", "-", "*", "/", "%", "<<", ">>")
 
 
 def stride_of(unit: TranslationUnit, loop: Cursor) -> Stride | None:
-    """Of a counted `for` statement with all its parts."""
+    """The stride of a counted `for` statement with all its parts; None if it has none of the required form."""
     kinds = unit.bindings.CursorKind
     start, condition, increment, body = loop.get_children()
     variable = next(c for c in walk(start) if c.kind == kinds.VAR_DECL)
@@ -29,7 +29,7 @@ def stride_of(unit: TranslationUnit, loop: Cursor) -> Stride | None:
     if libclang.operator(unit.bindings, condition) != "<":
         return None
     (target, step), (left, bound) = increment.get_children(), condition.get_children()
-    # Both sides of the comparison must be what they look like: no conversion from signed to unsigned.
+    # Both sides of the comparison must have the type that they show: no conversion from signed to unsigned.
     if not is_variable(target, variable) or {_type(left), _type(bound)} != {_type(variable)}:
         return None
     if not all(_stays(unit, part, body, variable) for part in (step, bound)) or _type(step) not in _INTEGERS:
@@ -43,7 +43,7 @@ def _type(cursor: Cursor) -> str:
 
 
 def _stays(unit: TranslationUnit, expression: Cursor, body: Cursor, variable: Cursor) -> bool:
-    """Whether it has the same value however often it is read while the loop runs."""
+    """Whether the expression has the same value each time it is read while the loop runs."""
     left = [expression]
     while left:
         operands = _stays_if(unit, left.pop(), body, variable)
@@ -54,13 +54,13 @@ def _stays(unit: TranslationUnit, expression: Cursor, body: Cursor, variable: Cu
 
 
 def _stays_if(unit: TranslationUnit, expression: Cursor, body: Cursor, variable: Cursor) -> list[Cursor] | None:
-    """It has the same value if these have; None where it may have another one anyway."""
+    """The operands that must be unchanged for the expression to be unchanged; None if it may change in any case."""
     kinds = unit.bindings.CursorKind
     if expression.kind == kinds.INTEGER_LITERAL:
         return []
     if expression.kind == kinds.DECL_REF_EXPR:
         return [] if _is_steady(unit, expression.referenced, body, variable) else None
-    if expression.kind == kinds.MEMBER_REF_EXPR:  # gridDim.x and its like: properties of constants
+    if expression.kind == kinds.MEMBER_REF_EXPR:  # gridDim.x and the like: properties of constants
         operand = next(expression.get_children(), None)
         constant = operand is not None and operand.spelling in ("gridDim", "blockDim", "blockIdx", "threadIdx")
         return [] if constant else None
@@ -72,7 +72,7 @@ def _stays_if(unit: TranslationUnit, expression: Cursor, body: Cursor, variable:
 
 
 def _is_steady(unit: TranslationUnit, named: Cursor, body: Cursor, variable: Cursor) -> bool:
-    """Of what a name stands for."""
+    """Whether a name's value does not change."""
     kinds = unit.bindings.CursorKind
     if named == variable or named.kind not in (kinds.VAR_DECL, kinds.PARM_DECL):
         return False

@@ -1,4 +1,4 @@
-"""A source as the compiler's lexer sees it before any preprocessing: without white space and comments."""
+"""A source as the compiler's lexer sees it before preprocessing, without white space and comments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ END_OF_DIRECTIVE = "end of directive"
 
 @dataclass(frozen=True)
 class Token:
-    """text: as written. start, end: bytes of the file. line: from 1. directive: whether it is part of a directive."""
+    """A token: its text as written, the byte range [start, end) in the file, and the line, from 1. directive: whether it is
+    part of a directive.
+    """
 
     text: str
     kind: str
@@ -25,7 +27,7 @@ class Token:
 
 
 def tokens_of(unit: TranslationUnit, start: int = 0, end: int | None = None) -> list[Token]:
-    """The tokens in bytes [start, end) of the unit's own file. Behind each directive stands one of kind END_OF_DIRECTIVE.
+    """The tokens in bytes [start, end) of the unit's own file. Each directive is followed by a token of kind END_OF_DIRECTIVE.
 
     `start` must not lie within a token or a directive.
     """
@@ -37,7 +39,7 @@ def tokens_of(unit: TranslationUnit, start: int = 0, end: int | None = None) -> 
             starts_line = True
             directive = _close(tokens, last) if directive else False
         last = token.end
-        if token.kind == "COMMENT":  # the line ends in it are none to the preprocessor
+        if token.kind == "COMMENT":  # line ends inside it do not count for the preprocessor
             continue
         directive = directive or (starts_line and token.text in ("#", "%:"))
         starts_line = False
@@ -61,20 +63,20 @@ def _raw(unit: TranslationUnit, start: int, end: int) -> list[Token]:
     for token in unit.raw_tokens(start, end):
         extent = token.extent
         first, last = extent.start.offset, extent.end.offset
-        if start <= first and last <= end:  # libclang gives one token more than asked for
+        if start <= first and last <= end:  # libclang returns one token more than requested
             found.append(Token(token.spelling, token.kind.name, first, last, token.location.line))
     return found
 
 
 def _leaves_line(gap: bytes) -> bool:
-    """Whether a gap without comments has a line end that is not spliced by a backslash."""
+    """Whether a gap without comments contains a line end that is not spliced by a backslash."""
     return any(not line.rstrip(b" \t\r\v\f").endswith(b"\\") for line in gap.split(b"\n")[:-1])
 
 
 def with_comments(unit: TranslationUnit, start: int, without: bytes = b"") -> int:
-    """Where the comments begin that stand right above what begins at `start`; `start` itself where there are none.
+    """The offset of the comments directly above the text at `start`; `start` itself if there are none.
 
-    without: a text whose comments are not meant.
+    without: a text whose comments are not included.
     """
     for token in reversed(list(unit.raw_tokens(0, start))):
         first, last = token.extent.start.offset, token.extent.end.offset
@@ -87,12 +89,12 @@ def with_comments(unit: TranslationUnit, start: int, without: bytes = b"") -> in
 
 
 def line_of(text: bytes, offset: int) -> int:
-    """The line, from 1, that the byte lies on."""
+    """The line, from 1, that contains the byte."""
     return text.count(b"\n", 0, offset) + 1
 
 
 def first_difference(one: Sequence[Token], other: Sequence[Token]) -> tuple[Token | None, Token | None] | None:
-    """The first tokens that are not the same, None where a sequence has ended; None where the sequences are equal."""
+    """The first tokens that differ, None for a sequence that has ended; None if the sequences are equal."""
     for a, b in zip(one, other, strict=False):
         if (a.text, a.kind == END_OF_DIRECTIVE) != (b.text, b.kind == END_OF_DIRECTIVE):
             return a, b

@@ -1,4 +1,4 @@
-"""What a kernel uses of the user's own files: functions, types, constants and macros, and what these use in turn."""
+"""What a kernel uses from the user's own files: functions, types, constants and macros, and what these use in turn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, order=True)
 class DeclarationText:
-    """A declaration. file: where it stands. start, end: bytes of whole lines, its comment included. name: as declared."""
+    """A declaration. file: the file that contains it. start, end: byte range of whole lines, including its comment. name: as
+    declared.
+    """
 
     file: Path
     start: int
@@ -29,7 +31,7 @@ class DeclarationText:
 
 
 def pieces_of(unit: TranslationUnit, kernel: SourceKernel) -> list[DeclarationText]:
-    """The kernel's own declaration first, then all that it uses, by file and place. Errors: SourceError."""
+    """The kernel's own declaration first, then all that it uses, by file and offset. Errors: SourceError."""
     index = _Index(unit)
     own = index.at(unit.own, kernel.body.start)
     if own is None or unit.cut_by_macro(unit.own, kernel.body.start, kernel.body.end):
@@ -45,7 +47,7 @@ def pieces_of(unit: TranslationUnit, kernel: SourceKernel) -> list[DeclarationTe
 
 
 class _Index:
-    """The declarations of the user's files by place and by name; a declaration is its position in `_all`."""
+    """The declarations of the user's files by location and by name; a declaration is identified by its index in `_all`."""
 
     def __init__(self, unit: TranslationUnit):
         self._unit, self._kinds = unit, unit.bindings.CursorKind
@@ -60,11 +62,11 @@ class _Index:
         self._expansions = [c for c in unit.user_declarations if c.kind == self._kinds.MACRO_INSTANTIATION]
 
     def at(self, file: str, offset: int) -> int | None:
-        """The declaration that covers the place; None for one outside the user's files, or between declarations."""
+        """The declaration at this location; None outside the user's files or between declarations."""
         places = self._starts.get(file, [])
         found: tuple[int, int, int] | None = None
-        # Macros stand among declarations without covering what follows them, so the nearest start may be none of ours; and
-        # of `int a, b;` both begin at the type: the one that ends first is meant.
+        # Macros are listed among declarations without covering what follows them, so the nearest start may not be the right
+        # one; and in `int a, b;` both begin at the type: the one that ends first is meant.
         for start, number in reversed(places[: bisect.bisect_right(places, (offset, 1 << 62))]):
             if found is not None and start < found[0]:
                 break
@@ -89,7 +91,7 @@ class _Index:
         yield from self._macros_in(cursor)
 
     def _referents(self, cursor: Cursor) -> Iterator[Cursor]:
-        """What it names: the declaration, its definition, and the template it was made from."""
+        """The declarations that a cursor names: the declaration, its definition, and the template it was instantiated from."""
         named = cursor.referenced
         if named is None or named == cursor:
             return
@@ -121,7 +123,7 @@ class _Index:
 
 
 def _with_comment(text: bytes, start: int) -> int:
-    """Where the comment and the lines of attributes directly above the line at `start` begin."""
+    """The start of the comment and of the lines of attributes directly above the line at `start`."""
     while start > 0:
         above = line_start(text, start - 1)
         line = text[above:start].strip()

@@ -1,4 +1,4 @@
-"""Where an expression names a variable, and where a statement may change it."""
+"""Whether an expression names a variable, and whether a statement may change it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REFERENCES = ("LVALUEREFERENCE", "RVALUEREFERENCE")
 
 
 def is_variable(expression: Cursor, variable: Cursor) -> bool:
-    """Whether the expression is the variable itself, but for parentheses and implicit conversions."""
+    """Whether the expression is the variable itself, ignoring parentheses and implicit conversions."""
     expression = unwrapped(expression)
     return bool(expression.kind.name == "DECL_REF_EXPR" and expression.referenced == variable)
 
@@ -25,22 +25,22 @@ def names(expression: Cursor, variable: Cursor) -> bool:
 
 
 def changes(body: Cursor, variable: Cursor, bindings: Bindings) -> bool:
-    """Whether the body may change the variable: assigns it, steps it, or hands out its address or a reference."""
+    """Whether the body may change the variable: by assignment, increment, or by passing on its address or a reference."""
     return any(changed == variable for changed in _changed(body, bindings))
 
 
 def changed_in(body: Cursor, bindings: Bindings) -> frozenset[str]:
-    """The same of all variables at once, by their USRs."""
+    """Like changes(), but returns the USRs of all such variables."""
     return frozenset(variable.get_usr() for variable in _changed(body, bindings))
 
 
 def escapes(function: Cursor, variable: Cursor, bindings: Bindings) -> bool:
-    """Whether anything but its name may stand for the variable: a pointer, a reference, a lambda's capture."""
+    """Whether the variable may be accessed other than by name: through a pointer, a reference or a lambda's capture."""
     return any(escaped == variable for cursor in walk(function) for escaped in _handed_out(cursor, bindings))
 
 
 def escaping_in(function: Cursor, bindings: Bindings) -> frozenset[str]:
-    """The same of all variables at once, by their USRs."""
+    """Like escapes(), but returns the USRs of all such variables."""
     return frozenset(variable.get_usr() for cursor in walk(function) for variable in _handed_out(cursor, bindings))
 
 
@@ -85,7 +85,9 @@ def _handed_out(cursor: Cursor, bindings: Bindings) -> Iterator[Cursor]:
 
 
 def _may_be(place: Cursor, bindings: Bindings) -> Iterator[Cursor]:
-    """The variables that a place in memory may be: `x`, `(x)`, `(int&)x`, `c ? x : y`, `(n, x)`. A value of one is none."""
+    """The variables that an lvalue may refer to: `x`, `(x)`, `(int&)x`, `c ? x : y`, `(n, x)`. A variable's value does not
+    count.
+    """
     kinds, left = bindings.CursorKind, [place]
     while left:
         place = left.pop()
@@ -99,7 +101,7 @@ def _may_be(place: Cursor, bindings: Bindings) -> Iterator[Cursor]:
 
 
 def _is_behind_pointer(expression: Cursor) -> bool:
-    """Whether it is what a pointer points to: a reference to that is none to anything named there."""
+    """Whether it is the target of a pointer: a reference to that does not refer to any variable named there."""
     expression = unwrapped(expression)
     if expression.kind.name != "ARRAY_SUBSCRIPT_EXPR":
         return False

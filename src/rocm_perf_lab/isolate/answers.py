@@ -1,7 +1,7 @@
-"""Tells the isolate library, in the program's processes, which of its kernels are wanted.
+"""Tells the isolate library, in the program's processes, which of its kernels to capture.
 
-The library cannot read Python's regular expressions, so it asks, by files in a folder (native/tools/isolate/wanted.h).
-Who asks may be code that nobody trusts: it gets a byte for each name that it sent, and nothing else is read or written.
+The library does not support Python's regular expressions, so it asks through files in a folder (native/tools/isolate/wanted.h).
+Questions may come from untrusted code: they are answered with one byte per name, and nothing else is read or written.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from pathlib import Path
 from rocm_perf_lab.kernel_pattern import fits
 
 _BELL = "bell"
-_MOST_BYTES = 1 << 26  # of a question; the largest libraries have some megabytes of names
+_MOST_BYTES = 1 << 26  # per question; the largest libraries have several megabytes of names
 
 
 @contextlib.contextmanager
 def answering(pattern: str, folder: Path) -> Iterator[None]:
-    """Answers in `folder`, which it makes, until it is left."""
+    """Creates `folder` and answers questions in it until the context ends."""
     folder.mkdir()
     os.mkfifo(folder / _BELL)
-    bell = os.open(folder / _BELL, os.O_RDWR | os.O_CLOEXEC)  # also for writing: then there is never an end of file
+    bell = os.open(folder / _BELL, os.O_RDWR | os.O_CLOEXEC)  # opened for writing too, so that there is never an end of file
     over = threading.Event()
     thread = threading.Thread(target=_serve, args=(pattern, folder, bell, over), daemon=True)
     thread.start()
@@ -39,12 +39,12 @@ def answering(pattern: str, folder: Path) -> Iterator[None]:
 def _serve(pattern: str, folder: Path, bell: int, over: threading.Event) -> None:
     while os.read(bell, 1 << 12) and not over.is_set():
         for question in folder.glob("*.question"):
-            with contextlib.suppress(OSError):  # the program's, and gone if it likes
+            with contextlib.suppress(OSError):  # the file is the program's, which may remove it at any time
                 _reply(question, answer(pattern, _content(question)))
 
 
 def answer(pattern: str, question: bytes) -> bytes:
-    """A byte for each kernel. question: of each its mangled and demangled name, each ended by a zero byte."""
+    """One byte per kernel. question: the mangled and demangled name of each, each terminated by a zero byte."""
     names = [os.fsdecode(name) for name in question.split(b"\0")[:-1]]
     return b"".join(b"1" if fits(pattern, *pair) else b"0" for pair in zip(names[::2], names[1::2], strict=False))
 

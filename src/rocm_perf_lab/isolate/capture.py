@@ -1,4 +1,4 @@
-"""A capture directory, as Python sees it. The native reader judges it: there is one judgement for everybody."""
+"""A capture directory for Python code. Only the native reader validates it, so that all users agree on validity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rocm_perf_lab import native
 from rocm_perf_lab.errors import CaptureError, MissingInputError
 
 NEWEST = "isolate_capture"
-_INDEX_RECORD = "<IIQQII16x"  # native/capture/format.h, Block; the last but one is the bytes in memory
+_INDEX_RECORD = "<IIQQII16x"  # native/capture/format.h, Block; the last field but one is the number of bytes in memory
 _CAPTURE_AGAIN = "capture again with `rocm-perf isolate`"
 
 
@@ -31,7 +31,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Capture:
-    """A checked capture. dispatch: what dispatch.json says; regions: in ascending order of address."""
+    """A validated capture. dispatch: the content of dispatch.json; regions: in ascending order of address."""
 
     path: Path
     dispatch: dict[str, Any]
@@ -39,7 +39,7 @@ class Capture:
 
     @classmethod
     def open(cls, path: Path, *, every_byte: bool = False) -> Capture:
-        """Check the capture at `path`, with every_byte also its memory. Raises MissingInputError, CaptureError."""
+        """Validate the capture at `path`, including its memory if every_byte is set. Raises MissingInputError, CaptureError."""
         if not path.is_dir():
             raise MissingInputError(f"{path} is no capture directory", "make one with `rocm-perf isolate`")
         _judge(path, _library().rpd_capture_check(os.fsencode(path), int(every_byte)))
@@ -69,22 +69,24 @@ class Capture:
 
     @property
     def argument_allocations(self) -> frozenset[int]:
-        """Addresses of the allocations, a runtime's pools, that held the arguments of any dispatch up to this one."""
+        """Addresses of the allocations, which belong to a runtime's pools, that held arguments of this or any earlier
+        dispatch.
+        """
         return frozenset(int(address, 16) for address in self.dispatch.get("argument_allocations", ()))
 
     @property
     def gpu_time_ns(self) -> int:
-        """Of the captured dispatch itself; modelled or measured as dispatch["origin"]["timing"] says."""
+        """Time of the captured dispatch itself; modelled or measured as dispatch["origin"]["timing"] says."""
         return int(self.dispatch["origin"]["gpu_time_ns"])
 
     @property
     def changed_bytes(self) -> int:
-        """Bytes of the pages that the kernel changed."""
+        """Total size of the pages that the kernel changed."""
         index = (self.path / "memory" / "after.index").read_bytes()
         return sum(block_bytes for *_, block_bytes, _ in struct.iter_unpack(_INDEX_RECORD, index))
 
     def memory(self, address: int, size: int, *, after: bool = False) -> bytes:
-        """`size` bytes at `address`, as they were before the kernel or after it. Raises CaptureError."""
+        """`size` bytes at `address`, as they were before or after the kernel. Raises CaptureError."""
         region = next((r for r in self.regions if r.base <= address and address + size <= r.base + r.bytes), None)
         if region is None:
             raise CaptureError(f"{self.path}: no captured region holds {size} bytes at {address:#x}", "see memory_regions.json")

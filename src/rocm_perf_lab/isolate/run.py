@@ -1,4 +1,4 @@
-"""Run a program under the isolate library, which captures one dispatch and otherwise leaves it alone."""
+"""Runs a program under the isolate library, which captures one dispatch and does not affect the program otherwise."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ _ASK = "ask"
 _VARIABLES = (
     "ISOLATE_KERNEL", "ISOLATE_ASK", "ISOLATE_DISPATCH_INDEX", "ISOLATE_OUTPUT_DIR", "ISOLATE_ZSTD_LEVEL", "ISOLATE_REPORT",
 )  # fmt: skip
-_BEGUN, _CAPTURED, _FAILED, _UNWRITABLE = "begun", "captured", "failed", "unwritable"  # events of the isolate library
+_BEGUN, _CAPTURED, _FAILED, _UNWRITABLE = "begun", "captured", "failed", "unwritable"  # events that the isolate library reports
 
 
 @dataclass(frozen=True)
 class Isolation:
-    """What to capture. kernel: a pattern as kernel_pattern has it; dispatch: which of the dispatches of kernels that match,
-    from 0; directory: where isolate_capture_<pid> goes; zstd_level: None to store memory as it is."""
+    """What to capture. kernel: a pattern as in kernel_pattern; dispatch: index, from 0, among the dispatches of matching
+    kernels; directory: the folder that receives isolate_capture_<pid>; zstd_level: None to store memory uncompressed.
+    """
 
     words: Sequence[str]
     kernel: str
@@ -43,7 +44,7 @@ class Isolation:
     zstd_level: int | None = None
     device: str = devices.AUTO
     device_options: Sequence[str] = ()
-    view: View | None = None  # of the cage that the program runs in, None for none
+    view: View | None = None  # of the cage in which the program runs, None for no cage
 
 
 def capture(
@@ -58,11 +59,11 @@ def capture(
     output: IO[bytes] | int | None = subprocess.DEVNULL,
     view: View | None = None,
 ) -> Capture:
-    """Run `command` to its end and capture a dispatch of it on the way; its standard output goes to `output`.
+    """Run `command` to its end and capture one of its dispatches; its standard output goes to `output`.
 
-    view: of the cage to run it in, None for none.
-    Raises what execute() raises (also if the capture itself succeeded), NoCaptureError, KernelFailedError,
-    UnavailableError, NoCageError, UsageError for a kernel that is no regular expression.
+    view: what the cage shows; None for no cage. Raises what execute() raises (even if the capture itself succeeded),
+    NoCaptureError, KernelFailedError, UnavailableError, NoCageError, UsageError for a kernel pattern that is not a regular
+    expression.
     """
     checked(kernel)
     request = Isolation(command, kernel, dispatch, directory, zstd_level, device, view=view)
@@ -78,10 +79,11 @@ def capture(
 def isolate(
     request: Isolation, output: IO[bytes] | int | None = None, note: Callable[[str], None] = lambda _text: None
 ) -> tuple[int, Path | None]:
-    """The same with this process's terminal: the program's exit status as a shell would see it, and the capture.
+    """Like capture(), attached to this process's terminal; returns the program's exit status as seen by a shell, and the
+    capture.
 
-    output: where the program's standard output goes instead. None if the program failed without one. Raises
-    NoCaptureError or KernelFailedError if it succeeded without one or although a kernel failed, WrongTargetError.
+    output: replaces the program's standard output. The capture is None if the program failed without one. Raises NoCaptureError
+    or KernelFailedError if the program succeeded without a capture or although a kernel failed; WrongTargetError.
     """
     checked(request.kernel)
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
@@ -100,7 +102,7 @@ def isolate(
 
 @contextlib.contextmanager
 def _nothing_half_done(report: Path) -> Iterator[None]:
-    """Where the program is interrupted, the capture that it was writing goes."""
+    """If the program is interrupted, remove the capture that it was writing."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
@@ -115,7 +117,10 @@ def _nothing_half_done(report: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Run:
-    """report, failures: files that the isolate library and the device leave. program: as the user calls it."""
+    """A prepared run of the program.
+
+    report, failures: files written by the isolate library and the device. program: the name by which the user calls it.
+    """
 
     command: Command
     environment: dict[str, str]
@@ -148,7 +153,9 @@ def _prepared(request: Isolation, scratch: Path) -> _Run:
 
 
 def _caged(command: Command, view: View) -> Command:
-    """What the library writes is the program's to write, and is read as warily as any capture."""
+    """Run the command in the cage. The program can change what the library writes there, so it is validated like any other
+    capture.
+    """
     words = (str(command.executable), *command.argv[1:])
     caged = cage.within(words, Path.cwd(), view, Limits(seconds=_DAY_SECONDS))
     return Command(tuple(caged), Path(caged[0]), command.program)
@@ -168,7 +175,7 @@ def _the_capture(request: Isolation, report: Path) -> Path:
 
 
 def _reported(report: Path, wanted: str) -> list[str]:
-    """What the library told of one kind of event, in order, from however many processes."""
+    """The texts of one kind of event that the library reported, in order, from all processes."""
     if not report.exists():
         return []
     lines = [os.fsdecode(line).partition("\t")[::2] for line in report.read_bytes().splitlines()]

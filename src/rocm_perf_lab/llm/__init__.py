@@ -1,5 +1,5 @@
-"""The closed loop around a language model: it proposes a kernel, the optimizer's gate decides.
+"""The closed loop around a language model: the model proposes a kernel, and the optimizer's gate decides.
 
-What a model says is data. One code block of it is spliced into the source in place of one kernel, compiled and judged;
-nothing else of it is executed, and nothing it says is believed.
+A model's answer is data. One code block of it is spliced into the source in place of one kernel, compiled and judged; nothing
+else in the answer is executed, and none of its statements is trusted.
 """

@@ -1,7 +1,7 @@
-"""What is used of a model's answer: the one fenced C++ block, if it has exactly one that is whole and holds no trick.
+"""Extracts from a model's answer its one fenced C++ block, if there is exactly one, which is complete and harmless.
 
-A candidate must not be able to read files, and compiling can do that: by #include and #embed, in every spelling, and by
-the assembler's .incbin. Directives are therefore refused before any compiler or parser sees them.
+A candidate must not be able to read files, and compiling can do that: by #include and #embed, in every spelling, and by the
+assembler's .incbin. Directives are therefore refused before any compiler or parser sees them.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-LONGEST_CODE = 128 * 1024  # bytes; a kernel is some hundred lines
+LONGEST_CODE = 128 * 1024  # bytes; kernels have hundreds of lines
 
 _LANGUAGES = ("cpp", "c++", "cc", "cxx", "c", "hip", "cuda", "cu", "")
 _NEWLINE = re.compile(r"\r\n|\n|\r")
 _HASH = re.compile(r"#|%:")
-_BLANK = re.compile(r"[\s\x7f-\U0010ffff]*")  # Clang takes some characters beyond ASCII for white space
+_BLANK = re.compile(r"[\s\x7f-\U0010ffff]*")  # Clang treats some characters beyond ASCII as white space
 _ALLOWED_DIRECTIVE = re.compile(r"\s*#\s*pragma\s+(unroll|nounroll)\b[\w\s()]*(//[^\\]*)?")
 _SPLICE = re.compile(r"\\[ \t\v\f]*(\r|\n|$)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -24,7 +24,7 @@ _WORDS = re.compile(r"\b(_Pragma|__pragma|__has_include\w*|__has_embed|__include
 
 @dataclass(frozen=True)
 class Unusable:
-    """An answer, or a candidate, that is not used. reason: one sentence that its author can fix it by."""
+    """An answer or a candidate that is not used. reason: one sentence that tells its author what to fix."""
 
     reason: str
 
@@ -34,7 +34,7 @@ def code_of(answer: str) -> str | Unusable:
     from markdown_it import MarkdownIt
 
     lines = _NEWLINE.sub("\n", answer).split("\n")
-    # Fences are all that is looked for: other rules cost time that grows with the square of a hostile text.
+    # Only fences are parsed: other rules take time quadratic in the length of a hostile text.
     fences = [token for token in MarkdownIt("zero").enable("fence").parse("\n".join(lines)) if token.type == "fence"]
     blocks = [token for token in fences if (token.info.split() or [""])[0].lower() in _LANGUAGES]
     if len(blocks) != 1:
@@ -47,10 +47,10 @@ def code_of(answer: str) -> str | Unusable:
 
 
 def forbidden(code: str) -> str | None:
-    """Why this text may not be given to a compiler; None where it may.
+    """Why this text must not be given to a compiler; None if it may.
 
-    Sound without knowing comments and strings: a directive's # is the first token of a line (C++ [cpp.pre]), so before it
-    stands nothing, or the end of a comment that began on an earlier line. Spliced lines and trigraphs could hide that.
+    This needs no parsing of comments and strings: a directive's # is the first token of a line (C++ [cpp.pre]), so only white
+    space, or the end of a comment that began on an earlier line, precedes it. Spliced lines and trigraphs could hide that.
     """
     if not code.strip():
         return "the fenced C++ block is empty"

@@ -1,4 +1,6 @@
-"""One question to the model: shown first, journalled before it is sent, answered from the journal where that knows it."""
+"""One question to the model: shown to the user first, journalled before it is sent, and answered from the journal if it is
+there.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +31,22 @@ from rocm_perf_lab.optimize.journal import Journal
 _PROGRESS_SECONDS = 5.0
 
 Consent = Callable[[str, Sequence[Message]], None]
-"""(place, messages): shows the user what would be sent. Raises UnsentError where the user declines."""
+"""(place, messages): shows the user what would be sent. Raises UnsentError if the user declines."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """complaint: why the answer cannot be used as it came (too long, cut off); empty where it can."""
+    """The model's answer to a question.
+
+    complaint: why the answer cannot be used as received (too long, cut off); empty if it can.
+    """
 
     text: str
     complaint: str = ""
 
 
 class Asker:
-    """provider: None where the journal must know every answer."""
+    """Asks the questions of a run. provider: None if the journal must contain every answer."""
 
     def __init__(
         self,
@@ -58,7 +63,9 @@ class Asker:
         self._note = lambda text: note(redactor.keys(text))
 
     def ask(self, asked: Question, messages: Sequence[Message]) -> Reply:
-        """asked: names the question within the run.
+        """Ask a question, or recall its answer from the journal.
+
+        asked: identifies the question within the run.
 
         Errors: ModelError, UnsentError, JournalDiffersError.
         """
@@ -81,7 +88,7 @@ class Asker:
         return Reply(answer.text, answer.complaint)
 
     def _sent(self, provider: Provider, asked: Question, messages: Sequence[Message]) -> ModelAnswer:
-        """What the journal keeps of the answer."""
+        """Ask the provider, and return the answer as the journal keeps it."""
         lost: list[float | None] = []
         try:
             reserved = self._allowed(provider, messages)
@@ -107,7 +114,7 @@ class Asker:
         )
 
     def _allowed(self, provider: Provider, messages: Sequence[Message]) -> float:
-        """The most that it can cost, kept aside. Raises UnsentError where the budget or the user does not allow it."""
+        """Reserve the most that the question can cost. Raises UnsentError if the budget or the user does not allow it."""
         reserved = self._budget.reserve(messages)
         try:
             self._consent(provider.place, messages)
@@ -119,7 +126,7 @@ class Asker:
     def _answered(
         self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]
     ) -> tuple[Answer | None, str]:
-        """The answer, and why it cannot be used as it came. reserved: given back where none comes."""
+        """The answer, and why it cannot be used as received. reserved: released if no answer arrives."""
         try:
             answer = self._tried(provider, messages, reserved, lost)
         except TooLong as error:
@@ -130,7 +137,10 @@ class Asker:
         return answer, "" if answer.whole else "the answer was cut off at the limit of its length: give a shorter one"
 
     def _tried(self, provider: Provider, messages: Sequence[Message], reserved: float, lost: list[float | None]) -> Answer:
-        """lost: gets the cost of each answer that broke off: part of it was made, and may have to be paid for."""
+        """Ask the provider, with retries.
+
+        lost: receives the cost of each interrupted answer: part of it was generated, and may have to be paid for.
+        """
         progress = _Progress(self._note)
 
         def once() -> Answer:
@@ -145,7 +155,7 @@ class Asker:
         return patiently(once, provider.place, self._note)
 
     def _ended_before(self, asked: Question) -> Exception:
-        """What a replay meets where the journal has no answer: what was in its place, if that is known."""
+        """The error for a question without an answer in the journal: the failure recorded in its place, if there is one."""
         for line in self._journal.of_any(FailureLine, UnsentLine):
             if isinstance(line, FailureLine) and line.question == asked:
                 return ModelError(line.what, line.hint)
@@ -155,7 +165,7 @@ class Asker:
 
 
 class _Progress:
-    """Says now and then how much has come."""
+    """Reports every few seconds how much of the answer has arrived."""
 
     def __init__(self, note: Callable[[str], None]):
         self._note, self._next = note, time.monotonic() + _PROGRESS_SECONDS

@@ -1,4 +1,4 @@
-"""The side effects of the model's loop: those of the optimizer's loop, and what a model should know of a kernel."""
+"""The side effects of the model's loop: those of the optimizer's loop, and the context that a model gets for a kernel."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rocm_perf_lab.optimize.targets import Target
 
 class ModelBackend(Backend, Protocol):
     def context(self, source: HipSource, survey: ProfileSummary, target: Target) -> str:
-        """What a proposer should know of the target: the first question."""
+        """What a proposer should know about the target: the first question."""
 
     def complaint(self, source: HipSource) -> str | None:
-        """The compiler's words on a source that it rejects; None where it does not."""
+        """The compiler's message for a source that it rejects; None if it accepts it."""
 
 
 class HipModelBackend(HipBackend):
-    """The real one. runs: the folder of earlier runs, whose proposals are told. full_source: tell the whole file."""
+    """The real backend. runs: the folder of earlier runs, whose proposals are shown. full_source: show the whole file."""
 
     def __init__(self, *arguments: Any, runs: Path, full_source: bool = False):
         super().__init__(*arguments)

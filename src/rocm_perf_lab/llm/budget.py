@@ -1,4 +1,4 @@
-"""What asking costs, and when it would cost more than the user allows: known before a question is sent."""
+"""The cost of questions, and whether the next one would exceed the user's limit: checked before it is sent."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Number = TypeVar("Number", int, float)
 Price = Callable[[int, int], float]
 """(input tokens, output tokens) -> US dollars."""
 
-_SAFETY = 1.25  # tokenisers differ from the estimate by about this much
+_SAFETY = 1.25  # tokenisers differ from the estimate by about this factor
 
 
 class UnsentError(Exception):
-    """A question that is not sent. reason: budget, or declined. detail: the sentence."""
+    """A question that was not sent. reason: budget, or declined. detail: the sentence."""
 
     def __init__(self, reason: str, detail: str):
         super().__init__(reason, detail)
@@ -28,12 +28,12 @@ class UnsentError(Exception):
 
 
 def per_million(prices: tuple[float, float]) -> Price:
-    """prices: of a million input and of a million output tokens."""
+    """A price from given rates. prices: per million input and per million output tokens."""
     return lambda question, answer: (question * prices[0] + answer * prices[1]) / 1e6
 
 
 def listed_price(provider: str, place: str, model: str) -> Price | None:
-    """From genai-prices' table, for the hosted services themselves; None where it has no price or is not installed."""
+    """The price in genai-prices' table, for the hosted services only; None if it has no price or is not installed."""
     if place != PROVIDERS[provider].hosted:
         return None
     try:
@@ -54,10 +54,12 @@ def listed_price(provider: str, place: str, model: str) -> Price | None:
 
 @dataclass
 class Budget:
-    """price: None where it is not known. most: US dollars, None for no limit. max_tokens: of one answer.
+    """The cost of a run so far, and its limit.
 
-    spent: US dollars, None once something of unknown cost was bought.
-    Errors: UsageError for a limit that cannot be kept.
+    price: None if not known. most: US dollars, None for no limit. max_tokens: per answer. spent: US dollars, None after
+    something of unknown cost was bought.
+
+    Errors: UsageError for a limit that cannot be enforced.
     """
 
     price: Price | None
@@ -77,7 +79,7 @@ class Budget:
             )
 
     def reserve(self, messages: Sequence[Message]) -> float:
-        """The most that this question can cost, kept aside until it is paid. Raises UnsentError."""
+        """Reserve and return the most that this question can cost. Raises UnsentError."""
         if self.price is None:
             return 0.0
         question = tokens.estimate("".join(message.text for message in messages))
@@ -88,7 +90,7 @@ class Budget:
         return worst
 
     def check(self) -> None:
-        """Raises UnsentError where what is kept aside could no longer be paid."""
+        """Check the limit after an unexpected cost. Raises UnsentError if the reserved amount can no longer be paid."""
         with self._lock:
             self._check(0.0)
 
@@ -97,20 +99,20 @@ class Budget:
             raise UnsentError("budget", f"the next question could cost {worst or self._reserved:.4f} US dollars: too much")
 
     def release(self, reserved: float) -> None:
-        """The question was not sent."""
+        """Release the amount reserved for a question that was not sent."""
         with self._lock:
             self._reserved -= reserved
 
     def lose(self, reserved: float) -> float | None:
-        """Count an answer that broke off, as if it had cost all that was kept aside; that stays so for the next try."""
+        """Count an interrupted answer as if it had cost all that was reserved; the reservation remains for the next attempt."""
         cost = None if self.price is None else reserved
         self.count(None, None, cost)
         return cost
 
     def pay(self, answer: Answer | None, reserved: float) -> float | None:
-        """Count a question and return its cost, None if that is not known.
+        """Count a question and return its cost, None if not known.
 
-        answer: None where none came; it is then taken to have cost all that was kept aside.
+        answer: None if none arrived; the question is then assumed to have cost all that was reserved.
         """
         self.release(reserved)
         question, text = (answer.input_tokens, answer.output_tokens) if answer else (None, None)
@@ -124,7 +126,7 @@ class Budget:
         return cost
 
     def count(self, question: int | None, text: int | None, cost: float | None) -> None:
-        """Tokens of a question and its answer, and what they cost."""
+        """Add the tokens of a question and its answer, and their cost."""
         with self._lock:
             self.requests += 1
             self.input_tokens = _sum(self.input_tokens, question)

@@ -1,4 +1,4 @@
-"""A backend that answers from the journal first, and removes secrets from what it records."""
+"""A backend that answers from the journal if possible, and removes secrets from what it records."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 
 
 class CachedBackend:
-    """backend: answers what is not in the cache; None where everything must be.
+    """Answers from the cache first.
 
-    read: reads a text as the source. redactor: for all that enters the cache.
+    backend: answers what is not in the cache; None if everything must be in it. read: reads a text as the source. redactor:
+    applied to everything that enters the cache.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class CachedBackend:
         def ask() -> str | None:
             words = self._asked.complaint(source)
             if words is None or "error:" not in words:
-                return words  # ours, on how the compiler ended
+                return words  # our own words on how the compiler ended
             return self._redactor.compiler_words(words, source.path.name)
 
         return self._cache.recall(SyntaxLine, OfSource(source=digest(source.text)), ask)
@@ -72,7 +73,7 @@ class CachedBackend:
             yield _RedactedGate(gate, self._redactor)
 
     def remember_obstacle(self, source: HipSource, target: Target, error: RocmPerfError) -> None:
-        """Why nothing can be judged of a kernel: for a replay, which must meet it, too."""
+        """Record why a kernel cannot be judged, since a replay must report the same."""
         self._cache.recall(ObstacleLine, _place(source, target), lambda: self._redactor.text(error.what))
 
     def _obstacle(self, source: HipSource, target: Target) -> RocmPerfError:
@@ -90,7 +91,7 @@ class CachedBackend:
 
     @property
     def _asked(self) -> ModelBackend:
-        """The backend, where there is one: a replay has none."""
+        """The backend; a replay has none, which is an error."""
         if self._backend is None:
             raise JournalDiffersError("the journal does not have all that was asked", "its run, or this version, differs")
         return self._backend

@@ -1,4 +1,6 @@
-"""One candidate: ask, take the code out of the answer, splice it, compile it, have it judged; and twice more with feedback."""
+"""One candidate: ask, extract the code from the answer, splice it, compile it and have it judged; up to two repairs with
+feedback.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,14 @@ from rocm_perf_lab.optimize.transforms import Proposal
 MOST_REPAIRS = 2
 
 ANSWER, COMPILE = "answer", "compile"
-"""Steps before the gate's: the answer's form, and the compiler."""
+"""The steps before the gate's: the form of the answer, and compilation."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One answer. number: from 1 within its candidate. step, reason: where and why it was rejected, empty if accepted.
+    """One answer. number: index within its candidate, from 1. step, reason: where and why it was rejected, empty if accepted.
 
-    compiler: what it said. judged: None where the gate was not reached.
+    compiler: the compiler's message. judged: None if the gate was not reached.
     """
 
     iteration: int
@@ -46,7 +48,9 @@ class Attempt:
 
 
 class CandidateChain:
-    """What all candidates of a round share. gate: opens it when the first candidate gets so far. ulps: its tolerance."""
+    """What all candidates of a round share. gate: opens the gate for the first candidate that reaches it. ulps: the gate's
+    tolerance.
+    """
 
     def __init__(
         self,
@@ -65,7 +69,7 @@ class CandidateChain:
         self._kernel = source.kernel(target.kernel)
 
     def attempts(self, iteration: int, candidate: int, context: str) -> Iterator[Attempt]:
-        """Up to the first that the gate accepts. Errors: those of asking and of the gate's baseline."""
+        """The attempts, up to the first that the gate accepts. Errors: those of asking and of the gate's baseline."""
         messages = [Message("system", SYSTEM), Message("user", context)]
         for number in range(1, MOST_REPAIRS + 2):
             asked = Question(

@@ -9,7 +9,9 @@ from rocm_perf_lab.optimize.describe import describe as describe_changes
 
 
 def describe(outcome: ModelOutcome, say: Callable[[str], None]) -> None:
-    """Each answer's end, what was asked and paid, why the loop stopped, and then what the optimizer reports of any run."""
+    """Print the result of each answer, the number of questions and their cost, why the loop stopped, and the optimizer's
+    report.
+    """
     for one in outcome.attempts:
         how = f"not kept, {one.step}: {one.reason}" if one.step else "accepted by the gate"
         say(f"Iteration {one.iteration}, candidate {one.candidate}, answer {one.number}: {how}")

@@ -1,4 +1,4 @@
-"""From what the user asks for to an outcome: find the source, start or resume a run, ask, loop."""
+"""From the user's request to a result: find the source, start or resume a run, ask, and loop."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ COMMAND = "llm-optimize"
 
 @dataclass(frozen=True)
 class LlmRequest:
-    """words, source, build, folder, resume: as in optimize.entry.Request. full_source: the question has the whole file."""
+    """What the user asks for.
+
+    words, source, build, folder, resume: as in optimize.entry.OptimizeRequest. full_source: whether the question has the whole
+    file.
+    """
 
     words: tuple[str, ...]
     model: ModelOptions
@@ -53,10 +57,12 @@ def llm_optimize(
     consent: Consent,
     note: Callable[[str], None],
 ) -> ModelOutcome:
-    """keys: of providers. environment: without them; its values are kept out of questions and journal.
+    """Start or resume a run and carry it out.
 
-    Errors: those of finding, building and profiling the program; UsageError; ModelError and UnavailableError where the
-    model cannot be asked.
+    keys: the providers' keys. environment: without the keys; its values are kept out of questions and journal.
+
+    Errors: those of finding, building and profiling the program; UsageError; ModelError and UnavailableError if the model
+    cannot be asked.
     """
     build_target = find_build_target(request.words, request.source, request.build)
     provider = provider_of(request.model, keys)
@@ -91,7 +97,7 @@ def loop_on(
     consent: Consent,
     note: Callable[[str], None],
 ) -> ModelLoop:
-    """The loop of a run whose journal is open, with all that it needs."""
+    """The loop for a run with an open journal, with everything that it needs."""
     cache = ReplayCache(journal)
     cached = CachedBackend(backend, backend.read, cache, redactor)
     directory = journal.path.parent
@@ -109,13 +115,13 @@ def budget_of(model: ModelOptions, provider: Provider) -> Budget:
 
 
 def _already_told(build_target: BuildTarget) -> str:
-    """What may be said although a variable has the same value: the source itself and the user's command."""
+    """Text that is not redacted even if a variable has the same value: the source itself and the user's commands."""
     words = [word for step in build_target.build.steps for word in step.words]
     return " ".join((build_target.source.read_text(errors="replace"), *build_target.arguments, *words))
 
 
 def _settings(request: LlmRequest, build_target: BuildTarget) -> SettingsLine:
-    """What a replay needs to know of the request."""
+    """The settings that a replay needs."""
     return SettingsLine(
         source=str(build_target.source.resolve()),
         found_by=build_target.found_by,
@@ -129,7 +135,7 @@ def _settings(request: LlmRequest, build_target: BuildTarget) -> SettingsLine:
 
 
 def _redacted_log(journal: Journal, redactor: Redactor, build_target: BuildTarget) -> Log:
-    """The journal for the backend's own steps, which quote what compilers say."""
+    """The journal for the backend's own steps; what they quote from compilers is redacted."""
 
     def log(line: Line) -> None:
         if isinstance(line, BuildLine):

@@ -1,4 +1,4 @@
-"""Why an answer was not kept, as the next question: step, outcome and reason, and what a compiler said, marked as data."""
+"""Writes the next question: why an answer was not kept (step, outcome, reason), and the compiler's message, marked as data."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _ADVICE = {
 def feedback(
     step: str, reason: str, compiler: str = "", figures: Mapping[str, Sequence[int]] | None = None, ulps: int = 0
 ) -> str:
-    """step: answer, compile, or one of the gate's. compiler: its words, already without what must not leave.
+    """The message that follows a rejected answer.
 
-    figures: name -> (baseline, candidate), of the machine code. ulps: the tolerance of floating-point results.
+    step: answer, compile, or one of the gate's. compiler: its message, already redacted. figures: name -> (baseline,
+    candidate), for the machine code. ulps: the tolerance for floating-point results.
     """
     lines = ["Your answer was not accepted.", "", f"- step: {step}", "- outcome: rejected"]
     lines.append(f"- reason: {' '.join(reason.split())[:_LONGEST_REASON]}")

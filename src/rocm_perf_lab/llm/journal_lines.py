@@ -31,7 +31,7 @@ class OfRound(OfKernel):
 
 
 class Question(JsonModel):
-    """Names a question within the run."""
+    """Identifies a question within the run."""
 
     iteration: int
     source: str
@@ -41,7 +41,7 @@ class Question(JsonModel):
 
 
 class LoopSettings(JsonModel):
-    """As llm.loop.LoopOptions."""
+    """Like llm.loop.LlmLoopOptions."""
 
     max_iterations: int
     candidates: int
@@ -51,7 +51,7 @@ class LoopSettings(JsonModel):
 
 
 class SettingsLine(Line):
-    """What a replay needs to know of the request."""
+    """The settings that a replay needs."""
 
     event: Literal["settings"] = "settings"
     source: Text
@@ -68,14 +68,14 @@ class SettingsLine(Line):
 
 
 class RememberedLine(Line, Generic[Asked, Answer]):
-    """What was asked of the backend or the model, and the answer."""
+    """A question to the backend or the model, and the answer."""
 
     asked: Asked
     answer: Answer
 
 
 class RememberedTarget(JsonModel):
-    """As optimize.targets.Target. waited_cycles: pairs of line and cycles."""
+    """Like optimize.targets.Target. waited_cycles: pairs of line and cycles."""
 
     kernel: Text
     demangled: Text
@@ -90,7 +90,7 @@ class RememberedTarget(JsonModel):
 
 
 class RememberedSurvey(JsonModel):
-    """As optimize.backend.Survey, whose documents are not kept."""
+    """Like optimize.backend.ProfileSummary, without its documents."""
 
     runtime_ms: float | None
     timing: Timing
@@ -120,7 +120,7 @@ class ObstacleLine(RememberedLine[OfKernel, Text]):
 
 
 class ModelAnswer(JsonModel):
-    """question: digest of the messages. paid, lost: US dollars; null where not known."""
+    """question: digest of the messages. paid, lost: US dollars; null if not known."""
 
     question: str
     text: Text

@@ -1,7 +1,7 @@
-"""A run gone through again from its journal alone: the same questions, and from the same answers the same decisions.
+"""Replays a run from its journal alone: the same questions, and from the same answers the same decisions.
 
-Nothing is sent, built or measured, and nothing of the user's is written: what the model, the compiler, the profiler and
-the gate said is taken from the journal; taking answers apart, splicing, choosing kernels and ranking is done again.
+Nothing is sent, built or measured, and no file of the user's is written: the results from model, compiler, profiler and gate
+come from the journal; parsing answers, splicing, choosing kernels and ranking are done again.
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ from rocm_perf_lab.optimize.result import Judged
 from rocm_perf_lab.optimize.run_state import RunState
 from rocm_perf_lab.optimize.source_settings import SourceSettings
 
-_TOLD = ("verdict", "answer", "failure", "unsent")  # with all that the replay cache holds: external results
+_TOLD = ("verdict", "answer", "failure", "unsent")  # these and everything in the replay cache are external results
 _DECIDED = ("proposal", "attempt", "accepted", "left alone", "stop", "end")
 _OF_THIS_MACHINE = ("number", "file", "written")
 
 
 def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome:
-    """directory: of a run of llm-optimize that has ended or failed.
+    """Replay a run and compare its decisions.
 
-    Errors: MissingInputError where there is none, JournalDiffersError where a decision differs, and the error that the
-    run itself ended with, if all before it is the same.
+    directory: the directory of a run of llm-optimize that has ended or failed.
+
+    Errors: MissingInputError if there is none, JournalDiffersError if a decision differs, and the error that the run itself
+    ended with, if everything before it is the same.
     """
     settings, entries = _settings(directory), _entries(directory)
     backup = directory / "backup" / Path(settings.source).name
@@ -72,7 +74,7 @@ def _entries(directory: Path) -> list[dict[str, Any]]:
 
 
 def _settings(directory: Path) -> SettingsLine:
-    """Of the last time that the run was gone on with."""
+    """The settings of the most recent start or resumption of the run."""
     found = Entries(directory).last(SettingsLine)
     if found is None:
         raise MissingInputError(f"{directory} is no run of `rocm-perf {COMMAND}`", "name a run-NNNN folder")
@@ -80,7 +82,7 @@ def _settings(directory: Path) -> SettingsLine:
 
 
 def _told(entries: Sequence[dict[str, Any]], directory: Path) -> Journal:
-    """A journal with all external results and none of the decisions."""
+    """A journal with all external results and without the decisions."""
     directory.mkdir()
     told = [entry for entry in entries if entry["event"] in _TOLD or "asked" in entry]
     (directory / FILE).write_text("".join(json.dumps(entry) + "\n" for entry in told))
@@ -105,14 +107,16 @@ def _unknown(_judged: Judged) -> bool:
 
 
 def _decisions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of the last time that the run was gone through: a resumed one begins anew."""
+    """The decisions since the run was last resumed: a resumed run repeats all of them."""
     resumed = max((place for place, entry in enumerate(entries) if entry["event"] == "resume"), default=-1)
     decided = [entry for entry in entries[resumed + 1 :] if entry["event"] in _DECIDED]
     return [{name: value for name, value in entry.items() if name not in _OF_THIS_MACHINE} for entry in decided]
 
 
 def _compare(recorded: list[dict[str, Any]], replayed: list[dict[str, Any]]) -> None:
-    """Several workers journal in any order, so order counts for nothing here; iterations and candidates are numbered."""
+    """Compare decisions regardless of order, since several workers journal in any order; iterations and candidates are
+    numbered.
+    """
     before, after = (sorted(json.dumps(entry, sort_keys=True) for entry in entries) for entries in (recorded, replayed))
     if before == after:
         return

@@ -1,4 +1,4 @@
-"""Schedules kernels: the dominant one while one dominates, else the top ones in turn; or says why the loop ends."""
+"""Schedules kernels: the dominant one as long as one dominates, else the top ones in turn; or says why the loop ends."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rocm_perf_lab.optimize.backend import ProfileSummary
 from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.report.dag import DOMINATES
 
-MOST_FAILURES = 2  # rounds without a kept change, of one kernel
-_MOST_KERNELS = 3  # in turn, where none dominates
+MOST_FAILURES = 2  # rounds per kernel without a kept change
+_MOST_KERNELS = 3  # taken in turn if none dominates
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Why the loop ends. reason: one of a few; detail: the sentence."""
+    """Why the loop ends. reason: one of a fixed set; detail: the sentence."""
 
     reason: str
     detail: str
@@ -23,7 +23,10 @@ class Stop:
 
 @dataclass
 class KernelScheduler:
-    """chosen: whether the user named the kernels; then they are taken in turn, whichever dominates."""
+    """Chooses the kernel for the next round.
+
+    chosen: whether the user named the kernels; they are then taken in turn, even if one dominates.
+    """
 
     chosen: bool = False
     rounds: Counter[str] = field(default_factory=Counter)
@@ -38,7 +41,7 @@ class KernelScheduler:
             names = ", ".join(target.kernel for target in wanted)
             why = f"given up after {MOST_FAILURES} rounds without a kept change, or because it cannot be judged"
             return Stop("repeated failure", f"{names}: {why}")
-        # In turn: who had fewer rounds first, and of those who had the same who could gain more.
+        # In turn: the kernel with fewer rounds first, and among equals the one that could gain more.
         return min(left, key=lambda target: self.rounds[target.demangled])
 
     def kept(self, target: Target) -> None:

@@ -1,4 +1,4 @@
-"""The keys of hosted models: taken out of this process's environment, so that no program it starts inherits them."""
+"""The keys of hosted models, removed from this process's environment so that no program it starts inherits them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VARIABLES = {name: provider.key_variable for name, provider in PROVIDERS.items()
 
 
 class Key:
-    """A secret that does not show in logs and tracebacks. value: itself."""
+    """A secret that does not appear in logs and tracebacks. value: the secret itself."""
 
     def __init__(self, value: str):
         self.value = value
@@ -21,6 +21,6 @@ class Key:
 
 
 def take_keys(environment: MutableMapping[str, str]) -> dict[str, Key]:
-    """Provider -> key, of those that are set; the environment no longer has them."""
+    """Provider -> key, for the keys that are set; these are removed from the environment."""
     taken = {provider: environment.pop(variable, "").strip() for provider, variable in VARIABLES.items()}
     return {provider: Key(value) for provider, value in taken.items() if value}

@@ -23,14 +23,15 @@ from rocm_perf_lab.optimize.targets import Target
 from rocm_perf_lab.process.side_by_side import mapped
 
 _End = tuple[list[Attempt], Exception | None]
-"""A candidate's answers, and what ended it before its time."""
+"""A candidate's answers, and the exception that ended it early, or None."""
 
 
 @dataclass(frozen=True)
 class LlmLoopOptions:
-    """max_iterations: rounds of candidates for one kernel. candidates: of a round. workers: how many at a time.
+    """Settings of the loop.
 
-    chosen: whether the user named the kernels. ulps: the gate's tolerance, as models are told of it.
+    max_iterations: rounds of candidates for one kernel. candidates: per round. workers: number of candidates at a time. chosen:
+    whether the user named the kernels. ulps: the gate's tolerance, for the feedback to models.
     """
 
     max_iterations: int = 3
@@ -41,7 +42,9 @@ class LlmLoopOptions:
 
 
 class ModelLoop:
-    """Errors: those of the backend, ModelError, JournalDiffersError; what was accepted before is written by then."""
+    """The loop of one run. Errors: those of the backend, ModelError, JournalDiffersError; earlier accepted changes have been
+    written.
+    """
 
     def __init__(
         self,
@@ -95,7 +98,7 @@ class ModelLoop:
     def _round(
         self, number: int, source: HipSource, survey: ProfileSummary, target: Target
     ) -> tuple[HipSource | None, Exception | None]:
-        """The source with the best accepted change, None without; and what ended the asking before its time."""
+        """The source with the best accepted change, None without one; and the exception that ended the round early."""
         accepted, errors = self._asked(number, source, survey, target)
         obstacle = next((error.what for error in errors if isinstance(error, CANNOT_JUDGE)), "")
         error = next((error for error in errors if not isinstance(error, CANNOT_JUDGE)), None)
@@ -114,7 +117,7 @@ class ModelLoop:
     def _asked(
         self, number: int, source: HipSource, survey: ProfileSummary, target: Target
     ) -> tuple[list[Judged], list[Exception]]:
-        """The candidates that the gate accepts, and what ended candidates before their time."""
+        """The candidates that the gate accepts, and the exceptions that ended candidates early."""
         context = self._backend.context(source, target, self._scheduler.rounds[target.demangled])
         alone = survey.timing == "measured"
         with LockedGate(lambda: self._backend.gate(source, target), alone) as gate:
@@ -128,14 +131,16 @@ class ModelLoop:
         return [one for one in judged if one.accepted], [error for _, error in ends if error is not None]
 
     def _ends(self, candidate: Callable[[int], _End]) -> Iterator[_End]:
-        """Of one worker, an error ends the asking; of several, the others' answers shall not be lost."""
+        """With one worker, an error ends the round; with several, the others still finish, so that their answers are
+        not lost.
+        """
         for end in mapped(self._options.workers, candidate, range(1, self._options.candidates + 1)):
             yield end
             if end[1] is not None and self._options.workers == 1:
                 return
 
     def _one(self, chain: CandidateChain, number: int, which: int, context: str) -> _End:
-        """What ends one is told: the others' answers shall not be lost with it."""
+        """Run one candidate; an exception is returned, so that other candidates' answers are not lost."""
         attempts: list[Attempt] = []
         try:
             for attempt in chain.attempts(number, which, context):

@@ -1,6 +1,6 @@
-"""What must not leave the machine or reach the journal: keys, values of the environment, files outside the source's folder.
+"""Removes what must not leave the machine or reach the journal: keys, environment values, files outside the source's folder.
 
-Text that other programs wrote passes here before a prompt or the journal gets it.
+Text from other programs passes through here before it enters a prompt or the journal.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ from rocm_perf_lab.llm.keys import Key
 from rocm_perf_lab.optimize.compile import SCRATCH
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 
-_SHORTEST_SECRET = 8  # characters: shorter values, such as "1" or "C.UTF-8", are everywhere
+_SHORTEST_SECRET = 8  # characters: shorter values, such as "1" or "C.UTF-8", occur everywhere
 _PLACE = re.compile(r"^(?:In file included from )?(?P<file>[^\s:][^:\n]*?):(?P<line>\d+)(?::\d+)?[:,]")
 _QUOTATION = re.compile(r"\s*\d*\s*\||\s*[\^~]|\d+ (?:error|warning)s? ")  # "  12 |  x = y", "     |  ^"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 class Redactor:
-    """folder: of the source. environment: this process's, without the keys. known: what may be said in any case."""
+    """Removes secrets from text.
+
+    folder: the source's folder. environment: this process's environment without the keys. known: text whose values are never
+    redacted.
+    """
 
     def __init__(self, folder: Path, keys: Iterable[Key] = (), environment: Mapping[str, str] | None = None, known: str = ""):
         self._folder, self._places = folder.resolve(), PathScrubber(folder)
@@ -29,33 +33,33 @@ class Redactor:
         self._values = [(value, name) for name, value in values if len(value) >= _SHORTEST_SECRET and value not in known]
 
     def keys(self, text: str) -> str:
-        """The text without keys."""
+        """The text with keys replaced."""
         for key in self._keys:
             text = text.replace(key, "***")
         return text
 
     def secrets(self, text: str) -> str:
-        """The text without keys and values of variables."""
+        """The text with keys and values of environment variables replaced."""
         text = self.keys(text)
         for value, name in self._values:
             text = text.replace(value, f"[value of {name}]")
         return text
 
     def text(self, text: str) -> str:
-        """The text of a program: without secrets, and without this machine's folders."""
+        """A program's text, without secrets and without this machine's folders."""
         return self._places.clean(self.secrets(text))
 
     def compiler_words(self, output: str, source: str, most_lines: int = 40) -> str:
-        """What a compiler says about the file named `source`, or a copy of it; what it quotes of others is left out.
+        """A compiler's messages about the file named `source`, or a copy of it; its quotations from other files are omitted.
 
-        A diagnostic is a line that begins with a place, and the lines up to the next one quote that file.
+        A diagnostic is a line that begins with a location, and the lines up to the next one quote that file.
         """
         kept, about_source, left_out = [], True, 0
         for line in _COLOURS.sub("", output).splitlines():
             if found := _PLACE.match(line):
                 about_source = self._is_source(Path(found["file"]), source)
             elif not _QUOTATION.match(line):
-                about_source = False  # the linker's, the assembler's
+                about_source = False  # from the linker or the assembler
             if about_source:
                 kept.append(line)
             else:

@@ -1,6 +1,6 @@
 """Caches external results in the journal by request, so that a run can be resumed or replayed.
 
-A resumed run takes from it what is there and asks for the rest; a replayed one takes everything from it.
+A resumed run takes known results from the cache and requests the rest; a replay takes everything from the cache.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from rocm_perf_lab.optimize.journal import Journal, event_of
 
 
 class ReplayCache:
-    """journal: of the run. closed: a replay, in which nothing new may be asked."""
+    """Known results by request.
+
+    journal: the run's journal. closed: whether this is a replay, in which nothing new may be requested.
+    """
 
     def __init__(self, journal: Journal, closed: bool = False):
         self._journal, self._closed = journal, closed
@@ -25,9 +28,9 @@ class ReplayCache:
         self._known = {_key(entry["event"], entry["asked"]): entry for entry in journal.entries if "asked" in entry}
 
     def recall(self, kind: type[RememberedLine[Asked, Answer]], asked: Asked, ask: Callable[[], Answer]) -> Answer:
-        """The answer to `asked`, ask()'s where it is not known. kind: of the line that keeps it.
+        """The answer to `asked`, from ask() if it is not known. kind: the type of the line that keeps it.
 
-        Errors: JournalDiffersError where it is closed and does not have the answer, and those of ask().
+        Errors: JournalDiffersError if the cache is closed and does not have the answer, and those of ask().
         """
         event = event_of(kind)
         key = _key(event, asked.as_json())

@@ -1,4 +1,4 @@
-"""What a run with a model found and did: the optimizer's outcome, and what was asked, answered and paid."""
+"""The results of a run with a model: the optimizer's outcome, the questions and answers, and their cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BEFORE_THE_GATE = (ANSWER, COMPILE)
 
 @dataclass
 class ModelOutcome:
-    """optimized: what the optimizer reports of any run. stop: why the loop ended."""
+    """The outcome of a run with a model. optimized: the optimizer's own result. stop: why the loop ended."""
 
     optimized: OptimizeResult
     budget: Budget
@@ -26,11 +26,11 @@ class ModelOutcome:
 
     @property
     def unusable(self) -> bool:
-        """Answers came, and none was fit to be judged."""
+        """Whether there were answers, but none that could be judged."""
         return bool(self.attempts) and all(one.step in BEFORE_THE_GATE for one in self.attempts)
 
     def document(self) -> LlmOptimizeDocument:
-        """For --json."""
+        """The document for --json."""
         budget = self.budget
         reasons = {}
         if budget.spent is None:

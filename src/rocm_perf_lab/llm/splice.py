@@ -1,4 +1,4 @@
-"""A model's code in the place of one kernel. What of it may stand there is the gate's to say."""
+"""Puts a model's code in place of one kernel. The gate decides what it may contain."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from rocm_perf_lab.hip_source import Edit, SourceKernel
 
 
 def splice(kernel: SourceKernel, code: str) -> Edit:
-    """The edit that puts `code` in the place of the kernel, whose indentation its first line keeps."""
+    """The edit that replaces the kernel by `code`; the first line keeps the kernel's indentation."""
     return Edit(kernel.span.start, kernel.span.end, code.strip("\n"))

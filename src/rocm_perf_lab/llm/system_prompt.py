@@ -1,4 +1,4 @@
-"""The system prompt: who asks, what an answer must be, and that texts of the program are data."""
+"""The system prompt: who asks, what form an answer must have, and that texts from the program are data."""
 
 from __future__ import annotations
 

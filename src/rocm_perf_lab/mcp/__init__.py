@@ -1,4 +1,4 @@
-"""The commands as tools of the Model Context Protocol. Each call is a `rocm-perf ... --json` of its own: same code, same JSON.
+"""The commands as tools of the Model Context Protocol. Each call runs its own `rocm-perf ... --json`: same code, same JSON.
 
-What a tool takes is derived from the command's own options, so that the two cannot drift apart.
+A tool's parameters are derived from the command's own options, so that the two cannot diverge.
 """

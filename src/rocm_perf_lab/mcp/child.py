@@ -1,4 +1,6 @@
-"""One `rocm-perf` command as a child: its JSON, its progress as it goes, and nothing of it left once it is not wanted."""
+"""Runs one `rocm-perf` command as a child process: returns its JSON, reports progress, and ends it completely when
+cancelled.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,17 @@ from anyio.abc import ByteReceiveStream, Process
 from rocm_perf_lab.process.piped import piped
 
 _GRACE_SECONDS = 10.0  # for the command to stop the program that it runs
-_KEPT_BYTES = 64 * 1024  # of stderr, its end
+_KEPT_BYTES = 64 * 1024  # the end of stderr that is kept
 _PREFIX, _ERROR = "rocm-perf: ", "rocm-perf: error: "
 
 
 @dataclass(frozen=True)
 class EndedCommand:
-    """exit_code: of the command, negative for a signal. document: its JSON, None where it printed none. error: its line
-    on what went wrong, else the end of what it said."""
+    """A command that has ended.
+
+    exit_code: the command's exit code, negative for a signal. document: its JSON, None if it printed none. error: its error
+    line, else the end of its output on stderr.
+    """
 
     exit_code: int
     document: Any
@@ -34,11 +39,11 @@ class EndedCommand:
 
 
 Progress = Callable[[str], Awaitable[None]]
-"""Is told each line on what the command does."""
+"""Receives each line about the command's progress."""
 
 
 async def run(words: Sequence[str], folder: Path, progress: Progress) -> EndedCommand:
-    """Run `rocm-perf words` in `folder`, without a shell. When this is cancelled the command is stopped first."""
+    """Run `rocm-perf words` in `folder`, without a shell. On cancellation the command is stopped first."""
     stderr = bytearray()
     stdout = bytearray()
     async with await anyio.open_process(
@@ -66,7 +71,7 @@ async def _gather(stream: ByteReceiveStream, content: bytearray) -> None:
 
 
 async def _follow(stream: ByteReceiveStream, content: bytearray, progress: Progress) -> None:
-    """Keep the end, and pass on whole lines of the command itself; what the program says is its own affair."""
+    """Keep the end of the stream, and pass on complete lines of the command itself, but not the program's output."""
     rest = b""
     async for chunk in stream:
         content += chunk
@@ -80,7 +85,7 @@ async def _follow(stream: ByteReceiveStream, content: bytearray, progress: Progr
 
 
 async def _stop(process: Process) -> None:
-    """The command stops its program when it is told to end; whatever shares its session goes with it."""
+    """Stop the command: on a signal it stops its program; the rest of its session is then killed."""
     if process.returncode is not None:
         return
     process.terminate()

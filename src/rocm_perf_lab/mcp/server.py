@@ -1,4 +1,4 @@
-"""The server: lists the tools, checks a call's arguments, runs one command at a time, answers with its JSON."""
+"""The server: lists the tools, validates a call's arguments, runs one command at a time, and answers with its JSON."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ each other only. null means unknown, with the reason beside it."""
 
 
 class Commands:
-    """Lists and runs the tools. cli: `rocm-perf`. folder: where commands run that name no other. cage: see Tool.argv()."""
+    """Lists and runs the tools. cli: `rocm-perf`. folder: default working folder of commands. cage: see McpTool.argv()."""
 
     def __init__(self, cli: click.Command, folder: Path, cage: Mapping[str, Any]):
         self._folder, self._cage, self._tools = folder, cage, tools(cli)
-        self._turn = anyio.Lock()  # commands that share a GPU would spoil each other's times
+        self._turn = anyio.Lock()  # commands that share a GPU would distort each other's times
         self._calls: set[anyio.CancelScope] = set()
 
     async def list_tools(self, _context: Any, _params: Any) -> types.ListToolsResult:
@@ -64,7 +64,7 @@ class Commands:
         )
 
     async def stop(self) -> None:
-        """End all calls; returns when no command runs any more."""
+        """End all calls; returns when no command is running."""
         for call in self._calls:
             call.cancel()
         async with self._turn:
@@ -72,7 +72,7 @@ class Commands:
 
 
 async def serve(cli: click.Command, folder: Path, cage: Mapping[str, Any]) -> None:
-    """Until standard input ends, or a signal."""
+    """Serve until standard input ends or a signal arrives."""
     commands = Commands(cli, folder, cage)
     one = Server(
         "rocm-perf-lab",
@@ -125,7 +125,7 @@ def _complaint(tool: McpTool, arguments: dict[str, Any]) -> str | None:
 
 
 def _result(ended: child.EndedCommand) -> types.CallToolResult:
-    """A command that printed its JSON has done its work, also where its exit code is a verdict."""
+    """The result of a command: one that printed its JSON has succeeded, even if its exit code is a negative verdict."""
     if ended.document is None:
         return _failed(ended.exit_code, ended.error)
     return _answer(ended.document, ended.exit_code, is_error=False)

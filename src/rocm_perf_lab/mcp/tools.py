@@ -1,4 +1,4 @@
-"""Which commands are tools, what they take as a JSON Schema, and the command line that a call stands for."""
+"""The commands that are tools, their parameters as a JSON Schema, and the command line for a call."""
 
 from __future__ import annotations
 
@@ -22,15 +22,18 @@ _COMMANDS = {
     "optimize": "optimize",
     "doctor": "doctor",
 }
-_NOT_FOR_TOOLS = {"as_json", "quiet", "debug", "help", "history"}  # what the server itself sets, or what is for terminals
-_THE_USERS = {"trust_candidates", "keep_env", "readable"}  # how tightly candidates are held is not for those who make them
-_CHANGES_FILES = {"optimize"}  # that were there before
-_TEXT = {"type": "string", "pattern": "^[^\\x00]*$"}  # the operating system takes no NUL in a word
+_NOT_FOR_TOOLS = {"as_json", "quiet", "debug", "help", "history"}  # set by the server itself, or only for terminals
+_THE_USERS = {"trust_candidates", "keep_env", "readable"}  # whoever writes candidates must not decide how they are confined
+_CHANGES_FILES = {"optimize"}  # that existed before
+_TEXT = {"type": "string", "pattern": "^[^\\x00]*$"}  # the operating system does not allow NUL in an argument
 
 
 @dataclass(frozen=True)
 class McpTool:
-    """name: the tool's. words: the command's. properties: JSON name -> the command's parameter."""
+    """A command offered as a tool.
+
+    name: the tool's. words: the command's. properties: JSON name -> the command's parameter.
+    """
 
     name: str
     words: tuple[str, ...]
@@ -52,7 +55,7 @@ class McpTool:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """Of the call's arguments."""
+        """The schema of the call's arguments."""
         properties = {name: _schema(parameter) for name, parameter in self.properties.items()}
         properties[FOLDER] = _TEXT | {"description": "Where the command runs. Default: the folder that the server serves."}
         properties[TIME_LIMIT] = {
@@ -64,9 +67,9 @@ class McpTool:
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
     def argv(self, arguments: Mapping[str, Any], cage: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
-        """The words after `rocm-perf`. arguments: valid for the schema. No value can be taken for an option.
+        """The words after `rocm-perf`. arguments: valid for the schema. No value can be mistaken for an option.
 
-        cage: values by the names of the command's options for its cage, where it has one.
+        cage: values by the names of the command's options for its cage, if it has any.
         """
         words, positional = [*self.words, "--json"], []
         for parameter in self.command.params:
@@ -84,7 +87,7 @@ class McpTool:
 
 
 def tools(cli: click.Command) -> dict[str, McpTool]:
-    """cli: `rocm-perf` itself."""
+    """All tools by name. cli: `rocm-perf` itself."""
     return {name: _tool(cli, name, words.split()) for name, words in _COMMANDS.items()}
 
 
@@ -99,7 +102,7 @@ def _tool(cli: click.Command, name: str, words: Sequence[str]) -> McpTool:
 
 
 def _named(parameters: Sequence[click.Parameter]) -> Iterator[tuple[str, click.Parameter]]:
-    """Options by their long name, `max_iters` for --max-iters; arguments by their own."""
+    """Options by their long name, `max_iters` for --max-iters; arguments by their own name."""
     for parameter in parameters:
         if parameter.name not in _NOT_FOR_TOOLS | _THE_USERS:
             name = _long(parameter).removeprefix("--") if isinstance(parameter, click.Option) else parameter.name or ""
@@ -118,7 +121,9 @@ def _option_words(option: click.Option, value: Any) -> list[str]:
 
 
 def _is_required(parameter: click.Parameter) -> bool:
-    """click leaves a program out of what it requires, and the commands ask for it themselves: their usage says so."""
+    """Whether the parameter is required. click does not count a program as required; the command asks for it, as its usage
+    shows.
+    """
     if isinstance(parameter, click.Argument) and parameter.nargs == -1:
         return not (parameter.metavar or "").startswith("[")
     return parameter.required

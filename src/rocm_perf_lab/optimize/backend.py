@@ -25,14 +25,15 @@ Log = Callable[[Line], None]
 """Writes one line of the journal."""
 
 CANNOT_JUDGE = (NoCaptureError, CaptureError, PlacementError, ReplayFailedError)
-"""Errors of the baseline's captures and replays: the kernel is left alone, the run goes on."""
+"""Errors in capturing or replaying the baseline: the kernel is skipped, and the run continues."""
 
 
 @dataclass(frozen=True)
 class ProfileSummary:
-    """A profile, as far as the loop needs it. runtime_ms: time in the program's own kernels. documents: all of it.
+    """The parts of a profile that the loop needs. runtime_ms: time in the program's own kernels. documents: the whole profile.
 
-    dominant: the kernel with the most time on the critical path (demangled), fraction: its part of it; None if not known.
+    dominant: the kernel with the most time on the critical path (demangled); fraction: its share of that path; None if not
+    known.
     """
 
     runtime_ms: float | None
@@ -47,7 +48,7 @@ class ProfileSummary:
 
     @property
     def reports(self) -> Reports:
-        """The documents of a survey that was made by this process; one that a journal remembers has none."""
+        """The documents of a survey made by this process; a survey restored from a journal has none."""
         if self.documents is None:
             raise ValueError("the documents of a remembered survey are gone")
         return self.documents
@@ -55,11 +56,11 @@ class ProfileSummary:
 
 class Gate(Protocol):
     def judge(self, candidate: bytes, promises: Promises = NONE) -> Verdict:
-        """candidate: the whole source. promises: see gate.promises."""
+        """Judge a candidate. candidate: the whole source. promises: see gate.promises."""
 
 
 class Backend(Protocol):
-    """What the loop needs; tests replace it with a fake."""
+    """The operations that the loop needs; tests replace them with a fake."""
 
     def read(self, text: bytes) -> HipSource: ...
 
@@ -70,10 +71,13 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class BackendOptions:
-    """pattern: of the kernels wanted, None for all. equivalence: the gate's level. check: see gate.application.
-    ulps: how far floating-point results may differ, in units in the last place. regression: None for the defaults. view: what
-    candidates see beside what they need. seed: of all that the gate draws; None to draw it anew. also: the program with other
-    arguments each, to be judged with, too. suggest: whether to say which other ones it could be judged with."""
+    """Settings of a backend and of its gate.
+
+    pattern: selects kernels, None for all. equivalence: the gate's level. check: see gate.application. ulps: allowed difference
+    of floating-point results, in units in the last place. regression: None for the defaults. view: what candidates may see
+    besides what they need. seed: determines all random choices of the gate; None to draw a new seed. also: further argument
+    lists that candidates are judged with. suggest: whether to suggest such arguments.
+    """
 
     pattern: str | None = None
     min_improvement: float = 0.02

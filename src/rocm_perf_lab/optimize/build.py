@@ -1,7 +1,7 @@
-"""How a program is made of its sources: its units, each compiled alone, and what links them.
+"""How a program is made from its sources: its units, each compiled separately, and the commands that link them.
 
-Whatever the user's build is, only this is kept of it. So a candidate has the units compiled anew that include the changed file,
-and no others; and what else a build would do is not done.
+The rest of the user's build is not kept. For a candidate, only the units that include the changed file are compiled anew, and
+other actions of the build are not performed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ _KERNEL_MARK = b"__global__"
 
 @dataclass(frozen=True)
 class Build:
-    """steps: what makes the program, each behind those whose results it takes; the last one makes the program itself.
+    """The commands that make a program from its sources.
 
-    libraries: the same of the shared libraries that are made as well, which the program takes as they lie there.
-    left_out: commands of the user's that make nothing of this, as they were written.
+    steps: the commands that make the program, each after those whose results it needs; the last one makes the program itself.
+    libraries: builds of the shared libraries that are made along with it; the program uses these where they are. left_out: the
+    user's commands that contribute nothing to this, as they were written.
     """
 
     steps: tuple[Step, ...]
@@ -38,17 +39,17 @@ class Build:
 
     @functools.cached_property
     def files(self) -> dict[Path, frozenset[Path]]:
-        """Of each unit, by its output: what it is made of, by real paths. Errors: SourceError."""
+        """Output of each unit -> the real paths of the files that it is made from. Errors: SourceError."""
         return {step.output: files_of(step) for step in self.units}
 
     def including(self, source: Path) -> tuple[Step, ...]:
-        """The units that `source` is part of. Errors: SourceError."""
+        """The units that include `source`. Errors: SourceError."""
         if len(self.units) == 1 and self.units[0].sources[0].resolve() == source.resolve():
             return self.units  # known without asking the compiler
         return tuple(step for step in self.units if source.resolve() in self.files[step.output])
 
     def remade(self, source: Path) -> frozenset[Path]:
-        """The outputs that another content of `source` changes."""
+        """The outputs that change with the contents of `source`."""
         found = {step.output for step in self.including(source)}
         for step in self.steps:
             if found & set(step.linked):
@@ -56,7 +57,7 @@ class Build:
         return frozenset(found)
 
     def sources_with_kernels(self) -> list[Path]:
-        """The units' files, or where none of these has a kernel, what they include of the user's."""
+        """The main files with kernels, or if there are none, the user's files with kernels that they include."""
         mains = [step.sources[0] for step in self.units if step.is_hip]
         if found := [path for path in dict.fromkeys(mains) if _has_kernels(path)]:
             return found
@@ -64,7 +65,10 @@ class Build:
 
 
 def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
-    """Errors: UsageError where the commands do not make the program, or more than one that could be it."""
+    """The build that these commands make up.
+
+    Errors: UsageError if the commands do not make the program, or make several that could be it.
+    """
     steps = steps_of(commands)
     made = list(dict.fromkeys(step.output for step in steps))
     by_output = {step.output: with_libraries(step, made) for step in steps}
@@ -82,7 +86,7 @@ def build_of(commands: Sequence[BuildCommand], program: Path) -> Build:
 
 
 def _linking(steps: dict[Path, Step], program: Path) -> Step:
-    """The step that makes the program, by its path, else by its name, else the only one that makes a program at all."""
+    """The step that makes the program: matched by path, else by name, else the only step that makes any program."""
     linking = [
         step for step in steps.values() if not step.compiles and step.output.suffix != ".a" and not step.is_shared_library
     ]
@@ -111,9 +115,9 @@ def _in_order(step: Step, steps: dict[Path, Step]) -> Iterator[Step]:
 
 
 def units_around(build: Build, source: Path) -> tuple[Step, tuple[OtherUnit, ...]]:
-    """The unit to read `source` in, and the others.
+    """The unit in which to read `source`, and the other units.
 
-    Errors: NoSourceError where no unit includes it, SourceError where what includes it cannot be judged.
+    Errors: NoSourceError if no unit includes it, SourceError if a unit that includes it cannot be judged.
     """
     including = build.including(source)
     if not including:

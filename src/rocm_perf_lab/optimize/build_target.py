@@ -19,17 +19,18 @@ from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, commands_of, is_scr
 from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings
 from rocm_perf_lab.optimize.steps import BuildCommand, Step, steps_of
 
-SOURCE, BINARY = "SOURCE", "BINARY"  # what stands for the two in --build
+SOURCE, BINARY = "SOURCE", "BINARY"  # placeholders for source and program in --build
 _DEFAULT = f"hipcc -O3 {SOURCE} -o {BINARY}"
 _KERNEL_MARK = b"__global__"
 
 
 @dataclass(frozen=True)
 class BuildTarget:
-    """source: the file to change. build: makes the whole program of it. unit: the build's step that the source is read in.
-    units: the program's others.
+    """A program with the source to change.
 
-    name: the program's file name. arguments: what the program is started with. found_by: how the source was found, in words.
+    source: the file to change. build: makes the whole program from it. unit: the step of the build in which the source is read.
+    units: the program's other units. name: the program's file name. arguments: the arguments that the program is started with.
+    found_by: how the source was found, in words.
     """
 
     source: Path
@@ -41,7 +42,7 @@ class BuildTarget:
     found_by: str
 
     def read(self, text: bytes | None = None) -> HipSource:
-        """text: in place of the file's. Errors: SourceError."""
+        """Read the source. text: replaces the file's contents. Errors: SourceError."""
         main = self.unit.sources[0]
         if main.resolve() == self.source.resolve():
             main = self.source
@@ -54,14 +55,16 @@ def _build_target(source: Path, build: Build, program: Path, arguments: Sequence
 
 
 def _of_header(build_target: BuildTarget, program: Path) -> BuildTarget:
-    """Of a source without a kernel, the file that it includes and that has one. Errors: NoSourceError for several."""
+    """For a source without a kernel, switch to the file with kernels that it includes. Errors: NoSourceError if there are
+    several.
+    """
     try:
         source = build_target.read()
         if source.kernels:
             return build_target
         headers = list(dict.fromkeys(files_with_kernels(source.device)))
     except SourceError:
-        return build_target  # what is wrong with it, the compiler says
+        return build_target  # the compiler will report the error
     if not headers:
         return build_target
     found = _only(program, headers, str(build_target.source))
@@ -71,7 +74,7 @@ def _of_header(build_target: BuildTarget, program: Path) -> BuildTarget:
 
 
 def settings_of(build_target: BuildTarget) -> SourceSettings:
-    """What has to be known to read the source again."""
+    """The settings needed to read the source again."""
     units = [
         UnitSettings(
             main=str(one.main),
@@ -87,7 +90,7 @@ def settings_of(build_target: BuildTarget) -> SourceSettings:
 
 
 def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSource]:
-    """Reads texts as the build target with these settings would."""
+    """Returns a function that reads texts as the build target with these settings would."""
     folder, main = Path(settings.folder), Path(settings.main)
     units = [
         OtherUnit(Path(one.main), tuple(one.command), Path(one.folder), one.includes, tuple(map(Path, one.files)))
@@ -97,9 +100,11 @@ def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSo
 
 
 def find_build_target(words: Sequence[str], source: Path | None, build: str | None) -> BuildTarget:
-    """words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as the user gave them, None where not.
+    """Find the program, its source and its build.
 
-    Errors: UsageError, MissingInputError, NoSourceError where no source, or more than one, could be the program's.
+    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as given by the user, None if not given.
+
+    Errors: UsageError, MissingInputError, NoSourceError if no source, or more than one, could be the program's.
     """
     if not words:
         raise UsageError("no program given", "name one after the options, for example `./app --its-arguments`")
@@ -123,7 +128,7 @@ def find_build_target(words: Sequence[str], source: Path | None, build: str | No
 
 
 def program_of(words: Sequence[str], source: Path | None) -> tuple[Path, list[str]]:
-    """The program and its arguments; of SOURCE alone the program of its stem. Raises UsageError."""
+    """The program and its arguments; for SOURCE alone, the program named after its stem. Raises UsageError."""
     if source is None and _is_source(words[0]):
         words = words[1:] or (f"./{Path(words[0]).stem}",)
     program, *arguments = _split(words)
@@ -172,7 +177,7 @@ def _only(program: Path, sources: Sequence[Path], where: str) -> Path:
 
 
 def _by_debug_information(program: Path) -> Iterator[Path]:
-    """The files that the program's compile units name (DWARF 5, section 3.1.1) and that are still there."""
+    """The existing files that the program's compile units name (DWARF 5, section 3.1.1)."""
     from elftools.common.exceptions import DWARFError, ELFError
     from elftools.elf.elffile import ELFFile
 
@@ -189,7 +194,7 @@ def _by_debug_information(program: Path) -> Iterator[Path]:
                 if name and (Path(folder) / name).is_file():
                     yield (Path(folder) / name).resolve()
     except (ELFError, DWARFError, OSError, UnicodeDecodeError):
-        return  # a script, or damaged: the other ways are left
+        return  # a script, or damaged: the other ways remain
 
 
 def _by_stem(program: Path) -> Iterator[Path]:
@@ -209,9 +214,9 @@ def _has_kernels(path: Path) -> bool:
 
 
 def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build | None, str]:
-    """The build that the user gives, or that a CMake folder, a Makefile or debug information says, and which it was.
+    """The build given by the user, or found in a CMake folder, a Makefile or debug information, and which of these it was.
 
-    None where there is none.
+    None if there is no build.
     """
     if text is not None:
         if source is not None and is_header(source.name) and SOURCE in text.split():
@@ -231,7 +236,7 @@ def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build 
 
 
 def _of_units(source: Path | None, program: Path) -> Build | None:
-    """The default's command for all files that the program's debug information names."""
+    """The default command for all files that the program's debug information names."""
     paths = [path for path in dict.fromkeys(_by_debug_information(program)) if is_source(path.name)]
     if not paths or (source is not None and not is_header(source.name) and source.resolve() not in paths):
         return None
@@ -240,7 +245,7 @@ def _of_units(source: Path | None, program: Path) -> Build | None:
 
 
 def _by_makefile(source: Path | None, program: Path) -> Build | None:
-    """Only where it makes this very program."""
+    """The Makefile's build if it makes exactly this program, else None."""
     folder = program.resolve().parent
     if not any((folder / name).is_file() for name in MAKEFILES):
         return None
@@ -249,7 +254,9 @@ def _by_makefile(source: Path | None, program: Path) -> Build | None:
 
 
 def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None:
-    """None where the folder is of something else: nobody said that it is the program's."""
+    """The folder's build; None if it makes something else, since the user did not say that the folder belongs to the
+    program.
+    """
     try:
         commands = of_folder(folder)
         build = build_of([*commands, *_alone(commands, source, program)], program)
@@ -261,7 +268,7 @@ def _of_folder(folder: Path, source: Path | None, program: Path) -> Build | None
 
 
 def _alone(commands: Sequence[BuildCommand], source: Path | None, program: Path) -> list[BuildCommand]:
-    """Where a database says how the source is compiled, and nothing how it is linked: both in one."""
+    """One command that compiles and links, for a database that tells how the source is compiled but not how it is linked."""
     steps = steps_of(commands)
     if any(not step.compiles for step in steps):
         return []
@@ -285,6 +292,6 @@ def _default(source: Path, program: Path) -> Build:
 
 
 def _marked(command: BuildCommand, source: Path | None, program: Path) -> BuildCommand:
-    """With the two files' names where the user wrote SOURCE and BINARY."""
+    """Replace SOURCE and BINARY by the names of the two files."""
     names = {BINARY: str(Path.cwd() / program)} | ({SOURCE: str(source.absolute())} if source is not None else {})
     return BuildCommand(tuple(names.get(word, word) for word in command.words), command.folder)

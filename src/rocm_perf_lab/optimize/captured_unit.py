@@ -1,6 +1,7 @@
-"""Which of a program's units the captured code is of.
+"""Finds the unit of a program that the captured code was compiled in.
 
-A header's kernel may be compiled in several, and two files may have kernels of one name of which only one is to be changed.
+A header's kernel may be compiled in several units, and two files may have kernels of the same name of which only one is to be
+changed.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from rocm_perf_lab.isolate import Capture
 
 
 def unit_of(source: HipSource, captures: Sequence[Capture], builder: Builder) -> HipSource:
-    """The source as that unit has it whose code object was captured.
+    """The source as read in the unit whose code object was captured.
 
-    Errors: those of building; NoCaptureError where the captures are of several units, or it is not to be told which.
+    Errors: those of building; NoCaptureError if the captures come from several units, or the unit cannot be determined.
     """
     if not source.others:
         return source
@@ -39,14 +40,16 @@ def unit_of(source: HipSource, captures: Sequence[Capture], builder: Builder) ->
 
 
 def is_of(captured: bytes, image: bytes, symbol: str) -> bool:
-    """Whether a captured code object is the same build as one that was linked with its relocations. Errors: SourceError."""
+    """Whether a captured code object is the same build as an image that was linked with its relocations. Errors:
+    SourceError.
+    """
     before, after = pieces_of(image), pieces_of(captured)
     named = [{name: piece.size for name, piece in pieces.items() if not name.startswith(".")} for pieces in (before, after)]
     return named[0] == named[1] and all(_same_code(piece, after[piece.name]) for piece in reached(before, symbol))
 
 
 def _same_code(piece: Piece, captured: Piece) -> bool:
-    """But for the bytes that a relocation patches, which are zeros in the first alone."""
+    """Compare the code without the bytes that a relocation patches, which are zero only in the first."""
     content = bytearray(captured.content or b"")
     for place, reference in piece.references:
         width = width_of(reference)

@@ -1,4 +1,4 @@
-"""Making a source's code object, or its program, with the user's own command and within limits."""
+"""Builds a source's code object or its program with the user's own command, within limits."""
 
 from __future__ import annotations
 
@@ -26,31 +26,33 @@ from rocm_perf_lab.optimize.build import Build
 from rocm_perf_lab.optimize.steps import Step
 
 SCRATCH = "rocm-perf-build-"
-"""What the names of the folders begin with that hold a source's copy while it is built."""
+"""Prefix of the temporary folders that hold a source's copy while it is built."""
 
-_REMEMBERED = 8  # images and objects of each unit
-_LAST_WORDS = 400  # of a compiler's complaint that go into an error
+_REMEMBERED = 8  # images and objects remembered per unit
+_LAST_WORDS = 400  # length of a compiler's message in an error
 
-# In the order in which they say most. What a linker says of debug information is no reason, nor is that it failed.
+# The most informative first. A linker's message about debug information, or that it failed, is not a reason.
 _ERRORS = (
     re.compile(r"undefined reference to|undefined symbol|multiple definition of|duplicate symbol|cannot find -l"),
     re.compile(r"^(?!.*(DWARF error|linker command failed)).*error:", re.IGNORECASE),
 )
 
-# Neither changes a byte of what is loaded; see code_object.pieces.
 _CUDA = re.compile(rb'#\s*include\s*[<"](cuda|cublas|cufft|curand|cusparse)|\bcuda[A-Z]\w*\s*\(')
+# These options do not change what is loaded; see code_object.pieces.
 _COMPARABLE = ("-Xclang", "-msave-temp-labels", "-Xoffload-linker", "--emit-relocs")
 
 Log = Callable[[Sequence[str], Ended], None]
-"""Is told of every build: its command, and how it ended."""
+"""Receives every build: its command, and how it ended."""
 
-_Key = tuple[str, Path, Path, tuple[str, ...], Path, bytes]  # what is made, of which source and how
+_Key = tuple[str, Path, Path, tuple[str, ...], Path, bytes]  # what is built, from which source and how
 
 
 class SourceBuilder:
-    """gate.judge.Builder by the sources' own commands, for one target. log: is told of every build. view: of the cage.
+    """Implements gate.judge.Builder with the sources' own commands, for one target. log: receives every build. view: what the
+    cage shows.
 
-    What was made last is remembered: a baseline is asked for by every judge of it, a candidate by those of all instantiations.
+    Recent results are remembered: every judge of a baseline asks for it, and the judges of all instantiations ask for a
+    candidate.
     """
 
     def __init__(self, target: str, limits: Limits = Limits(), log: Log | None = None, view: View = View()):
@@ -59,7 +61,7 @@ class SourceBuilder:
         self._remembered: dict[_Key, bytes] = {}
 
     def device(self, source: HipSource) -> bytes:
-        """The device image; its relocations are kept, so that images can be compared. Raises SourceError, UnavailableError."""
+        """The device image, with its relocations kept so that images can be compared. Raises SourceError, UnavailableError."""
         return self._remember("device", source, self.device_again)
 
     def host(self, source: HipSource) -> bytes:
@@ -67,7 +69,7 @@ class SourceBuilder:
         return self._remember("host", source, self._host)
 
     def device_again(self, source: HipSource) -> bytes:
-        """device(), made anew."""
+        """Like device(), but always built anew."""
         if source.relocatable_device_code:
             what = f"{source.main} is built with -fgpu-rdc: the device code of all units becomes one when it is linked"
             raise SourceError(f"{what}, and what of it a kernel alone changes is not known", "build without -fgpu-rdc")
@@ -76,7 +78,7 @@ class SourceBuilder:
         target = self._target
         if not images:
             raise SourceError(f"{source.main} was built without code for {target}", f"add --offload-arch={target} to --build")
-        if len(made) > 1:  # what a kernel does there nobody would see
+        if len(made) > 1:  # a kernel's behaviour on the other targets would not be judged
             names = ", ".join(sorted(name for name, _ in made))
             what = f"{source.main} is built for {names}: a change could be judged for {target} alone"
             raise SourceError(what, f"build it for one: --offload-arch={target}")
@@ -87,7 +89,9 @@ class SourceBuilder:
             return output.read_bytes()
 
     def names(self, source: HipSource) -> frozenset[str]:
-        """What is called, or looks so, in other files of the units that include it. Raises SourceError, UnavailableError."""
+        """Names that are called, or look as if they were, in other files of the units that include it. Raises SourceError,
+        UnavailableError.
+        """
         if source.text not in self._names:
             found: set[str] = set()
             for unit in (source, *source.elsewhere):
@@ -98,7 +102,9 @@ class SourceBuilder:
         return self._names[source.text]
 
     def preprocessed(self, source: HipSource) -> list[str]:
-        """The device pass of all units that have the source, its own first. Raises SourceError, UnavailableError."""
+        """The preprocessed device pass of all units that contain the source, its own first. Raises SourceError,
+        UnavailableError.
+        """
         found = []
         for unit in (source, *source.elsewhere):
             with self._output(unit, ["--offload-device-only", "-E", "-w"]) as output:
@@ -119,7 +125,7 @@ class SourceBuilder:
 
     @contextlib.contextmanager
     def _output(self, source: HipSource, options: Sequence[str]) -> Iterator[Path]:
-        """What the source's command makes with these options of one pass."""
+        """The output of the source's command with these options, which select one pass."""
         with _placed(source, self._view) as placed:
             output = placed.made / "output"
             command = [*_compile_only(source, self._target), *placed.options, *options, str(placed.main), "-o", str(output)]
@@ -129,9 +135,11 @@ class SourceBuilder:
 
 
 def _check_made(output: Path, command: str) -> None:
-    """A build that ended well may have left anything, or nothing: the cage removes what is neither file nor folder.
+    """Check that the output exists and can be read: a build that succeeded may still have left anything or nothing, and the
+    cage removes everything but files and folders.
 
-    Errors: SourceError."""
+    Errors: SourceError.
+    """
     if not os.path.lexists(output):
         what = "made no file where -o says (a link, pipe, socket or device file is removed)"
     elif not output.is_file():
@@ -144,7 +152,7 @@ def _check_made(output: Path, command: str) -> None:
 
 
 def _called_elsewhere(preprocessed: str, source: HipSource) -> set[str]:
-    """In all files but the source's own. Line markers are described in GCC's manual, "Preprocessor Output"."""
+    """Names called in all files except the source's own. Line markers: GCC manual, "Preprocessor Output"."""
     found: set[str] = set()
     own = source.path.resolve()
     for part in re.split(r"^(?=# \d+ \")", preprocessed, flags=re.MULTILINE):
@@ -156,9 +164,10 @@ def _called_elsewhere(preprocessed: str, source: HipSource) -> set[str]:
 
 
 def complaint(source: HipSource, target: str, limits: Limits = Limits(), view: View = View()) -> str | None:
-    """All that the compiler says of a source that it rejects, as far as its device code's meaning goes; else None.
+    """The compiler's whole message if it rejects the device code of a source; None if it accepts it.
 
-    Where it names no error, how it ended (too late, killed). Nothing is generated or assembled. Raises UnavailableError.
+    If the message contains no error, how the compiler ended (timeout, killed). Only the syntax and semantics are checked; no
+    code is generated. Raises UnavailableError.
     """
     with _placed(source, view) as placed:
         only = ["--offload-device-only", "-fsyntax-only", str(placed.main)]
@@ -176,9 +185,9 @@ def complaint(source: HipSource, target: str, limits: Limits = Limits(), view: V
 def build(
     command: Sequence[str], folder: Path, failure: str, limits: Limits, log: Log | None = None, view: View = View()
 ) -> Ended:
-    """Run a build command in the cage. failure: how a failure is told ("a.hip does not compile").
+    """Run a build command in the cage. failure: the words for a failure ("a.hip does not compile").
 
-    Raises SourceError with the compiler's first error, UnavailableError without the compiler, NoCageError.
+    Raises SourceError with the compiler's first error, UnavailableError if there is no compiler, NoCageError.
     """
     if shutil.which(command[0]) is None:
         raise UnavailableError(
@@ -194,7 +203,7 @@ def build(
 
 
 def _remedy(command: Sequence[str], folder: Path) -> str:
-    """CUDA's own headers and functions are in no HIP source that compiles."""
+    """How to fix the build. No HIP source that compiles uses CUDA's own headers and functions."""
     sources = [folder / word for word in command if is_source(word) and (folder / word).is_file()]
     translated = [path.name for path in sources if _CUDA.search(path.read_bytes())]
     if not translated:
@@ -203,16 +212,17 @@ def _remedy(command: Sequence[str], folder: Path) -> str:
 
 
 def first_error(ended: Ended) -> str:
-    """The first line that says what is wrong, of the compiler or of the linker that it calls, else how the build ended."""
+    """The first line with an error from the compiler or from the linker that it calls, else how the build ended."""
     lines = ended.stderr.decode(errors="replace").splitlines()
     found = next((line for kind in _ERRORS for line in lines if kind.search(line)), "")
     return (found or "; ".join([ended.complaint, *lines[-1:]]))[:_LAST_WORDS]
 
 
 class ProgramBuilder:
-    """Builds whole programs by the user's build, for one target. folder: for what no change of the source changes.
+    """Builds whole programs with the user's build, for one target. folder: holds outputs that do not depend on the changed
+    source.
 
-    log: is told of every command. view: of the cage.
+    log: receives every command. view: what the cage shows.
     """
 
     def __init__(self, build: Build, target: str, folder: Path, limits: Limits, log: Log | None = None, view: View = View()):
@@ -221,7 +231,7 @@ class ProgramBuilder:
         self._kept: dict[Path, Path] = {}
 
     def make(self, source: HipSource, output: Path) -> None:
-        """The program of `source` as `output`, whole or not at all. Raises SourceError, UnavailableError."""
+        """Make the program from `source` as `output`, completely or not at all. Raises SourceError, UnavailableError."""
         remade = self._build.remade(source.path)
         self._keep(step for step in self._build.steps if step.output not in remade)
         with _placed(source, self._view) as placed:
@@ -238,7 +248,7 @@ class ProgramBuilder:
                 shutil.copy2(made, partial)
 
     def _keep(self, steps: Iterable[Step]) -> None:
-        """Make what is not there yet. Candidates' builds can read it and not write it."""
+        """Make the outputs that do not exist yet. Builds of candidates can read them but not write them."""
         for step in steps:
             if step.output in self._kept:
                 continue
@@ -255,7 +265,7 @@ class ProgramBuilder:
         words = step.moved({**places, **copied})
         if step.is_hip:
             words += [] if target_of(words) else [f"--offload-arch={self._target}"]
-            words += [] if any(word.startswith("-g") for word in words) else ["-gline-tables-only"]  # for the thread trace
+            words += [] if any(word.startswith("-g") for word in words) else ["-gline-tables-only"]  # for thread traces
             words += [*_unit(step.words, step.sources[0], step.folder), *placed.options]
         view = placed.view.showing(readable=tuple(self._kept.values()))
         what = f"{step.sources[0]} does not compile" if step.sources else f"{step.output.name} does not link"
@@ -264,8 +274,9 @@ class ProgramBuilder:
 
 @dataclass(frozen=True)
 class _Placed:
-    """A text where a compiler finds it. main: the unit's main file as the compiler is told. options: for that. made: where it
-    writes. copies: original -> what the compiler is told instead."""
+    """A text in a place where a compiler finds it. main: the unit's main file, as passed to the compiler. options: compiler
+    options that this requires. made: folder for outputs. copies: original -> path that the compiler gets instead.
+    """
 
     main: Path
     options: tuple[str, ...]
@@ -276,10 +287,11 @@ class _Placed:
 
 @contextlib.contextmanager
 def _placed(source: HipSource, view: View) -> Iterator[_Placed]:
-    """In the cage the text stands at the source's own path, so that what is compiled is what is parsed there.
+    """Place the text for the compiler. In the cage it replaces the file at the source's own path, so what is compiled is what
+    was parsed.
 
-    Without a cage it is a copy: of a main file one whose includes are found, and whose __FILE__ and line numbers are the
-    original's; of a header one that the compiler's own file system shows.
+    Without a cage, a copy is compiled: a main file's copy finds its includes and keeps the original's __FILE__ and line
+    numbers; a header's copy is shown by the compiler's virtual file system.
     """
     real, main = source.path.resolve(), source.main.resolve()
     with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
@@ -299,7 +311,7 @@ def _placed(source: HipSource, view: View) -> Iterator[_Placed]:
 
 
 def _overlay(source: HipSource, copy: Path) -> str:
-    """For Clang's -ivfsoverlay: the copy under every name by which the source is included."""
+    """The file for Clang's -ivfsoverlay, which shows the copy under every name by which the source is included."""
     units = (source, *source.elsewhere)
     names = {str(source.path.resolve()), os.path.abspath(source.path)}
     names |= {os.path.abspath(unit.folder / unit.device.own) for unit in units}
@@ -308,9 +320,9 @@ def _overlay(source: HipSource, copy: Path) -> str:
 
 
 def _unit(command: Sequence[str], main: Path, folder: Path) -> list[str]:
-    """What tells the unit from the program's others in the names that Clang makes up, unless the user's command says it.
+    """The option that distinguishes this unit from the others in names that Clang generates, unless the user's command has it.
 
-    Without it they would be made of a hash of all options, which differ from build to build.
+    Without it, these names would contain a hash of all options, which differ from build to build.
     """
     if any(word.startswith(("-cuid=", "-fuse-cuid=")) for word in command):
         return []
@@ -326,7 +338,7 @@ def _compile_only(source: HipSource, target: str) -> list[str]:
 
 
 def _without_output(source: HipSource) -> list[str]:
-    """The command without its output, its sources and what it links."""
+    """The command without its output, its sources and the files that it links."""
     words, kept = iter(source.command), []
     for word in words:
         if word == "-o":

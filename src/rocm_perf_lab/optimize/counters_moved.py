@@ -1,11 +1,11 @@
-"""Why the time changed: the counters of loads, waits and instructions that moved most, and what that says."""
+"""Explains why the time changed, by the counters of loads, waits and instructions that moved most."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-# Those whose movement explains a kernel's time; the words say what each counts.
+# Counters whose movement explains a kernel's time, with what each one counts.
 _TELLING = {
     "SQ_WAIT_ANY": "wave cycles spent waiting",
     "SQ_WAIT_INST_ANY": "wave cycles waiting for an instruction's turn",
@@ -35,13 +35,13 @@ _LESS_TO_WAIT_FOR = {
     "SQ_LDS_BANK_CONFLICT": "cycles of LDS bank conflicts",
     "SQ_INSTS_LDS": "LDS instructions",
 }
-_NOTICED = 0.01  # smaller changes are not told
-_MOST_OF_IT = 0.5  # of the cycles saved: where waits are less of it, they are not the reason
+_NOTICED = 0.01  # smaller changes are ignored
+_MOST_OF_IT = 0.5  # fraction of the saved cycles; if waits make up less, they are not the reason
 
 
 @dataclass(frozen=True)
 class Moved:
-    """One counter before and after. change: relative, None from 0."""
+    """One counter before and after. change: relative, None if the counter was 0."""
 
     counter: str
     meaning: str
@@ -54,7 +54,11 @@ class Moved:
 
 
 def moved(counters: Mapping[str, Sequence[float]], most: int = 8) -> list[Moved]:
-    """counters: name -> (before, after) of one kernel. Where its waves' cycles go, then the largest relative change first."""
+    """Select the counters that explain a change in time.
+
+    counters: name -> (before, after) of one kernel. Returns the counters of wave cycles first, then the largest relative
+    changes.
+    """
     found = [Moved(name, _TELLING[name], *pair) for name, pair in counters.items() if name in _TELLING]
     return sorted(found, key=_order)[:most]
 
@@ -65,9 +69,9 @@ def _order(one: Moved) -> tuple[int, float, str]:
 
 
 def explanation(counters: Mapping[str, Sequence[float]], unmoved: Collection[str] = ()) -> str:
-    """Why time follows from them: where the waves' cycles went, then what of the counters is behind it.
+    """Explains the time by the counters: first where the waves' cycles went, then the counters behind it.
 
-    counters: name -> (before, after) of those that moved. unmoved: names of those that were collected and did not.
+    counters: name -> (before, after) of those that moved. unmoved: names of those that were collected and did not move.
     """
     account = _Account.of(counters)
     if account is None:
@@ -82,10 +86,10 @@ def explanation(counters: Mapping[str, Sequence[float]], unmoved: Collection[str
 
 @dataclass(frozen=True)
 class _Account:
-    """Changes as shares of the baseline's wave cycles; cycles is the sum of the other three.
+    """Changes as fractions of the baseline's wave cycles; cycles is the sum of the other three.
 
-    Cycles of waves are those spent waiting, waiting for a turn to issue, and executing (ROCm Compute Profiler
-    documentation, "Wavefront runtime stats").
+    A wave's cycles are spent waiting, waiting for a turn to issue, or executing (ROCm Compute Profiler documentation,
+    "Wavefront runtime stats").
     """
 
     cycles: float
@@ -116,7 +120,7 @@ class _Account:
 
 @dataclass(frozen=True)
 class _Changes:
-    """Relative change by name: 0 of what was collected and stayed, None of what was not collected."""
+    """Relative change by name: 0 if the counter was collected and did not move, None if it was not collected."""
 
     counters: Mapping[str, Sequence[float]]
     unmoved: Collection[str]
@@ -128,7 +132,7 @@ class _Changes:
         return 0.0 if name in self.unmoved else None
 
     def fall(self, name: str) -> float | None:
-        """By how much it fell; None where it did not, or not noticeably."""
+        """The relative decrease; None if the counter did not fall noticeably."""
         change = self[name]
         return -change if change is not None and change <= -_NOTICED else None
 
@@ -153,7 +157,7 @@ def _of_what_data(changes: _Changes) -> str:
 
 
 def _overlap(changes: _Changes) -> str:
-    """The same loads are waited for less: because more are under way at once, unless each one takes less."""
+    """The same loads cause less waiting: more of them are in flight at once, unless each takes less time."""
     level, reads = changes["TCC_EA0_RDREQ_LEVEL_sum"], changes["TCC_EA0_RDREQ_sum"]
     same = "the vector loads are the same (SQ_INSTS_VMEM_RD)"
     if level is None or reads is None:

@@ -1,4 +1,4 @@
-"""Which files a unit is made of, as its own compiler says: in both passes, which may include different ones."""
+"""The files that make up a unit, as its own compiler reports them for both passes, which may include different files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_THE_SYSTEM = tuple(map(Path, ("/usr", "/opt", "/lib")))
 
 
 def files_of(step: Step) -> frozenset[Path]:
-    """The real paths of all that the step's source includes, and its own; without the system's. Errors: SourceError."""
+    """The real paths of the step's source and of all that it includes, without system files. Errors: SourceError."""
     found: set[Path] = set()
     for only in _PASSES if step.is_hip else ("",):
         found |= {(step.folder / name).resolve() for name in _named(step, only)}
@@ -47,7 +47,7 @@ def _without_output(words: Sequence[str]) -> list[str]:
 
 
 def _prerequisites(rules: str) -> list[str]:
-    """What stands behind the colons of make's rules; blanks in names are written with a backslash."""
+    """The names after the colons of make's rules; blanks in names are escaped with a backslash."""
     found: list[str] = []
     for rule in rules.replace("\\\n", " ").splitlines():
         _, _, names = rule.partition(": ")

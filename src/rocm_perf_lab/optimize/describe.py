@@ -11,7 +11,7 @@ Say = Callable[[str], None]
 
 
 def describe(outcome: OptimizeResult, say: Say) -> None:
-    """The kernels left alone, each accepted change with what moved, and the runtimes last."""
+    """Print the skipped kernels, each accepted change with the counters that moved, and finally the runtimes."""
     for one in outcome.left:
         say(f"Left alone: {one.kernel}: {one.reason}")
     if outcome.dry_run:

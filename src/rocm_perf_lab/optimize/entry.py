@@ -1,4 +1,4 @@
-"""From what the user asks for to an outcome: find the source, sweep up after killed runs, start or resume a run, loop."""
+"""From the user's request to a result: find the source, clean up after killed runs, start or resume a run, and loop."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ from rocm_perf_lab.optimize.run_state import Approve
 
 @dataclass(frozen=True)
 class OptimizeRequest:
-    """words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them. folder: where runs are kept,
-    None for ./<program>.rocm-perf-optimize. resume: go on with the newest run, which must not have ended."""
+    """What the user asks for.
+
+    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: None to find them. folder: where runs are kept, None for
+    ./<program>.rocm-perf-optimize. resume: continue the newest run, which must not have ended.
+    """
 
     words: tuple[str, ...]
     source: Path | None = None
@@ -36,7 +39,10 @@ def folder_of(folder: Path | None, name: str) -> Path:
 
 
 def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], None]) -> OptimizeResult:
-    """Errors: those of finding, building and profiling the program; a candidate's failures are verdicts."""
+    """Start or resume a run and carry it out.
+
+    Errors: those of finding, building and profiling the program; a candidate's failures become verdicts.
+    """
     build_target: BuildTarget = find_build_target(request.words, request.source, request.build)
     if not request.loop.dry_run:
         run_folder.expect_place_for_results(build_target.source)

@@ -1,4 +1,4 @@
-"""The gate for a candidate that somebody wrote: build and run the baseline's program, capture, judge."""
+"""Judges a candidate supplied by the user: builds and runs the baseline's program, captures, and asks the gate."""
 
 from __future__ import annotations
 
@@ -31,10 +31,13 @@ from rocm_perf_lab.optimize.source_file import digest, write_whole
 
 @dataclass(frozen=True)
 class GateRequest:
-    """baseline: the source of the program. candidate: what would take its place. words: the program and its arguments.
-    backend_options.pattern: of the kernel to judge, None for the one whose body differs. description: of the change, to be
-    kept with the verdict where prompts find it, None to keep nothing; runs: the folder for that, None for the program's own.
-    output: where to write the source as it was judged if it is accepted, None for nowhere."""
+    """What the user asks the gate to judge.
+
+    baseline: the source of the program. candidate: its proposed replacement. words: the program and its arguments.
+    backend_options.pattern: selects the kernel to judge, None for the one whose body differs. description: describes the
+    change; it is kept with the verdict where prompts find it, None to keep nothing. runs: the folder for that, None for the
+    program's own. output: where to write the judged source if it is accepted, None for nowhere.
+    """
 
     baseline: Path
     candidate: Path
@@ -48,7 +51,9 @@ class GateRequest:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and what it is of. kernel: in the trace where it ran, else in the source; survey: None where none was made."""
+    """A verdict and its subject. kernel: its name in the trace, or in the source if nothing ran; survey: None if none
+    was made.
+    """
 
     request: GateRequest
     verdict: Verdict
@@ -56,7 +61,7 @@ class Judgement:
     survey: ProfileSummary | None = None
 
     def document(self) -> GateDocument:
-        """For --json."""
+        """The document for --json."""
         request, survey, verdict = self.request, self.survey, self.verdict.document()
         return GateDocument(
             baseline=str(request.baseline),
@@ -74,7 +79,10 @@ class Judgement:
 
 
 def judge(request: GateRequest, note: Callable[[str], None]) -> Judgement:
-    """Errors: those of the baseline and of the machine; what is wrong with the candidate is a verdict."""
+    """Judge the candidate of a request.
+
+    Errors: those of the baseline and of the machine; a fault of the candidate results in a verdict.
+    """
     surroundings.check_temporary_folder()
     texts = _content(request.baseline), _content(request.candidate)
     _expect_no_source(request)
@@ -101,7 +109,7 @@ def _expect_no_source(request: GateRequest) -> None:
 
 
 def _expect_writable(folder: Path) -> None:
-    """Now, since a verdict takes a while."""
+    """Checked in advance, since a verdict takes a while."""
     there = next(path for path in (folder, *folder.parents) if path.exists())
     if not os.access(there, os.W_OK):
         raise OutputError(f"{folder} cannot be written", "name another folder with --runs")
@@ -113,10 +121,10 @@ def _judged(
     with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as scratch:
         baseline = build_target.read(texts[0])
         kernel, complaint = _by_source(baseline, texts[1], request.backend_options)
-        if complaint:  # needs no run of the program to be known
+        if complaint:  # known without running the program
             step = rejected(source_check.STEP, complaint)
             return Judgement(request, Verdict((step, *map(skipped, STEPS[1:]))), kernel.name)
-        # A pattern also keeps the kernel from being left alone because it could gain little.
+        # A pattern also prevents the kernel from being skipped for its small potential gain.
         pattern = request.backend_options.pattern or (exactly(kernel.demangled) if kernel.demangled else _instances(kernel))
         backend = HipBackend(
             build_target, Path(scratch), replace(request.backend_options, pattern=pattern), lambda _line: None, note
@@ -151,7 +159,7 @@ def _content(path: Path) -> bytes:
 
 
 def _by_source(baseline: HipSource, candidate: bytes, backend_options: BackendOptions) -> tuple[SourceKernel, str]:
-    """The kernel that the candidate changes, of those that the pattern fits, and why nothing of it can be taken, or ""."""
+    """The kernel that the candidate changes, among those that the pattern fits, and why the change is refused, or ""."""
     pattern = backend_options.pattern
     kernels = [kernel for kernel in baseline.kernels if _may_fit(pattern, kernel)]
     if not kernels:
@@ -168,7 +176,9 @@ def _by_source(baseline: HipSource, candidate: bytes, backend_options: BackendOp
 
 
 def _may_fit(pattern: str | None, kernel: SourceKernel) -> bool:
-    """The forms of a template have names only once the program has run: one whose name is in the pattern is not ruled out."""
+    """Whether the pattern may fit. Instantiations have names only after the program has run, so a template passes if the
+    pattern contains its name.
+    """
     if fits(pattern, kernel.demangled or kernel.name, kernel.symbol):
         return True
     return kernel.demangled is None and pattern is not None and kernel.last_name in pattern

@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from rocm_perf_lab.isolate import Capture
 
 _CAPTURES = "captures-"
-_LOG_BYTES = 4000  # of a compiler's output that the journal keeps
+_LOG_BYTES = 4000  # bytes of a compiler's output that the journal keeps
 
 
 @contextlib.contextmanager
 def _called(program: str, name: str) -> Iterator[None]:
-    """An error says the name that the user knows: our own program is gone by the time that he reads it."""
+    """Make errors use the program's name that the user knows: the built copy is gone by the time that the user reads them."""
     try:
         yield
     except RocmPerfError as error:
@@ -54,7 +54,7 @@ def _called(program: str, name: str) -> Iterator[None]:
 
 
 def _arguments(build_target: BuildTarget, words: Sequence[str]) -> tuple[str, ...]:
-    """Of one --also. Errors: UsageError where it is of another program."""
+    """The arguments in one --also. Errors: UsageError if it is for another program."""
     if not words or Path(words[0]).name != build_target.name:
         what = f"--also {shlex.join(words)!r} does not begin with the program"
         raise UsageError(what, f"write it as --also './{build_target.name} ARGUMENTS'")
@@ -62,7 +62,7 @@ def _arguments(build_target: BuildTarget, words: Sequence[str]) -> tuple[str, ..
 
 
 class HipBackend:
-    """folder: the run directory, for programs, profiles and the gate's runs."""
+    """The backend for real programs. folder: the run directory, for programs, profiles and the gate's runs."""
 
     def __init__(self, build_target: BuildTarget, folder: Path, options: BackendOptions, log: Log, note: Callable[[str], None]):
         self._build_target, self._folder, self._options, self._log, self._note = build_target, folder, options, log, note
@@ -70,7 +70,7 @@ class HipBackend:
         self._say_how_caged()
         self._profiles = 0
         self._application: Application | None = None
-        self._compared: bytes | None = None  # the source whose program candidates' programs are held against
+        self._compared: bytes | None = None  # the source of the program that candidates' programs are compared with
         self._programs: dict[bytes, Path] = {}
         self._seed = seeds.fresh() if options.seed is None else options.seed
         self._suggests = options.suggest
@@ -82,13 +82,13 @@ class HipBackend:
 
     @functools.cached_property
     def _view(self) -> View:
-        """Of the cage: what the program's own sources include is seen, wherever it lies."""
+        """View of the cage: all files that the program's own sources include are visible, wherever they are."""
         build = self._build_target.build
         try:
             headers = self.read(self._build_target.source.read_bytes()).included
             others = frozenset().union(*build.files.values()) if len(build.units) > 1 else ()
         except SourceError:
-            headers = others = ()  # what is wrong with it, the compiler says
+            headers = others = ()  # the compiler will report the error
         return self._options.view.showing(readable=(*headers, *sorted(others)))
 
     @functools.cached_property
@@ -101,14 +101,14 @@ class HipBackend:
         return builds.ProgramBuilder(self._build_target.build, self._target, kept, self._limits, self._built, self._view)
 
     def _say_how_caged(self) -> None:
-        """Raises NoCageError where there is no cage, before anything has been done for it."""
+        """Note if candidates run without a cage. Raises NoCageError if there is no cage, before any work has been done."""
         if self._options.view.trusted:
             self._note("--trust-candidates: what candidates do is not held by a cage; only time, memory and file sizes are")
         else:
             cage.expect()
 
     def read(self, text: bytes) -> HipSource:
-        """The same object for the same text, as reading takes a while."""
+        """Read a source; the same text returns the same object, since reading takes a while."""
         if text not in self._sources:
             self._sources[text] = self._build_target.read(text)
         return self._sources[text]
@@ -148,7 +148,7 @@ class HipBackend:
 
     @contextlib.contextmanager
     def gate(self, source: HipSource, target: Target) -> Iterator[Gate]:
-        """Captures of some of the kernel's dispatches, and the judge of candidates on them.
+        """The judge for candidates, with captures of some of the kernel's dispatches.
 
         Errors: those of isolate.capture(), of the Judge and of the baseline's own runs.
         """
@@ -157,7 +157,7 @@ class HipBackend:
 
         gate = self._gate_options(target)
         with contextlib.ExitStack() as stack:
-            reader = stack.enter_context(Reader(source, self._view))  # which gets ready while the program runs
+            reader = stack.enter_context(Reader(source, self._view))  # it starts up while the program runs
             program = self._program(source)
             whole = functools.partial(self._whole_program, self._held_against(source, program))
             self._suggest_sizes(program)
@@ -167,7 +167,7 @@ class HipBackend:
                 place = folder / str(len(judges))
                 captures = self._captures(program, one, self._build_target.arguments, one.dispatches, place)
                 also = self._also_captured(program, one, place)
-                # Of other instantiations only the results count: whether they gain is seen in the program's time.
+                # For other instantiations only the results count; any gain shows in the program's time.
                 this, last = (replace(gate, measured=False), None) if judges else (gate, whole)
                 again = None if judges else functools.partial(self._recapture, one)
                 unit = unit_of(source, captures, self._builder)
@@ -212,7 +212,7 @@ class HipBackend:
         return gate
 
     def _held_against(self, source: HipSource, program: Path) -> Application:
-        """What whole candidates are compared with: the original, later what was accepted last."""
+        """The program that whole candidates are compared with: first the original, later the last accepted one."""
         from rocm_perf_lab.gate.application import Application, ApplicationOptions
 
         options = self._options
@@ -239,7 +239,9 @@ class HipBackend:
         return self._application
 
     def _also_captured(self, program: Path, target: Target, folder: Path) -> dict[str, list[Capture]]:
-        """By other arguments, the first dispatch with these: how many there are is not known without another profile."""
+        """Captures of the first dispatch with each of the other argument lists: the number of dispatches would need another
+        profile.
+        """
         found: dict[str, list[Capture]] = {}
         for number, arguments in enumerate(self._also):
             words = shlex.join(arguments)
@@ -252,7 +254,7 @@ class HipBackend:
         return found
 
     def _suggest_sizes(self, program: Path) -> None:
-        """Once, in one line."""
+        """Suggest other arguments, once per run."""
         if self._suggests and (found := other_arguments(program, self._build_target.arguments, self._view)):
             words = shlex.join((f"./{self._build_target.name}", *found))
             self._note(f"judged at these sizes only; try --also {shlex.quote(words)}")
@@ -279,7 +281,7 @@ class HipBackend:
         return captures
 
     def _recapture(self, target: Target, candidate: HipSource, index: int) -> Capture:
-        """In the cage; the capture stays until the run's folder is cleared."""
+        """Capture the dispatch in a candidate's program, in the cage; the capture is kept until the run's folder is cleared."""
         from rocm_perf_lab.isolate import capture
 
         number = spread_dispatches(target.dispatches, 1 if self._options.equivalence == "sampled" else 3)[index]
@@ -294,7 +296,7 @@ class HipBackend:
         return baseline.check(self._program(candidate), claim)
 
     def _program(self, source: HipSource) -> Path:
-        """The whole program; each source's is built once."""
+        """The whole program for a source; built once per source."""
         with self._building:
             if source.text not in self._programs:
                 path = self._folder / "programs" / str(len(self._programs)) / self._build_target.name
@@ -303,7 +305,7 @@ class HipBackend:
             return self._programs[source.text]
 
     def _built_twice(self, source: HipSource) -> Path:
-        """The program. Whether the compiler makes the same of the same text is found out beside."""
+        """The program; also checks whether compiling the same text twice gives the same code object."""
         builder = self._builder
         _, first, again = side_by_side(
             [lambda: self._program(source), lambda: builder.device(source), lambda: builder.device_again(source)]
@@ -311,20 +313,20 @@ class HipBackend:
         self._log(BuildRepeatsLine(same=first == again))
         if first != again:
             self._note("building twice gives two different code objects: the compiler is not deterministic here")
-        return self._program(source)  # which is there by now
+        return self._program(source)  # already built
 
     def _built(self, command: Sequence[str], ended: Ended) -> None:
         log = ended.stderr.decode(errors="replace")[-_LOG_BYTES:]
         self._log(BuildLine(command=list(command), status=ended.status, seconds=round(ended.seconds, 3), log=log))
 
     def clear(self) -> None:
-        """Remove programs, the gate's runs, and captures that a kill left; profiles stay."""
+        """Remove programs, the gate's runs, and captures left by killed runs; profiles are kept."""
         for path in (self._folder / "programs", self._folder / "application", *self._folder.glob(f"{_CAPTURES}*")):
             shutil.rmtree(path, ignore_errors=True)
 
 
 class _AllInstances:
-    """The gate for a kernel and its siblings: the target's verdict, or that of the first sibling that is no longer the same."""
+    """The gate for a kernel and its siblings: returns the target's verdict, or the first rejection of a sibling."""
 
     def __init__(self, judges: Sequence[Gate], target: Target):
         self._judges, self._target = judges, target

@@ -1,6 +1,6 @@
-"""The run's memory: one JSON line a step, appended and on disk before the step's effect counts.
+"""The run's memory: one JSON line per step, appended and on disk before the step takes effect.
 
-A line that a kill cut short is the last one and is ignored by readers, then cut off before the next is appended.
+A line truncated by a kill can only be the last one; readers ignore it, and it is cut off before the next line is appended.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ Kind = TypeVar("Kind", bound=Line)
 
 
 def event_of(kind: type[Line]) -> str:
-    """As its lines have it."""
+    """The event's name as in the lines of the journal."""
     event: str = kind.model_fields["event"].default
     return event
 
 
 class Entries:
-    """The journal of one run directory, read. entries: every whole line so far, in order, as JSON has it."""
+    """The journal of one run directory, for reading. entries: all complete lines in order, as parsed JSON."""
 
     def __init__(self, directory: Path):
         self.path = directory / FILE
         self.entries, self._whole = read(self.path)
 
     def last(self, kind: type[Kind]) -> Kind | None:
-        """Errors: OutputError where it is damaged."""
+        """The last line of this kind; None if there is none. Errors: OutputError if it is damaged."""
         event = event_of(kind)
         return next((self._as(kind, entry) for entry in reversed(self.entries) if entry["event"] == event), None)
 
     def of(self, kind: type[Kind]) -> list[Kind]:
-        """Errors: OutputError where one is damaged."""
+        """All lines of this kind. Errors: OutputError if one is damaged."""
         event = event_of(kind)
         return [self._as(kind, entry) for entry in self.entries if entry["event"] == event]
 
     def of_any(self, *kinds: type[Line]) -> list[Line]:
-        """Those of several kinds, in their order. Errors: OutputError where one is damaged."""
+        """The lines of several kinds, in order. Errors: OutputError if one is damaged."""
         known = {event_of(kind): kind for kind in kinds}
         return [self._as(known[entry["event"]], entry) for entry in self.entries if entry["event"] in known]
 
@@ -56,21 +56,21 @@ class Entries:
 
 
 class Journal(Entries):
-    """To be written by one process at a time (run_folder.held): what a kill cut short is cut off."""
+    """The journal for writing, by one process at a time (run_folder.held); a truncated last line is removed."""
 
     def __init__(self, directory: Path):
         super().__init__(directory)
         self._lock = threading.Lock()
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            # Unbuffered: what could not be written must not be tried again, without anybody to hear of it, at exit.
+            # Unbuffered: a failed write must not be retried at exit, where nobody would notice a failure.
             self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - open as long as the run
             self._file.truncate(self._whole)
         except OSError as error:
             raise OutputError(f"cannot write {self.path} ({error.strerror})", "choose another run directory") from error
 
     def append(self, told: Line) -> None:
-        """Write one line and wait until the disk has it. Errors: OutputError."""
+        """Write one line and wait until it is on disk. Errors: OutputError."""
         with self._lock:
             entry = {"number": len(self.entries)} | told.as_json()
             line = utf8(json.dumps(entry, ensure_ascii=False, allow_nan=False)) + b"\n"
@@ -84,9 +84,9 @@ class Journal(Entries):
 
 
 def read(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The entries and how many bytes hold them; a journal that another process writes may be read so.
+    """The entries and the number of bytes that they occupy; the journal may be in use by another process.
 
-    Errors: OutputError where an earlier line than the last is damaged.
+    Errors: OutputError if a line other than the last is damaged.
     """
     try:
         data = path.read_bytes()

@@ -1,4 +1,4 @@
-"""The lines of a run's journal, each a model; llm.journal_lines has those of a language model's part."""
+"""The lines of a run's journal, one model each; llm.journal_lines has those that a language model adds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rocm_perf_lab.json_model import TOLERANT, JsonModel, Text
 
 
 class Line(JsonModel):
-    """event: what happened. Texts can be any bytes; digests are those of source_file.digest()."""
+    """event: what happened. Texts may be any bytes; digests are those of source_file.digest()."""
 
     model_config = TOLERANT
 
@@ -17,7 +17,7 @@ class Line(JsonModel):
 
 
 class BackupLine(Line):
-    """The source as it was found is kept."""
+    """The original source was saved."""
 
     event: Literal["backup"] = "backup"
     source: Text
@@ -25,7 +25,7 @@ class BackupLine(Line):
 
 
 class BeginLine(Line):
-    """command: of rocm-perf. time: ISO 8601, UTC."""
+    """command: the rocm-perf command. time: ISO 8601, UTC."""
 
     event: Literal["begin"] = "begin"
     command: str = "optimize"
@@ -39,7 +39,7 @@ class ResumeLine(Line):
 
 
 class BuildLine(Line):
-    """status: of the compiler. log: the end of what it said."""
+    """status: the compiler's exit status. log: the end of its output."""
 
     event: Literal["build"] = "build"
     command: list[Text]
@@ -66,7 +66,7 @@ class SkippedKernel(JsonModel):
 
 
 class ProfileLine(Line):
-    """source: digest of what was profiled. runtime_ms: time in the program's kernels; null if not known."""
+    """source: digest of the profiled source. runtime_ms: time in the program's kernels; null if not known."""
 
     event: Literal["profile"] = "profile"
     source: str
@@ -78,7 +78,7 @@ class ProfileLine(Line):
 
 
 class GateLine(Line):
-    """What the gate was asked for."""
+    """The settings of the gate."""
 
     event: Literal["gate"] = "gate"
     kernel: Text
@@ -91,7 +91,7 @@ class GateLine(Line):
 
 
 class ApplicationBaselineLine(Line):
-    """source: digest of what candidates are held against. runtimes_ms: of its runs."""
+    """source: digest of the source that candidates are compared with. runtimes_ms: the times of its runs."""
 
     event: Literal["application baseline"] = "application baseline"
     source: str
@@ -127,7 +127,7 @@ class VerdictLine(Line):
 
 
 class AnswerLine(Line):
-    """kept: what the user said of an accepted candidate."""
+    """kept: whether the user kept an accepted candidate."""
 
     event: Literal["answer"] = "answer"
     candidate: str
@@ -135,7 +135,7 @@ class AnswerLine(Line):
 
 
 class AcceptedLine(Line):
-    """file: that has the source with the change. runtime_ms: of the program with it."""
+    """file: path of the source with the change. runtime_ms: the program's time with the change."""
 
     event: Literal["accepted"] = "accepted"
     iteration: int
@@ -153,7 +153,7 @@ class LeftAloneLine(Line):
 
 
 class PutLine(Line):
-    """The user's source gets another content."""
+    """The content of the user's source is replaced."""
 
     event: Literal["put"] = "put"
     digest: str

@@ -13,9 +13,9 @@ from rocm_perf_lab.optimize.backend import CANNOT_JUDGE, Gate
 
 
 class LockedGate:
-    """A gate for several threads, which the first one opens. alone: only one at a time is let in.
+    """A gate for several threads, opened by the first one. alone: only one thread may judge at a time.
 
-    Measurements on a GPU must not meet; the software device's times are the same however busy the machine is.
+    Measurements on a GPU must not overlap; times on the software device do not depend on how busy the machine is.
     """
 
     def __init__(self, opened: Callable[[], AbstractContextManager[Gate]], alone: bool):
@@ -38,7 +38,7 @@ class LockedGate:
         return gate.judge(candidate, promises)
 
     def _made(self) -> Gate:
-        if self._failure is not None:  # there is nothing that a second attempt would find otherwise
+        if self._failure is not None:  # a second attempt would fail in the same way
             raise self._failure
         try:
             return self._stack.enter_context(self._opened())

@@ -23,8 +23,11 @@ _MOST_KERNELS = 3  # tried in one iteration
 
 @dataclass(frozen=True)
 class OptimizeLoopOptions:
-    """factors: of transformations that have one. transforms: names of optimize.transforms.TRANSFORMS, in order of trial.
-    workers: proposals that are judged at a time."""
+    """Settings of the loop.
+
+    factors: used by transformations that take a factor. transforms: names in optimize.transforms.TRANSFORMS, in the order of
+    trial. workers: number of proposals that are judged at a time.
+    """
 
     factors: tuple[int, ...] = (2, 4, 8)
     transforms: tuple[str, ...] = DEFAULT
@@ -35,7 +38,7 @@ class OptimizeLoopOptions:
 
 
 class Session:
-    """One run. source: the user's file. run: its directory. Errors: those of the backend, SourceError, OutputError."""
+    """One run. source: the user's file. run: the run's directory. Errors: those of the backend, SourceError, OutputError."""
 
     def __init__(
         self,
@@ -72,7 +75,7 @@ class Session:
         return self._run.end()
 
     def _iteration(self, source: HipSource, survey: ProfileSummary) -> tuple[Target, Judged, HipSource] | None:
-        """The best accepted change of the first kernel that has one; the kernels without are left alone."""
+        """The best accepted change of the first kernel that has one; kernels without one are skipped from then on."""
         wanted = [target for target in survey.targets if target.demangled not in self._exhausted]
         for target in wanted[:_MOST_KERNELS]:
             self._note(f"kernel {target.demangled}: {target.reason}")
@@ -98,7 +101,7 @@ class Session:
         )
 
     def _judged(self, source: HipSource, target: Target, proposals: Sequence[Proposal]) -> tuple[list[Judged], str]:
-        """Each with its verdict, and what kept the rest from being judged."""
+        """The proposals with their verdicts, and what kept the rest from being judged."""
         if self._options.dry_run:
             self._outcome.judged += [self._run.candidate(source, proposal) for proposal in proposals]
             return [], f"a dry run: {len(proposals)} proposals were not judged" if proposals else ""

@@ -1,4 +1,4 @@
-"""What a build would run, without running it: `make -n`, `ninja -t commands`, a CMake build folder, or the command itself."""
+"""The commands that a build would run: from `make -n`, `ninja -t commands`, a CMake build folder, or the command itself."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ _REDIRECTIONS = {"<", ">", ">>", ">&", "&>"}
 
 
 def commands_of(text: str, folder: Path) -> list[BuildCommand]:
-    """text: of --build: a command, several with && between, a call of make, ninja or `cmake --build`, or a folder.
+    """The commands that --build stands for.
 
-    Errors: UsageError with what is wrong with it.
+    text: from --build: a command, several joined by &&, a call of make, ninja or `cmake --build`, or a folder.
+
+    Errors: UsageError that describes the mistake.
     """
     if (folder / text).is_dir():
         return of_folder(folder / text)
@@ -41,13 +43,16 @@ def commands_of(text: str, folder: Path) -> list[BuildCommand]:
 
 
 def is_script(text: str) -> bool:
-    """Whether --build says the commands themselves, and not what knows them."""
+    """Whether --build contains the commands themselves, not a tool or folder that knows them."""
     words = _words(text)
     return not Path(text).is_dir() and (not words or Path(words[0]).name not in {*_MAKE, *_NINJA, "cmake"})
 
 
 def of_folder(folder: Path) -> list[BuildCommand]:
-    """folder: of a CMake build, or one with a Makefile. Errors: UsageError where it is neither."""
+    """The commands of a build folder.
+
+    folder: a CMake build folder, or one with a Makefile. Errors: UsageError if it is neither.
+    """
     folder = folder.resolve()
     if (folder / "build.ninja").is_file():
         return _of_ninja(["ninja"], folder)
@@ -62,7 +67,7 @@ def of_folder(folder: Path) -> list[BuildCommand]:
 
 
 def of_database(database: Path) -> list[BuildCommand]:
-    """Of a compile_commands.json. Errors: UsageError."""
+    """The commands in a compile_commands.json. Errors: UsageError."""
     try:
         entries = json.loads(database.read_text())
         return [
@@ -76,13 +81,13 @@ def of_database(database: Path) -> list[BuildCommand]:
 
 
 def _links(folder: Path) -> list[BuildCommand]:
-    """What CMake's Makefiles link with."""
+    """The link commands of CMake's Makefiles."""
     scripts = sorted(folder.glob("**/CMakeFiles/*.dir/link.txt"))
     return [command for script in scripts for command in of_shell(script.read_text(), script.parents[2])]
 
 
 def _made(words: Sequence[str], folder: Path) -> list[BuildCommand]:
-    """All commands, also those whose results are there already."""
+    """All commands of a make build, including those whose results are up to date."""
     said = _output([words[0], "--dry-run", "--always-make", "--print-directory", *words[1:]], folder)
     found: list[BuildCommand] = []
     folders = [folder]
@@ -121,7 +126,7 @@ def _shell_line(line: str, folder: Path) -> Iterator[BuildCommand]:
 
 
 def _tokens(line: str) -> list[str]:
-    """Words and operators; of a line that is no shell's, nothing. Where output goes is left out."""
+    """Words and operators of a line without redirections; empty if it is not a shell line."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|()<>")
     lexer.whitespace_split, lexer.commenters = True, ""
     try:
@@ -157,7 +162,7 @@ def _words(text: str) -> list[str]:
 
 
 def _output(command: Sequence[str], folder: Path) -> str:
-    """What it prints. It is the user's own build, and is trusted as that."""
+    """The command's output. It is the user's own build, and is trusted as such."""
     environment = {**os.environ, "LC_ALL": "C"}
     shown = shlex.join(command)
     try:

@@ -1,4 +1,4 @@
-"""In which order proposals are judged: loops that waves wait in first, and of one loop the smaller change first."""
+"""Orders proposals for judging: those in loops in which waves wait most come first, and within one loop the smaller change."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from rocm_perf_lab.optimize.transforms import Proposal
 def ranked(
     proposals: Iterable[Proposal], kernel: SourceKernel, waited_cycles: Mapping[int, int], text: bytes
 ) -> list[Proposal]:
-    """waited_cycles: source line -> cycles that waves waited for its accesses; empty without a thread trace."""
+    """Sort proposals in the order of judging.
+
+    waited_cycles: source line -> cycles that waves waited for its accesses; empty without a thread trace.
+    """
     order = list(proposals)
     return sorted(order, key=lambda proposal: (-_waits(proposal, kernel, waited_cycles, text), order.index(proposal)))
 
 
 def _waits(proposal: Proposal, kernel: SourceKernel, waited_cycles: Mapping[int, int], text: bytes) -> int:
-    """Cycles waited within the loop that stands at the proposal's line; 0 for places that are no loops."""
+    """Cycles waited within the loop at the proposal's line; 0 if there is no loop."""
     loops = [loop for loop in kernel.all_loops() if loop.span.line == proposal.line]
     last = {loop: loop.span.line + text.count(b"\n", loop.span.start, loop.span.end) for loop in loops}
     return sum(cycles for line, cycles in waited_cycles.items() if any(loop.span.line <= line <= last[loop] for loop in loops))

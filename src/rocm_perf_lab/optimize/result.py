@@ -1,4 +1,4 @@
-"""What a run of the optimizer found and did; `document()` is what --json prints."""
+"""The results of an optimizer run; `document()` returns what --json prints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Figure = TypeVar("Figure")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A proposal as a change of the source. text: the source that it makes."""
+    """A proposal with the change that it makes to the source. text: the changed source."""
 
     proposal: Proposal
     digest: str
@@ -36,7 +36,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Judged(Candidate):
-    """With its verdict. text: after an acceptance the source as the gate judged it."""
+    """A candidate with its verdict. text: if accepted, the source as the gate judged it."""
 
     verdict: Verdict
 
@@ -46,7 +46,7 @@ class Judged(Candidate):
 
     @property
     def rejection(self) -> str:
-        """'step: reason' of the step that rejected; empty where none did."""
+        """'step: reason' of the step that rejected; empty if none did."""
         step = self.verdict.rejection
         return f"{step.step}: {step.reason}" if step else ""
 
@@ -56,17 +56,17 @@ class Judged(Candidate):
 
     @property
     def ratio(self) -> float:
-        """candidate / baseline of the kernel's time, as the gate measured it; of one that was accepted."""
+        """candidate / baseline of the kernel's time, as measured by the gate; for accepted candidates."""
         return _measured(self.verdict.ratio)
 
     @property
     def runtime_ms(self) -> tuple[float, float]:
-        """(baseline, candidate) of the whole program's time on the GPU; of one that was accepted."""
+        """(baseline, candidate) of the whole program's time on the GPU; for accepted candidates."""
         return _measured(self.verdict.runtime_ms)
 
 
 def _measured(figure: Figure | None) -> Figure:
-    """What the gate measures before it accepts anything."""
+    """A figure that the gate has measured for every accepted candidate."""
     if figure is None:
         raise ValueError("the verdict is no acceptance by measured times")
     return figure
@@ -74,8 +74,9 @@ def _measured(figure: Figure | None) -> Figure:
 
 @dataclass(frozen=True)
 class Iteration:
-    """One accepted change. runtime_ms: of the program with it. counters: name -> [before, after] of its kernel over the whole
-    program, of those that moved; before is with the changes accepted earlier. unmoved: names of the others."""
+    """One accepted change. runtime_ms: the program's time with the change. counters: name -> [before, after] for the kernel's
+    counters that moved, over the whole program; before includes the changes accepted earlier. unmoved: names of the others.
+    """
 
     number: int
     kernel: str
@@ -91,8 +92,11 @@ class Iteration:
 
 @dataclass
 class OptimizeResult:
-    """source: what was changed. written: files that hold the result. timing: measured or modelled. judged: in a dry run what
-    would have been."""
+    """The result of a run.
+
+    source: the changed file. written: files with the result. timing: measured or modelled. judged: in a dry run, the candidates
+    that would have been judged.
+    """
 
     source: Path
     found_by: str
@@ -119,11 +123,11 @@ class OptimizeResult:
 
     @property
     def improvement(self) -> float | None:
-        """The part of the baseline's GPU time that is saved; None without times."""
+        """The fraction of the baseline's GPU time that is saved; None without times."""
         return 1 - self.final_ms / self.baseline_ms if self.baseline_ms and self.final_ms is not None else None
 
     def document(self) -> OptimizeDocument:
-        """For --json."""
+        """The document for --json."""
         return OptimizeDocument(
             source=str(self.source),
             source_found_by=self.found_by,

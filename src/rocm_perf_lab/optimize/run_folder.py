@@ -1,4 +1,4 @@
-"""Where a run keeps its journal and files, and what earlier runs left: APP.rocm-perf-optimize/run-0001, run-0002, ..."""
+"""The folders in which runs keep their journals and files: APP.rocm-perf-optimize/run-0001, run-0002, ..."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from rocm_perf_lab.optimize.optimize_document import EarlierRun, HistoryDocument
 from rocm_perf_lab.optimize.source_file import sweep
 
 SUFFIX = ".rocm-perf-optimize"
-BY_HAND = "gate"  # what `rocm-perf gate --describe` keeps, beside the runs
+BY_HAND = "gate"  # what `rocm-perf gate --describe` keeps, next to the runs
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """The runs in it, oldest first; none where there is no such folder."""
+    """The runs in the folder, oldest first; empty if it does not exist."""
     return sorted(path for path in folder.glob("run-*") if re.fullmatch(r"run-\d{4,}", path.name) and (path / FILE).is_file())
 
 
 def journals_in(folder: Path) -> list[Path]:
-    """The journals of the runs in it, oldest first, and then that of what was judged by hand."""
+    """The journals of the runs in the folder, oldest first, followed by that of candidates judged by `rocm-perf gate`."""
     by_hand = folder / BY_HAND / FILE
     return [*(run / FILE for run in runs_in(folder)), *([by_hand] if by_hand.is_file() else [])]
 
@@ -39,7 +39,7 @@ def new_run(folder: Path) -> Path:
             run.mkdir(parents=True)
             return run
         except FileExistsError:
-            if not run.exists():  # `folder` is no folder; else another process was faster
+            if not run.exists():  # `folder` is not a folder; otherwise another process was faster
                 raise OutputError(f"cannot make {run} ({folder} is a file)", "choose another folder with --output") from None
         except OSError as error:
             raise OutputError(f"cannot make {run} ({error.strerror})", "choose another folder with --output") from error
@@ -47,7 +47,7 @@ def new_run(folder: Path) -> Path:
 
 @contextlib.contextmanager
 def held(run: Path) -> Iterator[None]:
-    """Nobody else goes on with the run meanwhile; a process that is killed lets go of it. Errors: OutputError."""
+    """Lock the run against other processes; the lock ends with the process. Errors: OutputError."""
     descriptor = os.open(run, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
@@ -60,9 +60,9 @@ def held(run: Path) -> Iterator[None]:
 
 
 def unfinished(folder: Path, command: str) -> Path:
-    """The newest run, to be resumed by the command of rocm-perf that began it.
+    """The newest run, to be resumed by the rocm-perf command that began it.
 
-    Errors: MissingInputError where there is none, it has ended, or it is another command's.
+    Errors: MissingInputError if there is none, it has ended, or it belongs to another command.
     """
     runs = runs_in(folder)
     if not runs:
@@ -78,7 +78,9 @@ def unfinished(folder: Path, command: str) -> Path:
 
 
 def sweep_after_kills(folder: Path) -> None:
-    """Remove the temporary files that killed runs left beside sources and results; those are whole at any moment."""
+    """Remove the temporary files that killed runs left next to sources and results; sources and results are never
+    incomplete.
+    """
     for run in runs_in(folder):
         journal = Entries(run)
         backup = journal.last(BackupLine)
@@ -90,19 +92,21 @@ def sweep_after_kills(folder: Path) -> None:
 
 
 def results_of(source: Path) -> tuple[Path, Path]:
-    """Where the changed source and the patch go that are written beside a source."""
+    """The paths of the changed source and of the patch, which are written next to the source."""
     return source.with_name(f"{source.stem}.optimized{source.suffix}"), source.with_name(f"{source.stem}.optimized.patch")
 
 
 def expect_place_for_results(source: Path) -> None:
-    """Files can be made beside the source, which also --in-place needs. Known before hours of work. Errors: OutputError."""
+    """Check that files can be created next to the source, which --in-place needs as well, before hours of work. Errors:
+    OutputError.
+    """
     folder = source.resolve().parent
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(f"{folder} cannot be written", f"copy {source.name} to a folder of yours, where the result will be")
 
 
 def history(folder: Path) -> HistoryDocument:
-    """One entry a run: when it began, on what, and how it ended."""
+    """One entry per run: when it began, for which source, and how it ended."""
     return HistoryDocument([_entry(run) for run in runs_in(folder)])
 
 

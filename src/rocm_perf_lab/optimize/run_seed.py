@@ -1,4 +1,4 @@
-"""The seed of a run: drawn when it begins, and kept by whatever goes on with it."""
+"""The seed of a run: drawn when the run begins, and kept when it is resumed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from rocm_perf_lab.optimize.journal_lines import GateLine
 
 
 def with_seed(backend_options: BackendOptions, journal: Journal) -> BackendOptions:
-    """Errors: UsageError where the user asks for another seed than the run began with."""
+    """The options with the run's seed.
+
+    Errors: UsageError if the user asks for a seed other than the one that the run began with.
+    """
     begun = journal.last(GateLine)
     if begun is None:
         return replace(backend_options, seed=seeds.fresh() if backend_options.seed is None else backend_options.seed)

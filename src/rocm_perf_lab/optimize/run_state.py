@@ -1,7 +1,7 @@
-"""One run's lasting state, the same for every loop that changes a kernel: source, journal, verdicts, what was accepted.
+"""The persistent state of a run, shared by every loop that changes a kernel: source, journal, verdicts, accepted changes.
 
-A run that was killed is resumed by running it again: what the journal holds a verdict of is not judged twice, and the
-rest follows from the verdicts.
+A killed run is resumed by running it again: candidates with a verdict in the journal are not judged again, and everything else
+follows from the verdicts.
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ from rocm_perf_lab.optimize.targets import SkippedTarget, Target
 from rocm_perf_lab.optimize.transforms import Proposal
 
 Approve = Callable[[Judged], bool]
-"""Asks the user whether an accepted change shall be kept."""
+"""Asks the user whether to keep an accepted change."""
 
 
 class RunState:
-    """source: the user's file. directory: the run's. in_place: the result replaces the source, else it lies beside it.
-    command: of rocm-perf, that began the run.
+    """The state of one run.
+
+    source: the user's file. directory: the run directory. in_place: whether the result replaces the source or is written next
+    to it. command: the rocm-perf command that began the run.
 
     Errors: those of the backend, SourceError, OutputError.
     """
@@ -67,7 +69,7 @@ class RunState:
         self._answers = {line.candidate: line.kept for line in journal.of(AnswerLine)}
 
     def original(self) -> bytes:
-        """The source as the run found it, from the backup where the run is resumed."""
+        """The source as the run found it; in a resumed run, from the backup."""
         begun = self._journal.last(BeginLine)
         if begun is None:
             text = self._file.save()
@@ -84,7 +86,7 @@ class RunState:
         return text
 
     def survey(self, source: HipSource) -> ProfileSummary:
-        """Profile it. The first survey is what the outcome starts from."""
+        """Profile the source. The first survey sets the initial figures of the outcome."""
         survey, outcome = self._backend.survey(source), self.outcome
         self._check_parameters(survey.timing, survey.timing_parameters)
         if not outcome.device:
@@ -103,7 +105,7 @@ class RunState:
         return survey
 
     def _check_parameters(self, timing: str, parameters: str | None) -> None:
-        """Times of other parameters say nothing about those that the run began with. Errors: TraceError."""
+        """Times with other timing parameters cannot be compared with those that the run began with. Errors: TraceError."""
         first = next(iter(self._journal.of(ProfileLine)), None)
         if first is not None and (first.timing, first.timing_parameters) != (timing, parameters):
             before, now = (
@@ -117,7 +119,9 @@ class RunState:
         return Candidate(proposal, digest(text), unified_diff(source.text, text, source.path.name), text)
 
     def judged(self, source: HipSource, target: Target, proposal: Proposal, gate: Callable[[], Gate]) -> Judged:
-        """With the gate's verdict, or the journal's where it has one. gate: opens it where it is needed."""
+        """The proposal with its verdict from the journal, or from the gate if there is none. gate: opens the gate when it is
+        needed.
+        """
         one = self.candidate(source, proposal)
         description, kernel = proposal.description, target.demangled
         self._journal.append(ProposalLine(candidate=one.digest, description=description, kernel=kernel, diff=one.diff))
@@ -130,7 +134,7 @@ class RunState:
         return Judged(proposal, one.digest, one.diff, text, verdict)
 
     def best(self, judged: Sequence[Judged]) -> Judged | None:
-        """The fastest that the gate accepts and the user keeps."""
+        """The fastest candidate that the gate accepts and the user keeps."""
         for one in sorted((one for one in judged if one.accepted), key=lambda one: one.ratio):
             if one.digest not in self._answers:
                 self._answers[one.digest] = self._approve(one)
@@ -140,7 +144,7 @@ class RunState:
         return None
 
     def accept(self, number: int, target: Target, judged: Judged, source: HipSource) -> None:
-        """number: of the iteration, from 1. source: with the change."""
+        """Record an accepted change. number: index of the iteration, from 1. source: the changed source."""
         kept = self._directory / f"accepted-{number}{source.path.suffix}"
         write_whole(kept, source.text)
         before, after = judged.runtime_ms
@@ -163,15 +167,15 @@ class RunState:
 
     def leave(self, target: Target, reason: str) -> None:
         if any(one.kernel == target.demangled for one in self.outcome.iterations):
-            return  # it gained before: that nothing more is to be had is no news
+            return  # it gained earlier, so a lack of further gains is not reported
         self._journal.append(LeftAloneLine(kernel=target.demangled, reason=reason))
         self.outcome.left.append(SkippedTarget(target.demangled, reason))
 
     def write(self, original: bytes, text: bytes) -> None:
-        """Put the result where it belongs, with a patch from the original."""
+        """Write the result to its destination, with a patch from the original."""
         path, written = self._file.path, self.outcome.written
         patch = unified_diff(original, text, path.name).encode()
-        written.clear()  # of an earlier state
+        written.clear()  # files of an earlier state
         if self._in_place:
             written.append(self._directory / f"{path.stem}.patch")
             write_whole(written[-1], patch)

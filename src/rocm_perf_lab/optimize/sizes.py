@@ -1,4 +1,4 @@
-"""Other sizes that a program could be run with, as its own help tells of them."""
+"""Finds other sizes that a program can be run with, from its own help text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rocm_perf_lab.cage import Limits, View
 _HELP = Limits(seconds=10.0, file_bytes=1 << 20)
 _DEFAULT_SIZE = 2048
 
-# `-n N`, `--size SIZE`, `--width=INT`, `--rows <n>`, each perhaps behind other spellings: `-n, --size N`.
+# `-n N`, `--size SIZE`, `--width=INT`, `--rows <n>`, each possibly after other spellings: `-n, --size N`.
 _OPTION = re.compile(r"(?<![\w-])((?:--?[A-Za-z][\w-]*,\s*)*--?[A-Za-z][\w-]*)(?:=|\s+)(<\w+>|\[\w+\]|[A-Z]\w*)")
 _DEFAULT = re.compile(r"(?:default\w*|=)\W{0,3}(\d+)", re.IGNORECASE)
 _NUMBERS = {"n", "m", "k", "w", "h", "i", "num", "number", "int", "integer", "uint", "size", "count", "len", "length"}
@@ -21,9 +21,9 @@ _NO_SIZES = re.compile("seed|iter|repeat|warm|verb|device|gpu|thread|block|strea
 
 
 def other_arguments(program: Path, arguments: Sequence[str], view: View = View()) -> tuple[str, ...] | None:
-    """The arguments with one size doubled, by an option that `PROGRAM --help` says takes a number; None where it says none.
+    """The arguments with one size doubled, using an option that takes a number by `PROGRAM --help`; None if there is none.
 
-    view: of the cage that it is asked in.
+    view: what the cage shows to the program.
     """
     ended = cage.run([str(program), "--help"], program.parent, view, limits=_HELP)
     if ended.limit:
@@ -32,7 +32,7 @@ def other_arguments(program: Path, arguments: Sequence[str], view: View = View()
 
 
 def doubled(help_text: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
-    """Of the options that are given the first is doubled, else the first that there is is added."""
+    """Double the first size that is given, or else add the first option that takes a size."""
     sizes = dict(_sizes(help_text))
     for place, word in enumerate(arguments):
         name, equals, value = word.partition("=")
@@ -48,7 +48,7 @@ def doubled(help_text: str, arguments: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _sizes(help_text: str) -> Iterator[tuple[str, tuple[int | None, bool]]]:
-    """(option, (its default or None, whether its value is joined by =)) of those that take a size."""
+    """(option, (its default or None, whether its value is joined by =)) for options that take a size."""
     for line in help_text.splitlines():
         for option in _OPTION.finditer(line):
             value = option[2].strip("<>[]").lower()

@@ -1,7 +1,7 @@
-"""The user's source under change: every state of the disk, at any moment, is the old content or the new, and known.
+"""The user's source while it is changed: at any moment the file holds the old content or the new, and both are known.
 
-`put` replaces it atomically after the original has been saved and the journal says so. A source that somebody else
-changed in the meantime is never overwritten.
+`put` replaces it atomically, after the original has been saved and the journal has a record of both. A source that somebody
+else has changed in the meantime is never overwritten.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ def digest(text: bytes) -> str:
 
 
 class SourceFile:
-    """path: the user's file. backup: where its original content is kept, in the run directory."""
+    """The user's source file during a run.
+
+    path: the user's file. backup: the copy of its original content in the run directory.
+    """
 
     def __init__(self, path: Path, directory: Path, journal: Journal):
-        self.path = path.resolve()  # a symbolic link stays one: what it points to is replaced
+        self.path = path.resolve()  # a symbolic link is kept: its target is replaced
         self.backup = directory / "backup" / path.name
         self._journal = journal
 
     def save(self) -> bytes:
-        """Keep the content as the original, once a run. Returns it. Errors: OutputError, SourceError."""
+        """Save the original content, once per run, and return it. Errors: OutputError, SourceError."""
         text = self._content()
         if self._journal.last(BackupLine) is None:
             write_whole(self.backup, text)
@@ -38,13 +41,13 @@ class SourceFile:
         return text
 
     def put(self, text: bytes, why: str) -> None:
-        """Replace the content for good. Errors: OutputError; SourceError where somebody else changed it meanwhile."""
+        """Replace the content permanently. Errors: OutputError; SourceError if somebody else changed it in the meantime."""
         self._expect_known()
         self._journal.append(PutLine(digest=digest(text), why=why))
         write_whole(self.path, text)
 
     def _expect_known(self) -> None:
-        """The content is one that this run put there, or the original."""
+        """Check that the content is the original, or was written by this run."""
         known = {line.digest for line in self._journal.of(BackupLine)} | {line.digest for line in self._journal.of(PutLine)}
         if digest(self._content()) not in known:
             raise self._foreign()
@@ -62,7 +65,7 @@ class SourceFile:
 
 
 def write_whole(path: Path, text: bytes) -> None:
-    """The file has all of `text`, or what it had before; its permissions stay. Errors: OutputError."""
+    """Write all of `text`, or leave the file as it was; its permissions are kept. Errors: OutputError."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +84,7 @@ def write_whole(path: Path, text: bytes) -> None:
 
 
 def sweep(path: Path) -> None:
-    """Remove what write_whole() left beside `path` in processes that were killed."""
+    """Remove the temporary files that write_whole() left next to `path` in killed processes."""
     for temporary in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
         process = temporary.name.split(".")[-2]
         if process.isdigit() and not Path("/proc", process).exists():

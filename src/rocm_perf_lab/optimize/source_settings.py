@@ -1,4 +1,4 @@
-"""What has to be known to read a source again, as a journal keeps it."""
+"""The settings needed to read a source again, as kept in a journal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rocm_perf_lab.json_model import TOLERANT, JsonModel, Text
 
 
 class UnitSettings(JsonModel):
-    """As hip_source.OtherUnit."""
+    """Like hip_source.source.OtherUnit."""
 
     main: Text
     command: list[Text]
@@ -16,7 +16,7 @@ class UnitSettings(JsonModel):
 
 
 class SourceSettings(JsonModel):
-    """build: words of the compiler's command. folder: where it runs. main: the file that is compiled."""
+    """build: the words of the compiler's command. folder: its working directory. main: the file that is compiled."""
 
     model_config = TOLERANT
 

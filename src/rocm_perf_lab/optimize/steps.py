@@ -1,4 +1,4 @@
-"""The commands of a build that make something of a program, compilers, linkers and archivers, and what each reads and makes."""
+"""The commands of a build that contribute to a program (compilers, linkers, archivers), with what each one reads and makes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _WITH_VALUE = frozenset(
     + ("-Xpreprocessor", "-Xoffload-linker", "-Xarch_device", "-Xarch_host", "-isysroot", "--sysroot", "-framework", "-rpath")
 )
 _MAKES_NO_OBJECT = ("-E", "-S", "-M", "-MM", "-fsyntax-only", "--version", "-v", "-###")
-_DEPENDENCIES = ("-MD", "-MMD", "-MP", "-MG")  # files that a build needs for the next time
+_DEPENDENCIES = ("-MD", "-MMD", "-MP", "-MG")  # options for dependency files, which only later builds need
 _FOR_LINKING = ("-l", "-L", "-Wl,", "-shared", "-static-lib", "-rdynamic", "-pie", "-no-pie")
 _SHARED = re.compile(r".+\.so(\.\d+)*")
 
 
 @dataclass(frozen=True)
 class BuildCommand:
-    """words: of a program that a build calls. folder: where."""
+    """A command of a build. words: a command that a build runs. folder: its working directory."""
 
     words: tuple[str, ...]
     folder: Path
@@ -35,7 +35,8 @@ class BuildCommand:
 
 @dataclass(frozen=True)
 class Step:
-    """A command that makes one file. sources: files that it compiles. linked: objects and archives that it takes. All absolute.
+    """A command that makes one file. sources: files that it compiles. linked: objects and archives that it uses. All absolute
+    paths.
 
     compiles: whether it stops before linking.
     """
@@ -49,7 +50,7 @@ class Step:
 
     @property
     def is_hip(self) -> bool:
-        """Whether its source is HIP to the compiler. hipcc takes C++ for HIP, clang++ what is called so."""
+        """Whether the compiler takes the source for HIP: hipcc does so for C++, clang++ for files named .hip."""
         if not self.sources or not _COMPILER.fullmatch(Path(self.words[0]).name):
             return False
         languages = [after for word, after in zip(self.words, self.words[1:], strict=False) if word == "-x"]
@@ -65,7 +66,7 @@ class Step:
         return bool(_SHARED.fullmatch(self.output.name)) or "-shared" in self.words
 
     def moved(self, places: dict[Path, Path]) -> list[str]:
-        """Its words with other places for what it reads and makes. places: original (absolute) -> where it is instead."""
+        """The words with other paths for inputs and outputs. places: original (absolute) -> path to use instead."""
         found, before = [], ""
         for word in self.words:
             path = None if word.startswith("-") else _absolute(word, self.folder)
@@ -76,7 +77,7 @@ class Step:
 
 
 def steps_of(commands: Sequence[BuildCommand]) -> list[Step]:
-    """Those of the commands that make an object, an archive or a program, in order, each as a step for one file."""
+    """The commands that make an object, an archive or a program, in order, as steps for one file each."""
     return [step for command in commands for step in _steps(command)]
 
 
@@ -99,7 +100,7 @@ def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _with_responses(command: BuildCommand) -> tuple[str, ...]:
-    """With the content of response files, as CMake writes them where there are many objects."""
+    """Expand response files, which CMake writes if there are many objects."""
     words: list[str] = []
     for word in command.words:
         path = command.folder / word[1:]
@@ -138,7 +139,7 @@ def _step(words: tuple[str, ...], folder: Path, output: str, compiles: bool) -> 
 
 
 def _alone(words: tuple[str, ...], source: str, folder: Path) -> Step:
-    """The compilation of one of several sources of a command."""
+    """The compilation of one source in a command with several."""
     kept, files, rest = [], set(_files(words)), iter(words)
     for word in rest:
         if word == "-o" or word in ("-Xlinker", "-L", "-l"):
@@ -151,7 +152,7 @@ def _alone(words: tuple[str, ...], source: str, folder: Path) -> Step:
 
 
 def _object_of(source: str) -> str:
-    """The object's name when several sources are compiled: by path, as two of them may have one name."""
+    """The object's name if several sources are compiled: made from the path, since two of them may have the same name."""
     return re.sub(r"[^\w.]", "_", source) + ".o"
 
 
@@ -181,7 +182,7 @@ def _without_dependencies(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _without_language(words: tuple[str, ...]) -> list[str]:
-    """For linking: `-x hip` would make sources of the objects; what it means for the linker is --hip-link."""
+    """Options for linking: `-x hip` would treat objects as sources; its equivalent for linking is --hip-link."""
     kept, rest = [], iter(words)
     for word in rest:
         if word == "-x" or re.fullmatch(r"-x\w+", word):
@@ -192,12 +193,12 @@ def _without_language(words: tuple[str, ...]) -> list[str]:
 
 
 def _absolute(word: str, folder: Path) -> Path:
-    """Without following links: an object's name is what the build calls it."""
+    """An absolute path without resolving links: an object is identified by the name that the build uses."""
     return Path(os.path.normpath(folder / word))
 
 
 def with_libraries(step: Step, made: Sequence[Path]) -> Step:
-    """The step with the build's own archives as files where it has `-lNAME`."""
+    """The step with `-lNAME` replaced by the build's own archives."""
     names = {f"-l{path.stem.removeprefix('lib')}": path for path in made if path.suffix == ".a"}
     named = {word: names[word] for word in step.words if word in names}
     words = tuple(str(named.get(word, word)) for word in step.words)

@@ -1,4 +1,4 @@
-"""Which kernels are worth a try: critical-path share times headroom, and what is left alone and why."""
+"""Selects the kernels worth trying, by critical-path share times headroom, and those to skip, with the reason."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """A kernel as the profile saw it. kernel: its name in the source; demangled: in the trace.
+    """A kernel as profiled. kernel: its name in the source; demangled: its name in the trace.
 
-    share: of the critical path, 0 to 1. headroom: the part of its time that it could lose. priority: their product, what the
-    program could gain at most; None where times or counters are missing. waited_cycles: source line -> cycles that waves
-    waited for its accesses, from the thread trace, empty without one. siblings: other instantiations of the same template
-    that the program launches: a change of the one is a change of all.
+    share: fraction of the critical path, 0 to 1. headroom: fraction of its time that it could lose. priority: their product,
+    the most that the program could gain; None if times or counters are missing. waited_cycles: source line -> cycles that waves
+    waited for its accesses, from the thread trace, empty without one. siblings: other instantiations of the same template that
+    the program launches; a change affects them all.
     """
 
     kernel: str
@@ -41,7 +41,7 @@ class Target:
 
     @property
     def reason(self) -> str:
-        """Why it stands where it stands, in words."""
+        """Why the kernel has its rank, in words."""
         if self.share is None:
             return "its share of the critical path is not known"
         headroom = "unknown" if self.headroom is None else f"{self.headroom:.0%}"
@@ -54,7 +54,7 @@ class Target:
 
 @dataclass(frozen=True)
 class SkippedTarget:
-    """A kernel that is not touched, and why."""
+    """A kernel that is skipped, and why."""
 
     kernel: str
     reason: str
@@ -63,9 +63,9 @@ class SkippedTarget:
 def targets_of(
     documents: Reports, source: HipSource, pattern: str | None, min_improvement: float
 ) -> tuple[list[Target], list[SkippedTarget]]:
-    """The kernels to try, the most to gain first, and those left alone. pattern: of the names wanted, None for all.
+    """The kernels to try, largest potential gain first, and those to skip. pattern: selects names, None for all.
 
-    Errors: UsageError where the pattern fits no kernel of the program.
+    Errors: UsageError if the pattern fits no kernel of the program.
     """
     runtime = {symbol.kernel for symbol in documents.dag.symbols if symbol.kind == RUNTIME}
     kernels = [one for one in documents.analysis.kernels if one.kernel not in runtime]
@@ -91,7 +91,7 @@ def targets_of(
 
 
 def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, float | None]) -> Target | None:
-    """None where the source does not have the kernel."""
+    """The target for a kernel; None if the source does not contain it."""
     kernel = _kernel(analysis.kernel, source)
     if kernel is None:
         return None
@@ -110,17 +110,19 @@ def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, flo
 
 
 def _kernel(demangled: str, source: HipSource) -> SourceKernel | None:
-    """Of that name in a trace: by its whole signature, or an instantiation by the template's name."""
+    """The kernel with this name in the trace: matched by its whole signature, or for an instantiation by the
+    template's name.
+    """
     whole = next((kernel for kernel in source.kernels if kernel.demangled == demangled), None)
     name = qualified_name(demangled)
     if whole is not None:
         return whole
     templates = [k for k in source.kernels if k.template is not None and qualified_name(k.name) == name]
-    return templates[0] if len(templates) == 1 else None  # which of several made it is not known
+    return templates[0] if len(templates) == 1 else None  # which of several templates made it is not known
 
 
 def _not_here(demangled: str, source: HipSource) -> str:
-    """Why the kernel is not one of the source's, and where it is, if a unit of the program has it."""
+    """Why the kernel is not one of the source's, and where it is if another unit of the program contains it."""
     name = qualified_name(demangled)
     if any(qualified_name(kernel.name) == name for kernel in source.kernels):
         return f"it is one of several templates of its name in {source.path.name}"
@@ -131,7 +133,7 @@ def _not_here(demangled: str, source: HipSource) -> str:
 
 
 def _siblings(target: Target, kernels: Sequence[KernelAnalysis]) -> tuple[Target, ...]:
-    """Only what runs is known of them: nobody asks what they could gain."""
+    """The template's other instantiations, without times: their potential gain is not needed."""
     base = qualified_name(target.demangled)
     return tuple(
         Target(target.kernel, other.kernel, other.dispatches, None, None, None, None, "")
@@ -148,7 +150,7 @@ def _waits(analysis: KernelAnalysis, source: HipSource) -> dict[int, int]:
     trace = analysis.thread_trace
     lines: dict[int, int] = {}
     for line in trace.hot_lines if trace else ():
-        for place in line.source.split(" -> "):  # inlined code: each place that it was called from counts, too
+        for place in line.source.split(" -> "):  # inlined code also counts for each place that it was called from
             file, _, number = place.rpartition(":")
             if number.isdigit() and file.rsplit("/", 1)[-1] == source.path.name:
                 lines[int(number)] = lines.get(int(number), 0) + line.waited_cycles
@@ -156,5 +158,5 @@ def _waits(analysis: KernelAnalysis, source: HipSource) -> dict[int, int]:
 
 
 def spread_dispatches(count: int, most: int = 3) -> Sequence[int]:
-    """First, middle and last of `count` dispatches, fewer where there are fewer."""
+    """The first, middle and last of `count` dispatches, or fewer if there are fewer."""
     return sorted({0, count // 2, count - 1})[:most] if count > 0 else []

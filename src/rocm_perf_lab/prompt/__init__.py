@@ -1,7 +1,8 @@
-"""What a proposer, a model or a person, should know of a kernel before it changes it: one text, made of one profile.
+"""Collects what a proposer, a model or a person, should know about a kernel before changing it: one text, made from one
+profile.
 
-`build_context` is the entry. Nothing here calls anybody; the same profile and source give the same bytes, without paths,
-times of day or variables of this machine, and of files only those in the source's folder.
+`build_context` is the entry point. Nothing here calls a model; the same profile and source give the same bytes, without paths,
+times of day or variables of this machine, and with files from the source's folder only.
 """
 
 from __future__ import annotations

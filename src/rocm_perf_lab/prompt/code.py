@@ -1,4 +1,4 @@
-"""The source that a proposer sees: the kernel, and what it uses as far as that lies in the source's folder."""
+"""The source that a proposer sees: the kernel, and what it uses from the source's folder."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.uses import DeclarationText, pieces_of
 from rocm_perf_lab.prompt.path_scrubber import PathScrubber
 
-_MOST_BYTES = 8000  # of one thing that the kernel uses
+_MOST_BYTES = 8000  # length of one declaration that the kernel uses
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Whole lines of a file. file: relative to the source's folder. first_line: from 1. role: kernel, used or file.
+    """Whole lines of a file. file: relative to the source's folder. first_line: its line number, from 1. role: kernel, used or
+    file.
 
-    left_out: how many of the lines at the end are not in the text, because there are too many (tables of numbers, mostly).
+    left_out: number of lines omitted at the end because the text would be too long (mostly tables of numbers).
     """
 
     file: str
@@ -31,7 +32,10 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class SourceExcerpts:
-    """kernel: its definition. used: what it uses, merged by place. elsewhere: names that are declared outside the folder."""
+    """The excerpts of the source that a prompt can show.
+
+    kernel: its definition. used: the declarations it uses, merged by location. elsewhere: names declared outside the folder.
+    """
 
     kernel: Excerpt
     used: tuple[Excerpt, ...]
@@ -39,14 +43,14 @@ class SourceExcerpts:
     elsewhere: tuple[str, ...]
 
     def shown(self, full_source: bool) -> tuple[Excerpt, ...]:
-        """The kernel and what it uses, or the whole file and what the kernel uses of others."""
+        """The kernel and what it uses, or the whole file and what the kernel uses from other files."""
         if not full_source:
             return (self.kernel, *self.used)
         return (self.whole, *(excerpt for excerpt in self.used if excerpt.file != self.whole.file))
 
     @property
     def lines(self) -> dict[str, str]:
-        """'file:line' -> the text of what is shown."""
+        """'file:line' -> the text of the line, for all lines shown."""
         return {
             f"{excerpt.file}:{number}": line.strip()
             for excerpt in (self.kernel, *self.used)
@@ -79,7 +83,7 @@ def code_of(source: HipSource, kernel: SourceKernel, places: PathScrubber) -> So
 
 
 def _merged(pieces: Sequence[DeclarationText], own: DeclarationText | None) -> list[tuple[int, int]]:
-    """Spans in order, those that touch made one unless it would be cut; without those that the kernel's own lines hold."""
+    """Spans in order, adjacent ones merged unless the result would be cut; without those inside the kernel's own lines."""
     merged: list[tuple[int, int]] = []
     for piece in sorted(pieces):
         if own is not None and own.start <= piece.start and piece.end <= own.end:
@@ -100,7 +104,7 @@ def _excerpt(file: str | None, text: bytes, start: int, end: int, role: str) -> 
 
 
 def _fitting(lines: list[str]) -> list[str]:
-    """As many lines as fit into _MOST_BYTES, one at least, of which as much as does."""
+    """As many lines as fit into _MOST_BYTES, but at least one, which is truncated if necessary."""
     sizes = itertools.accumulate(len(line.encode()) + 1 for line in lines)
     count = max(1, sum(size <= _MOST_BYTES for size in sizes))
     return [lines[0][:_MOST_BYTES], *lines[1:count]]

@@ -1,4 +1,4 @@
-"""Everything that is known of one kernel, gathered from a profile, its source and what was tried."""
+"""Everything known about one kernel, gathered from a profile, its source and earlier attempts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Context:
-    """What the text and the document are made of. reports, analysis, roof: without this machine's paths."""
+    """The basis of text and document. reports, analysis, roof: without this machine's paths."""
 
     target: Target
     kernel: SourceKernel
@@ -34,14 +34,15 @@ class Context:
     rules: AnswerRules
 
     def text(self, full_source: bool = False, compact: bool = False) -> str:
-        """The prompt in Markdown, the same bytes each time. full_source: the whole file instead of what the kernel uses.
-        compact: the verdict, the hottest lines, the kernel and the rules alone."""
+        """The prompt in Markdown, reproducible byte for byte. full_source: the whole file instead of what the kernel uses.
+        compact: only the verdict, the hottest lines, the kernel and the rules.
+        """
         from rocm_perf_lab.prompt.text import text
 
         return text(self, full_source, compact)
 
     def document(self, full_source: bool = False, compact: bool = False) -> PromptDocument:
-        """The pieces, the text among them."""
+        """The context as an object, including the text."""
         from rocm_perf_lab.prompt.prompt_document import prompt_document
 
         return prompt_document(self, self.text(full_source, compact), full_source)
@@ -50,9 +51,9 @@ class Context:
 def build_context(
     reports: Reports, source: HipSource, target: Target, tried: Sequence[TriedChange] = (), rules: AnswerRules = AnswerRules()
 ) -> Context:
-    """The context of `target`, whose time the reports know and whose code `source` holds.
+    """The context of `target`, which the reports have times for and `source` contains.
 
-    Errors: SourceError where the source does not compile or lacks the kernel, TraceError where the reports lack it.
+    Errors: SourceError if the source does not compile or lacks the kernel, TraceError if the reports lack it.
     """
     kernel = source.kernel(target.kernel)
     places = PathScrubber(source.path.resolve().parent)

@@ -1,4 +1,4 @@
-"""From a program to the context of the kernel that matters: build, profile or take a profile that exists, choose."""
+"""From a program to the context of the kernel that matters: build it, profile it or read an existing profile, and choose."""
 
 from __future__ import annotations
 
@@ -30,10 +30,12 @@ AnyDocument = TypeVar("AnyDocument", bound="Document")
 
 @dataclass(frozen=True)
 class PromptRequest:
-    """words, source, build: as optimize.build_target.find_build_target takes them.
-    backend_options.pattern: of the kernels wanted.
-    profile: a run directory to read instead of running the program. runs: where earlier proposals are journalled,
-    None for the folder that `rocm-perf optimize` uses."""
+    """What the user asks for.
+
+    words, source, build: as for optimize.build_target.find_build_target. backend_options.pattern: selects kernels. profile: a
+    run directory to read instead of running the program. runs: where earlier proposals are journalled, None for the folder that
+    `rocm-perf optimize` uses.
+    """
 
     words: tuple[str, ...]
     source: Path | None = None
@@ -44,7 +46,10 @@ class PromptRequest:
 
 
 def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
-    """Errors: those of finding, building and profiling the program; SourceError where no kernel of it is in the source."""
+    """The context for a request.
+
+    Errors: those of finding, building and profiling the program; SourceError if the source has none of its kernels.
+    """
     build_target = find_build_target(request.words, request.source, request.build)
     note(f"source: {build_target.source} (by {build_target.found_by})")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
@@ -93,8 +98,9 @@ def _document(path: Path, model: type[AnyDocument]) -> AnyDocument:
 
 
 def in_turn(reports: Reports, source: HipSource, pattern: str | None = None) -> Sequence[Target]:
-    """The kernels to work on, first things first: the dominant one if one dominates the critical path, else by what the
-    program could gain. Errors: UsageError for a pattern that fits none, SourceError where none is in the source."""
+    """The kernels to work on, in order: the dominant one first if one dominates the critical path, the rest by what the program
+    could gain. Errors: UsageError for a pattern that fits none, SourceError if the source has none.
+    """
     targets, left = targets_of(reports, source, pattern, min_improvement=0.0)
     if not targets:
         reasons = "; ".join(f"{one.kernel}: {one.reason}" for one in left) or "the program has no kernel of its own"

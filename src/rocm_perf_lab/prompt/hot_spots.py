@@ -1,4 +1,4 @@
-"""Where waves spend their cycles: hot lines with their text, hot instructions, and what waits wait for."""
+"""Where waves spend their cycles: hot lines with their text, hot instructions, and the accesses that waves wait for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEW, _MANY, _ACCESSES = 3, 8, 3
 
 
 def hot_spots(context: Context, compact: bool) -> list[str]:
-    """The section; instructions and lines stand in blocks of their own, as everything of the program does."""
+    """The section; instructions and lines are in fenced blocks, like everything that comes from the program."""
     lines, trace = ["## Where its waves spend their cycles", ""], context.analysis.thread_trace
     if trace is None:
         return [*lines, f"Not known: {words.shorten(context.analysis.reasons['thread_trace'])}."]

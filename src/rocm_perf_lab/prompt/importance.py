@@ -1,4 +1,6 @@
-"""Why this kernel and no other: its share of the critical path, what that caps, and who comes next."""
+"""Why this kernel and not another: its share of the critical path, the speed-up that this permits, and which kernels
+come next.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ def _launches(context: Context) -> str:
 
 
 def _runs(context: Context) -> list[str]:
-    """How far measured times can be trusted; modelled ones are the same each time."""
+    """How much measured times vary; modelled times do not."""
     profile = context.reports.profile
     if profile.timing == "modelled":
         return []

@@ -1,4 +1,4 @@
-"""Markdown in which what others wrote stays data: no fence can be closed, and no line begun, from inside."""
+"""Markdown that keeps foreign text as data: the text can neither close its fence nor begin a line outside it."""
 
 from __future__ import annotations
 

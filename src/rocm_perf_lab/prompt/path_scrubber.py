@@ -1,4 +1,6 @@
-"""Texts of a profile without this machine: places in the source's folder are relative, other paths only names."""
+"""Removes this machine's paths from the texts of a profile: those in the source's folder become relative, others bare file
+names.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +13,32 @@ _ABSOLUTE = re.compile(r"(?<![\w.~/-])(?:/[\w.+@~%=,-]+)+/([\w.+@~%=,-]+)")
 
 
 class PathScrubber:
-    """root: the folder of the source; what lies elsewhere is only named."""
+    """Removes this machine's paths from texts.
+
+    root: the folder of the source; for files elsewhere, only the name is kept.
+    """
 
     def __init__(self, root: Path):
         self._root = root.resolve()
 
     def relative(self, file: Path) -> str | None:
-        """As seen from the source's folder, links followed; None for a file elsewhere."""
+        """The path relative to the source's folder, with links resolved; None for a file elsewhere."""
         try:
             return file.resolve().relative_to(self._root).as_posix()
         except ValueError:
             return None
 
     def clean(self, text: str) -> str:
-        """Absolute paths in the text: those in the source's folder relative to it, of others the last part."""
+        """The text with absolute paths shortened: relative in the source's folder, the last component for others."""
         return _ABSOLUTE.sub(r"\1", text.replace(f"{self._root}/", ""))
 
     def cleaned(self, value: Any) -> Any:
-        """The same for every string in a JSON value."""
+        """Applies clean() to every string in a JSON value."""
         return of_strings(value, self.clean)
 
 
 def of_strings(value: Any, change: Callable[[str], str]) -> Any:
-    """The JSON value with every string in it changed; keys stay."""
+    """The JSON value with every string in it changed; keys are kept."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What holds the kernel back and how far: bottleneck with its evidence, roofline, headroom, resources and occupancy."""
+"""What limits the kernel, and by how much: bottleneck with its evidence, roofline, headroom, resources and occupancy."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _row(level: LevelSection) -> str:
 
 
 def _unknown(roof: RooflineSection) -> dict[str, str]:
-    """Why -> of what, for each number that is shown as unknown."""
+    """Reason -> the names of the figures that are unknown for it."""
     shown = ("bytes", "gbps", "fraction", "operational_intensity")
     found = [("the ridge", roof.reasons["ridge"])] if "ridge" in roof.reasons else []
     found += [(level.level, level.reasons[name]) for level in roof.levels for name in shown if name in level.reasons]

@@ -1,4 +1,4 @@
-"""What an answer must be, and what the gate will check of it; the words that proposers are given."""
+"""The rules for an answer, and what the gate will check, in the words that proposers get."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _RESULTS = {
 
 @dataclass(frozen=True)
 class AnswerRules:
-    """What the gate was asked for. ulps: tolerance of floating-point results, 0 for the same bits.
-    checked: a program of the user's judges the output. limits: how much worse else the program may be."""
+    """The settings of the gate. ulps: tolerance for floating-point results, 0 for identical bits. checked: whether a program of
+    the user's checks the output. limits: how much the program may regress in other respects.
+    """
 
     min_improvement: float = 0.02
     equivalence: str = "full"
@@ -30,7 +31,7 @@ class AnswerRules:
         return cls(options.min_improvement, options.equivalence, options.ulps, bool(options.check), options.limits)
 
     def lines(self, kernel: SourceKernel) -> list[str]:
-        """One rule an entry, in Markdown."""
+        """One rule per entry, in Markdown."""
         name = kernel.name.rsplit("::", 1)[-1]
         return [
             f"Answer with exactly one fenced C++ block. It holds the complete new definition of `{name}`, attributes, template "

@@ -1,4 +1,4 @@
-"""The context as the text that a proposer reads: why this kernel, what holds it back, what was tried, the code, the rules."""
+"""The context as the text for a proposer: why this kernel, what limits it, what was tried, the code, the rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_TRIED, _MOST_DIFFS, _LONGEST_DIFF, _LONGEST_REASON = 12, 3, 60, 400
 
 
 def text(context: Context, full_source: bool, compact: bool) -> str:
-    """Markdown, ending with a newline."""
+    """The prompt in Markdown, ending with a newline."""
     sections = [_task(context), why_this_kernel(context), bottleneck(context, compact)]
     if not compact:
         sections += [roofline(context), headroom(context), resources(context)]

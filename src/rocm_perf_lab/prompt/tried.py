@@ -1,4 +1,4 @@
-"""What was proposed before for a kernel and what became of it, from the journals of earlier runs."""
+"""Earlier proposals for a kernel and their outcomes, from the journals of earlier runs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ACCEPTED, DECLINED, REJECTED = "accepted", "accepted by the gate, declined by th
 
 @dataclass(frozen=True)
 class TriedChange:
-    """One proposal. kernel: demangled. reason: 'step: why' of a rejection, else what was gained. diff: of the source.
+    """One proposal. kernel: demangled. reason: 'step: why' for a rejection, else the gain. diff: how the source was changed.
 
-    same_source: it was made for the source as it is now, not for an earlier state of it.
+    same_source: whether it was made for the present state of the source, not an earlier one.
     """
 
     kernel: str
@@ -31,23 +31,23 @@ class TriedChange:
 
 
 def tried_in(folder: Path, kernel: str, digest: str) -> list[TriedChange]:
-    """All verdicts on `kernel` (demangled) in the journals below `folder`; none where there is no folder.
+    """All verdicts on `kernel` (demangled) in the journals below `folder`; empty if there is no such folder.
 
-    The oldest first, and those that were asked for by hand after those of the runs.
+    The oldest come first, and those of `rocm-perf gate` follow those of the runs.
 
-    digest: of the present source (optimize.source_file.digest). Errors: OutputError for a damaged journal.
+    digest: identifies the present source (optimize.source_file.digest). Errors: OutputError for a damaged journal.
     """
     found: dict[tuple[str, str], TriedChange] = {}
     for journal in journals_in(folder):
         for key, one in _of_run(Entries(journal.parent), kernel, digest):
-            found.pop(key, None)  # the newest verdict on the same change stands, and stands last
+            found.pop(key, None)  # only the newest verdict on a change is kept, in its own place
             found[key] = one
     return list(found.values())
 
 
 def _of_run(journal: Entries, kernel: str, digest: str) -> Iterator[tuple[tuple[str, str], TriedChange]]:
-    """By the digests of the source that was changed and of the changed one."""
-    name = qualified_name(kernel)  # a change of a template is one of all that are made of it
+    """(digests of the changed source before and after, the proposal) for each verdict."""
+    name = qualified_name(kernel)  # changing a template changes all its instantiations
     proposals: dict[str, ProposalLine] = {}
     answers = {line.candidate: line.kept for line in journal.of(AnswerLine)}
     for line in journal.of_any(ProposalLine, VerdictLine):

@@ -1,4 +1,4 @@
-"""Run a captured dispatch again, at the same addresses: a debugger's case, a microbenchmark, a judge of changes."""
+"""Runs a captured dispatch again at the same addresses: for debugging, as a microbenchmark, or to judge changes."""
 
 from rocm_perf_lab.replay.cases import Case, CaseOutcome, replay_cases
 from rocm_perf_lab.replay.run import ReplayResult, replay, reserve_check

@@ -1,4 +1,4 @@
-"""Replays of code that others wrote: what they see in the cage, and what they may use."""
+"""Replays of untrusted code: what it sees in the cage, and its limits."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ _COPIES_OF_MEMORY = 4  # captured, restored, compared, dumped
 
 @dataclass(frozen=True)
 class Caged:
-    """writable: existing folders that take what is made. seconds: of wall time, for all that is done."""
+    """Settings of a replay in the cage. writable: existing folders for results. seconds: wall time for all runs together."""
 
     view: View
     writable: tuple[Path, ...]
     seconds: float
 
     def within(self, command: Sequence[str], capture: Capture | Path, scratch: Path, on_gpu: bool) -> list[str]:
-        """command: its paths are absolute. scratch: with the device's own files. Raises NoCageError."""
+        """The command line that runs a replay in the cage.
+
+        command: contains only absolute paths. scratch: holds the device's own files. Raises NoCageError.
+        """
         view = self.view.showing(readable=(scratch,), writable=(*self.writable, *live.pages(scratch)))
         return cage.within(command, Path("/"), replace(view, gpu=on_gpu), self._limits(capture))
 

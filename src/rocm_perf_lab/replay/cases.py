@@ -1,4 +1,4 @@
-"""One dispatch on many inputs: one process for all, and another one for the rest when a case fails in it."""
+"""Runs one dispatch on many inputs: in one process, and in a new one for the remaining cases when a case fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ FAILED = ReplayFailedError.exit_code
 
 @dataclass(frozen=True)
 class Case:
-    """overlays: (address, content) each, put over the captured memory. poison: byte over what the captured kernel changed."""
+    """One set of inputs.
+
+    overlays: (address, content) each, written over the captured memory. poison: byte written over what the captured kernel
+    changed.
+    """
 
     overlays: tuple[tuple[int, bytes], ...] = ()
     poison: int | None = None
@@ -29,7 +33,10 @@ class Case:
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """dump: the folder of the regions that the kernel changed. failure: why there is none; gpu_ms is None then."""
+    """The outcome of one case.
+
+    dump: folder with the regions that the kernel changed. failure: why there is none; gpu_ms is None in that case.
+    """
 
     dump: Path
     gpu_ms: float | None
@@ -50,9 +57,9 @@ def replay_cases(
 ) -> list[CaseOutcome]:
     """Run each case once from fresh memory, and dump each into `folder`, which is new or empty.
 
-    view: of the cage to do it in, None for none. seconds: of wall time for all cases, where there is a cage; None for as long
-    as `timeout` lets them. A fault or time-out is that case's failure; what the cage's limit ends, ends the cases behind it.
-    Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError, NoCageError.
+    view: what the cage shows; None for no cage. seconds: wall time for all cases in a cage; None for as long as `timeout`
+    allows. A fault or timeout is a failure of that case only; when the cage's limit ends a case, the cases after it fail as
+    well. Raises CaptureError, PlacementError, UnfitCodeError, UnavailableError, NoCageError.
     """
     folder = folder.absolute()
     allowed = SETTING_UP_SECONDS + timeout * len(cases) if seconds is None else seconds

@@ -1,4 +1,4 @@
-"""A reproducer: a folder with one captured dispatch and a small program that runs it, for who has ROCm and nothing else."""
+"""Exports a reproducer: a folder with one captured dispatch and a small program that runs it and needs nothing but ROCm."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def export(capture: Capture, folder: Path) -> None:
 
 
 def _device_header() -> Path:
-    """With the package, or where the repository has it."""
+    """The header in the package, or at its place in the repository."""
     packaged = _SOURCES / _DEVICE_HEADER
     return packaged if packaged.exists() else Path(__file__).parents[3] / "native" / "device" / "include" / _DEVICE_HEADER
 
 
 def _text(text: str) -> str:
-    """A C string literal; JSON's is one, but for what is not ASCII."""
+    """A C string literal: as JSON's, with non-ASCII characters replaced."""
     return json.dumps(text.encode("ascii", "replace").decode())
 
 

@@ -1,4 +1,4 @@
-"""Other inputs over the captured ones, in the form that rocmperf-replay reads."""
+"""Overlays of other inputs on the captured ones, in the format that rocmperf-replay reads."""
 
 from __future__ import annotations
 
@@ -7,5 +7,7 @@ from collections.abc import Sequence
 
 
 def packed(overlays: Sequence[tuple[int, bytes]]) -> bytes:
-    """(address, content) each as records of two 64-bit little-endian numbers, address and length, and the content."""
+    """Packs (address, content) pairs as records of two 64-bit little-endian numbers, address and length, followed by the
+    content.
+    """
     return b"".join(struct.pack("<QQ", address, len(content)) + content for address, content in overlays)

@@ -1,4 +1,4 @@
-"""Drive rocmperf-replay: one process for each replay, with as many iterations as wanted in it."""
+"""Drives rocmperf-replay: one process per replay, with any number of iterations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rocm_perf_lab.replay.overlay import packed
 from rocm_perf_lab.replay.replay_document import ComparedRegion, CountedSection, FullVmDocument, ReserveCheckDocument
 
 _DIFFERENT = 40
-_SIGNALLED = 128  # and above: how a shell says that it was killed
+_SIGNALLED = 128  # statuses above this mean, as in a shell, that a signal killed it
 _RESERVE_OUTCOMES = (0, 1, 2)
 _ERRORS = {
     error.exit_code: error
@@ -43,10 +43,11 @@ _PREFIX = "rocm-perf: error: "
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """What a replay found. document: the JSON of `rocm-perf replay full-vm --json`; times in milliseconds.
+    """The result of a replay. document: the JSON of `rocm-perf replay full-vm --json`; times in milliseconds.
 
-    races: what the race check found, if it was on. written: global memory that the kernel then wrote, [begin, end) of
-    addresses each, in ascending order."""
+    races: found by the race check, if it was on. written: global memory that the kernel then wrote, as [begin, end) of
+    addresses in ascending order.
+    """
 
     document: FullVmDocument
     races: tuple[str, ...] = ()
@@ -59,7 +60,7 @@ class ReplayResult:
 
     @property
     def counted(self) -> CountedSection | None:
-        """What the software device counted of the last iteration; None on a GPU."""
+        """The software device's counts for the last iteration; None on a GPU."""
         return self.document.timing.counted
 
     @property
@@ -74,7 +75,7 @@ class ReplayResult:
 
     @property
     def differing_regions(self) -> list[ComparedRegion]:
-        """Those of the compared regions that are not as captured."""
+        """The compared regions that are not as captured."""
         comparison = self.document.comparison
         return [region for region in (comparison.regions if comparison else ()) if not region.equal]
 
@@ -97,13 +98,14 @@ def replay(
     device_options: Sequence[str] = (),
     view: View | None = None,
 ) -> ReplayResult:
-    """Replay a capture in a fresh process; hsaco: another code object for the captured one.
+    """Replay a capture in a fresh process. hsaco: code object that replaces the captured one.
 
-    recopy: restore memory before each iteration. poison: byte that what the captured kernel changed is overwritten with first.
-    overlays: (address, content) each, put over the captured memory first. device_options: of the software device.
-    tolerances: "[0xADDRESS:]f32=RELATIVE[,ABSOLUTE]" each. dump: folder for the regions that the kernel changed.
-    timeout: seconds for one dispatch. view: of the cage to do it in, None for none. A difference is no error here: see
+    recopy: restore memory before each iteration. poison: byte written over what the captured kernel changed, before each
+    iteration. overlays: (address, content) each, written over the captured memory first. device_options: passed to the software
+    device. tolerances: "[0xADDRESS:]f32=RELATIVE[,ABSOLUTE]" each. dump: folder for the regions that the kernel changed.
+    timeout: seconds for one dispatch. view: what the cage shows; None for no cage. A difference is not an error here: see
     ReplayResult.equal.
+
     Raises CaptureError, PlacementError, UnfitCodeError, ReplayFailedError, OutputError, UsageError, UnavailableError,
     NoCageError.
     """
@@ -132,7 +134,7 @@ def replay(
 
 
 def _ranges(file: Path) -> tuple[tuple[int, int], ...]:
-    """Of all iterations together; none where there is no file."""
+    """The ranges written in all iterations together; empty if there is no file."""
     if not file.exists():
         return ()
     merged: list[tuple[int, int]] = []
@@ -145,7 +147,7 @@ def _ranges(file: Path) -> tuple[tuple[int, int], ...]:
 
 
 def _made(folder: Path | None) -> tuple[Path, ...]:
-    """The folder, if one is given: it must be there to be shown in a cage."""
+    """The folder, if one is given; it is created, since a cage can only show what exists."""
     if folder is None:
         return ()
     folder.mkdir(parents=True, exist_ok=True)
@@ -153,7 +155,7 @@ def _made(folder: Path | None) -> tuple[Path, ...]:
 
 
 def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> ReserveCheckDocument:
-    """Whether every captured range can be had exactly.
+    """Whether every captured range can be mapped at its address.
 
     Raises CaptureError, ReplayFailedError, UnavailableError.
     """
@@ -164,9 +166,9 @@ def reserve_check(capture: Capture | Path, *, device: str = devices.AUTO) -> Res
 
 
 def unpack(capture: Capture, folder: Path) -> None:
-    """Write every region as a plain file region_<base>.bin, and region_<base>.after.bin where the kernel changed it.
+    """Write every region as a plain file region_<base>.bin, and as region_<base>.after.bin if the kernel changed it.
 
-    folder: a new or empty one. Raises CaptureError, OutputError.
+    folder: new or empty. Raises CaptureError, OutputError.
     """
     command = _command("unpack", capture.path, ["--dump-output", str(folder)])
     completed = subprocess.run(command.argv, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace")
@@ -175,7 +177,9 @@ def unpack(capture: Capture, folder: Path) -> None:
 
 
 def run_attached(action: str, capture: Path, options: Sequence[str], device: str, device_options: Sequence[str] = ()) -> int:
-    """The same with this process's terminal; the exit status is rocmperf-replay's. Raises ReplayFailedError if killed."""
+    """Run an action attached to this process's terminal; returns rocmperf-replay's exit status. Raises ReplayFailedError if
+    killed.
+    """
     with _environment(device, device_options) as environment:
         status = execute_attached(_command(action, capture, options), environment, interruptible=True)
     if status > _SIGNALLED:
@@ -192,7 +196,10 @@ def run_json(
     more: Mapping[str, str] = MappingProxyType({}),
     caged: Caged | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """more: variables. caged: the cage to do it in, None for none."""
+    """Run an action of rocmperf-replay that prints JSON.
+
+    more: further environment variables. caged: the cage to run in, None for no cage.
+    """
     path = capture.path if isinstance(capture, Capture) else capture
     command = _command(action, path.absolute(), ["--json", *options])
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:
@@ -200,7 +207,7 @@ def run_json(
         words: Sequence[str] = command.argv
         if caged is not None:
             words = caged.within(words, capture, Path(scratch), selected.is_hardware)
-        # Names out of a code object can be any bytes.
+        # Names from a code object can be any bytes.
         return subprocess.run(
             words,
             env=selected.environment(os.environ) | dict(more),

@@ -1,7 +1,9 @@
-"""The first process in the cage: starts the command, reaps what it leaves, reports how it ended, ends all with itself.
+"""The first process in the cage: starts the command, reaps orphans, reports the exit status, and ends the cage when it exits.
 
-cage_init.py CHANNEL ENVIRONMENT NAME=VALUE... -- COMMAND...   the first two: descriptors, a socket to the launcher and a
-file. Its own end is the end of every process in the cage. The command can neither signal nor trace it.
+    cage_init.py CHANNEL ENVIRONMENT NAME=VALUE... -- COMMAND...
+
+CHANNEL and ENVIRONMENT are descriptors: a socket to the launcher, and a file. When this process ends, every process in the cage
+ends. The command can neither signal nor trace it.
 """
 
 from __future__ import annotations
@@ -18,20 +20,20 @@ import seccomp  # noqa: E402
 import settings  # noqa: E402
 import system  # noqa: E402
 
-TYPE_CHECKING = False  # as of typing, which takes long to import
+TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
     import _socket
     from typing import NoReturn
 
     from settings import Settings
 
-_CAUGHT_BY_PYTHON = (1, 2, 13, 15, 25)  # HUP, INT, PIPE, TERM and XFSZ, by this program or by what started it
+_CAUGHT_BY_PYTHON = (1, 2, 13, 15, 25)  # HUP, INT, PIPE, TERM and XFSZ, by this program or by the one that started it
 _WRITERS_SECONDS = 120.0
 
 
 def serve(channel: _socket.socket, environment: dict[bytes, bytes], options: Settings, command: list[str]) -> NoReturn:
-    system.prctl(system.PR_SET_DUMPABLE, 0)  # nobody in here may look into this process
-    for number in _CAUGHT_BY_PYTHON:  # the system lets none through that has no handler
+    system.prctl(system.PR_SET_DUMPABLE, 0)  # no process in the cage may inspect this one
+    for number in _CAUGHT_BY_PYTHON:  # the first process of a namespace only gets signals that it has a handler for
         signal.signal(number, signal.SIG_DFL)
     _say_hello(channel, options)
     child = os.fork()
@@ -49,7 +51,9 @@ def serve(channel: _socket.socket, environment: dict[bytes, bytes], options: Set
 
 
 def _say_hello(channel: _socket.socket, options: Settings) -> None:
-    """What the launcher watches the cage by: its processes, this one of them, its file systems in memory."""
+    """Send the launcher the descriptors by which it watches the cage: this process, all processes, and file systems
+    in memory.
+    """
     import _socket
     import array
 
@@ -77,12 +81,12 @@ def _become(command: list[str], environment: dict[bytes, bytes], options: Settin
 def _limit(options: Settings) -> None:
     settings.lower(resource.RLIMIT_CORE, 0)
     settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
-    # Counts in the cage alone, and not for root: the launcher looks as well.
+    # This counts only inside the cage, and not for root: the launcher checks as well.
     settings.lower(resource.RLIMIT_NPROC, int(options["processes"][0]))
 
 
 def _reap(child: int) -> int:
-    """Wait for the command, and for all that is handed to this process meanwhile. Its status as of os.waitpid()."""
+    """Wait for the command, reaping orphans meanwhile. Returns its status as os.waitpid() does."""
     while True:
         process, status = os.waitpid(-1, 0)
         if process == child:
@@ -99,7 +103,9 @@ def _end_all_others() -> None:
 
 
 def _write_databases(options: Settings) -> None:
-    """Have our own program make databases of the notes that the command left, which nothing of it outlives."""
+    """Convert the notes that the command left into databases with our own program; no process of the command survives until
+    then.
+    """
     (folder,), (writer,) = options["traces"], options["writer"]
     end = time.monotonic() + _WRITERS_SECONDS
     for name in sorted(entry for entry in os.listdir(folder) if entry.endswith(".spool")):

@@ -1,8 +1,8 @@
-"""Which variables of the environment reach a caged command."""
+"""Selects the environment variables that reach a caged command."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as of typing, which takes long to import
+TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -35,7 +35,7 @@ _INSIDE = {"HOME": "/tmp", "TMPDIR": "/tmp", "TMP": "/tmp", "TEMP": "/tmp"}
 
 
 def is_kept(name: str, more: Collection[str] = ()) -> bool:
-    """Whether a variable of this name is passed on; more: names that are in any case."""
+    """Whether a variable of this name is passed on; more: names that are always passed on."""
     if name in more:
         return True
     known = name in _NAMES or name.startswith(_PREFIXES)
@@ -43,8 +43,8 @@ def is_kept(name: str, more: Collection[str] = ()) -> bool:
 
 
 def kept(environment: Mapping[str, str], more: Collection[str] = ()) -> dict[str, str]:
-    """What of an environment a command sees. HOME and TMPDIR are folders of the cage."""
+    """The part of an environment that a command sees. HOME and TMPDIR are folders in the cage."""
     found = {name: value for name, value in environment.items() if is_kept(name, more)}
     found |= {name: value for name, value in _INSIDE.items() if name not in more}
-    # What HIP compiles at run time: a cache in a home folder that is thrown away costs more than it saves.
+    # HIP's cache of code compiled at run time: in a temporary home folder it would cost more than it saves.
     return found if "AMD_COMGR_CACHE_DIR" in found else found | {"AMD_COMGR_CACHE": "0"}

@@ -1,18 +1,20 @@
-"""Folders in which others may have written anything: gone through by descriptors, so that no link leads elsewhere."""
+"""Folders with untrusted contents: traversed by descriptors, so that no link can lead elsewhere."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 
-TYPE_CHECKING = False  # as of typing, which takes long to import
+TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @contextlib.contextmanager
 def opened(name: str, parent: int | None = None) -> Iterator[int | None]:
-    """A descriptor of a folder that can be read and changed, whatever its permissions were; None if it is no folder (now)."""
+    """A descriptor of a folder that can be read and changed, whatever its permissions were; None if it is not (or no longer) a
+    folder.
+    """
     flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = None
     with contextlib.suppress(OSError):
@@ -31,7 +33,7 @@ def opened(name: str, parent: int | None = None) -> Iterator[int | None]:
 
 
 def names(folder: int) -> list[str]:
-    """Of its entries, without . and .. ."""
+    """The names of its entries, without . and .."""
     try:
         return os.listdir(folder)
     except OSError:

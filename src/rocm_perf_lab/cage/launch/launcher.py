@@ -1,16 +1,16 @@
 """Runs a command in a cage: launcher.py NAME=VALUE... -- MOUNTS... -- COMMAND...
 
-MOUNTS are bubblewrap's options. This process stays outside: it watches what the cage uses, ends it at a limit, when it is
-itself told to end, and when its owner (a process id) ends. It ends as the command did, with the same status or by the same
-signal; by SIGKILL at a limit, after a line that says which. Settings:
+MOUNTS are bubblewrap's options. This process stays outside: it watches what the cage uses, and ends it at a limit, on a
+signal that asks it to end, and when its owner (a process id) ends. It ends as the command did, with the same status or by the
+same signal; at a limit by SIGKILL, after a line that names the limit. Settings:
 
-  mechanism   bubblewrap, namespaces, or trusted: limits of a process alone, and no cage
-  program     bubblewrap's, with more of its options as `option`
+  mechanism   bubblewrap, namespaces, or trusted: only the limits of a process, and no cage
+  program     bubblewrap's path, with more of its options as `option`
   owner, folder, seconds, memory_bytes, processes, file_bytes, disk_bytes, files
-  writable    folders in which something stays; memory_folder: those in memory
-  keep        names of variables that the command gets beside the usual ones
+  writable    folders whose contents persist; memory_folder: folders in memory
+  keep        names of variables that the command gets in addition to the usual ones
   traces, writer   see cage_init.py
-  report      a descriptor to say the same on that the end says: "status N", "limit WORDS" or "failed"
+  report      a descriptor that receives how the command ended: "status N", "limit WORDS" or "failed"
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import settings  # noqa: E402
 
-TYPE_CHECKING = False  # as of typing, which takes long to import
+TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
     from typing import NoReturn
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from watch import End
 
 FAILED = 126
-_RESERVED_BY_GPU_RUNTIMES = 36 << 30  # and never touched: a 32-bit number that nobody set, times 9
+_RESERVED_BY_GPU_RUNTIMES = 36 << 30  # but never touched: an unset 32-bit number times 9
 
 
 def main() -> NoReturn:
@@ -70,7 +70,7 @@ def _close_all_but(report: int) -> None:
 
 
 def _become(options: Settings, command: list[str]) -> NoReturn:
-    """Trusted: without a cage."""
+    """Run a trusted command, without a cage."""
     settings.lower(resource.RLIMIT_CORE, 0)
     settings.lower(resource.RLIMIT_FSIZE, int(options["file_bytes"][0]))
     settings.lower(resource.RLIMIT_DATA, int(options["memory_bytes"][0]) + _RESERVED_BY_GPU_RUNTIMES)

@@ -1,4 +1,4 @@
-"""What a cage may leave in a writable folder: files and folders. Whoever reads them later must not be led elsewhere."""
+"""Cleans up what a cage leaves in a writable folder: only files and folders remain, so that later readers are not misled."""
 
 import os
 import stat
@@ -8,7 +8,9 @@ import usage
 
 
 def tidy(path: str, of_traces: bool) -> None:
-    """Remove links, pipes, sockets and device files, what lies too deep, and set-id bits; of traces, notes without a writer."""
+    """Remove links, pipes, sockets, device files, set-id bits and whatever is nested too deep; in traces, notes that no writer
+    converted.
+    """
     with folders.opened(path) as folder:
         if folder is not None:
             _tidy(folder, of_traces, folder, 1)
@@ -22,7 +24,7 @@ def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
                 _remove_deep(name, folder, top)
                 continue
             with folders.opened(name, folder) as below:
-                if below is not None:  # another user's: the cage could not write there either
+                if below is not None:  # another user's folder: the cage could not write there either
                     _tidy(below, of_traces, top, depth + 1)
         elif not stat.S_ISREG(status.st_mode) or (of_traces and name.endswith(".spool")):
             os.unlink(name, dir_fd=folder)
@@ -31,7 +33,7 @@ def _tidy(folder: int, of_traces: bool, top: int, depth: int) -> None:
 
 
 def _remove_deep(name: str, folder: int, top: int) -> None:
-    """A folder with all that is in it, however deep: each folder below it is moved up first."""
+    """Remove a folder with its contents, however deep: each folder below it is moved up first."""
     waiting = [_moved(name, folder, top)]
     while waiting:
         one = waiting.pop()
@@ -42,7 +44,7 @@ def _remove_deep(name: str, folder: int, top: int) -> None:
 
 
 def _emptied(folder: int, top: int) -> list[str]:
-    """Its folders, moved up; all else in it is removed."""
+    """Move its folders up and remove all other entries."""
     moved = []
     for name in folders.names(folder):
         if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
@@ -54,7 +56,7 @@ def _emptied(folder: int, top: int) -> list[str]:
 
 def _moved(name: str, folder: int, top: int) -> str:
     with folders.opened(name, folder):
-        pass  # what cannot be written cannot be moved
+        pass  # a folder must be writable to be moved
     new = f".removed-{os.urandom(8).hex()}"
     os.rename(name, new, src_dir_fd=folder, dst_dir_fd=top)
     return new

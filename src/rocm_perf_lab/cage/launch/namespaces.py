@@ -1,6 +1,6 @@
-"""A cage by this process's own means, where bubblewrap is not to be had: namespaces, mounts, no capabilities.
+"""Builds a cage without bubblewrap: namespaces, mounts, no capabilities.
 
-The mounts are asked for in bubblewrap's words, so that both show the same.
+The mounts are specified as options of bubblewrap, so that both mechanisms show the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import cage_init
 import system
 
-TYPE_CHECKING = False  # as of typing, which takes long to import
+TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import NoReturn
@@ -39,16 +39,16 @@ def start(
     options: Settings,
     command: list[str],
 ) -> int:
-    """Fork the process that makes the cage, and return its id. It lives as long as the cage; what fails is on stderr.
+    """Fork the process that builds the cage, and return its id. It lives as long as the cage; errors are written to stderr.
 
-    channels: the launcher's and the cage's.
+    channels: the launcher's end and the cage's.
     """
     parent = os.getpid()
     child = os.fork()
     if child:
         return child
     try:
-        signal.set_wakeup_fd(-1)  # the parent's, as the first channel is: where it has ended, no cage can say hello
+        signal.set_wakeup_fd(-1)  # it is the parent's, which must be alive for the cage to report
         outer, channel = channels
         outer.close()
         os.setsid()
@@ -62,7 +62,7 @@ def start(
 
 
 def _leave(user: int, group: int) -> None:
-    """Into namespaces of its own: without a user namespace where this is root, who may do so."""
+    """Enter new namespaces: without a user namespace if this is root and may do so."""
     if user == 0:
         try:
             system.unshare(_ALL_BUT_USER)
@@ -80,7 +80,7 @@ def _become_first(
 ) -> NoReturn:
     child = os.fork()
     if child == 0:
-        # Where a process of another namespace is the parent, getppid() is 0.
+        # If the parent is in another namespace, getppid() returns 0.
         system.prctl(system.PR_SET_PDEATHSIG, 9)
         try:
             _furnish(words)
@@ -95,7 +95,7 @@ def _become_first(
 
 
 def _furnish(words: list[str]) -> None:
-    """Mounts, loopback, host name; then give up every right."""
+    """Set up mounts, loopback and host name; then drop all privileges."""
     system.mount(None, "/", flags=_REC | _PRIVATE)
     system.mount("tmpfs", _BASE, "tmpfs", _NOSUID | _NODEV, "mode=0755")
     for folder in (_OLD, _NEW):
@@ -122,7 +122,7 @@ def _raise_loopback() -> None:
 
 
 def _perform(all_words: list[str]) -> None:
-    """Bubblewrap's words for mounts: those that mounts.py writes."""
+    """Perform the mounts given as bubblewrap's options: those that mounts.py writes."""
     words = iter(all_words)
     given: dict[str, str] = {}
     uppers = 0
@@ -175,12 +175,12 @@ def _make_place(place: str, mode: int) -> None:
 
 
 def _overlay(source: str, place: str, size: str | None, layer: str) -> None:
-    """What is written to `place` goes to memory, over `source`."""
+    """Keep writes to `place` in memory, as a layer over `source`."""
     os.mkdir(layer)
     system.mount("tmpfs", layer, "tmpfs", _NOSUID | _NODEV, f"size={size},mode=0755" if size else "mode=0755")
     for folder in ("lower", "upper", "work"):
         os.mkdir(f"{layer}/{folder}")
-    system.mount(source, f"{layer}/lower", flags=_BIND)  # a name without commas and colons, which options separate
+    system.mount(source, f"{layer}/lower", flags=_BIND)  # a name without commas and colons, which separate options
     os.chmod(f"{layer}/upper", stat.S_IMODE(os.stat(source).st_mode))
     os.makedirs(place, exist_ok=True)
     options = f"lowerdir={layer}/lower,upperdir={layer}/upper,workdir={layer}/work"

@@ -1,4 +1,4 @@
-"""System calls that a caged program is refused: ways around its namespaces, and into what they do not divide."""
+"""System calls that are refused in a cage: ways around its namespaces, and access to what namespaces do not separate."""
 
 import ctypes
 import errno
@@ -9,7 +9,7 @@ import system
 _ARCH_X86_64, _X32_BIT = 0xC000003E, 0x40000000
 _LOAD, _EQUAL, _GREATER_EQUAL, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-_NUMBER, _ARCH, _FIRST, _SECOND = 0, 4, 16, 24  # offsets of struct seccomp_data; low halves of the arguments
+_NUMBER, _ARCH, _FIRST, _SECOND = 0, 4, 16, 24  # offsets in struct seccomp_data; low halves of the arguments
 
 _REFUSED = {
     # other processes' memory and descriptors
@@ -18,10 +18,10 @@ _REFUSED = {
     "pivot_root": 155, "chroot": 161, "mount": 165, "umount2": 166, "unshare": 272, "setns": 308, "open_tree": 428,
     "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "mount_setattr": 442,
     "open_tree_attr": 467, "name_to_handle_at": 303, "open_by_handle_at": 304, "fanotify_init": 300,
-    # what namespaces do not divide, and memory that no process can be charged with
+    # what namespaces do not separate, and memory that no process can be charged with
     "keyctl": 250, "add_key": 248, "request_key": 249, "syslog": 103, "acct": 163, "quotactl": 179, "quotactl_fd": 443,
     "shmget": 29, "shmat": 30, "shmctl": 31, "remap_file_pages": 216, "memfd_secret": 447,
-    # large parts of the kernel that no honest program here asks for
+    # large parts of the kernel that no honest program here needs
     "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "io_uring_setup": 425, "io_uring_enter": 426,
     "io_uring_register": 427, "kexec_load": 246, "kexec_file_load": 320, "init_module": 175, "finit_module": 313,
     "delete_module": 176, "reboot": 169, "swapon": 167, "swapoff": 168, "iopl": 172, "ioperm": 173, "settimeofday": 164,
@@ -41,12 +41,12 @@ def _refuse(number: int = errno.EPERM) -> _Step:
 
 
 def _only_if(call: int, body: list[_Step]) -> list[_Step]:
-    """`body` for one system call; falls through to what follows for all others. body: ends in a return, or falls through."""
+    """`body` for one system call; all others continue with what follows. body: ends in a return, or falls through."""
     return [(_EQUAL, 0, len(body), call), *body]
 
 
 def _among(offset: int, mask: int, values: tuple[int, ...]) -> list[_Step]:
-    """Allow if the argument is among `values`, else refuse with EACCES."""
+    """Allow the call if the argument is among `values`, else refuse with EACCES."""
     masked = [(_LOAD, 0, 0, offset)] + ([(_AND, 0, 0, mask)] if mask else [])
     tests = [(_EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
     return [*masked, *tests, _refuse(errno.EACCES), (_RETURN, 0, 0, _ALLOW)]
@@ -59,7 +59,7 @@ def program() -> list[_Step]:
     steps += [(_LOAD, 0, 0, _NUMBER), (_GREATER_EQUAL, 0, 1, _X32_BIT), _refuse(errno.ENOSYS)]
     for call in sorted(_REFUSED.values()):
         steps += [(_EQUAL, 0, 1, call), _refuse()]
-    steps += [(_EQUAL, 0, 1, _CLONE3), _refuse(errno.ENOSYS)]  # its flags lie in memory; C libraries then use clone
+    steps += [(_EQUAL, 0, 1, _CLONE3), _refuse(errno.ENOSYS)]  # its flags are in memory; C libraries then use clone
     steps += _only_if(_CLONE, [(_LOAD, 0, 0, _FIRST), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), _refuse(), allow])
     steps += _only_if(_SOCKET, _among(_FIRST, 0, (_INET, _INET6, _NETLINK)))
     # A pair of datagram sockets could send to any address.
@@ -69,7 +69,7 @@ def program() -> list[_Step]:
 
 
 def install() -> None:
-    """For this process and all that it becomes or starts."""
+    """Install the filter for this process and everything that it executes or starts."""
     steps = program()
     code = b"".join(struct.pack("<HBBI", *step) for step in steps)
     buffer = ctypes.create_string_buffer(code, len(code))

@@ -1,4 +1,4 @@
-"""The words that the parts of the launcher are started with: NAME=VALUE ... -- MORE."""
+"""The arguments of the launcher's parts: NAME=VALUE ... -- MORE."""
 
 import resource
 
@@ -6,7 +6,7 @@ Settings = dict[str, list[str]]
 
 
 def split(words: list[str]) -> tuple[Settings, list[str]]:
-    """({name: [values]}, what follows the first "--")."""
+    """({name: [values]}, the words after the first "--")."""
     end = words.index("--")
     settings: Settings = {}
     for word in words[:end]:
@@ -16,7 +16,7 @@ def split(words: list[str]) -> tuple[Settings, list[str]]:
 
 
 def lower(kind: int, limit: int) -> None:
-    """Set a limit of this process, which may be below what is asked for already."""
+    """Set a resource limit of this process, which may already be lower than requested."""
     _, most = resource.getrlimit(kind)
     limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
     resource.setrlimit(kind, (limit, limit))

@@ -1,4 +1,4 @@
-"""System calls that Python has no functions for."""
+"""System calls for which Python has no functions."""
 
 import ctypes
 import os
@@ -24,7 +24,7 @@ def prctl(option: int, *arguments: int) -> int:
 
 
 def die_with_parent(parent: int) -> None:
-    """Be killed when `parent`, which forked this process, ends; at once if it has."""
+    """Arrange to be killed when `parent`, which forked this process, ends; exit at once if it has ended."""
     prctl(PR_SET_PDEATHSIG, _SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
@@ -42,7 +42,7 @@ def mount(source: str | None, target: str, kind: str | None = None, flags: int =
 
 
 def mount_setattr(target: str, attributes: int) -> None:
-    """Set attributes of a mount and of all below it."""
+    """Set attributes of a mount and of all mounts below it."""
     fields = (ctypes.c_uint64 * 4)(attributes, 0, 0, 0)
     arguments = (ctypes.c_int(-100), os.fsencode(target), ctypes.c_uint(0x8000), fields, ctypes.c_size_t(32))
     _checked(_libc.syscall(ctypes.c_long(_SYS_MOUNT_SETATTR), *arguments), f"mount_setattr {target}")
@@ -61,7 +61,7 @@ def set_host_name(name: bytes) -> None:
 
 
 def drop_capabilities() -> None:
-    """All of them, for this process and what it becomes."""
+    """Drop all capabilities, for this process and its successors."""
     with open("/proc/sys/kernel/cap_last_cap") as file:
         last = int(file.read())
     prctl(PR_CAP_AMBIENT, _CAP_AMBIENT_CLEAR_ALL)

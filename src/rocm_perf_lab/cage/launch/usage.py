@@ -1,22 +1,23 @@
-"""What the processes of a cage use, looked at from outside: memory, processes, and what they have written."""
+"""Resource usage of a cage's processes, observed from outside: memory, processes, and what they have written."""
 
 import os
 import stat
 
 import folders
 
-DEEPEST = 100  # folders within each other
+DEEPEST = 100  # depth of nested folders
 ENDLESS = 1 << 62
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_ENTRY_BYTES = 4096  # what a file costs beside its content
-_INODE_BYTES = 1024  # the same in memory, where the kernel counts extended attributes as inodes, too (mm/shmem.c)
+_ENTRY_BYTES = 4096  # what a file costs in addition to its content
+_INODE_BYTES = 1024  # the cost in memory, where the kernel counts extended attributes as inodes too (mm/shmem.c)
 _OF_MEMORY = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"VmPTE:")
 
 
 class Usage:
-    """processes: descriptor of the cage's /proc. memory_folders: descriptors of its file systems in memory.
+    """Observes the resources that a cage uses.
 
-    writable: the folders in which something stays; only what is added from now on counts.
+    processes: descriptor of the cage's /proc. memory_folders: descriptors of its file systems in memory. writable: the folders
+    whose contents persist; only what is added from now on counts.
     """
 
     def __init__(self, processes: int, memory_folders: list[int], writable: list[str]):
@@ -24,10 +25,10 @@ class Usage:
         self._kernel_memory = _device_of_kernel_memory()
         self._devices = {os.stat(folder).st_dev for folder in writable}
         self._before = self._stored()
-        self._open: dict[tuple[int, int], int] = {}  # bytes by (device, inode)
+        self._open: dict[tuple[int, int], int] = {}  # (device, inode) -> bytes
 
     def look(self) -> tuple[int, int, int]:
-        """(tasks, bytes of memory, bytes of files that were deleted and are still open)."""
+        """(tasks, bytes of memory, bytes of deleted files that are still open)."""
         tasks = memory = 0
         self._open = {}
         members = [name for name in os.listdir(self._processes) if name.isdigit() and name != "1"]
@@ -38,13 +39,13 @@ class Usage:
         return tasks, memory + self._in_files(), self._deleted()
 
     def precisely(self) -> int:
-        """Bytes of memory, with what is shared counted once: slower, for when look() finds too much."""
+        """Bytes of memory, counting shared memory once: slower, for use when look() exceeds the limit."""
         counted = {inode for device, inode in self._open if device == self._kernel_memory}
         members = [name for name in os.listdir(self._processes) if name.isdigit() and name != "1"]
         return sum(self._proportional(name, counted) for name in members) + self._in_files()
 
     def stored(self) -> tuple[int, int]:
-        """Bytes by which the writable folders have grown, and how many files and folders were added."""
+        """Bytes by which the writable folders have grown, and the number of files and folders added."""
         used, files = self._stored()
         return used - self._before[0], files - self._before[1]
 
@@ -58,7 +59,7 @@ class Usage:
             while part := os.read(descriptor, 1 << 16):
                 parts.append(part)
             return b"".join(parts)
-        except OSError:  # it ended just now
+        except OSError:  # the process has just ended
             return b""
         finally:
             os.close(descriptor)
@@ -85,7 +86,7 @@ class Usage:
         return threads, used
 
     def _note_open_files(self, name: str) -> None:
-        """Files that no folder has: in memory (memfd), or deleted ones."""
+        """Record files without a directory entry: in memory (memfd), or deleted."""
         for number in self._names(f"{name}/fd"):
             try:
                 found = os.stat(f"{name}/fd/{number}", dir_fd=self._processes)
@@ -107,7 +108,7 @@ class Usage:
         return sum(size for (device, _), size in self._open.items() if device in self._devices)
 
     def _proportional(self, name: str, counted: set[int]) -> int:
-        """A process's part. counted: inodes in memory that are counted as files."""
+        """A process's share of memory. counted: inodes in memory that are already counted as files."""
         text = self._read(f"{name}/smaps")
         if not text:
             return self._status(name)[1]
@@ -122,7 +123,7 @@ class Usage:
         return total
 
     def _charged(self, words: list[bytes], counted: set[int]) -> tuple[bytes, ...]:
-        """The figures of a mapping that count."""
+        """The fields of a mapping that count."""
         major, minor = (int(part, 16) for part in words[3].split(b":"))
         device, inode = os.makedev(major, minor), int(words[4])
         if inode == 0:
@@ -141,14 +142,14 @@ class Usage:
 
 
 def _stored_in(folder: int, depth: int = 0) -> tuple[int, int]:
-    """Bytes and entries below a descriptor of a folder, each entry with what it costs itself. Links are not followed."""
+    """Bytes and entries below a folder's descriptor, including the cost of each entry itself. Links are not followed."""
     if depth > DEEPEST:
         return ENDLESS, 0
     total = files = 0
     for name in folders.names(folder):
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        except OSError:  # removed just now
+        except OSError:  # it has just been removed
             continue
         total, files = total + _ENTRY_BYTES + status.st_blocks * 512, files + 1
         if stat.S_ISDIR(status.st_mode):
@@ -159,7 +160,7 @@ def _stored_in(folder: int, depth: int = 0) -> tuple[int, int]:
 
 
 def _device_of_kernel_memory() -> int:
-    """Of files in memory that no folder has: memfd, shared anonymous memory."""
+    """The device of files in memory without a directory entry: memfd, shared anonymous memory."""
     descriptor = os.memfd_create("probe", os.MFD_CLOEXEC)
     try:
         return os.fstat(descriptor).st_dev

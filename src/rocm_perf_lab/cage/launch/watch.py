@@ -1,4 +1,4 @@
-"""Starting a cage, watching it from outside, and ending it."""
+"""Starts a cage, watches it from outside, and ends it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ import leftovers
 import settings
 import usage
 
-TYPE_CHECKING = False  # as of typing, which takes long to import
+TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
     from settings import Settings
 
-_TICK_SECONDS, _LOOKING = 0.03, 3  # looking takes a third of the time at most, where a cage is full of processes
+_TICK_SECONDS, _LOOKING = 0.03, 3  # even in a cage full of processes, checks take at most a third of the time
 _MOST_DESCRIPTORS = 16
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class End:
-    """status: exit status; number: of the signal that ended the command, 0 for none. over: the limit that it broke, in words.
-    failed: there was no cage."""
+    """How a caged command ended.
+
+    status: exit status; number: the signal that ended the command, 0 for none. over: the limit that it exceeded, in words.
+    failed: whether the cage could not be made.
+    """
 
     def __init__(self, status: int = 0, number: int = 0, over: str = "", failed: bool = False):
         self.status, self.signal, self.over, self.failed = status, number, over, failed
@@ -45,11 +48,11 @@ class Watch:
         self._seconds = float(options["seconds"][0])
         limits = (int(options[name][0]) for name in ("memory_bytes", "processes", "disk_bytes", "files"))
         self._memory, self._tasks, self._disk, self._files = limits
-        self._first: int | None = None  # a descriptor of the cage's first process
-        self._usage: usage.Usage | None = None  # what the cage uses, once its first process has said hello
+        self._first: int | None = None  # descriptor of the cage's first process
+        self._usage: usage.Usage | None = None  # set once the cage's first process has reported
 
     def run(self) -> End:
-        """To the end of the command and all its processes."""
+        """Run until the command and all its processes have ended."""
         self._end_time = time.monotonic() + self._seconds
         self._poll = select.poll()
         self._catch_signals()
@@ -71,7 +74,7 @@ class Watch:
         return end
 
     def _catch_signals(self) -> None:
-        """They wake the poll: none can slip in between."""
+        """Make signals wake the poll, so that none is missed."""
         self._signals, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(waker)
         for number in _ENDING:
@@ -122,7 +125,7 @@ class Watch:
                 return end
 
     def _wait(self, seconds: float) -> End | None:
-        """An end that is told of within this time, None for none."""
+        """The end if it is reported within this time, else None."""
         ready = {descriptor for descriptor, _ in self._poll.poll(max(0.0, seconds) * 1000 + 1)}
         if self._signals in ready:
             return End(number=os.read(self._signals, 1)[0])
@@ -131,7 +134,7 @@ class Watch:
         return self._hear() if self._channel.fileno() in ready else None
 
     def _hear(self) -> End | None:
-        """What the first process in the cage says."""
+        """Handle a message from the first process in the cage."""
         message, more, _, _ = self._channel.recvmsg(64, _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS))
         if message == b"hello":
             descriptors = array.array("i", more[0][2])
@@ -141,11 +144,11 @@ class Watch:
         if message.startswith(b"status "):
             status = int(message.split()[1])
             return End(os.waitstatus_to_exitcode(status)) if os.WIFEXITED(status) else End(number=os.WTERMSIG(status))
-        # It ended without a word: there was no cage, or it was killed from outside.
+        # It ended without a message: there was no cage, or it was killed from outside.
         return End(number=signal.SIGKILL) if self._usage else End(status=126, failed=True)
 
     def _broken(self, used: usage.Usage) -> str:
-        """The limit that the cage is beyond, in words; empty for none."""
+        """The limit that the cage exceeds, in words; empty for none."""
         tasks, memory, deleted = used.look()
         if tasks > self._tasks:
             return f"had more than {self._tasks} processes and threads"
@@ -154,7 +157,10 @@ class Watch:
         return self._too_much_stored(used.stored(), deleted)
 
     def _too_much_stored(self, stored: tuple[int, int], deleted: int = 0) -> str:
-        """stored: bytes, and files. deleted: bytes of files that no folder has."""
+        """The limit on stored data that is exceeded, in words; empty for none.
+
+        stored: bytes, and number of files. deleted: bytes of files without a directory entry.
+        """
         used, files = stored
         if used >= usage.ENDLESS // 2:
             return f"made more than {usage.DEEPEST} folders within each other"
@@ -163,7 +169,7 @@ class Watch:
         return f"wrote more than {self._disk / (1 << 20):,.0f} MiB" if used + deleted > self._disk else ""
 
     def _end_all(self) -> None:
-        """Kill what is left, and wait until it is gone."""
+        """Kill the remaining processes, and wait until they are gone."""
         if self._first is not None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._first, signal.SIGKILL)
@@ -179,16 +185,16 @@ def _descriptor_of(process: int) -> int:
     try:
         return os.pidfd_open(process)
     except ProcessLookupError:
-        os._exit(126)  # nobody waits for this any more
+        os._exit(126)  # nobody is waiting for this any more
 
 
 def _be_ended_first() -> None:
-    """Where the system's memory runs out, it ends this process and those that it starts."""
+    """If the system runs out of memory, make it kill this process and its children first."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
 
 def _come_first() -> None:
-    """A cage full of processes must not keep this one from looking."""
+    """Raise this process's priority, so that a cage full of processes cannot keep it from checking."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))

@@ -1,6 +1,7 @@
-"""Whom one can ask for a kernel. A provider is one file: it turns messages into one answer, or says why not.
+"""The providers that can be asked for a kernel. A provider is one file: it turns messages into one answer, or says why it
+cannot.
 
-Adding one: a file here and an entry below. Nothing of a provider is imported before it is chosen.
+To add one, add a file here and an entry below. No provider's module is imported before it is chosen.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ __all__ = ["PROVIDERS", "Answer", "Message", "ModelOptions", "Progress", "Provid
 
 @dataclass(frozen=True)
 class RegisteredProvider:
-    """module: of this package. name: of its class. help: what it speaks to.
+    """Where a provider is implemented, and what it needs.
 
-    hosted: the address of the service itself; key_variable: the variable that holds its key; None without one.
+    module: the module's name in this package. name: the name of its class. help: what it connects to. hosted: address of the
+    hosted service; key_variable: the environment variable that holds its key; None if there is none.
     """
 
     module: str
@@ -50,7 +52,10 @@ PROVIDERS = {
 
 
 def provider_of(model: ModelOptions, keys: Mapping[str, Key]) -> Provider:
-    """Errors: UsageError for an address that is none, ModelError without the key, UnavailableError without the SDK."""
+    """The provider for a model.
+
+    Errors: UsageError for an invalid address, ModelError without the key, UnavailableError without the SDK.
+    """
     registered = PROVIDERS[model.provider]
     kind = getattr(importlib.import_module(f"{__name__}.{registered.module}"), registered.name)
     provider: Provider = kind.of(model, registered, keys.get(model.provider))

@@ -17,14 +17,14 @@ class Anthropic(http.HttpModel):
             api = anthropic.Anthropic(
                 api_key=self.api_key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout
             )
-            create: Any = api.messages.create  # whose types are others in each version of the SDK
+            create: Any = api.messages.create  # its types differ between versions of the SDK
             stream = create(
                 model=self.model,
                 system="\n\n".join(message.text for message in messages if message.role == "system"),
                 messages=[{"role": one.role, "content": one.text} for one in messages if one.role != "system"],
                 max_tokens=self.max_tokens,
                 stream=True,
-                extra_body=body,  # the SDK itself no longer knows a temperature
+                extra_body=body,  # the SDK no longer has a temperature parameter
                 extra_headers={"Accept-Encoding": "identity"},
             )
             return self._collected(stream, text)

@@ -1,4 +1,4 @@
-"""Any program that reads the prompt on its standard input and prints the answer: a coding agent, or a person's script."""
+"""Asks any program that reads the prompt on its standard input and prints the answer: a coding agent, or a person's script."""
 
 from __future__ import annotations
 
@@ -27,14 +27,20 @@ _CHUNK, _LAST_WORDS, _LOOK_SECONDS = 1 << 16, 300, 0.5
 
 @dataclass(frozen=True)
 class CommandProvider:
-    """model: the program and its arguments, as one would type them; no shell. timeout: seconds for a whole answer."""
+    """A program that answers questions.
+
+    model: the program and its arguments, as typed in a shell, but run without one. timeout: seconds for a whole answer.
+    """
 
     model: str
     timeout: float
 
     @classmethod
     def of(cls, model: ModelOptions, _registered: RegisteredProvider, _key: Key | None) -> CommandProvider:
-        """Errors: UsageError for an address, which no program has; those of expect_program."""
+        """The provider for a program.
+
+        Errors: UsageError if an address is given, which a program does not have; those of expect_program().
+        """
         if model.base_url is not None:
             raise UsageError("--base-url has no meaning for --provider command", "leave it out")
         command = cls(model.name, model.timeout)
@@ -46,7 +52,9 @@ class CommandProvider:
         return f"the program `{self.model}`"
 
     def expect_program(self) -> None:
-        """Raises ModelError where there is none: before anything is built. UsageError for words that cannot be split."""
+        """Checked before anything is built. Raises ModelError if there is no such program, UsageError for words that cannot be
+        split.
+        """
         try:
             resolve([*self._words()[:1], ""])
         except MissingInputError as error:
@@ -103,7 +111,7 @@ class CommandProvider:
 
 
 def as_one_text(messages: Sequence[Message]) -> str:
-    """The conversation for a reader that takes one text; each part is named where there is more than one question."""
+    """The conversation as a single text; if it has several questions, each part gets a heading."""
     if sum(message.role == "user" for message in messages) == 1:
         return "\n\n".join(message.text for message in messages) + "\n"
     names = {"system": "Instructions", "user": "Question", "assistant": "Your earlier answer"}

@@ -1,4 +1,4 @@
-"""Any endpoint that speaks OpenAI's chat completions, hosted or one's own (vLLM, Ollama, llama.cpp), through OpenAI's SDK."""
+"""Any endpoint with OpenAI's chat completions, hosted or self-hosted (vLLM, Ollama, llama.cpp), through OpenAI's SDK."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class OpenAICompatible(http.HttpModel):
     def _asked(self, messages: Sequence[Message], text: Collected, body: dict[str, float]) -> Answer:
         import openai
 
-        # Servers of one's own may not know the name that the hosted one has moved on to.
+        # Self-hosted servers may not know the newer name that the hosted service uses.
         limit = "max_completion_tokens" if self.is_hosted else "max_tokens"
         with http.conversation(openai, self.place, self.timeout) as client:
             api = openai.OpenAI(
                 api_key=self.api_key, base_url=self.place, http_client=client, max_retries=0, timeout=self.timeout
             )
-            create: Any = api.chat.completions.create  # whose types are others in each version of the SDK
+            create: Any = api.chat.completions.create  # its types differ between versions of the SDK
             stream = create(
                 model=self.model,
                 messages=[{"role": one.role, "content": one.text} for one in messages],
@@ -34,7 +34,7 @@ class OpenAICompatible(http.HttpModel):
     def _collected(self, stream: Iterable[Any], text: Collected) -> Answer:
         finished, usage, model = None, None, self.model
         for chunk in stream:
-            # Servers that are merely compatible leave things out.
+            # Compatible servers may omit fields.
             model, usage = getattr(chunk, "model", None) or model, getattr(chunk, "usage", None) or usage
             for choice in (getattr(chunk, "choices", None) or [])[:1]:
                 text.add(getattr(getattr(choice, "delta", None), "content", None) or "")
@@ -46,6 +46,6 @@ class OpenAICompatible(http.HttpModel):
             model,
             getattr(usage, "prompt_tokens", None),
             getattr(usage, "completion_tokens", None),
-            getattr(usage, "cost", None),  # OpenRouter and some others say it
+            getattr(usage, "cost", None),  # sent by OpenRouter and some others
             finished != "length",
         )

@@ -1,4 +1,4 @@
-"""What every provider does: one conversation in, one answer out, within limits of time and size."""
+"""What every provider implements: one conversation in, one answer out, within limits of time and size."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-LONGEST_ANSWER = 256 * 1024  # characters; what is longer is cut off while it arrives
-MOST_BYTES = 64 << 20  # of one HTTP response: a character comes wrapped in up to some hundred bytes of JSON
-LONGEST_LINE = 4 << 20  # bytes without a line break that the SDKs would gather in memory
+LONGEST_ANSWER = 256 * 1024  # characters; a longer answer is cut off while it arrives
+MOST_BYTES = 64 << 20  # per HTTP response: each character may be wrapped in hundreds of bytes of JSON
+LONGEST_LINE = 4 << 20  # bytes without a line break, which the SDKs would collect in memory
 
 Progress = Callable[[int], None]
-"""Is told how many characters have come so far."""
+"""Receives the number of characters that have arrived so far."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """role: system, user or assistant."""
+    """One message of a conversation. role: system, user or assistant."""
 
     role: str
     text: str
@@ -24,9 +24,10 @@ class Message:
 
 @dataclass(frozen=True)
 class Answer:
-    """model: as the other side names itself. tokens: as it counts them, None where it does not say.
+    """A provider's answer.
 
-    cost: US dollars, where it says. whole: False where it stopped because of a limit on its length.
+    model: as the other side names itself. tokens: as it counts them, None if it does not report them. cost: US dollars, if
+    reported. whole: False if the answer stopped at a limit on its length.
     """
 
     text: str
@@ -39,9 +40,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """Whom to ask, and how. name: of the model, or the program of provider `command`. timeout: seconds for an answer.
+    """The model to ask, and how. name: the model's name, or the program for provider `command`. timeout: seconds for an answer.
 
-    price: US dollars of a million input and of a million output tokens, None for the listed one.
+    price: US dollars per million input and per million output tokens, None for the listed price.
     """
 
     provider: str
@@ -55,7 +56,8 @@ class ModelOptions:
 
 
 class Transient(Exception):
-    """It may work next time. what: what happened. retry_after: seconds that the other side asks to wait, if it does.
+    """A failure that may not happen again. what: what happened. retry_after: seconds that the other side asks to wait, if it
+    does.
 
     begun: whether an answer had begun, which may have to be paid for.
     """
@@ -66,7 +68,7 @@ class Transient(Exception):
 
 
 class TooLong(Exception):
-    """The answer was cut off. what: which limit it passed."""
+    """The answer was cut off. what: which limit it exceeded."""
 
     def __init__(self, what: str):
         super().__init__(what)
@@ -76,14 +78,14 @@ class TooLong(Exception):
 class Provider(Protocol):
     @property
     def place(self) -> str:
-        """Where prompts go, for the user to see: an endpoint, or a command."""
+        """Where prompts are sent, for the user to see: an endpoint, or a command."""
 
     def ask(self, messages: Sequence[Message], progress: Progress) -> Answer:
-        """Raises ModelError, Transient or TooLong."""
+        """Ask a question and wait for the answer. Raises ModelError, Transient or TooLong."""
 
 
 class Collected:
-    """An answer's text as it arrives. Raises TooLong."""
+    """Collects an answer's text as it arrives. Raises TooLong."""
 
     def __init__(self, progress: Progress):
         self._parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Ask again when the other side is busy or the connection broke: after the time it names, else after ever longer waits."""
+"""Retries when the other side is busy or the connection failed: after the time that it names, else with growing delays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocm_perf_lab.llm.providers.protocol import Answer, Transient
 
 RETRIES = 4
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 30.0  # seconds
-_MOST_PATIENCE = 120.0  # seconds; longer waits are for the user to decide
+_MOST_PATIENCE = 120.0  # seconds; whether to wait longer is for the user to decide
 
 
 def patiently(
@@ -20,7 +20,7 @@ def patiently(
     note: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Answer:
-    """ask()'s answer. Raises ModelError after the last retry, and what else ask() raises."""
+    """The result of ask(). Raises ModelError after the last retry, and any other exception of ask()."""
     for retry in range(RETRIES + 1):
         try:
             return ask()
@@ -38,4 +38,4 @@ def patiently(
 def _wait(retry: int, asked: float | None) -> float:
     if asked is not None:
         return asked
-    return min(_LONGEST_WAIT, _FIRST_WAIT * 2.0**retry) * random.uniform(0.75, 1.0)  # several clients do not meet again
+    return min(_LONGEST_WAIT, _FIRST_WAIT * 2.0**retry) * random.uniform(0.75, 1.0)  # spreads clients' retries

@@ -1,7 +1,7 @@
-"""The transformations the optimizer can propose, by name. Adding one: a file here with a `propose`, and a line below.
+"""The transformations that the optimizer can propose, by name. To add one, add a file here with `propose`, and a line below.
 
-A transformation reads a kernel and yields proposals and refusals; it runs nothing and decides nothing. Everything it
-proposes keeps results bit-identical by intent; the gate verifies it.
+A transformation reads a kernel and yields proposals and refusals; it runs nothing and decides nothing. Every proposal is
+intended to keep results bit-identical; the gate verifies this.
 """
 
 from __future__ import annotations
@@ -11,6 +11,6 @@ from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal, Transf
 
 _ALL = (unroll, batch, lds_padding, restrict, hoist, vector, launch_bounds, nontemporal)
 TRANSFORMS: dict[str, Transformation] = {module.NAME: module.propose for module in _ALL}
-DEFAULT = tuple(name for name in TRANSFORMS if name != nontemporal.NAME)  # a hint costs a judgement for every pointer
+DEFAULT = tuple(name for name in TRANSFORMS if name != nontemporal.NAME)  # a hint costs one judgement per pointer
 
 __all__ = ["TRANSFORMS", "DEFAULT", "Proposal", "Refusal", "Transformation"]

@@ -1,8 +1,8 @@
-"""Unroll a strided loop: several iterations at a time, where that many are left; one at a time at the end.
+"""Unroll a strided loop: run several iterations at a time while enough are left, and the rest one at a time.
 
 A compiler unrolls `for (i = first; i < n; i += stride)` with the test in every copy, since it cannot know that the stride does
-not lead past the end: each iteration's loads wait for the test before. Here one test in 64 bits stands before all copies,
-so that their loads are under way together. Iterations and the order of their operations stay as they are.
+not lead past the end: each iteration's loads wait for the test before. Here, a single 64-bit test precedes all copies, so that
+their loads are in flight together. The iterations and the order of their operations do not change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NO_STRIDE = "it is not `i < bound; i += stride` on 32-bit integers, with bound 
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """One proposal a loop and factor. factors: 2 to 8."""
+    """One proposal per loop and factor. factors: 2 to 8."""
     for loop in kernel.all_loops():
         reason, stride = why_not(loop), loop.stride
         if reason or stride is None:
@@ -38,7 +38,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def why_not(loop: Loop) -> str | None:
-    """Why this loop is left alone; None where it may be changed."""
+    """Why this loop is not changed; None if it may be."""
     if reason := why_not_unrolled(loop):
         return reason
     if loop.step is not None:

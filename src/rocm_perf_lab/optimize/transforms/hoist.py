@@ -1,7 +1,7 @@
-"""Make a load that gives the same in every iteration once, before the loop.
+"""Move a load that returns the same value in every iteration to before the loop.
 
-The compiler does so itself where no store in the loop may change the value; here nothing in the whole kernel writes there,
-which is promised to the gate. The load is only made where the loop runs at all, so that it cannot fault where it was not made.
+The compiler does this itself if no store in the loop can change the value; here, nothing in the whole kernel writes there,
+which is promised to the gate. The load is executed only if the loop runs at all, so that it cannot add a fault.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FORBIDDEN = (Construct.JUMP, Construct.INLINE_ASM, Construct.VOLATILE, Construc
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """One proposal a loop, with all its loads that stay the same."""
+    """One proposal per loop, with all its invariant loads."""
     for loop in kernel.all_loops():
         loads = [] if (reason := why_not(loop)) else invariant_loads(source.device, kernel, loop)
         entry = entry_of(source.device, kernel, loop) if loads else None
@@ -45,7 +45,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def why_not(loop: Loop) -> str | None:
-    """Why this loop is left alone whatever it loads; None where it may be changed."""
+    """Why this loop is not changed, whatever it loads; None if it may be."""
     if loop.in_macro:
         return "it is written by a macro"
     if loop.kind == "range-for":
@@ -64,14 +64,14 @@ def _edits(text: bytes, loop: Loop, loads: list[InvariantLoad], entry: Entry) ->
     else:
         lines = [f"const {load.type} {name} = {load.text};" for name, load in zip(names, loads, strict=True)]
     head = "{\n" + "".join(f"{indent}{line}\n" for line in lines)
-    # Before a pragma the line's white space stands already behind what is inserted.
+    # Before a pragma, the line's white space already follows the insertion.
     opening = head if start == line_start(text, loop.span.start) and start != loop.span.start else head + indent
     uses = [Edit(place.start, place.end, name) for name, load in zip(names, loads, strict=True) for place in load.places]
     return (Edit(start, start, opening), *uses, Edit(end, end, f"\n{indent}}}"))
 
 
 def _before_pragmas(text: bytes, start: int) -> int:
-    """Where something may stand before the loop: a pragma must stay right before it."""
+    """The place for an insertion before the loop: a pragma must stay directly before it."""
     place = line_start(text, start)
     if text[place:start].strip() or not text[line_start(text, place - 1) : place].strip().startswith(b"#"):
         return start
@@ -81,6 +81,8 @@ def _before_pragmas(text: bytes, start: int) -> int:
 
 
 def _end(text: bytes, loop: Loop) -> int:
-    """A statement without braces, and do-while, end with a semicolon that their extent leaves out."""
+    """The end of the loop with the semicolon that a body without braces, or do-while, ends with; the extent does not include
+    it.
+    """
     end = loop.span.end
     return end if loop.kind != "do" and text[end - 1 : end] == b"}" else text.index(b";", end) + 1

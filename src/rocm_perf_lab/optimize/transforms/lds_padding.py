@@ -1,8 +1,8 @@
-"""Make the rows of a static LDS array a little longer, so that a column's elements lie in different banks.
+"""Make the rows of a static LDS array slightly longer, so that the elements of a column are in different banks.
 
-The LDS has 32 banks of 4 bytes. In `tile[lane][k]` with rows of a multiple of 32 words all lanes want one bank and are served
-one after the other; rows of an odd number of words spread them. Elements stay what they are: only arrays that are accessed
-element by element are changed.
+The LDS has 32 banks of 4 bytes. In `tile[lane][k]`, if the row length is a multiple of 32 words, all lanes access the same bank
+and are served one after the other; rows of an odd number of words spread them. Only arrays that are accessed element by element
+are changed, so elements keep their values.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from rocm_perf_lab.hip_source.shared_arrays import SharedArray, shared_arrays
 from rocm_perf_lab.optimize.transforms.proposal import Proposal, Refusal
 
 NAME = "lds_padding"
-_WORD = 4  # bytes of a bank
-_WIDEST = 16  # bytes of the widest LDS access, which needs that alignment
+_WORD = 4  # bytes per bank
+_WIDEST = 16  # bytes of the widest LDS access, which must be aligned to them
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """For each array the padding that makes its rows odd, and the one that keeps them aligned for 16-byte accesses."""
+    """For each array, the padding that makes its rows odd, and the padding that keeps them aligned for 16-byte accesses."""
     for array in shared_arrays(source.device, kernel):
         reason, row = why_not(array), array.row
         if reason or row is None:
@@ -38,7 +38,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def why_not(array: SharedArray) -> str | None:
-    """Why this array is left alone; None where it may be changed."""
+    """Why this array is not changed; None if it may be."""
     if array.obstacle:
         return array.obstacle
     if array.row is None:
@@ -51,7 +51,9 @@ def why_not(array: SharedArray) -> str | None:
 
 
 def paddings(array: SharedArray) -> list[int]:
-    """In elements; none where rows cannot gain by it. Where a template decides on the size, one element."""
+    """Paddings in elements; empty if the rows cannot gain from them. One element if the size depends on a template
+    parameter.
+    """
     element, row = array.element_bytes, array.row_bytes
     if element is None or row is None:
         return [1]

@@ -1,6 +1,7 @@
-"""Store with a hint that the kernel will not come back to it, so that the caches keep what is read instead.
+"""Store with a hint that the data will not be used again, so that the caches keep data that is read instead.
 
-Results cannot depend on a hint. The software device models none, so there is no gain on it; on a GPU the gate measures.
+Results cannot depend on a hint. The software device does not model it, so there is no gain there; on a GPU the gate measures
+it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ NAME = "nontemporal"
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """One proposal a pointer parameter that is only written behind."""
+    """One proposal per pointer parameter whose memory is only written."""
     for stores in stores_of(source.device, kernel):
         if reason := why_not(stores):
             yield Refusal(NAME, kernel.name, stores.line, f"{stores.parameter}: {reason}")
@@ -34,5 +35,5 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def why_not(stores: Stores) -> str | None:
-    """Why the stores behind this parameter stay as they are; None where they may change."""
+    """Why the stores through this parameter are not changed; None if they may be."""
     return stores.obstacle or (None if stores.stores else "nothing is stored behind it")

@@ -1,4 +1,4 @@
-"""What a transformation answers: a change it proposes, or why it leaves a place alone."""
+"""What a transformation returns: a change that it proposes, or why it leaves a place unchanged."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from rocm_perf_lab.hip_source import Edit, HipSource, SourceKernel
 
 @dataclass(frozen=True)
 class Proposal:
-    """transformation, parameters: what it is, {"factor": 4}. line: of the place. edits: of the whole source. promises: what
-    it rests on beyond the kernel's body, for the gate to check."""
+    """A proposed change.
+
+    transformation, parameters: the kind of change, such as {"factor": 4}. line: where the change is. edits: all changes to the
+    source. promises: what it relies on beyond the kernel's body, for the gate to check.
+    """
 
     transformation: str
     kernel: str
@@ -25,7 +28,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A place that the transformation leaves alone, and why."""
+    """A place that the transformation leaves unchanged, and why."""
 
     transformation: str
     kernel: str
@@ -34,4 +37,4 @@ class Refusal:
 
 
 Transformation = Callable[[HipSource, SourceKernel, tuple[int, ...]], Iterator[Proposal | Refusal]]
-"""(source, kernel, factors) -> proposals and refusals in source order; factors: for those that have one."""
+"""(source, kernel, factors) -> proposals and refusals in source order; factors: used by transformations that take a factor."""

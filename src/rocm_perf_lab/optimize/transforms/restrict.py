@@ -1,8 +1,8 @@
-"""`__restrict__` on pointer parameters: nobody else accesses what is written by way of them.
+"""`__restrict__` on pointer parameters: memory written through one of them is accessed through no other.
 
-Without it a store may change what any later load reads, so loads stay behind stores and are made again in every iteration.
-Only the parameter itself can carry the word: Clang ignores it on local copies. `const` is left out, since it would change the
-mangled name, and the compiler sees by itself through which parameters nothing is written.
+Without it, a store may change what any later load reads, so loads stay behind stores and are repeated in every iteration. Only
+the parameter itself can carry the qualifier: Clang ignores it on local copies. `const` is not added, since it would change the
+mangled name, and the compiler finds out by itself through which parameters nothing is written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NAME = "restrict"
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """One proposal with all parameters that can have it."""
+    """One proposal with all parameters that can be qualified."""
     wanted = []
     for parameter in kernel.parameters:
         if parameter.pointee is None:
@@ -40,7 +40,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def why_not(source: HipSource, kernel: SourceKernel, parameter: KernelParameter) -> str | None:
-    """Why this pointer is left alone; None where it may be qualified."""
+    """Why this pointer is not changed; None if it may be qualified."""
     if parameter.restrict:
         return f"it is {RESTRICT} already"
     if sum(other.pointee is not None for other in kernel.parameters) < 2:

@@ -1,7 +1,7 @@
-"""Unroll a loop by telling the compiler to: it keeps the order of floating-point operations and handles the remainder.
+"""Unroll a loop with a pragma: the compiler keeps the order of floating-point operations and handles the remainder.
 
-What is gained is that loads of several iterations can be under way at once. Only innermost loops are proposed; a loop that
-holds anything but plain arithmetic and memory accesses is left alone, as is one whose author has said how to unroll it.
+The gain is that loads of several iterations can be in flight at once. Only innermost loops are proposed; a loop that contains
+anything but plain arithmetic and memory accesses is left unchanged, as is one whose author has specified how to unroll it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NAME = "unroll"
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """One proposal a loop and factor. factors: 2 to 8."""
+    """One proposal per loop and factor. factors: 2 to 8."""
     for loop in kernel.all_loops():
         if reason := why_not(loop):
             yield Refusal(NAME, kernel.name, loop.span.line, reason)
@@ -33,7 +33,7 @@ def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -
 
 
 def why_not(loop: Loop) -> str | None:
-    """Why this loop is left alone; None where it may be unrolled."""
+    """Why this loop is not changed; None if it may be unrolled."""
     if loop.in_macro:
         return "it is written by a macro"
     if loop.hint:
@@ -50,7 +50,7 @@ def why_not(loop: Loop) -> str | None:
 
 
 def _pragma(text: bytes, loop: Loop, factor: int) -> Edit:
-    """The pragma needs a line of its own: before the loop's line, or breaking it where something stands before the loop."""
+    """The pragma on a line of its own: before the loop's line, or splitting that line if something precedes the loop."""
     start = loop.span.start
     line = text.rfind(b"\n", 0, start) + 1
     before = text[line:start]

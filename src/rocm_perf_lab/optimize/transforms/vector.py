@@ -1,8 +1,8 @@
-"""Load neighbouring elements of a block of statements as one vector, before its first statement that has one.
+"""Load neighbouring elements used in a block of statements as one vector, before the first statement that uses them.
 
-The compiler does so itself where no store stands between the loads; here nothing in the whole kernel writes there, which is
-promised to the gate. No element is loaded that was not before. The vector has an element's alignment, so that the compiler
-chooses instructions that need no more, and no guard is wanted.
+The compiler does this itself if there is no store between the loads; here, nothing in the whole kernel writes there, which is
+promised to the gate. No additional element is loaded. The vector has the alignment of an element, so that the compiler chooses
+instructions that need no more, and no guard is necessary.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAME = "vector"
 
 
 def propose(source: HipSource, kernel: SourceKernel, factors: tuple[int, ...]) -> Iterator[Proposal | Refusal]:
-    """One proposal a block, with all that can be loaded so in it."""
+    """One proposal per block, with all loads in it that can be combined."""
     found = False
     for runs in contiguous_loads(source.device, kernel):
         found = True

@@ -399,7 +399,7 @@ constexpr Semantics by_mode(Semantics entry, Execute in_mode) {
           update_in_mode<T, atomic::FUNCTION<T>>),                                               \
       by_mode(lds("ds_" OPERATION "_rtn_" SUFFIX, update<T, atomic::FUNCTION<T>>, 1, sizeof(T)), \
               update_in_mode<T, atomic::FUNCTION<T>>)
-#define ATOMIC_BY_TWO(OPERATION, SUFFIX, T, FUNCTION)                        \
+#define ATOMIC_BY_TWO(OPERATION, SUFFIX, T, FUNCTION)                           \
   lds("ds_" OPERATION "_" SUFFIX, update_by_two<T, FUNCTION<T>>, 0, sizeof(T)), \
       lds("ds_" OPERATION "_rtn_" SUFFIX, update_by_two<T, FUNCTION<T>>, 1, sizeof(T))
 #define INTEGER_ATOMICS(OPERATION, U32, U64, FUNCTION) \

@@ -83,7 +83,6 @@ const Semantics kTable[] = {
     keeps_upper_half(by_ieee<maximum3<Half, true>, maximum3<Half, false>>("v_max3_f16")),
     keeps_upper_half(by_ieee<median3<Half, true>, median3<Half, false>>("v_med3_f16")),
     keeps_upper_half(vector<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_fma_f16").as(MultiplyAdd)),
-    vector<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_fma_legacy_f16").as(MultiplyAdd),
     keeps_upper_half(vector<[](Half a, Half b, Half c) { return multiply_add(a, b, c); }>("v_mad_f16").as(MultiplyAdd)),
     vector<[](Half a, Half b, Half c) { return multiply_add(a, b, c); }>("v_mad_legacy_f16").as(MultiplyAdd),
     accumulate<[](Half a, Half b, Half c) { return multiply_add(a, b, c); }>("v_mac_f16").as(MultiplyAdd),

@@ -142,11 +142,11 @@ constexpr Semantics packed(const char* name) {
   return entry;
 }
 
-// The destination is read as the last source. Its encodings are those of unpacked instructions, with other modifiers than packed
-// ones have: what they would do to two halves is not documented.
+// The destination is read as the last source. Its encodings are those of unpacked instructions, with other modifiers than
+// packed ones have: what they would do to two halves is not documented.
 const char* refuse_modified(const Op& op) {
-  bool modified = op.permutation || op.destination_select != Select::Dword || op.packed_low ||
-                  op.output_modifier != OutputModifier::None;
+  bool modified =
+      op.permutation || op.destination_select != Select::Dword || op.packed_low || op.output_modifier != OutputModifier::None;
   for (const Operand& source : op.source) modified |= source.modified();
   return modified ? "modifiers of this packed instruction are not modelled" : nullptr;
 }

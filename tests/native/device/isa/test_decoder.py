@@ -13,15 +13,14 @@ OTHER_TARGETS = {"buffer_invl2", "buffer_wbinvl1", "buffer_wbinvl1_vol", "v_mad_
 # Accepted by the assembler, refused by the device on purpose: by a part of the line.
 REFUSED_ON_PURPOSE = (
     "src_shared_base",  # what 32 bits of an aperture register give is not documented
-    *(f"v_pk_fmac_f16{form}" for form in ("_dpp", "_sdwa", "_e64 v16, -v4", "_e64 v16, |", "_e64 v16, -|", " v16, -v4", " v16, |",
-                                           " v16, -|", "_e64 v16, v4, v8 op_sel:[1", "_e64 v16, v4, v8 op_sel:[0,1",
-                                           " v16, v4, v8 op_sel:[1", " v16, v4, v8 op_sel:[0,1", "_e64 v16, v4, v8 mul",
-                                           "_e64 v16, v4, v8 div", " v16, v4, v8 mul", " v16, v4, v8 div")),
+    *(f"v_pk_fmac_f16{form}" for form in ("_dpp", "_sdwa")),  # two halves, by an encoding of unpacked instructions
+    *(f"v_pk_fmac_f16{form} v16, {operands}" for form in ("", "_e64")
+      for operands in ("-v4", "|", "-|", *(f"v4, v8 {modifier}" for modifier in ("op_sel:[1", "op_sel:[0,1", "mul:", "div:")))),
     "_f32 v16, v4, v8 op_sel:[1",  # halves of a single
     "_f32 v16, v4, v8 op_sel:[0,1",
     "_f32_e64 v16, v4, v8 op_sel:[1",
     "_f32_e64 v16, v4, v8 op_sel:[0,1",
-)
+)  # fmt: skip
 
 
 def decode(probe, code: bytes) -> list[tuple[str, str]]:

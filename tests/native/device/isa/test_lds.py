@@ -215,7 +215,8 @@ def test_a_counter_of_no_lanes(assembler, probe, random):
 
 def test_two_exchanges_of_which_one_is_outside(assembler, probe):
     """What lies outside reads 0 and is not written; the other exchange takes place."""
-    batch = Batch(assembler.assemble(["ds_wrxchg2_rtn_b32 v[12:13], v2, v4, v8 offset0:0 offset1:1"]), 1, vgprs=VGPRS, lds=SMALL)
+    code = assembler.assemble(["ds_wrxchg2_rtn_b32 v[12:13], v2, v4, v8 offset0:0 offset1:1"])
+    batch = Batch(code, 1, vgprs=VGPRS, lds=SMALL)
     batch.input["lds"] = 7
     batch.input["vgpr"][0, ADDRESS] = np.arange(LANES) * 4
     batch.input["vgpr"][0, DATA], batch.input["vgpr"][0, DATA2] = 1, 2
@@ -226,7 +227,9 @@ def test_two_exchanges_of_which_one_is_outside(assembler, probe):
     assert after["lds"].view("<u4").tolist() == [0x07070707] * 63 + [1]
 
 
-@pytest.mark.parametrize("line", ["ds_wrxchg2_rtn_b64 v[12:15], v2, v[4:5], v[8:9]", "ds_mskor_b32 v2, v4, v8", "ds_append v12"])
+@pytest.mark.parametrize(
+    "line", ["ds_wrxchg2_rtn_b64 v[12:15], v2, v[4:5], v[8:9]", "ds_mskor_b32 v2, v4, v8", "ds_append v12"]
+)
 def test_misaligned_atomics_are_a_fault(assembler, probe, line):
     batch = Batch(assembler.assemble([line]), 1, vgprs=VGPRS, lds=SMALL)
     batch.input["vgpr"][0, ADDRESS] = batch.input["sgpr"][0, M0] = 2

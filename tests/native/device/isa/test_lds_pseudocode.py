@@ -15,6 +15,7 @@ from pseudocode_values import Value
 
 LDS = 4096
 STATES = 4
+ALL = 0xFFFFFFFF
 FIRST, SECOND = 2, 3  # offsets: of a paired access in elements (or 64 of them), otherwise FIRST elements
 NAMES = [f"ds_{operation}{form}_{kind}" for operation, kinds in
          (("cmpst", ("b32", "b64", "f32", "f64")), ("mskor", ("b32", "b64"))) for form in ("", "_rtn") for kind in kinds] + [
@@ -74,6 +75,11 @@ def randomise(random: np.random.Generator, name: str, state: np.void) -> None:
     state["sgpr"][M0] = random.integers(0, 2**16) << 16 | random.integers(0, 64) * 4
 
 
+def words_of(returned: Bits | list[Bits]) -> list[int]:
+    """As dwords: some programs declare an array of those."""
+    return [word.bits for word in returned] if isinstance(returned, list) else [returned.bits >> 32 * i & ALL for i in range(4)]
+
+
 def expected(library, name: str, before: np.void) -> tuple[bytes, np.ndarray]:
     memory, vgpr = Bits(int.from_bytes(before["lds"].tobytes(), "little"), "B", 8 * LDS), before["vgpr"].copy()
     size = element_bytes(name)
@@ -81,35 +87,32 @@ def expected(library, name: str, before: np.void) -> tuple[bytes, np.ndarray]:
     def call(function: str, arguments: list[Value]) -> Value:
         assert function == "CalcDsAddr"
         address, low, high = arguments
-        return Value("U", 32, address.value + low.value + (high.value << 8) & 0xFFFFFFFF)
+        return Value("U", 32, address.value + low.value + (high.value << 8) & ALL)
 
     offsets = (FIRST, SECOND) if is_paired(name) else (FIRST * size, 0)
     forgotten = 0 if "OFFSET" in library.definitions[name] else FIRST * size  # ds_wrap has an offset like all others
     for lane in np.flatnonzero(lanes_of(int(scalar64(before, EXEC)))).tolist():
         address = Bits(int(before["vgpr"][ADDRESS, lane]) + forgotten, "U", 32)
         data, data2 = (Bits(lanes_words(before, first, size // 4, lane), "B", 8 * size) for first in (DATA, DATA2))
-        returned = Bits()
-        library.program(name).run(
-            {
-                "MEM": Memory(memory, 0),
-                "LDS": Memory(memory, 32),
-                "ADDR": address,
-                "ADDR_BASE": address,
-                "S0": address,
-                "DATA": data,
-                "DATA0": data,
-                "S1": data,
-                "DATA2": data2,
-                "OFFSET0": Bits(offsets[0], "U", 8),
-                "OFFSET1": Bits(offsets[1], "U", 8),
-                "M0": Bits(int(before["sgpr"][M0]), "U", 32),
-                "laneID": Bits(lane, "U", 32),
-                "RETURN_DATA": returned,
-            },
-            call,
-        )
-        for i in range(result_registers(name)):
-            vgpr[RESULT + i, lane] = returned.bits >> 32 * i & 0xFFFFFFFF
+        state = {
+            "MEM": Memory(memory, 0),
+            "LDS": Memory(memory, 32),
+            "ADDR": address,
+            "ADDR_BASE": address,
+            "S0": address,
+            "DATA": data,
+            "DATA0": data,
+            "S1": data,
+            "DATA2": data2,
+            "OFFSET0": Bits(offsets[0], "U", 8),
+            "OFFSET1": Bits(offsets[1], "U", 8),
+            "M0": Bits(int(before["sgpr"][M0]), "U", 32),
+            "laneID": Bits(lane, "U", 32),
+            "RETURN_DATA": Bits(),
+        }
+        library.program(name).run(state, call)
+        words = words_of(state["RETURN_DATA"])
+        vgpr[RESULT : RESULT + result_registers(name), lane] = words[: result_registers(name)]
     return memory.bits.to_bytes(LDS, "little"), vgpr
 
 

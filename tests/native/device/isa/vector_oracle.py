@@ -15,7 +15,7 @@ from float_mode import FloatMode, flushed, is_infinite, joined, parts
 from operands import draw_register_pairs
 from pseudocode import Library
 from pseudocode_storage import Bits
-from pseudocode_values import Rounding, float_of, rounded
+from pseudocode_values import Rounding, float_of, is_nan, rounded
 from shapes import RESULT_VGPR, SOURCE_SGPR, SOURCE_VGPR, VGPRS, Form, Format, constant_bits
 
 BEYOND_PSEUDOCODE = {
@@ -123,6 +123,8 @@ def clamped(bits: int, size: int, mode: int) -> int:
 
 # The transcendental unit: single-precision denormals are zero, whatever MODE says, and it rounds in its own way.
 FLUSHES = {"v_exp_f32", "v_log_f32", "v_rcp_f32", "v_rcp_iflag_f32", "v_rsq_f32", "v_sqrt_f32"}
+# Their pseudo-code moves an operand or turns its sign; as results of floating-point instructions their NaNs are quiet.
+QUIETS = {"v_cubesc_f32", "v_cubetc_f32"}
 # Infinite at zero: that is no overflow.
 HAS_POLES = {"v_rcp_f16", "v_rsq_f16", "v_log_f16"}
 
@@ -205,6 +207,8 @@ def expected_lane(library: Library, form: Form, state: State, lane: int, sources
     }
     with rounded(rounding_of(form, mode)):
         library.run(form.mnemonic, values)
+    if form.mnemonic in QUIETS and is_nan(values["D0"].bits & 0xFFFFFFFF, 32):
+        values["D0"].bits |= 1 << 22
     if is_float(form) and not form.mnemonic.startswith("v_cmp"):
         values["D0"].bits = left(form, values["D0"].bits, [*sources, *([old] if accumulates(form) else [])], mode)
     return values

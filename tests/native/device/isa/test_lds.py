@@ -202,7 +202,7 @@ def test_a_counter_of_lanes(assembler, probe, random, name, sign):
         mask = int(scalar64(before, EXEC))
         words, vgpr = before["lds"].view("<u4").copy(), before["vgpr"].copy()
         vgpr[RESULT, lanes_of(mask)] = words[52 // 4]
-        words[52 // 4] += np.uint32(sign * mask.bit_count() & 0xFFFFFFFF)
+        words[52 // 4] = int(words[52 // 4]) + sign * mask.bit_count() & 0xFFFFFFFF
         assert np.array_equal(after["lds"].view("<u4"), words) and np.array_equal(after["vgpr"], vgpr)
 
 

@@ -186,6 +186,19 @@ constexpr Semantics saturates(const char* mnemonic) {
   return entry;
 }
 
+// The same of a function that gives the exact value.
+template <class R, auto Exact, class F = decltype(+Exact)>
+struct Held;
+template <class R, auto Exact, class... A>
+struct Held<R, Exact, int64_t (*)(A...)> {
+  static R wrapped(A... operand) { return static_cast<R>(Exact(operand...)); }
+  static R clamped(A... operand) { return saturated<R>(Exact(operand...)); }
+};
+template <class R, auto Exact>
+constexpr Semantics held(const char* name) {
+  return saturates<Held<R, Exact>::wrapped, Held<R, Exact>::clamped>(name);
+}
+
 // A 16-bit result leaves bits 31:16 of the destination alone (most others clear them: see write_lanes).
 constexpr Semantics keeps_upper_half(Semantics entry) {
   entry.keeps_upper_half = true;

@@ -139,6 +139,9 @@ struct Semantics {
 // Null if the device does not know the mnemonic.
 const Semantics* find_semantics(std::string_view mnemonic);
 
+// All entries, family by family.
+std::span<const std::span<const Semantics>> semantics_families();
+
 // What an Op does where an instruction stands that the device cannot execute (op.text ends with the reason), or where
 // there is no memory to fetch one from.
 void refuse_instruction(const Op& op, Wave& wave);
@@ -149,7 +152,9 @@ std::span<const Semantics> scalar_alu_semantics();
 std::span<const Semantics> control_semantics();
 std::span<const Semantics> scalar_memory_semantics();
 std::span<const Semantics> vector_integer_semantics();
+std::span<const Semantics> vector_difference_semantics();
 std::span<const Semantics> vector_float_semantics();
+std::span<const Semantics> vector_cube_semantics();
 std::span<const Semantics> vector_half_semantics();
 std::span<const Semantics> vector_conversion_semantics();
 std::span<const Semantics> vector_packed_semantics();

@@ -17,13 +17,12 @@ struct LdsAddresses {
   uint64_t outside;       // ... and those of which a part is not
 };
 
-// `offset` behind the address register, modulo 2^32: compilers fold offsets onto negative bases. False (and a fault) if
-// an enabled lane is out of range and that is checked.
-bool addresses_of(const Op& op, Wave& wave, uint32_t offset, uint32_t bytes, LdsAddresses& out) {
-  const uint32_t* address = wave.registers(op.source[0]);
+// What address_of(lane) says. False (and a fault) if an enabled lane is out of range and that is checked.
+template <class AddressOf>
+bool find_addresses(Wave& wave, uint32_t bytes, LdsAddresses& out, AddressOf address_of) {
   uint64_t outside = 0;
   for (int l = 0; l < kLanes; ++l) {
-    out.lane[l] = address[l] + offset;
+    out.lane[l] = address_of(l);
     outside |= static_cast<uint64_t>(!in_lds(wave, out.lane[l], bytes)) << l;
   }
   out.outside = outside & wave.exec();
@@ -34,14 +33,27 @@ bool addresses_of(const Op& op, Wave& wave, uint32_t offset, uint32_t bytes, Lds
   return may_leave_lds(wave, out.lane[first], first);
 }
 
+// `offset` behind the address register, modulo 2^32: compilers fold offsets onto negative bases.
+bool addresses_of(const Op& op, Wave& wave, uint32_t offset, uint32_t bytes, LdsAddresses& out) {
+  const uint32_t* address = wave.registers(op.source[0]);
+  return find_addresses(wave, bytes, out, [=](int l) -> uint32_t { return address[l] + offset; });
+}
+
+// The instruction's offset behind the base in M0.
+uint32_t behind_m0(const Op& op, const Wave& wave) { return (wave.scalar[kM0] & 0xffff) + static_cast<uint32_t>(op.offset); }
+
+// ADDTID: a dword for each lane, side by side.
+bool addresses_of_lanes(const Op& op, Wave& wave, LdsAddresses& out) {
+  const uint32_t first = behind_m0(op, wave);
+  return find_addresses(wave, kLdsDword, out, [=](int l) { return first + kLdsDword * static_cast<uint32_t>(l); });
+}
+
 void observe(const Op& op, Wave& wave, AccessKind kind, uint32_t bytes, const LdsAddresses& addresses) {
   wave.observer->vector_access(wave, op, {kind, Space::Lds, bytes, addresses.inside, addresses.lane});
 }
 
 template <int Dwords>
-void read_at(const Op& op, Wave& wave, uint32_t offset, uint32_t* reg) {
-  LdsAddresses addresses;
-  if (!addresses_of(op, wave, offset, 4 * Dwords, addresses)) return;
+void read_from(const Op& op, Wave& wave, const LdsAddresses& addresses, uint32_t* reg) {
   const auto put = [reg](int l, const uint32_t* values) {
     for (int i = 0; i < Dwords; ++i) reg[i * kLanes + l] = values[i];
   };
@@ -60,9 +72,13 @@ void read_at(const Op& op, Wave& wave, uint32_t offset, uint32_t* reg) {
 }
 
 template <int Dwords>
-void write_at(const Op& op, Wave& wave, uint32_t offset, const uint32_t* reg) {
+void read_at(const Op& op, Wave& wave, uint32_t offset, uint32_t* reg) {
   LdsAddresses addresses;
-  if (!addresses_of(op, wave, offset, 4 * Dwords, addresses)) return;
+  if (addresses_of(op, wave, offset, 4 * Dwords, addresses)) read_from<Dwords>(op, wave, addresses, reg);
+}
+
+template <int Dwords>
+void write_to(const Op& op, Wave& wave, const LdsAddresses& addresses, const uint32_t* reg) {
   for (uint64_t left = wave.exec(); left; left &= left - 1) {
     const int l = std::countr_zero(left);
     uint32_t values[Dwords];
@@ -75,12 +91,27 @@ void write_at(const Op& op, Wave& wave, uint32_t offset, const uint32_t* reg) {
 }
 
 template <int Dwords>
+void write_at(const Op& op, Wave& wave, uint32_t offset, const uint32_t* reg) {
+  LdsAddresses addresses;
+  if (addresses_of(op, wave, offset, 4 * Dwords, addresses)) write_to<Dwords>(op, wave, addresses, reg);
+}
+
+template <int Dwords>
 void read(const Op& op, Wave& wave) {
   read_at<Dwords>(op, wave, op.offset, wave.registers(op.destination));
 }
 template <int Dwords>
 void write(const Op& op, Wave& wave) {
   write_at<Dwords>(op, wave, op.offset, wave.registers(op.source[1]));
+}
+
+void read_by_lane(const Op& op, Wave& wave) {
+  LdsAddresses addresses;
+  if (addresses_of_lanes(op, wave, addresses)) read_from<1>(op, wave, addresses, wave.registers(op.destination));
+}
+void write_by_lane(const Op& op, Wave& wave) {
+  LdsAddresses addresses;
+  if (addresses_of_lanes(op, wave, addresses)) write_to<1>(op, wave, addresses, wave.registers(op.source[0]));
 }
 
 // The paired forms: offsets count elements (or 64 elements).
@@ -134,6 +165,18 @@ void write_narrow(const Op& op, Wave& wave) {
 
 // ---- atomics: lanes in order, as the LDS serialises them ----
 
+// Reads and writes may be misaligned, as in global memory; atomics must not: false, and a fault.
+template <class T>
+bool all_aligned(Wave& wave, const LdsAddresses& addresses) {
+  for (uint64_t left = addresses.inside; left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    if (addresses.lane[l] % sizeof(T) == 0) continue;
+    wave.raise("misaligned atomic", addresses.lane[l], FaultKind::ApertureViolation, l);
+    return false;
+  }
+  return true;
+}
+
 template <class T, class Update>
 void for_each_update(const Op& op, Wave& wave, Update update) {
   LdsAddresses addresses;
@@ -143,12 +186,9 @@ void for_each_update(const Op& op, Wave& wave, Update update) {
       set_lane(wave.registers(op.destination), std::countr_zero(left), T{});
     }
   }
+  if (!all_aligned<T>(wave, addresses)) return;
   for (uint64_t left = addresses.inside; left; left &= left - 1) {
     const int l = std::countr_zero(left);
-    // Reads and writes may be misaligned, as in global memory; atomics must not.
-    if (addresses.lane[l] % sizeof(T)) {
-      return wave.raise("misaligned atomic", addresses.lane[l], FaultKind::ApertureViolation, l);
-    }
     T old;
     std::memcpy(&old, wave.lds + addresses.lane[l], sizeof old);
     const T next = update(old, l);
@@ -180,12 +220,83 @@ void update_in_mode(const Op& op, Wave& wave) {
   });
 }
 
-// DATA0 is compared with, DATA1 stored.
+template <class T, T (*F)(T, T, T)>
+void update_by_two(const Op& op, Wave& wave) {
+  const uint32_t* first = wave.registers(op.source[1]);
+  const uint32_t* second = wave.registers(op.source[2]);
+  for_each_update<T>(op, wave, [=](T old, int l) { return F(old, lane_value<T>(first, l), lane_value<T>(second, l)); });
+}
+
+// As numbers where T is one: denormals count, whatever MODE says.
 template <class T>
-void compare_store(const Op& op, Wave& wave) {
-  const uint32_t* compare = wave.registers(op.source[1]);
-  const uint32_t* value = wave.registers(op.source[2]);
-  for_each_update<T>(op, wave, [=](T old, int l) { return old == lane_value<T>(compare, l) ? lane_value<T>(value, l) : old; });
+T compare_store(T old, T compare, T value) {
+  return old == compare ? value : old;
+}
+template <class T>
+T masked_or(T old, T mask, T bits) {
+  return (old & ~mask) | bits;
+}
+uint32_t wrap(uint32_t old, uint32_t limit, uint32_t step) { return old >= limit ? old - limit : old + step; }
+
+// Each half of the operand whose top bit is set replaces that half of memory, without that bit.
+uint64_t exchange_marked(uint64_t old, uint64_t value) {
+  constexpr uint64_t marks = uint64_t{1} << 63 | uint64_t{1} << 31;
+  const uint64_t replaced = ((value & marks) >> 31) * 0xffffffff;
+  return (old & ~replaced) | (value & replaced & ~marks);
+}
+
+template <class T>
+T loaded(const Wave& wave, const LdsAddresses& addresses, int lane) {
+  T value{};
+  if (addresses.inside >> lane & 1) std::memcpy(&value, wave.lds + addresses.lane[lane], sizeof value);
+  return value;
+}
+template <class T>
+void stored(const Wave& wave, const LdsAddresses& addresses, int lane, T value) {
+  if (addresses.inside >> lane & 1) std::memcpy(wave.lds + addresses.lane[lane], &value, sizeof value);
+}
+
+// Both old values are read before either new one is stored.
+template <class T, int Stride>
+void exchange_two(const Op& op, Wave& wave) {
+  constexpr int registers = sizeof(T) / 4;
+  LdsAddresses first, second;
+  if (!addresses_of(op, wave, op.offset * sizeof(T) * Stride, sizeof(T), first)) return;
+  if (!addresses_of(op, wave, op.offset1 * sizeof(T) * Stride, sizeof(T), second)) return;
+  if (!all_aligned<T>(wave, first) || !all_aligned<T>(wave, second)) return;
+  uint32_t* result = wave.registers(op.destination);
+  const uint32_t* first_value = wave.registers(op.source[1]);
+  const uint32_t* second_value = wave.registers(op.source[2]);
+  for (uint64_t left = wave.exec(); left; left &= left - 1) {
+    const int l = std::countr_zero(left);
+    const T old_first = loaded<T>(wave, first, l), old_second = loaded<T>(wave, second, l);
+    stored(wave, first, l, lane_value<T>(first_value, l));
+    stored(wave, second, l, lane_value<T>(second_value, l));
+    set_lane(result, l, old_first);
+    set_lane(result + registers * kLanes, l, old_second);
+  }
+  observe(op, wave, AccessKind::Atomic, sizeof(T), first);
+  observe(op, wave, AccessKind::Atomic, sizeof(T), second);
+}
+
+// DS_APPEND, DS_CONSUME: the number of enabled lanes is added to (taken from) one counter, and all of them get what it was.
+// Its address is M0's lower half: LLVM (SelectDSAppendConsume) puts the pointer of __builtin_amdgcn_ds_append there.
+template <int Sign>
+void count_lanes(const Op& op, Wave& wave) {
+  const uint64_t exec = wave.exec();
+  if (exec == 0) return;
+  const int lane = std::countr_zero(exec);
+  LdsAddresses counter;
+  const uint32_t at = behind_m0(op, wave);
+  if (!find_addresses(wave, kLdsDword, counter, [=](int) { return at; })) return;
+  counter.inside &= uint64_t{1} << lane;  // one access, not one a lane
+  counter.outside &= uint64_t{1} << lane;
+  if (!all_aligned<uint32_t>(wave, counter)) return;
+  const uint32_t old = loaded<uint32_t>(wave, counter, lane);
+  stored(wave, counter, lane, old + Sign * static_cast<uint32_t>(std::popcount(exec)));
+  uint32_t* result = wave.registers(op.destination);
+  for (uint64_t left = exec; left; left &= left - 1) result[std::countr_zero(left)] = old;
+  observe(op, wave, AccessKind::Atomic, kLdsDword, counter);
 }
 
 // ---- cross-lane ----
@@ -288,6 +399,9 @@ constexpr Semantics by_mode(Semantics entry, Execute in_mode) {
           update_in_mode<T, atomic::FUNCTION<T>>),                                               \
       by_mode(lds("ds_" OPERATION "_rtn_" SUFFIX, update<T, atomic::FUNCTION<T>>, 1, sizeof(T)), \
               update_in_mode<T, atomic::FUNCTION<T>>)
+#define ATOMIC_BY_TWO(OPERATION, SUFFIX, T, FUNCTION)                           \
+  lds("ds_" OPERATION "_" SUFFIX, update_by_two<T, FUNCTION<T>>, 0, sizeof(T)), \
+      lds("ds_" OPERATION "_rtn_" SUFFIX, update_by_two<T, FUNCTION<T>>, 1, sizeof(T))
 #define INTEGER_ATOMICS(OPERATION, U32, U64, FUNCTION) \
   ATOMIC(OPERATION, U32, uint32_t, FUNCTION), ATOMIC(OPERATION, U64, uint64_t, FUNCTION)
 
@@ -296,6 +410,7 @@ const Semantics kTable[] = {
     lds("ds_read_b64", read<2>, 1, 8),
     lds("ds_read_b96", read<3>, 1, 12),
     lds("ds_read_b128", read<4>, 1, 16),
+    lds("ds_read_addtid_b32", read_by_lane, 1, 4),
     lds("ds_read2_b32", read_two<1, 1>, 1, 8),
     lds("ds_read2_b64", read_two<2, 1>, 1, 16),
     lds("ds_read2st64_b32", read_two<1, 64>, 1, 8),
@@ -314,6 +429,7 @@ const Semantics kTable[] = {
     lds_write("ds_write_b64", write<2>, 8),
     lds_write("ds_write_b96", write<3>, 12),
     lds_write("ds_write_b128", write<4>, 16),
+    lds_write("ds_write_addtid_b32", write_by_lane, 4),
     lds_write("ds_write2_b32", write_two<1, 1>, 8),
     lds_write("ds_write2_b64", write_two<2, 1>, 16),
     lds_write("ds_write2st64_b32", write_two<1, 64>, 8),
@@ -349,10 +465,20 @@ const Semantics kTable[] = {
     lds("ds_pk_add_rtn_bf16", update<uint32_t, atomic::packed_bfloat_add>, 1, 4),
     lds("ds_wrxchg_rtn_b32", update<uint32_t, atomic::swap<uint32_t>>, 1, 4),
     lds("ds_wrxchg_rtn_b64", update<uint64_t, atomic::swap<uint64_t>>, 1, 8),
-    lds("ds_cmpst_b32", compare_store<uint32_t>, 0, 4),
-    lds("ds_cmpst_rtn_b32", compare_store<uint32_t>, 1, 4),
-    lds("ds_cmpst_b64", compare_store<uint64_t>, 0, 8),
-    lds("ds_cmpst_rtn_b64", compare_store<uint64_t>, 1, 8),
+    lds("ds_wrxchg2_rtn_b32", exchange_two<uint32_t, 1>, 1, 8),
+    lds("ds_wrxchg2_rtn_b64", exchange_two<uint64_t, 1>, 1, 16),
+    lds("ds_wrxchg2st64_rtn_b32", exchange_two<uint32_t, 64>, 1, 8),
+    lds("ds_wrxchg2st64_rtn_b64", exchange_two<uint64_t, 64>, 1, 16),
+    ATOMIC_BY_TWO("cmpst", "b32", uint32_t, compare_store),
+    ATOMIC_BY_TWO("cmpst", "b64", uint64_t, compare_store),
+    ATOMIC_BY_TWO("cmpst", "f32", float, compare_store),
+    ATOMIC_BY_TWO("cmpst", "f64", double, compare_store),
+    ATOMIC_BY_TWO("mskor", "b32", uint32_t, masked_or),
+    ATOMIC_BY_TWO("mskor", "b64", uint64_t, masked_or),
+    lds("ds_wrap_rtn_b32", update_by_two<uint32_t, wrap>, 1, 4),
+    lds("ds_condxchg32_rtn_b64", update<uint64_t, exchange_marked>, 1, 8),
+    lds("ds_append", count_lanes<1>, 1, 4),
+    lds("ds_consume", count_lanes<-1>, 1, 4),
 
     lds("ds_bpermute_b32", permute_backward, 1, 0),
     lds("ds_permute_b32", permute_forward, 1, 0),

@@ -183,6 +183,9 @@ const Semantics kTable[] = {
     }>("v_cvt_pk_i16_i32")
         .as(Conversion),
     vector<[](float v, u32 index, u32 into) { return insert_byte(v, index, into); }>("v_cvt_pk_u8_f32").as(Conversion),
+    accumulate<[](float v, u32 index, u32 into) { return insert_byte(v, index, into); }>("v_cvt_pkaccum_u8_f32").as(Conversion),
+    // A sample's offset in sixteenths of a pixel, from -8 to 7.
+    vector<[](u32 v) { return static_cast<float>(static_cast<i32>(v << 28) >> 28) / 16; }>("v_cvt_off_f32_i4").as(Conversion),
 
     narrows_pair<Fp8>("v_cvt_pk_fp8_f32").as(Conversion),
     narrows_pair<Bf8>("v_cvt_pk_bf8_f32").as(Conversion),

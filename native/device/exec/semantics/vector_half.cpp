@@ -14,6 +14,8 @@ Half multiply(Half a, Half b) { return settle_nan(static_cast<Half>(a * b), a, b
 Half fused(Half a, Half b, Half c) {
   return settle_nan(to_half(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)), a, b, c);
 }
+// The same as a product and then a sum, each rounded.
+Half multiply_add(Half a, Half b, Half c) { return add(multiply(a, b), c); }
 template <double (*F)(double)>
 Half through_double(Half v) {
   return settle_nan(to_half(F(static_cast<double>(v))), v);
@@ -81,6 +83,11 @@ const Semantics kTable[] = {
     keeps_upper_half(by_ieee<maximum3<Half, true>, maximum3<Half, false>>("v_max3_f16")),
     keeps_upper_half(by_ieee<median3<Half, true>, median3<Half, false>>("v_med3_f16")),
     keeps_upper_half(vector<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_fma_f16").as(MultiplyAdd)),
+    keeps_upper_half(vector<[](Half a, Half b, Half c) { return multiply_add(a, b, c); }>("v_mad_f16").as(MultiplyAdd)),
+    vector<[](Half a, Half b, Half c) { return multiply_add(a, b, c); }>("v_mad_legacy_f16").as(MultiplyAdd),
+    accumulate<[](Half a, Half b, Half c) { return multiply_add(a, b, c); }>("v_mac_f16").as(MultiplyAdd),
+    vector<[](Half a, Half k, Half b) { return multiply_add(a, k, b); }>("v_madmk_f16").as(MultiplyAdd),
+    vector<[](Half a, Half b, Half k) { return multiply_add(a, b, k); }>("v_madak_f16").as(MultiplyAdd),
     with_poles(vector<[](Half v) { return through_double<reciprocal>(v); }>("v_rcp_f16").as(Transcendental)),
     rounds_to_nearest(vector<[](Half v) { return through_double<root>(v); }>("v_sqrt_f16").as(Transcendental)),
     with_poles(vector<[](Half v) { return through_double<reciprocal_root>(v); }>("v_rsq_f16").as(Transcendental)),

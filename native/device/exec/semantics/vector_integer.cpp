@@ -57,29 +57,17 @@ u32 permute_bytes(u32 s0, u32 s1, u32 selector) {
   return out;
 }
 
-template <int Bits>
-u32 sum_of_differences(u32 a, u32 b) {
-  u32 sum = 0;
-  for (int i = 0; i < 32; i += Bits) {
-    const u32 x = a >> i & ((1u << Bits) - 1);
-    const u32 y = b >> i & ((1u << Bits) - 1);
-    sum += std::max(x, y) - std::min(x, y);
-  }
-  return sum;
-}
-// Bytes where the second operand is 0 do not count.
-u32 masked_sum_of_differences(u32 a, u32 b) {
-  u32 sum = 0;
-  for (int i = 0; i < 4; ++i) {
-    if (byte_of(b, i)) sum += std::max(byte_of(a, i), byte_of(b, i)) - std::min(byte_of(a, i), byte_of(b, i));
-  }
-  return sum;
-}
 // The mean of each pair of bytes, rounded up where the third operand's byte is odd.
 u32 average_bytes(u32 a, u32 b, u32 round_up) {
   u32 out = 0;
   for (int i = 0; i < 4; ++i) out |= (byte_of(a, i) + byte_of(b, i) + (byte_of(round_up, i) & 1)) >> 1 << (8 * i);
   return out;
+}
+
+// Two signed halves as two unsigned bytes.
+u16 bytes_of_halves(u32 v) {
+  const auto byte = [](u32 half) { return saturated<uint8_t>(static_cast<i16>(half)); };
+  return static_cast<u16>(byte(v) | byte(v >> 16) << 8);
 }
 
 // T: i32 for signed elements, u32 for unsigned ones; Sum: as wide for a sum that wraps, i64 for the exact one.
@@ -125,19 +113,6 @@ constexpr T wrapped(T a, T b) {
 template <class T, auto F>
 constexpr T clamped(T a, T b) {
   return saturated<T>(F(a, b));
-}
-
-// The same of functions that give the exact value of their own operands.
-template <class R, auto Exact, class F = decltype(+Exact)>
-struct Held;
-template <class R, auto Exact, class... A>
-struct Held<R, Exact, i64 (*)(A...)> {
-  static R wrapped(A... operand) { return static_cast<R>(Exact(operand...)); }
-  static R clamped(A... operand) { return saturated<R>(Exact(operand...)); }
-};
-template <class R, auto Exact>
-constexpr Semantics held(const char* name) {
-  return saturates<Held<R, Exact>::wrapped, Held<R, Exact>::clamped>(name);
 }
 
 // ---- carries: a mask in, a mask out ----
@@ -293,12 +268,7 @@ const Semantics kTable[] = {
     vector<[](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (c & 31)); }>("v_alignbit_b32"),
     vector<[](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (8 * (c & 3))); }>("v_alignbyte_b32"),
     vector<[](u32 a, u32 b, u32 c) { return permute_bytes(a, b, c); }>("v_perm_b32"),
-    held<u32, [](u32 a, u32 b, u32 c) { return i64{sum_of_differences<8>(a, b)} + c; }>("v_sad_u8"),
-    held<u32, [](u32 a, u32 b, u32 c) { return (i64{sum_of_differences<8>(a, b)} << 16) + c; }>("v_sad_hi_u8"),
-    held<u32, [](u32 a, u32 b, u32 c) { return i64{sum_of_differences<16>(a, b)} + c; }>("v_sad_u16"),
-    held<u32, [](u32 a, u32 b, u32 c) { return i64{masked_sum_of_differences(a, b)} + c; }>("v_msad_u8"),
     vector<[](u32 a, u32 b, u32 c) { return average_bytes(a, b, c); }>("v_lerp_u8"),
-    held<u32, [](u32 a, u32 b, u32 c) { return i64{a > b ? a - b : b - a} + c; }>("v_sad_u32").as(Integer32),
 
     dots<8, i32>("v_dot4_i32_i8"),
     dots<8, u32>("v_dot4_u32_u8"),
@@ -334,6 +304,7 @@ const Semantics kTable[] = {
     keeps_upper_half(vector<[](u16 a, u16 b, u16 c) { return median(a, b, c); }>("v_med3_u16")),
     keeps_upper_half(vector<[](i16 a, i16 b, i16 c) { return median(a, b, c); }>("v_med3_i16")),
     vector<[](u16 a, u16 b) { return u32{a} | u32{b} << 16; }>("v_pack_b32_f16"),
+    vector<[](u32 a) { return bytes_of_halves(a); }>("v_sat_pk_u8_i16"),
 };
 
 }  // namespace

@@ -142,6 +142,22 @@ constexpr Semantics packed(const char* name) {
   return entry;
 }
 
+// The destination is read as the last source. Its encodings are those of unpacked instructions, with other modifiers than
+// packed ones have: what they would do to two halves is not documented.
+const char* refuse_modified(const Op& op) {
+  bool modified =
+      op.permutation || op.destination_select != Select::Dword || op.packed_low || op.output_modifier != OutputModifier::None;
+  for (const Operand& source : op.source) modified |= source.modified();
+  return modified ? "modifiers of this packed instruction are not modelled" : nullptr;
+}
+template <auto F>
+constexpr Semantics packed_accumulate(const char* name) {
+  Semantics entry = packed<F>(name);
+  entry.accumulates = true;
+  entry.refusal = refuse_modified;
+  return entry;
+}
+
 // Minimum and maximum: see by_ieee.
 template <auto WithIeee, auto Without>
 constexpr Semantics packed_by_ieee(const char* name) {
@@ -297,6 +313,7 @@ const Semantics kTable[] = {
      .source_types = {Type::B32, Type::B32},
      .packed = true},
     packed<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_pk_fma_f16").as(MultiplyAdd),
+    packed_accumulate<[](Half a, Half b, Half c) { return fused(a, b, c); }>("v_pk_fmac_f16").as(MultiplyAdd),
     packed<[](Half a, Half b) { return add(a, b); }>("v_pk_add_f16").as(Add),
     packed<[](Half a, Half b) { return multiply(a, b); }>("v_pk_mul_f16").as(Multiply),
     packed_by_ieee<minimum<Half, true>, minimum<Half, false>>("v_pk_min_f16"),

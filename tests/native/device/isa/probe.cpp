@@ -183,11 +183,7 @@ const char* name_of(Type type) {
 // "<mnemonic> <unit number> <destinations> <bytes> <accumulates> <packed> <destination type> <source types, none...>"
 template <class F>
 void for_each_entry(F f) {
-  for (const auto family :
-       {scalar_alu_semantics(), control_semantics(), scalar_memory_semantics(), vector_integer_semantics(),
-        vector_float_semantics(), vector_half_semantics(), vector_conversion_semantics(), vector_packed_semantics(),
-        vector_compare_semantics(), vector_lane_semantics(), vector_memory_semantics(), vector_buffer_semantics(),
-        vector_buffer_format_semantics(), lds_semantics(), matrix_semantics()}) {
+  for (const auto family : semantics_families()) {
     for (const Semantics& entry : family) f(entry);
   }
 }

@@ -48,7 +48,10 @@ def format_of(name: str, text: str) -> Format | None:
 def shape_of(text: str) -> Shape:
     sources = [format_of(f"S{i}", text) for i in range(3)]
     count = max((i + 1 for i, s in enumerate(sources) if s), default=0)
-    return Shape(tuple(s or Format("B", 32) for s in sources[:count]), format_of("D0", text))
+    # Half a register, and zeros above it.
+    half = re.search(r"D0 = \{ 16'0, tmp\.([uif])16 \}", text)
+    result = Format(half[1].upper(), 16) if half else format_of("D0", text)
+    return Shape(tuple(s or Format("B", 32) for s in sources[:count]), result)
 
 
 def constant_bits(text: str, operand: Format) -> int:
@@ -100,7 +103,7 @@ class Form:
     output_modifier: str = ""
     carry_in: int | None = None  # SGPR pair
     carry_out: int | None = None
-    literal: int | None = None  # of fmamk, fmaak
+    literal: int | None = None  # of those in LITERALS
     shape: Shape = field(compare=False, default=None)
 
 
@@ -137,6 +140,7 @@ def modified(shape: Shape) -> list[tuple[Source, ...]]:
 
 CARRY_OUT = {"v_add_co_u32", "v_sub_co_u32", "v_subrev_co_u32"}
 CARRY_BOTH = {"v_addc_co_u32", "v_subb_co_u32", "v_subbrev_co_u32"}
+LITERALS = {"v_fmamk_f32": 0x40490FDB, "v_fmaak_f32": 0x40490FDB, "v_madmk_f16": 0x4248, "v_madak_f16": 0x4248}
 FLAG_OUT = {"v_div_scale_f32", "v_div_scale_f64", "v_mad_u64_u32", "v_mad_i64_i32"}
 
 
@@ -178,9 +182,9 @@ def vector_form(
         operands.append("vcc" if in_vcc else register("s", CARRY_IN_SGPR, 2))
     if mnemonic.startswith("v_div_fmas"):
         carry_in = 106
-    if mnemonic in ("v_fmamk_f32", "v_fmaak_f32"):
-        literal = 0x40490FDB
-        operands.insert(2 if mnemonic == "v_fmamk_f32" else 3, hex(literal))
+    if mnemonic in LITERALS:
+        literal = LITERALS[mnemonic]
+        operands.insert(2 if "mk_" in mnemonic else 3, hex(literal))
         suffix = ""
     text = " ".join([f"{mnemonic}{suffix} {', '.join(operands)}", *(["clamp"] if clamp else []), modifier]).rstrip()
     return Form(mnemonic, text, sources, clamp, modifier, carry_in, carry_out, literal, shape)

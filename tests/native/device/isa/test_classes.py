@@ -15,7 +15,7 @@ UPDATES = ["", "add", "smin", "umin", "smax", "umax", "and", "or", "xor", "inc",
 STEMS = {
     "add": "add|sub|subrev|pk_add",
     "multiply": "mul|mul_legacy|pk_mul",
-    "multiply-add": "fma|fmac|fmamk|fmaak|pk_fma|div_fmas",
+    "multiply-add": "fma|fmac|fmamk|fmaak|fma_legacy|pk_fma|pk_fmac|div_fmas|mad|mac|madmk|madak|mad_legacy",
     "transcendental": "exp|log|rcp|rcp_iflag|rsq|sqrt|sin|cos",
 }
 

@@ -13,11 +13,14 @@ OTHER_TARGETS = {"buffer_invl2", "buffer_wbinvl1", "buffer_wbinvl1_vol", "v_mad_
 # Accepted by the assembler, refused by the device on purpose: by a part of the line.
 REFUSED_ON_PURPOSE = (
     "src_shared_base",  # what 32 bits of an aperture register give is not documented
+    *(f"v_pk_fmac_f16{form}" for form in ("_dpp", "_sdwa")),  # two halves, by an encoding of unpacked instructions
+    *(f"v_pk_fmac_f16{form} v16, {operands}" for form in ("", "_e64")
+      for operands in ("-v4", "|", "-|", *(f"v4, v8 {modifier}" for modifier in ("op_sel:[1", "op_sel:[0,1", "mul:", "div:")))),
     "_f32 v16, v4, v8 op_sel:[1",  # halves of a single
     "_f32 v16, v4, v8 op_sel:[0,1",
     "_f32_e64 v16, v4, v8 op_sel:[1",
     "_f32_e64 v16, v4, v8 op_sel:[0,1",
-)
+)  # fmt: skip
 
 
 def decode(probe, code: bytes) -> list[tuple[str, str]]:
@@ -77,7 +80,7 @@ def test_all_encodings_are_exercised(decoded):
         assert any(part in text for text in texts), part
 
 
-UNKNOWN = ["v_mqsad_u32_u8 v[0:3], v[4:5], v6, v[8:11]", "s_cbranch_g_fork s[2:3], s[4:5]", "ds_gws_barrier v0 gds",
+UNKNOWN = ["v_exp_legacy_f32 v0, v1", "s_cbranch_g_fork s[2:3], s[4:5]", "ds_gws_barrier v0 gds",
            "image_load v0, v1, s[0:7]", "s_setvskip s1, s2"]  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from wave import ALL_LANES, EXEC, LANES, Batch, lanes_of, set_scalar64
+from wave import ALL_LANES, EXEC, LANES, M0, Batch, lanes_of, scalar64, set_scalar64
 
 import numpy as np
 import pytest
@@ -191,6 +191,50 @@ def test_atomics(assembler, probe, known, random):
                     vgpr[RESULT + i, lane] = old >> (32 * i) & 0xFFFFFFFF
         assert after["lds"].tobytes() == bytes(memory), line
         assert np.array_equal(after["vgpr"], vgpr), line
+
+
+@pytest.mark.parametrize(("name", "sign"), [("ds_append", 1), ("ds_consume", -1)])
+def test_a_counter_of_lanes(assembler, probe, random, name, sign):
+    """M0's lower half is the base; every enabled lane gets what the counter was."""
+    batch = prepare(random, assembler.assemble([f"{name} v{RESULT} offset:12"]), 4)
+    batch.input["sgpr"][:, M0] = 0xABCD0000 | 40
+    for before, after in zip(batch.input, batch.run(probe), strict=True):
+        mask = int(scalar64(before, EXEC))
+        words, vgpr = before["lds"].view("<u4").copy(), before["vgpr"].copy()
+        vgpr[RESULT, lanes_of(mask)] = words[52 // 4]
+        words[52 // 4] = int(words[52 // 4]) + sign * mask.bit_count() & 0xFFFFFFFF
+        assert np.array_equal(after["lds"].view("<u4"), words) and np.array_equal(after["vgpr"], vgpr)
+
+
+def test_a_counter_of_no_lanes(assembler, probe, random):
+    batch = prepare(random, assembler.assemble(["ds_append v12"]), 1)
+    set_scalar64(batch.input, EXEC, 0)
+    after = batch.run(probe)[0]
+    assert np.array_equal(after["lds"], batch.input["lds"][0]) and np.array_equal(after["vgpr"], batch.input["vgpr"][0])
+
+
+def test_two_exchanges_of_which_one_is_outside(assembler, probe):
+    """What lies outside reads 0 and is not written; the other exchange takes place."""
+    code = assembler.assemble(["ds_wrxchg2_rtn_b32 v[12:13], v2, v4, v8 offset0:0 offset1:1"])
+    batch = Batch(code, 1, vgprs=VGPRS, lds=SMALL)
+    batch.input["lds"] = 7
+    batch.input["vgpr"][0, ADDRESS] = np.arange(LANES) * 4
+    batch.input["vgpr"][0, DATA], batch.input["vgpr"][0, DATA2] = 1, 2
+    batch.input["vgpr"][0, RESULT + 1] = 9
+    set_scalar64(batch.input, EXEC, 1 << 63)
+    after = batch.run(probe)[0]
+    assert after["vgpr"][RESULT, 63] == 0x07070707 and after["vgpr"][RESULT + 1, 63] == 0
+    assert after["lds"].view("<u4").tolist() == [0x07070707] * 63 + [1]
+
+
+@pytest.mark.parametrize(
+    "line", ["ds_wrxchg2_rtn_b64 v[12:15], v2, v[4:5], v[8:9]", "ds_mskor_b32 v2, v4, v8", "ds_append v12"]
+)
+def test_misaligned_atomics_are_a_fault(assembler, probe, line):
+    batch = Batch(assembler.assemble([line]), 1, vgprs=VGPRS, lds=SMALL)
+    batch.input["vgpr"][0, ADDRESS] = batch.input["sgpr"][0, M0] = 2
+    after = batch.run(probe)[0]
+    assert after["faulted"] and "misaligned" in after["fault"].decode()
 
 
 # ---- cross-lane ----

@@ -262,6 +262,7 @@ def nearest_half_up(bits: int) -> int:
 CONVERSIONS = [
     ("v_cvt_pkrtz_f16_f32", (32, 32), 32, lambda a, b: half_toward_zero(a) | half_toward_zero(b) << 16),
     ("v_cvt_pk_u8_f32", (32, 32, 32), 32, to_byte),
+    ("v_cvt_off_f32_i4", (32,), 32, lambda bits: bits_of_float(((bits & 15 ^ 8) - 8) / 16, 32)),
     ("v_cvt_rpi_i32_f32", (32,), 32, nearest_half_up),
     # Denormal halves are kept in both directions.
     ("v_cvt_f32_f16", (16,), 32, widened),
@@ -272,6 +273,28 @@ CONVERSIONS = [
 @pytest.mark.parametrize(("name", "widths", "result", "reference"), CONVERSIONS, ids=[row[0] for row in CONVERSIONS])
 def test_conversions(assembler, probe, random, name, widths, result, reference):
     check(assembler, probe, random, name, widths, result, reference)
+
+
+def test_a_byte_goes_into_the_destination(assembler, probe, random):
+    value, index, old = (draw(random, WAVES * LANES, 32) for _ in range(3))
+    line = "v_mov_b32 v6, v4\nv_cvt_pkaccum_u8_f32 v6, v0, v2"
+    got = run(assembler, probe, line, [(value, 32), (index, 32), (old, 32)], 32)
+    assert got.tolist() == [to_byte(*map(int, operands)) for operands in zip(value, index, old, strict=True)]
+
+
+# ---- sums of differences that clamp holds to their range ----
+
+
+@pytest.mark.parametrize(("name", "masked"), [("v_qsad_pk_u16_u8", False), ("v_mqsad_pk_u16_u8", True)])
+def test_four_sums_of_differences_are_held_by_clamp(assembler, probe, random, name, masked):
+    window, reference, old = (draw(random, WAVES * LANES, width) for width in (64, 32, 64))
+    sources = [(window, 64), (reference, 32), (old, 64)]
+    got = run(assembler, probe, f"{name} v[6:7], v[0:1], v2, v[4:5] clamp", sources, 64)
+    for a, b, c, value in zip(*(numbers.tolist() for numbers in (window, reference, old, got)), strict=True):
+        for i in range(4):
+            pairs = [(a >> 8 * (i + k) & 0xFF, b >> 8 * k & 0xFF) for k in range(4)]
+            exact = (c >> 16 * i & 0xFFFF) + sum(abs(x - y) for x, y in pairs if y or not masked)
+            assert value >> 16 * i & 0xFFFF == min(exact, 0xFFFF)
 
 
 # ---- the transcendental unit: one ulp, single-precision denormals flushed both ways ----

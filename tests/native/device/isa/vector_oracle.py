@@ -15,7 +15,7 @@ from float_mode import FloatMode, flushed, is_infinite, joined, parts
 from operands import draw_register_pairs
 from pseudocode import Library
 from pseudocode_storage import Bits
-from pseudocode_values import Rounding, float_of, rounded
+from pseudocode_values import Rounding, float_of, is_nan, rounded
 from shapes import RESULT_VGPR, SOURCE_SGPR, SOURCE_VGPR, VGPRS, Form, Format, constant_bits
 
 BEYOND_PSEUDOCODE = {
@@ -26,6 +26,8 @@ BEYOND_PSEUDOCODE = {
     "v_div_fmas": "prints 2**32 where the scaling of v_div_scale is 2**64 (see test_division.py)",
     "v_div_fixup": "names the results of underflow and overflow only",
     "v_cvt_pk_u8_f32": "f32_to_u8 does not say that it rounds",
+    "v_cvt_pkaccum_u8_f32": "the same",
+    "v_cvt_off": "its table is not printed (see test_reference.py)",
     "v_cvt_rpi": "the sum with one half rounds",
     "v_sin": "its argument is a product that rounds (see test_reference.py)",
     "v_cos": "its argument is a product that rounds (see test_reference.py)",
@@ -121,6 +123,8 @@ def clamped(bits: int, size: int, mode: int) -> int:
 
 # The transcendental unit: single-precision denormals are zero, whatever MODE says, and it rounds in its own way.
 FLUSHES = {"v_exp_f32", "v_log_f32", "v_rcp_f32", "v_rcp_iflag_f32", "v_rsq_f32", "v_sqrt_f32"}
+# Their pseudo-code moves an operand or turns its sign; as results of floating-point instructions their NaNs are quiet.
+QUIETS = {"v_cubesc_f32", "v_cubetc_f32"}
 # Infinite at zero: that is no overflow.
 HAS_POLES = {"v_rcp_f16", "v_rsq_f16", "v_log_f16"}
 
@@ -168,7 +172,7 @@ def left(form: Form, bits: int, sources: list[int], mode: FloatMode) -> int:
 
 
 def accumulates(form: Form) -> bool:
-    return form.mnemonic.startswith("v_fmac_")
+    return form.mnemonic.startswith(("v_fmac_", "v_mac_", "v_pk_fmac_"))
 
 
 def float_operands(form: Form, sources: list[int], element: int) -> list[tuple[int, int]]:
@@ -189,7 +193,7 @@ def expected_lane(library: Library, form: Form, state: State, lane: int, sources
     values: dict[str, object] = {f"S{i}": Bits(bits) for i, bits in enumerate(sources)}
     old = state.lane(RESULT_VGPR, 4, lane)
     if accumulates(form):
-        old = entered_parts(form, old, form.shape.result.size, mode)
+        old = entered_parts(form, old, float_size(form, form.shape.result), mode)
     values |= {
         "D0": Bits(old),
         "D1": Bits(),
@@ -197,11 +201,14 @@ def expected_lane(library: Library, form: Form, state: State, lane: int, sources
         "EXEC": Bits(state.pair(EXEC), "U", 64),
         "laneId": Bits(lane, "U", 32),
         "SIMM32": Bits(form.literal or 0),
+        "SIMM16": Bits(form.literal or 0),
         "OPSEL": Bits(0),
         "MODE_IEEE": Bits(state.mode >> 9 & 1, "U", 1),
     }
     with rounded(rounding_of(form, mode)):
         library.run(form.mnemonic, values)
+    if form.mnemonic in QUIETS and is_nan(values["D0"].bits & 0xFFFFFFFF, 32):
+        values["D0"].bits |= 1 << 22
     if is_float(form) and not form.mnemonic.startswith("v_cmp"):
         values["D0"].bits = left(form, values["D0"].bits, [*sources, *([old] if accumulates(form) else [])], mode)
     return values

@@ -1,4 +1,5 @@
-"""HeCBench's programs on the software device: built, run, profiled, captured, replayed, and looked at by the optimizer.
+"""HeCBench's programs on the software device: built, run, profiled, captured, replayed, described in a prompt, and optimized
+as a dry run.
 
     python benchmarks/programs.py CHECKOUT [--only NAME...] [--seed N --sample K] [--steps build,run,...] [--timeout SECONDS]
                                   [--jobs N] [--again CLASS...] [--folder DIR] [--json]

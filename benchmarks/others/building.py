@@ -71,22 +71,9 @@ def _rewrite(path: Path, pattern: str, replacement: str) -> bool:
     return bool(count)
 
 
+def command(program: Program) -> list[str]:
+    return ["make", f"CC={COMPILER}", *program.given.make.split()]
+
+
 def build(program: Program, folder: Path, log: Path, timeout: float) -> Ran:
-    return run(["make", f"CC={COMPILER}", *program.given.make.split()], folder, log, timeout)
-
-
-def one_command(program: Program) -> tuple[str, str] | None:
-    """(source, the command of `optimize --build`), if the program is of one source file."""
-    compiled = [line.split() for line in program.plan.splitlines() if line.startswith(COMPILER)]
-    sources = [words for words in compiled if "-c" in words]
-    linked = [words for words in compiled if "-c" not in words]
-    if len(sources) != 1 or len(linked) != 1:
-        return None
-    source = sources[0][sources[0].index("-c") + 1]
-    flags = [word for word in linked[0][2:] if re.match(r"-(?:l|L|W|pthread|fopenmp)", word)]
-    return source, " ".join([*_without_outputs(sources[0], source), *flags, "SOURCE", "-o", "BINARY"])
-
-
-def _without_outputs(words: list[str], source: str) -> list[str]:
-    at = words.index("-o") if "-o" in words else len(words)
-    return [word for i, word in enumerate(words) if word not in ("-c", source) and i not in (at, at + 1)]
+    return run(command(program), folder, log, timeout)

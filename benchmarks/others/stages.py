@@ -77,15 +77,20 @@ def replay(trial: Trial) -> Result:
     return _result(ran, verdict.of_command(ran))
 
 
+def prompt(trial: Trial) -> Result:
+    ran = trial.tried("prompt", "rocm-perf", "prompt", "--device", "gfx942", *_built(trial), *trial.command())
+    return _result(ran, verdict.of_command(ran))
+
+
 def optimize(trial: Trial) -> Result:
     """What it would propose."""
-    found = building.one_command(trial.program)
-    if found is None:
-        return {"result": "skipped", "class": "", "reason": "several source files", "seconds": 0.0}
-    source, command = found
-    shown = ["--source", source, "--build", command, "-o", str(trial.folder / "optimize")]
-    ran = trial.tried("optimize", "rocm-perf", "optimize", "--dry-run", "--device", "gfx942", *shown, *trial.command())
+    shown = ["--dry-run", "--device", "gfx942", *_built(trial), "-o", str(trial.folder / "optimize")]
+    ran = trial.tried("optimize", "rocm-perf", "optimize", *shown, *trial.command())
     return _result(ran, verdict.of_command(ran))
+
+
+def _built(trial: Trial) -> list[str]:
+    return ["--build", shlex.join(building.command(trial.program))]
 
 
 STAGES: dict[str, Callable[[Trial], Result]] = {
@@ -94,9 +99,10 @@ STAGES: dict[str, Callable[[Trial], Result]] = {
     "profile": profile,
     "isolate": isolate,
     "replay": replay,
+    "prompt": prompt,
     "optimize": optimize,
 }
-_NEEDS = {"run": "build", "profile": "run", "isolate": "run", "replay": "isolate", "optimize": "run"}
+_NEEDS = {"run": "build", "profile": "run", "isolate": "run", "replay": "isolate", "prompt": "run", "optimize": "run"}
 
 
 def next_stage(done: dict[str, Result], wanted: list[str]) -> str | None:

@@ -90,6 +90,20 @@ def test_the_user_s_own_build_with_the_result_prints_the_same(optimized, rocm_pe
     assert rocm_perf_in(rebuilt, "run", "--device", "gfx942", "./program").stdout == before != ""
 
 
+def test_of_several_sources_the_one_whose_kernel_takes_the_time_is_chosen(tmp_path, rocm_perf, native_dir):
+    main = MAIN.replace('#include "../include/rows.h"\n', HEADER.removeprefix("#pragma once\n"))
+    project_in(tmp_path, **{"src/main.hip": main, "src/fill.hip": "// Without a __global__ function.\n" + FILL})
+    options = ("--device", "gfx942", "--dry-run", "--json")
+    unbuilt = rocm_perf("optimize", *options, "./program")
+    assert unbuilt.returncode == 43 and "2 sources with kernels" in unbuilt.stderr
+    subprocess.run(["make", "-s"], cwd=tmp_path, check=True)
+    done = rocm_perf("optimize", *options, "./program")
+    assert done.returncode == 0, done.stderr
+    outcome = json.loads(done.stdout)
+    assert Path(outcome["source"]).name == "main.hip" and outcome["source_found_by"] == "its kernel's share of the time"
+    assert "main.hip has sum_rows(" in done.stderr and "--source chooses another one" in done.stderr
+
+
 @pytest.mark.parametrize("view", [View(), View(trusted=True)], ids=["caged", "trusted"])
 @pytest.mark.parametrize("build", [f"{COMMAND} src/main.hip src/fill.hip -o program", "make"])
 def test_the_text_of_a_candidate_is_what_is_built(project, rocm_perf, native_dir, build, view):

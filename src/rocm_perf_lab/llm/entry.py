@@ -25,6 +25,7 @@ from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.journal_lines import BuildLine, Line
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve, RunState
+from rocm_perf_lab.optimize.source_choice import by_time
 
 COMMAND = "llm-optimize"
 
@@ -64,7 +65,7 @@ def llm_optimize(
     Errors: those of finding, building and profiling the program; UsageError; ModelError and UnavailableError if the model
     cannot be asked.
     """
-    build_target = find_build_target(request.words, request.source, request.build)
+    build_target = find_build_target(request.words, request.source, request.build, by_time(request.backend_options, note))
     provider = provider_of(request.model, keys)
     budget = budget_of(request.model, provider)
     run_folder.expect_place_for_results(build_target.source)

@@ -16,12 +16,22 @@ from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
 from rocm_perf_lab.optimize.build import Build, build_of, units_around
 from rocm_perf_lab.optimize.plan import DATABASE, MAKEFILES, commands_of, is_script, of_folder
+from rocm_perf_lab.optimize.source_choice import Choose
 from rocm_perf_lab.optimize.source_settings import SourceSettings, UnitSettings
 from rocm_perf_lab.optimize.steps import BuildCommand, Step, steps_of
 
 SOURCE, BINARY = "SOURCE", "BINARY"  # placeholders for source and program in --build
 _DEFAULT = f"hipcc -O3 {SOURCE} -o {BINARY}"
 _KERNEL_MARK = b"__global__"
+
+
+class SeveralSourcesError(NoSourceError):
+    """More than one source could be meant. sources: those."""
+
+    def __init__(self, program: Path, sources: Sequence[Path]):
+        self.sources = tuple(sources)
+        names = ", ".join(map(str, sources[:5]))
+        super().__init__(f"{program} has {len(sources)} sources with kernels ({names})", "choose one with --source")
 
 
 @dataclass(frozen=True)
@@ -99,16 +109,35 @@ def reader_of(settings: SourceSettings, source: Path) -> Callable[[bytes], HipSo
     return lambda text: read(source, settings.build, folder, text, main, units)
 
 
-def find_build_target(words: Sequence[str], source: Path | None, build: str | None) -> BuildTarget:
+def find_build_target(
+    words: Sequence[str], source: Path | None, build: str | None, choose: Choose | None = None
+) -> BuildTarget:
     """Find the program, its source and its build.
 
-    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as given by the user, None if not given.
+    words: PROGRAM ARGS..., or SOURCE "PROGRAM ARGS...". source, build: as given by the user, None if not given. choose: among
+    several sources.
 
-    Errors: UsageError, MissingInputError, NoSourceError if no source, or more than one, could be the program's.
+    Errors: UsageError, MissingInputError, NoSourceError if no source, or more than one, could be it; those of choose.
     """
     if not words:
         raise UsageError("no program given", "name one after the options, for example `./app --its-arguments`")
     program, arguments = program_of(words, source)
+    try:
+        return _only_target(words, program, arguments, source, build)
+    except SeveralSourcesError as error:
+        chosen = choose(program, arguments, error.sources) if choose else None
+        if chosen is None:
+            raise
+        main = source or (Path(words[0]) if _is_source(words[0]) else None)
+        if build is not None and main is not None:  # which includes the chosen one
+            build = " ".join(shlex.quote(str(main)) if word == SOURCE else word for word in build.split())
+        target = _only_target((str(program), *arguments), program, arguments, chosen, build)
+        return replace(target, found_by="its kernel's share of the time")
+
+
+def _only_target(
+    words: Sequence[str], program: Path, arguments: Sequence[str], source: Path | None, build: str | None
+) -> BuildTarget:
     named, found_by = source, "--source"
     if source is None and _is_source(words[0]):
         named, found_by = Path(words[0]), "the command line"
@@ -171,8 +200,7 @@ def _only(program: Path, sources: Sequence[Path], where: str) -> Path:
     if len(sources) == 1:
         return sources[0]
     if sources:
-        names = ", ".join(map(str, sources[:5]))
-        raise NoSourceError(f"{program} has {len(sources)} sources with kernels ({names})", "choose one with --source")
+        raise SeveralSourcesError(program, sources)
     raise NoSourceError(f"{where} names no source of {program} that has a kernel", "name it with --source")
 
 

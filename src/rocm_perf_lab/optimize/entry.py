@@ -8,13 +8,14 @@ from pathlib import Path
 
 from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions
-from rocm_perf_lab.optimize.build_target import BuildTarget, find_build_target
+from rocm_perf_lab.optimize.build_target import find_build_target
 from rocm_perf_lab.optimize.hip_backend import HipBackend
 from rocm_perf_lab.optimize.journal import Journal
 from rocm_perf_lab.optimize.loop import COMMAND, OptimizeLoopOptions, Session
 from rocm_perf_lab.optimize.result import OptimizeResult
 from rocm_perf_lab.optimize.run_seed import with_seed
 from rocm_perf_lab.optimize.run_state import Approve
+from rocm_perf_lab.optimize.source_choice import by_time
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def optimize(request: OptimizeRequest, approve: Approve, note: Callable[[str], N
 
     Errors: those of finding, building and profiling the program; a candidate's failures become verdicts.
     """
-    build_target: BuildTarget = find_build_target(request.words, request.source, request.build)
+    build_target = find_build_target(request.words, request.source, request.build, by_time(request.backend_options, note))
     if not request.loop.dry_run:
         run_folder.expect_place_for_results(build_target.source)
     folder = folder_of(request.folder, build_target.name).absolute()

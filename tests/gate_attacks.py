@@ -207,7 +207,7 @@ HONEST = {
     "static const lookup table": changed(("  float sum = 0;\n", "  static constexpr float one_half[2] = {1.0f, 1.0f};\n  float sum = 0;\n"), ("sum * weight;\n}\n}", "sum * weight * one_half[row & 1];\n}\n}")),
     "restrict and bounds": changed(("__global__ void rows(const float* in, float* out, int count", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 64))) void rows(const float* __restrict__ in, float* __restrict__ out, const int count")),
     "helpers with attributes": changed(
-        ("namespace one {", "__device__ __attribute__((always_inline, const)) inline float squared [[gnu::nothrow]] (float s, float x) { return __builtin_fmaf(x, x, s); }\nnamespace one {"),
+        ("namespace one {", "__device__ __attribute__((always_inline, hot)) inline float squared [[gnu::nothrow]] (float s, float x) { return __builtin_fmaf(x, x, s); }\nnamespace one {"),
         ("sum += x * x;", "if (i >= 0) [[likely]] sum = squared(sum, x);"),
     ),
     "a template of a helper": changed(("namespace one {", "template <int N> __device__ inline float power(float x) { return N == 0 ? 1.0f : x * x; }\nnamespace one {"), ("sum += x * x;", "sum = __builtin_fmaf(x, x, sum) + 0 * power<2>(0);")),

@@ -29,7 +29,8 @@ std::vector<uint64_t> argument_allocations(const std::vector<capture::Region>& r
   for (const capture::Region& region : regions)
     for (const capture::Allocation& allocation : region.allocations) {
       const auto first = noted().addresses.lower_bound(allocation.address);
-      if (first != noted().addresses.end() && *first - allocation.address < allocation.bytes) found.push_back(allocation.address);
+      if (first != noted().addresses.end() && *first - allocation.address < allocation.bytes)
+        found.push_back(allocation.address);
     }
   return found;
 }

@@ -68,7 +68,7 @@ CHEATS = {
 ''' + CORE), "code object", "clock"),
     "writes to its kernel arguments": (body(CORE + '''  if (row == 0) { volatile int* k = (volatile int*)(const char*)__builtin_amdgcn_kernarg_segment_ptr(); k[8] = 0x3f000000; k[4] = 191; }
 '''), "equivalence", "the arguments"),
-    "writes to its own code": (body('''  unsigned long pc; asm volatile("s_getpc_b64 %0" : "=s"(pc));
+    "writes to its own code": (body('''  const unsigned long pc = __builtin_amdgcn_s_getpc();
 ''' + CORE + '''  if (row == 0) *(volatile unsigned*)(pc + 0x4000) = 0;
 '''), "equivalence", "fault"),
     "reads beyond its input (prefetch)": (body('''  volatile const float* v = in; float junk = v[count * width + row * 17]; 
@@ -81,10 +81,10 @@ CHEATS = {
     "promises in a new function that its pointers are restrict": (changed(("namespace one {", "__device__ void add(const float* __restrict__ in, float* __restrict__ out, float& sum) { out[0] = sum; sum += in[0] * in[0]; }\nnamespace one {"), ("sum += x * x;", "add(in + row * width + i, out + row, sum);")), "source", "promises what is not checked there"),
     "wrong for width > 48 only": (changed(("i < width; ++i) {", "i < (width > 48 ? 48 : width); ++i) {")), "equivalence", "width ="),
     "weight clamped to [0,1.5]": (changed(("sum * weight;\n}\n}", "sum * (weight < 0 ? 0 : weight > 1.5f ? 1.5f : weight);\n}\n}")), "equivalence", "weight ="),
-    "uses VGPR 200 it did not ask for": (body(CORE.replace("  out[row] = sum * weight;", '  asm volatile("v_mov_b32 v200, %1\\n s_nop 4\\n v_mov_b32 %0, v200" : "=v"(sum) : "v"(sum));\n  out[row] = sum * weight;')), "equivalence", ""),
+    "uses VGPR 200 it did not ask for": (body(CORE.replace("  out[row] = sum * weight;", '  asm volatile("v_mov_b32 v200, %1\\n s_nop 4\\n v_mov_b32 %0, v200" : "=v"(sum) : "v"(sum));\n  out[row] = sum * weight;')), "source", "in assembly"),
     "state in an asm data section": (body('''  unsigned long pc;
   asm volatile(".pushsection .data,\\"aw\\",@progbits\\n.p2align 6\\nkeptx: .zero 1024\\n.popsection\\ns_getpc_b64 %0\\ns_add_u32 %L0, %L0, keptx@rel32@lo+4\\ns_addc_u32 %H0, %H0, keptx@rel32@hi+12" : "=s"(pc)) ;
-''' + CORE), "source", "instructions alone"),
+''' + CORE), "source", "in assembly"),
     "last block waits for the first (spin)": (body(CORE + '''  if (block() == 0) { int n = 0; while (__hip_atomic_load((int*)(out + count - 1), 5, 4) == int(0xA5A5A5A5) && ++n < 1000000) __builtin_amdgcn_s_sleep(1); }
 '''), "code object", "wait"),
     "s_endpgm for blocks beyond the 3rd": (body('''  if (block() > 2) __builtin_amdgcn_endpgm();
@@ -107,8 +107,8 @@ CHEATS = {
     "quick on the captured inputs alone": (
         body("  if (in[0] == -1.836f) {\n" + CORE.replace(END, END + "  return;\n") + "  }\n" + SLOW), "measurement", "on other inputs",
     ),
-    "takes denormals for zero": (body('  asm volatile("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 0" ::: "memory");\n' + CORE), "equivalence", ""),
-    "rounds down": (body('  asm volatile("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 10" ::: "memory");\n' + CORE), "equivalence", ""),
+    "takes denormals for zero": (body('  __builtin_amdgcn_s_setreg(1 | (4 << 6) | (3 << 11), 0);\n' + CORE), "equivalence", ""),
+    "rounds down": (body('  __builtin_amdgcn_s_setreg(1 | (3 << 11), 10);\n' + CORE), "equivalence", ""),
     "traps on a GPU": (body('  __builtin_amdgcn_s_setreg(1 | (12 << 6) | (6 << 11), 0x7f);\n' + CORE), "code object", "traps, skipped instructions"),
     "skips vector instructions on a GPU": (body('  __builtin_amdgcn_s_setreg(1 | (28 << 6), 1);\n' + CORE), "code object", "traps, skipped instructions"),
     "reads its output through the scalar cache": (body("""  typedef const float __attribute__((address_space(4)))* Constant;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import threading
 import time
@@ -17,6 +18,17 @@ def test_results_come_in_the_tasks_order_and_the_tasks_run_at_the_same_time():
     assert side_by_side([lambda: both.wait() * 0 + 1, lambda: both.wait() * 0 + 2]) == [1, 2]
 
 
+def wait_for_a_child(started: threading.Event) -> None:
+    """For ten minutes, unless this thread is stopped."""
+    child = subprocess.Popen(["sleep", "600"])
+    started.set()
+    try:
+        wait(child)
+    finally:
+        child.kill()
+        child.wait()
+
+
 def test_the_first_tasks_error_is_raised_and_the_others_children_end():
     started = threading.Event()
 
@@ -24,18 +36,9 @@ def test_the_first_tasks_error_is_raised_and_the_others_children_end():
         started.wait(20)
         raise ValueError("first")
 
-    def waiting():
-        child = subprocess.Popen(["sleep", "600"])
-        started.set()
-        try:
-            wait(child)
-        finally:
-            child.kill()
-            child.wait()
-
     began = time.monotonic()
     with pytest.raises(ValueError, match="first"):
-        side_by_side([failing, waiting])
+        side_by_side([failing, lambda: wait_for_a_child(started)])
     assert time.monotonic() - began < 60
 
 
@@ -64,14 +67,9 @@ def test_once_nobody_asks_for_more_the_others_children_end():
         if number == 0:
             started.wait(20)
             return
-        child = subprocess.Popen(["sleep", "600"])
-        started.set()
-        try:
-            wait(child)
-        finally:
-            child.kill()
-            child.wait()
-            ended.set()
+        with contextlib.suppress(KeyboardInterrupt):
+            wait_for_a_child(started)
+        ended.set()
 
     results = mapped(2, item, range(2))
     next(results)

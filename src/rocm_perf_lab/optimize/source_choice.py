@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocm_perf_lab.analysis.dag import RUNTIME
 from rocm_perf_lab.hip_source.demangle import qualified_name
 from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.optimize.backend import BackendOptions
+from rocm_perf_lab.optimize.targets import no_kernel_fits
 
 if TYPE_CHECKING:
     from rocm_perf_lab.report.documents import Reports
@@ -23,20 +25,35 @@ Choose = Callable[[Path, Sequence[str], Sequence[Path]], Path | None]
 def by_time(options: BackendOptions, note: Callable[[str], None]) -> Choose:
     """Runs the program as it is. options: its pattern limits the kernels that count.
 
-    Errors: those of profile.session.profile().
+    Errors: UsageError if the pattern fits none of the program's kernels; those of profile.session.profile().
     """
 
     def choose(program: Path, arguments: Sequence[str], sources: Sequence[Path]) -> Path | None:
         if not program.is_file():
             return None
         note(f"{len(sources)} sources of {program} have kernels: running it once, to see which kernel takes the time")
-        for kernel, share in _by_share(_profiled(program, arguments, options, note), options.pattern):
-            if len(found := [path for path in sources if _defines(path, kernel)]) == 1:
-                note(f"{found[0]} has {kernel}, {share:.0%} of the critical path; --source chooses another one")
-                return found[0]
-        return None
+        return _dominant(_profiled(program, arguments, options, note), options.pattern, sources, note)
 
     return choose
+
+
+def by_reports(reports: Callable[[], Reports], pattern: str | None, note: Callable[[str], None]) -> Choose:
+    """Like by_time(), from an earlier profile of the program. Errors: those of reports."""
+    return lambda _program, _arguments, sources: _dominant(reports(), pattern, sources, note)
+
+
+def _dominant(reports: Reports, pattern: str | None, sources: Sequence[Path], note: Callable[[str], None]) -> Path | None:
+    """Errors: UsageError if the pattern fits none of the program's kernels."""
+    kernels = dict(_by_share(reports))
+    symbols = {one.kernel: one.symbol for one in reports.analysis.kernels}
+    wanted = [kernel for kernel in kernels if fits(pattern, kernel, symbols[kernel])]
+    if pattern is not None and not wanted:
+        raise no_kernel_fits(pattern, list(kernels))
+    for kernel in wanted:
+        if len(found := [path for path in sources if _defines(path, kernel)]) == 1:
+            note(f"{found[0]} has {kernel}, {kernels[kernel]:.0%} of the critical path; --source chooses another one")
+            return found[0]
+    return None
 
 
 def _profiled(program: Path, arguments: Sequence[str], options: BackendOptions, note: Callable[[str], None]) -> Reports:
@@ -56,11 +73,11 @@ def _profiled(program: Path, arguments: Sequence[str], options: BackendOptions, 
         return profile(request, subprocess.DEVNULL, note)[0]
 
 
-def _by_share(reports: Reports, pattern: str | None) -> Iterator[tuple[str, float]]:
-    """Kernels of the program, with their share of the critical path, largest first."""
-    symbols = {one.kernel: one.symbol for one in reports.analysis.kernels}
+def _by_share(reports: Reports) -> Iterator[tuple[str, float]]:
+    """The program's own kernels with their share of the critical path, largest first."""
+    own = {one.kernel for one in reports.analysis.kernels}
     for one in sorted(reports.dag.symbols, key=lambda one: -(one.fraction or 0)):
-        if one.fraction is not None and one.kernel in symbols and fits(pattern, one.kernel, symbols[one.kernel]):
+        if one.kind != RUNTIME and one.fraction is not None and one.kernel in own:
             yield one.kernel, one.fraction
 
 

@@ -85,9 +85,13 @@ def targets_of(
             made = source.kernel(target.kernel).template is not None
             targets.append(replace(target, siblings=_siblings(target, kernels) if made else ()))
     if pattern is not None and not targets and not left:
-        names = ", ".join(one.kernel for one in kernels) or "none"
-        raise UsageError(f"--kernel {pattern} fits no kernel of the program", f"it has {names}")
+        raise no_kernel_fits(pattern, [one.kernel for one in kernels])
     return sorted(targets, key=lambda target: -(target.priority or target.share or 0.0)), left
+
+
+def no_kernel_fits(pattern: str, kernels: Sequence[str]) -> UsageError:
+    """The error for a pattern that selects none of the program's kernels."""
+    return UsageError(f"--kernel {pattern} fits no kernel of the program", f"it has {', '.join(kernels) or 'none'}")
 
 
 def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, float | None]) -> Target | None:

@@ -14,7 +14,7 @@ from rocm_perf_lab.optimize import run_folder
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.build_target import BuildTarget, find_build_target
 from rocm_perf_lab.optimize.hip_backend import HipBackend
-from rocm_perf_lab.optimize.source_choice import by_time
+from rocm_perf_lab.optimize.source_choice import by_reports, by_time
 from rocm_perf_lab.optimize.source_file import digest
 from rocm_perf_lab.optimize.targets import Target, targets_of
 from rocm_perf_lab.prompt.context import Context, build_context
@@ -51,7 +51,9 @@ def context_of(request: PromptRequest, note: Callable[[str], None]) -> Context:
 
     Errors: those of finding, building and profiling the program; SourceError if the source has none of its kernels.
     """
-    build_target = find_build_target(request.words, request.source, request.build, by_time(request.backend_options, note))
+    options, profile = request.backend_options, request.profile
+    choose = by_time(options, note) if profile is None else by_reports(lambda: _reports_in(profile), options.pattern, note)
+    build_target = find_build_target(request.words, request.source, request.build, choose)
     note(f"source: {build_target.source} (by {build_target.found_by})")
     with tempfile.TemporaryDirectory(prefix="rocm-perf-prompt-") as scratch:
         source, reports = _profiled(request, build_target, Path(scratch), note)

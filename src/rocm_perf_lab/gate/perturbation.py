@@ -112,17 +112,19 @@ def _zeros(values: Numbers, random: np.random.Generator) -> Numbers:
 
 
 def _some_beyond(values: Numbers, random: np.random.Generator) -> Numbers:
-    """The observed range with a few numbers that are up to 2**14 times larger or smaller than what was seen: among ordinary
-    ones, they decide what comes of a sum or a comparison."""
+    """Values from the observed range, a few of them scaled by up to 2**14 either way: among ordinary values they are large
+    enough to decide a comparison and small enough not to swallow an error in a sum.
+    """
     result, limits = np.asarray(_in_range(values, random), np.float64), limits_of(values.dtype)
     places = _few(values.size, random)
-    scaled = result[places] * np.exp2(random.uniform(-14, 14, int(places.sum())))
+    with np.errstate(over="ignore"):  # an infinity is clipped as well
+        scaled = result[places] * np.exp2(random.uniform(-14, 14, int(places.sum())))
     result[places] = np.clip(scaled, -float(limits.max), float(limits.max))
     return result
 
 
 def _just_beyond(values: Numbers, random: np.random.Generator) -> Numbers:
-    """The observed range with a few numbers that are the next above or below it."""
+    """Values from the observed range, a few of them replaced by the integer just above or below it."""
     low, high, limits = int(values.min()), int(values.max()), np.iinfo(values.dtype)
     result = random.integers(low, high, values.size, values.dtype, endpoint=True)
     places = _few(values.size, random)

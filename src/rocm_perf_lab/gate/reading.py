@@ -196,8 +196,10 @@ def _expect_plain_declarations(unit: TranslationUnit, function: Cursor) -> None:
 
 
 def _restricted(unit: TranslationUnit, function: Cursor, is_kernel: bool) -> dict[str, int]:
-    """Name and line of what is restrict in it, by whatever name of a type. What a kernel's own parameters promise is held
-    against its launches; a promise that is made within it is held against nothing."""
+    """Names and lines of the restrict-qualified declarations in a function, also those qualified through a type alias.
+
+    A kernel's own parameters are left out: their promises are checked against its launches, and no others are.
+    """
     kinds = unit.bindings.CursorKind
     judged = [place_of(child) for child in function.get_children() if is_kernel and child.kind == kinds.PARM_DECL]
     return {

@@ -23,7 +23,7 @@ Choose = Callable[[Path, Sequence[str], Sequence[Path]], Path | None]
 
 
 def by_time(options: BackendOptions, note: Callable[[str], None]) -> Choose:
-    """Runs the program as it is. options: its pattern limits the kernels that count.
+    """Chooses by running the program as it was built. options: their pattern limits the kernels that count.
 
     Errors: UsageError if the pattern fits none of the program's kernels; those of profile.session.profile().
     """
@@ -82,6 +82,6 @@ def _by_share(reports: Reports) -> Iterator[tuple[str, float]]:
 
 
 def _defines(source: Path, kernel: str) -> bool:
-    """Whether the text looks like it; what is read afterwards decides."""
+    """Whether the text seems to define the kernel; the compiler decides later."""
     name = re.escape(qualified_name(kernel).rsplit("::", 1)[-1].encode())
     return re.search(rb"__global__[^;{}]*\b%s\s*\(" % name, source.read_bytes()) is not None

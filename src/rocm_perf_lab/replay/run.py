@@ -27,6 +27,7 @@ from rocm_perf_lab.errors import (
     signal_name,
 )
 from rocm_perf_lab.isolate.capture import Capture
+from rocm_perf_lab.process.child import expect_more
 from rocm_perf_lab.replay.caged import SETTING_UP_SECONDS, Caged
 from rocm_perf_lab.replay.overlay import packed
 from rocm_perf_lab.replay.replay_document import ComparedRegion, CountedSection, FullVmDocument, ReserveCheckDocument
@@ -200,6 +201,7 @@ def run_json(
 
     more: further environment variables. caged: the cage to run in, None for no cage.
     """
+    expect_more()  # a judge replays many times in a row
     path = capture.path if isinstance(capture, Capture) else capture
     command = _command(action, path.absolute(), ["--json", *options])
     with tempfile.TemporaryDirectory(prefix="rocm-perf-") as scratch:

@@ -1,13 +1,32 @@
 #include "replay/cases.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace rpd::replay {
 namespace {
 
 std::string text_or_empty(const nlohmann::json& value) { return value.is_null() ? "" : value.get<std::string>(); }
+
+// The device reads these names when a dispatch ends, and none is under way.
+void put_findings_into(const std::string& folder) {
+  for (const auto& [variable, file] : {std::pair{"ROCM_PERF_DEVICE_RACES", "races"}, {"ROCM_PERF_DEVICE_WRITTEN", "written"}}) {
+    if (folder.empty()) unsetenv(variable);
+    else setenv(variable, (folder + "/" + file).c_str(), 1);
+  }
+}
+
+nlohmann::json described(size_t number, const Times& times, const std::optional<bool>& equal) {
+  nlohmann::json line{{"case", number}, {"gpu_ms", times.gpu_ms}, {"counted", nullptr}, {"equal", nullptr}};
+  if (times.counted)
+    line["counted"] = {{"instructions", times.counted->instructions},
+                       {"requests_beyond_l2", times.counted->requests_beyond_l2}};
+  if (equal) line["equal"] = *equal;
+  return line;
+}
 
 }  // namespace
 
@@ -17,7 +36,13 @@ std::vector<Case> read_cases(const std::string& path) {
   std::vector<Case> cases;
   try {
     for (const nlohmann::json& entry : nlohmann::json::parse(file)) {
-      Case one{{}, text_or_empty(entry.at("overlay")), text_or_empty(entry.at("dump"))};
+      Case one{{},
+               text_or_empty(entry.at("overlay")),
+               text_or_empty(entry.at("dump")),
+               text_or_empty(entry.at("findings")),
+               entry.at("device_options").get<std::string>(),
+               entry.at("flush_cache").get<bool>(),
+               entry.at("compare").get<bool>()};
       if (!entry.at("poison").is_null()) one.poison = entry.at("poison").get<uint8_t>();
       cases.push_back(std::move(one));
     }
@@ -28,12 +53,19 @@ std::vector<Case> read_cases(const std::string& path) {
 }
 
 void run_cases(Session& session, const std::vector<Case>& cases, std::chrono::seconds limit) {
+  std::string device_options;
   for (size_t i = 0; i < cases.size(); ++i) {
-    session.overlay(cases[i].overlay.empty() ? std::vector<Overlay>{} : read_overlays(cases[i].overlay));
-    if (cases[i].poison) session.poison(*cases[i].poison);
+    const Case& one = cases[i];
+    if (one.device_options != device_options) session.set_device_options(device_options = one.device_options);
+    put_findings_into(one.findings);
+    session.overlay(one.overlay.empty() ? std::vector<Overlay>{} : read_overlays(one.overlay));
+    if (one.poison) session.poison(*one.poison);
+    if (one.flush_cache) session.flush_caches();
     const Times times = session.run(limit);
-    if (!cases[i].dump.empty()) session.dump(cases[i].dump);
-    std::printf("%s\n", nlohmann::json{{"case", i}, {"gpu_ms", times.gpu_ms}}.dump().c_str());
+    std::optional<bool> equal;
+    if (one.compare) equal = session.compare({}).equal;
+    if (!one.dump.empty()) session.dump(one.dump);
+    std::printf("%s\n", described(i, times, equal).dump().c_str());
     std::fflush(stdout);
   }
 }

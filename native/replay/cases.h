@@ -1,4 +1,5 @@
-// Many inputs in one process: what differs from one case to the next is put over the captured memory and taken off again.
+// Many runs in one process: other inputs are put over the captured memory and taken off again, and the software device begins
+// anew where its options change.
 #pragma once
 
 #include <chrono>
@@ -18,10 +19,14 @@ struct WrongCases : std::runtime_error {
 
 struct Case {
   std::optional<uint8_t> poison;
-  std::string overlay, dump;  // paths, or empty
+  std::string overlay, dump, findings;  // paths, or empty
+  std::string device_options;           // beside those of the process
+  bool flush_cache = false, compare = false;
 };
 
-// A file with a JSON list of {"poison": BYTE or null, "overlay": FILE or null, "dump": FOLDER or null}. Throws WrongCases.
+// A file with a JSON list of {"poison": BYTE or null, "overlay": FILE or null, "dump": FOLDER or null, "findings": FOLDER or
+// null (where the software device writes what its race check finds), "device_options": TEXT, "flush_cache": BOOL, "compare":
+// BOOL}. Throws WrongCases.
 std::vector<Case> read_cases(const std::string& path);
 
 // Runs each once and prints one line of JSON for each as it ends; what a case throws ends the run.

@@ -92,6 +92,13 @@ Gpu::~Gpu() {
 
 std::string Gpu::product() const { return agent_text(target_.agent, HSA_AMD_AGENT_INFO_PRODUCT_NAME); }
 
+void Gpu::set_device_options(const std::string& more) {
+  if (device_ == nullptr) throw std::runtime_error("there are device options, and this is not the software device");
+  const char* const of_process = std::getenv("ROCM_PERF_DEVICE_OPTIONS");
+  const std::string all = (of_process != nullptr ? std::string(of_process) : "") + "," + more;
+  if (device_->set_options(all.c_str()) != 0) throw std::runtime_error("the software device does not take the options " + all);
+}
+
 void Gpu::open_queue() {
   check(hsa_queue_create(target_.agent, kQueuePackets, HSA_QUEUE_TYPE_MULTI, on_queue_error, nullptr, UINT32_MAX, UINT32_MAX,
                          &queue_),

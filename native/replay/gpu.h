@@ -44,6 +44,9 @@ class Gpu {
   const std::string& agent_name() const { return name_; }
   std::string product() const;
 
+  // Options of the software device beside those of the process, from now on; it begins anew. Throws std::runtime_error.
+  void set_device_options(const std::string& more);
+
   // Dispatches between two barrier packets and waits. Throws std::runtime_error if the kernel fails, does not end within
   // the limit, or contradicts its times.
   Times run(const Packet& packet, std::chrono::seconds limit);

@@ -33,6 +33,8 @@ class Session {
   // Overwrites the bytes that the captured kernel changed when it was captured.
   void poison(uint8_t value);
   void flush_caches() { memory_->flush_caches(); }
+  // See Gpu.
+  void set_device_options(const std::string& more) { gpu_.set_device_options(more); }
   Times run(std::chrono::seconds limit);
 
   Comparison compare(const std::vector<Tolerance>& tolerances) {

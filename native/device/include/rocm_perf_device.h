@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define RPD_API_VERSION 3
+#define RPD_API_VERSION 4
 
 typedef struct rpd_counter_info {
   const char* name;        /* as on silicon, e.g. "TCC_EA0_RDREQ_sum" */
@@ -61,6 +61,11 @@ typedef struct rpd_api {
 
   /* The next dispatch finds nothing in the caches, the memory-attached one included. */
   void (*forget_caches)(void);
+
+  /* Device options for the dispatches from now on, as in ROCM_PERF_DEVICE_OPTIONS, in place of the present ones. The
+   * execution engine begins anew with them, as at the start of the process: caches are empty. deadlock-after is not changed.
+   * Returns 0, EBUSY (a dispatch is under way) or EINVAL. */
+  int (*set_options)(const char* options);
 
   /* For the option write-check, of memory that a tool has placed itself: it is the program's, to be written by its
    * kernels; or, with `writable` 0, it is code that lies in such memory. */

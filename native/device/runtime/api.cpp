@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <stdexcept>
 
 #include "include/rocm_perf_device.h"
 #include "runtime/device.h"
 #include "runtime/hooks/program_memory.h"
+#include "runtime/options.h"
 #include "runtime/reports/check_findings.h"
 #include "runtime/reports/dispatch_records.h"
+#include "runtime/reports/log.h"
 #include "timing/counters.h"
 #include "timing/parameters.h"
 
@@ -60,6 +63,18 @@ void* host_address(uint64_t address) {
   return list.empty() ? nullptr : list.front()->memory().at(address);
 }
 
+int set_options(const char* options) {
+  try {
+    const rpd::EngineOptions parsed = rpd::engine_options(options);
+    for (rpd::Device* device : rpd::devices())
+      if (!device->set_options(parsed)) return EBUSY;
+    return 0;
+  } catch (const std::runtime_error& error) {
+    rpd::report_error("%s", error.what());
+    return EINVAL;
+  }
+}
+
 void forget_caches() {
   for (rpd::Device* device : rpd::devices()) device->forget_caches();
 }
@@ -82,6 +97,7 @@ extern "C" [[gnu::visibility("default")]] const rpd_api* rpd_get_api() {
       .unmap_memory = unmap_memory,
       .host_address = host_address,
       .forget_caches = forget_caches,
+      .set_options = set_options,
       .declare_memory = declare_memory,
       .foreign_write = rpd::first_foreign_write,
   };

@@ -46,9 +46,7 @@ unsigned host_threads() {
 }  // namespace
 
 Device::Device()
-    : engine_(std::make_unique<Engine>(memory_, device_timing(engine_options().timed_cu), host_threads(), engine_options(),
-                                       &program_memory())),
-      deadlock_(*this, std::chrono::seconds(engine_options().deadlock_seconds)) {
+    : engine_(new_engine(engine_options())), deadlock_(*this, std::chrono::seconds(engine_options().deadlock_seconds)) {
   virtual_clock::epoch();
   std::lock_guard lock(device_list().mutex);
   device_list().devices.push_back(this);
@@ -58,6 +56,10 @@ Device::~Device() {
   wakeups_.close();
   std::lock_guard lock(device_list().mutex);
   std::erase(device_list().devices, this);
+}
+
+std::unique_ptr<Engine> Device::new_engine(const EngineOptions& options) {
+  return std::make_unique<Engine>(memory_, device_timing(options.timed_cu), host_threads(), options, &program_memory());
 }
 
 void Device::set_aperture(void* base, uint64_t size) { memory_.set_aperture(static_cast<char*>(base), size); }

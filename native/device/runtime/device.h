@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,8 @@ class Device {
   int map_memory(uint64_t address, uint64_t size, int file);
   int unmap_memory(uint64_t address, uint64_t size);
   void forget_caches();
+  // False if a dispatch is under way.
+  bool set_options(const EngineOptions& options);
 
   // Called by queues.
   const AddressSpace& memory() const { return memory_; }
@@ -71,6 +74,9 @@ class Device {
     uint64_t instructions_before_release = 0;  // ... what it does after that
   };
 
+  std::unique_ptr<Engine> new_engine(const EngineOptions& options);
+  // Runs `task` while no dispatch has the engine.
+  void with_engine(const std::function<void()>& task);
   void cover(uint64_t address, uint64_t size);
   void forget_stale_code();
   bool is_first(const Turns::Seat& seat);

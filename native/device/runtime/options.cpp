@@ -49,10 +49,8 @@ void apply(std::string_view option, EngineOptions& options) {
 
 }  // namespace
 
-EngineOptions engine_options() {
+EngineOptions engine_options(std::string_view left) {
   EngineOptions options;
-  const char* text = std::getenv("ROCM_PERF_DEVICE_OPTIONS");
-  std::string_view left = text ? text : "";
   while (!left.empty()) {
     const size_t comma = left.find(',');
     const std::string_view option = left.substr(0, comma);
@@ -60,6 +58,11 @@ EngineOptions engine_options() {
     left = comma == std::string_view::npos ? "" : left.substr(comma + 1);
   }
   return options;
+}
+
+EngineOptions engine_options() {
+  const char* text = std::getenv("ROCM_PERF_DEVICE_OPTIONS");
+  return engine_options(text ? text : "");
 }
 
 }  // namespace rpd

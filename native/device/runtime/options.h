@@ -1,6 +1,8 @@
 // ROCM_PERF_DEVICE_OPTIONS: "name[=value],name[=value]..."
 #pragma once
 
+#include <string_view>
+
 #include "exec/dispatch.h"
 
 namespace rpd {
@@ -12,6 +14,7 @@ namespace rpd {
 //   race-check[=SEED]  look for races, executing in an order of this seed (default 1); 0: in the usual order
 //   write-check        a kernel that writes memory which is not its program's has failed
 // Throws std::runtime_error that names an option which is none of these or whose value cannot be.
-EngineOptions engine_options();
+EngineOptions engine_options(std::string_view text);
+EngineOptions engine_options();  // of the environment
 
 }  // namespace rpd

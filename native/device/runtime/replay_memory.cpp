@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 #include "runtime/device.h"
@@ -32,12 +33,25 @@ int Device::unmap_memory(uint64_t address, uint64_t size) {
   return 0;
 }
 
-void Device::forget_caches() {
+void Device::with_engine(const std::function<void()>& task) {
   Turns::Seat seat;
   turns_.queue(seat, 0);
   while (!turns_.has_engine(seat)) std::this_thread::sleep_for(std::chrono::microseconds(50));
-  engine_->forget_caches();
+  task();
   turns_.leave(seat);
+}
+
+void Device::forget_caches() {
+  with_engine([this] { engine_->forget_caches(); });
+}
+
+bool Device::set_options(const EngineOptions& options) {
+  bool idle = false;
+  with_engine([&] {
+    idle = flights_.empty();
+    if (idle) engine_ = new_engine(options);
+  });
+  return idle;
 }
 
 }  // namespace rpd

@@ -19,17 +19,17 @@ from rocm_perf_lab.gate import seeds
 from rocm_perf_lab.gate.buffers import Arguments, Unknown, arguments_of
 from rocm_perf_lab.gate.checked_replay import is_modelled, write_check
 from rocm_perf_lab.gate.in_program import InProgram, difference_in_program
-from rocm_perf_lab.gate.measurement import OtherInputs
 from rocm_perf_lab.gate.outputs import Difference, Outputs, difference
 from rocm_perf_lab.gate.perturbation import FIRST, PREFERRED, Perturbation, Perturber
 from rocm_perf_lab.gate.stores import stores_elsewhere
+from rocm_perf_lab.gate.timed_replays import OtherInputs
 from rocm_perf_lab.gate.unproven import TriedCase, unproven_in
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import EQUIVALENCE, CapturedLaunch, DifferenceSection, EquivalenceEvidence
 from rocm_perf_lab.hip_source import HipSource, SourceKernel
 from rocm_perf_lab.hip_source.parameter_layout import parameter_layouts
 from rocm_perf_lab.isolate import Capture
-from rocm_perf_lab.replay import Case, CaseOutcome, ReplayResult, replay, replay_cases
+from rocm_perf_lab.replay import Case, CaseOutcome, replay_cases
 
 STEP = EQUIVALENCE
 POISONS = (0xA5, 0xFF)  # the second is a NaN in every floating-point type
@@ -69,18 +69,6 @@ class EquivalenceOptions:
         return seeds.orders(self.seed) if self.race_seeds is None else self.race_seeds
 
 
-@dataclass(frozen=True)
-class _OtherRun:
-    """A run other than the usual one.
-
-    options: passed to the software device. overlays: memory contents of other inputs; such a run is checked for races only.
-    """
-
-    name: str
-    options: tuple[str, ...]
-    overlays: tuple[tuple[int, bytes], ...] = ()
-
-
 @dataclass
 class _Reference:
     """One capture with the baseline's result for every case; made once and used for all candidates. tried[0]: the captured
@@ -95,7 +83,7 @@ class _Reference:
     perturber: Perturber
     tried: list[TriedCase] = field(default_factory=list)
     complaint: str | None = None
-    others: dict[str, ReplayResult] = field(default_factory=dict)
+    others: dict[str, CaseOutcome] = field(default_factory=dict)
     unordered: dict[str, bool] = field(default_factory=dict)
     seconds: float = 0.0  # largest wall time of a case, averaged over the cases run together
     parts: dict[str, list[TriedCase]] = field(default_factory=dict)
@@ -231,16 +219,17 @@ class Equivalence:
         types = parameter_layouts(self._source, self._kernel, capture.kernel)
         arguments = arguments_of(capture, self._kernel, types, self._metadata)
         reference = _Reference(capture, arguments, Perturber(capture, arguments, self._options.seed))
-        if not self._run(capture, None, compare=True).equal and self._options.ulps == 0:
+        reference.tried = self._tried(reference, self._cases(reference.perturber))
+        as_captured = _succeeded(reference.tried[0].outcome)
+        if not as_captured.equal and self._options.ulps == 0:
             reference.complaint = "the baseline itself does not give the same bytes twice: allow a tolerance in ULP"
             return reference
-        reference.tried = self._tried(reference, self._cases(reference.perturber))
         for failed in [one for one in reference.tried if one.outcome.failure]:
             reference.tried += self._parts_of(reference, failed)
         return reference
 
     def _cases(self, perturber: Perturber) -> list[tuple[str, Case, Perturbation | None]]:
-        cases: list[tuple[str, Case, Perturbation | None]] = [(_CAPTURED, Case(), None)]
+        cases: list[tuple[str, Case, Perturbation | None]] = [(_CAPTURED, Case(compare=True), None)]
         for poison in POISONS:
             cases.append((f"{_CAPTURED}, outputs filled with {poison:#04x}", Case(poison=poison), None))
         for number, other in enumerate(perturber.all()):
@@ -330,22 +319,23 @@ class Equivalence:
             return False
         if one.name not in reference.unordered:
             reference.unordered[one.name] = any(
-                self._differs_again(reference, one.case, one, more) for more in self._other_orders(reference)
+                self._differs_again(reference, replace(one.case, device_options=more), one)
+                for more in self._other_orders(reference)
             ) or (one.perturbation.beyond and self._reads_what_it_writes(reference, one))
         return reference.unordered[one.name]
 
-    def _other_orders(self, reference: _Reference) -> list[list[str]]:
-        """Options of the software device, one list per run; a GPU needs none, since its order varies between runs anyway."""
+    def _other_orders(self, reference: _Reference) -> list[tuple[str, ...]]:
+        """Options of the software device for each run; a GPU needs none, since its order varies between runs anyway."""
         if not is_modelled(reference.capture):
-            return [[]] * _AGAIN
+            return [()] * _AGAIN
         return list(self._in_orders().values())
 
-    def _in_orders(self) -> dict[str, list[str]]:
+    def _in_orders(self) -> dict[str, tuple[str, ...]]:
         """Options of the software device for each other order, by the name of the run."""
         orders = self._options.orders
         fills = seeds.initial_values(self._options.seed, len(orders))
         return {
-            f"order {seed}": [f"race-check={seed}", f"{devices.INITIAL_VALUES}={fill}"]
+            f"order {seed}": (f"race-check={seed}", f"{devices.INITIAL_VALUES}={fill}")
             for seed, fill in zip(orders, fills, strict=True)
         }
 
@@ -354,11 +344,11 @@ class Equivalence:
         end of an input.
         """
         others = (poison for poison in (None, *POISONS) if poison != one.case.poison)
-        return any(self._differs_again(reference, replace(one.case, poison=poison), one, []) for poison in others)
+        return any(self._differs_again(reference, replace(one.case, poison=poison), one) for poison in others)
 
-    def _differs_again(self, reference: _Reference, case: Case, one: TriedCase, device_options: list[str]) -> bool:
+    def _differs_again(self, reference: _Reference, case: Case, one: TriedCase) -> bool:
         with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
-            (outcome,) = self._replay_cases(reference.capture, [case], Path(folder), None, device_options)
+            (outcome,) = self._replay_cases(reference.capture, [case], Path(folder), None)
             if outcome.failure:
                 return False
             return difference(Outputs(one.outcome.dump), Outputs(outcome.dump), [], self._options.ulps) is not None
@@ -379,47 +369,49 @@ class Equivalence:
         """
         if self._options.level != "full" or not is_modelled(reference.capture):
             return None
-        for other in self._otherwise(reference):
-            with self._making:
-                if other.name not in reference.others:
-                    reference.others[other.name] = self._run_as(reference, None, other)
-            if complaint := self._judge_otherwise(reference, candidate, other, found):
-                return complaint
-        return None
+        runs = dict(self._otherwise(reference))
+        with self._making:
+            if not reference.others:
+                reference.others = self._run_otherwise(reference, None, runs)
+                for outcome in reference.others.values():
+                    _succeeded(outcome)
+        results = self._run_otherwise(reference, candidate, runs)
+        complaints = (self._judge_otherwise(reference, name, run, results[name], found) for name, run in runs.items())
+        return next((complaint for complaint in complaints if complaint), None)
 
-    def _otherwise(self, reference: _Reference) -> Iterator[_OtherRun]:
+    def _otherwise(self, reference: _Reference) -> Iterator[tuple[str, Case]]:
         """The other runs. A kernel must not be able to hide a race by recognising the order, or by racing only on
         other inputs.
         """
-        yield _OtherRun(_OTHER_VALUES, (f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}",))
-        yield _OtherRun(_USUAL_ORDER, (f"race-check={seeds.USUAL_ORDER}",))
+        yield _OTHER_VALUES, _observed((f"{devices.INITIAL_VALUES}={seeds.other_values(self._options.seed)}",))
+        yield _USUAL_ORDER, _observed((f"race-check={seeds.USUAL_ORDER}",))
         for name, options in self._in_orders().items():
-            yield _OtherRun(name, tuple(options))
+            yield name, _observed(options)
         inputs = itertools.islice(_most_like_captured(reference), _RACED)
         for order, one in zip(self._options.orders, inputs, strict=False):
-            yield _OtherRun(f"order {order}, {one.name}", (f"race-check={order}",), one.overlays)
+            yield f"order {order}, {one.name}", _observed((f"race-check={order}",), one.overlays)
 
-    def _run_as(self, reference: _Reference, code: Path | None, other: _OtherRun) -> ReplayResult:
-        return self._run(reference.capture, code, other.options, other.overlays, compare=not other.overlays)
+    def _run_otherwise(self, reference: _Reference, code: Path | None, runs: Mapping[str, Case]) -> dict[str, CaseOutcome]:
+        with tempfile.TemporaryDirectory(dir=self._scratch.name) as folder:
+            outcomes = self._replay_cases(reference.capture, [*runs.values()], Path(folder), code)
+        return dict(zip(runs, outcomes, strict=True))
 
     def _judge_otherwise(
-        self, reference: _Reference, candidate: Path, other: _OtherRun, found: dict[str, str]
+        self, reference: _Reference, name: str, run: Case, result: CaseOutcome, found: dict[str, str]
     ) -> _Complaint | None:
-        name, baseline = other.name, reference.others[other.name]
-        try:
-            result = self._run_as(reference, candidate, other)
-        except ReplayFailedError as error:
+        baseline = reference.others[name]
+        if result.failure:
             found[name] = "failed"
             how = f"with {_OTHER_VALUES}" if name == _OTHER_VALUES else f"when workgroups run in {name}"
-            return _Complaint(f"it fails {how}: {error.what}")
-        found[name] = "no race" if other.overlays else "equal"
+            return _Complaint(f"it fails {how}: {result.failure}")
+        found[name] = "no race" if run.overlays else "equal"
         if len(result.races) > len(baseline.races):
             found[name] = "race"
             return _Complaint(f"it races: {result.races[0]}")
         if elsewhere := stores_elsewhere(baseline.written, result.written, reference.arguments.buffers):
             found[name] = "stores elsewhere"
             return _Complaint(elsewhere.reason, stores=elsewhere.where)
-        if other.overlays or baseline.races or result.equal or self._options.ulps:
+        if run.overlays or baseline.races or result.equal or self._options.ulps:
             return None
         if name == _OTHER_VALUES and not baseline.equal:
             found[name] = f"dropped: the baseline itself depends on {_HELD_BEFORE}"
@@ -434,13 +426,9 @@ class Equivalence:
         cases: Sequence[Case],
         folder: Path,
         code: Path | None,
-        more: Sequence[str] = (),
         seconds: float | None = None,
     ) -> list[CaseOutcome]:
-        """Replay cases with the options of this step.
-
-        more: further options of the software device. seconds: wall time allowed for all cases together.
-        """
+        """Replay cases with the options of this step. seconds: wall time allowed for all cases together."""
         options = self._options
         limit = [f"kernel-limit={options.instruction_limit}"] if is_modelled(capture) else []
         return replay_cases(
@@ -450,31 +438,22 @@ class Equivalence:
             hsaco=code,
             timeout=options.timeout,
             device=options.device,
-            device_options=[*limit, *more, *write_check(capture)],
+            device_options=[*limit, *write_check(capture)],
             view=options.view,
             seconds=seconds,
         )
 
-    def _run(
-        self,
-        capture: Capture,
-        code: Path | None,
-        device_options: Sequence[str] = (),
-        overlays: Sequence[tuple[int, bytes]] = (),
-        compare: bool = False,
-    ) -> ReplayResult:
-        options = self._options
-        return replay(
-            capture,
-            hsaco=code,
-            iterations=1,
-            overlays=overlays,
-            compare=compare,
-            timeout=options.timeout,
-            device=options.device,
-            device_options=[*device_options, *write_check(capture)],
-            view=options.view,
-        )
+
+def _observed(options: tuple[str, ...], overlays: tuple[tuple[int, bytes], ...] = ()) -> Case:
+    """A run of which only what the device observes counts and, on captured inputs, whether memory is as captured."""
+    return Case(overlays, device_options=options, compare=not overlays, dump=False, findings=True)
+
+
+def _succeeded(outcome: CaseOutcome) -> CaseOutcome:
+    """The outcome of a case on which the baseline must not fail. Raises ReplayFailedError if it did."""
+    if outcome.failure:
+        raise ReplayFailedError(outcome.failure, "see docs/REPLAY.md")
+    return outcome
 
 
 def _most_like_captured(reference: _Reference) -> Iterator[Perturbation]:

@@ -21,10 +21,11 @@ from rocm_perf_lab.gate.claim import Claim
 from rocm_perf_lab.gate.code_object_check import Image, ResourceLimits, check_code_object
 from rocm_perf_lab.gate.equivalence import Equivalence, EquivalenceOptions
 from rocm_perf_lab.gate.expanded import Expanded
-from rocm_perf_lab.gate.measurement import Known, MeasurementOptions, check_measurement
+from rocm_perf_lab.gate.measurement import MeasurementOptions, check_measurement
 from rocm_perf_lab.gate.promises import NONE, Promises, broken_in_capture
 from rocm_perf_lab.gate.reader import Reader
 from rocm_perf_lab.gate.source_check import Taken, check_source, with_promises
+from rocm_perf_lab.gate.timed_replays import Known
 from rocm_perf_lab.gate.verdict import StepOutcome, StepVerdict, Verdict, passed, rejected, skipped
 from rocm_perf_lab.gate.verdict_document import DifferenceSection, EquivalenceEvidence, MeasurementEvidence
 from rocm_perf_lab.hip_source import HipSource

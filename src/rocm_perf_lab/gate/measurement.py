@@ -6,7 +6,6 @@ It must be faster on inputs other than the captured ones too; otherwise it could
 from __future__ import annotations
 
 import random
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +13,13 @@ from pathlib import Path
 from rocm_perf_lab.cage import View
 from rocm_perf_lab.collect import device as devices
 from rocm_perf_lab.errors import ReplayFailedError
-from rocm_perf_lab.gate.checked_replay import is_modelled, write_check
+from rocm_perf_lab.gate.checked_replay import is_modelled
 from rocm_perf_lab.gate.least_time import Work, least_milliseconds
 from rocm_perf_lab.gate.statistics import Ratio, ratio_of_medians
+from rocm_perf_lab.gate.timed_replays import Known, OtherInputs, Replays, Setting, Times, times
 from rocm_perf_lab.gate.verdict import StepVerdict, passed, rejected
 from rocm_perf_lab.gate.verdict_document import MEASUREMENT, MeasurementEvidence, OtherInputsSection, Timing
 from rocm_perf_lab.isolate import Capture
-from rocm_perf_lab.replay import ReplayResult, replay
-from rocm_perf_lab.replay.replay_document import CountedSection
 
 STEP = MEASUREMENT
 OUTWEIGHS = 0.10
@@ -47,17 +45,6 @@ class MeasurementOptions:
     view: View = View()
 
 
-@dataclass(frozen=True)
-class OtherInputs:
-    """Inputs other than the captured ones.
-
-    name: the name of the case. overlays: (address, content) each, written over the captured memory.
-    """
-
-    name: str
-    overlays: tuple[tuple[int, bytes], ...]
-
-
 def check_measurement(
     captures: Sequence[Capture],
     candidate: Path,
@@ -76,11 +63,10 @@ def check_measurement(
     """
     source: Timing = "modelled" if all(map(is_modelled, captures)) else "measured"
     cus = _timed_cus(options.seed) if source == "modelled" else ((),)
+    settings = [Setting(len(captures), cu) for cu in cus] + ([] if others is None else [Setting(1, cus[0], others)])
+    replays = Replays(options.rounds, options.iterations, options.timeout, options.device, options.view)
     try:
-        known = {} if known is None else known
-        taken = [_times(captures, candidate, options, cu, known) for cu in cus]
-        if others is not None:
-            taken.append(_times(captures[:1], candidate, options, cus[0], known, others))
+        taken = times(captures, candidate, settings, replays, {} if known is None else known)
     except ReplayFailedError as error:
         return rejected(STEP, f"it fails when it is measured: {error.what}", MeasurementEvidence(timing=source))
     ratios = [ratio_of_medians(one.baseline, one.candidate, options.confidence, options.seed) for one in taken]
@@ -121,25 +107,10 @@ def check_measurement(
     return passed(STEP, change, evidence)
 
 
-def _other_inputs(others: OtherInputs, ratio: Ratio, times: _Times) -> OtherInputsSection:
+def _other_inputs(others: OtherInputs, ratio: Ratio, taken: Times) -> OtherInputsSection:
     return OtherInputsSection(
-        case=others.name, ratio=ratio.value, baseline=times.baseline, candidate=times.candidate, counted=times.counted
+        case=others.name, ratio=ratio.value, baseline=taken.baseline, candidate=taken.candidate, counted=taken.counted
     )
-
-
-Known = dict[tuple[tuple[str, ...], str | None], list[ReplayResult]]
-"""(device options, name of the inputs or None for the captured ones) -> one result per capture."""
-
-
-@dataclass
-class _Times:
-    """Milliseconds of each round, summed over all dispatches. counted: for each dispatch, the counts of the candidate's last
-    run.
-    """
-
-    baseline: list[float]
-    candidate: list[float]
-    counted: list[CountedSection | None]
 
 
 def _timed_cus(seed: int) -> tuple[tuple[str, ...], ...]:
@@ -147,35 +118,6 @@ def _timed_cus(seed: int) -> tuple[tuple[str, ...], ...]:
     few waves says less about the gain, but the candidate must not be slower there.
     """
     return (), (f"timed-cu={random.Random(seed).randrange(1, 1 << 16)}",)
-
-
-def _times(
-    captures: Sequence[Capture],
-    candidate: Path,
-    options: MeasurementOptions,
-    device_options: tuple[str, ...],
-    known: Known,
-    others: OtherInputs | None = None,
-) -> _Times:
-    """Measure baseline and candidate. On the software device every run takes the same time, so one round of one run is enough,
-    and the baseline is run once for all candidates.
-    """
-    modelled = all(map(is_modelled, captures))
-    rounds, iterations = (1, 1) if modelled else (options.rounds, options.iterations)
-    overlays = others.overlays if others is not None else ()
-
-    def run(code: Path | None) -> list[ReplayResult]:
-        return [_run(capture, code, iterations, options, overlays, device_options) for capture in captures]
-
-    times = _Times([], [], [])
-    for _ in range(rounds):
-        inputs = (device_options, others.name if others else None)
-        before = known[inputs] = known[inputs] if modelled and inputs in known else run(None)
-        after = run(candidate)
-        times.counted = [result.counted for result in after]
-        times.baseline.append(sum(statistics.median(result.gpu_ms) for result in before))
-        times.candidate.append(sum(statistics.median(result.gpu_ms) for result in after))
-    return times
 
 
 def in_words(ratio: Ratio) -> str:
@@ -188,24 +130,3 @@ def in_words(ratio: Ratio) -> str:
     if ratio.low < 1 < ratio.high:
         return f"{text} (from {1 - ratio.low:.2%} saved to {ratio.high - 1:.2%} slower)"
     return f"{text} ({ends[0]:.2%} to {ends[1]:.2%})"
-
-
-def _run(
-    capture: Capture,
-    code: Path | None,
-    iterations: int,
-    options: MeasurementOptions,
-    overlays: Sequence[tuple[int, bytes]],
-    device_options: tuple[str, ...],
-) -> ReplayResult:
-    return replay(
-        capture,
-        hsaco=code,
-        overlays=overlays,
-        iterations=iterations,
-        flush_cache=True,
-        timeout=options.timeout,
-        device=options.device,
-        view=options.view,
-        device_options=(*device_options, *write_check(capture)),
-    )

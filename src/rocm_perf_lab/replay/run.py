@@ -130,8 +130,12 @@ def replay(
         completed = run_json("full-vm", capture, options, device, device_options, variables, caged)
         if completed.returncode not in (0, _DIFFERENT):
             raise error_of(completed)
-        found = tuple(races.read_text().splitlines()) if races.exists() else ()
-        return ReplayResult(FullVmDocument.model_validate_json(completed.stdout), found, _ranges(written))
+        return ReplayResult(FullVmDocument.model_validate_json(completed.stdout), *races_and_written(races, written))
+
+
+def races_and_written(races: Path, written: Path) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
+    """Read what the race check wrote into these files: see ReplayResult. Without a check there are none."""
+    return tuple(races.read_text().splitlines()) if races.exists() else (), _ranges(written)
 
 
 def _ranges(file: Path) -> tuple[tuple[int, int], ...]:

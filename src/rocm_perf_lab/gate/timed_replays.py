@@ -1,0 +1,157 @@
+"""Times baseline and candidate on the same dispatches, in several settings."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocm_perf_lab.cage import View
+from rocm_perf_lab.errors import ReplayFailedError
+from rocm_perf_lab.gate.checked_replay import is_modelled, write_check
+from rocm_perf_lab.isolate import Capture
+from rocm_perf_lab.replay import Case, replay, replay_cases
+from rocm_perf_lab.replay.replay_document import CountedSection
+
+
+@dataclass(frozen=True)
+class OtherInputs:
+    """Inputs other than the captured ones.
+
+    name: the name of the case. overlays: (address, content) each, written over the captured memory.
+    """
+
+    name: str
+    overlays: tuple[tuple[int, bytes], ...]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How dispatches are timed.
+
+    dispatches: how many of the captured ones, from the first. device_options: for the software device. others: None for the
+    captured inputs.
+    """
+
+    dispatches: int
+    device_options: tuple[str, ...] = ()
+    others: OtherInputs | None = None
+
+    @property
+    def overlays(self) -> tuple[tuple[int, bytes], ...]:
+        return () if self.others is None else self.others.overlays
+
+
+@dataclass(frozen=True)
+class Replays:
+    """How replays are made.
+
+    rounds: turns that baseline and candidate take on a GPU, each with `iterations` runs. timeout: seconds for one dispatch.
+    view: what the cage shows.
+    """
+
+    rounds: int
+    iterations: int
+    timeout: int
+    device: str
+    view: View
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One dispatch. ms: median of the round. counted: by the software device in the last run."""
+
+    ms: float
+    counted: CountedSection | None
+
+
+Known = dict[Setting, list[Timed]]
+"""The baseline's modelled times: for each setting, one entry per dispatch."""
+
+
+@dataclass
+class Times:
+    """Milliseconds of each round, summed over all dispatches. counted: for each dispatch, the counts of the candidate's last
+    run.
+    """
+
+    baseline: list[float] = field(default_factory=list)
+    candidate: list[float] = field(default_factory=list)
+    counted: list[CountedSection | None] = field(default_factory=list)
+
+
+def times(
+    captures: Sequence[Capture], candidate: Path, settings: Sequence[Setting], replays: Replays, known: Known
+) -> list[Times]:
+    """Time baseline and candidate in turns; one result per setting.
+
+    candidate: path of its code object. On the software device every run takes the same time, so one round of one run is enough,
+    and the baseline is run once for all candidates: `known` holds its times. Raises ReplayFailedError.
+    """
+    modelled = all(map(is_modelled, captures))
+    found = [Times() for _ in settings]
+    for _ in range(1 if modelled else replays.rounds):
+        if not (modelled and all(setting in known for setting in settings)):
+            known.update(zip(settings, _round(captures, None, settings, replays), strict=True))
+        after = _round(captures, candidate, settings, replays)
+        for one, setting, timed in zip(found, settings, after, strict=True):
+            one.baseline.append(sum(dispatch.ms for dispatch in known[setting]))
+            one.candidate.append(sum(dispatch.ms for dispatch in timed))
+            one.counted = [dispatch.counted for dispatch in timed]
+    return found
+
+
+def _round(captures: Sequence[Capture], code: Path | None, settings: Sequence[Setting], replays: Replays) -> list[list[Timed]]:
+    """For each setting, each dispatch's time with this code object; None for the captured one."""
+    taken: list[list[Timed]] = [[] for _ in settings]
+    for number, capture in enumerate(captures):
+        used = [index for index, setting in enumerate(settings) if number < setting.dispatches]
+        run = _modelled if is_modelled(capture) else _measured
+        for index, timed in zip(used, run(capture, code, [settings[index] for index in used], replays), strict=True):
+            taken[index].append(timed)
+    return taken
+
+
+def _modelled(capture: Capture, code: Path | None, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
+    cases = [
+        Case(setting.overlays, device_options=setting.device_options, flush_cache=True, dump=False) for setting in settings
+    ]
+    with tempfile.TemporaryDirectory(prefix="rocm-perf-gate-") as folder:
+        outcomes = replay_cases(
+            capture,
+            cases,
+            Path(folder),
+            hsaco=code,
+            timeout=replays.timeout,
+            device=replays.device,
+            device_options=write_check(capture),
+            view=replays.view,
+        )
+    return [_timed(capture, outcome.gpu_ms, outcome.counted, outcome.failure) for outcome in outcomes]
+
+
+def _timed(capture: Capture, ms: float | None, counted: CountedSection | None, failure: str | None) -> Timed:
+    if ms is None:
+        reason = (failure or "it has no time").removeprefix(f"{capture.path}: ")
+        raise ReplayFailedError(reason, "see docs/REPLAY.md")
+    return Timed(ms, counted)
+
+
+def _measured(capture: Capture, code: Path | None, settings: Sequence[Setting], replays: Replays) -> list[Timed]:
+    """Each setting has a process of its own, with `iterations` runs from fresh memory and cold caches."""
+    results = [
+        replay(
+            capture,
+            hsaco=code,
+            overlays=setting.overlays,
+            iterations=replays.iterations,
+            flush_cache=True,
+            timeout=replays.timeout,
+            device=replays.device,
+            view=replays.view,
+        )
+        for setting in settings
+    ]
+    return [Timed(statistics.median(result.gpu_ms), result.counted) for result in results]

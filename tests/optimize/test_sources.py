@@ -21,6 +21,7 @@ from rocm_perf_lab.optimize.source_settings import SourceSettings
 
 pytestmark = pytest.mark.usefixtures("hipcc")
 WHOLE = Path(__file__).with_name("program.hip").read_text()
+DECLARATIONS = WHOLE[: WHOLE.index("__device__ inline")]
 HEADER, MAIN = WHOLE.split("constexpr int kRows")
 HEADER = "#pragma once\n" + HEADER
 FILLED = "for (int i = 0; i < kRows * kColumns; ++i) numbers[i] = (i * 37 % 101) * 0.25f - 12;"
@@ -92,7 +93,7 @@ def test_the_user_s_own_build_with_the_result_prints_the_same(optimized, rocm_pe
 
 def test_of_several_sources_the_one_whose_kernel_takes_the_time_is_chosen(tmp_path, rocm_perf, native_dir):
     main = MAIN.replace('#include "../include/rows.h"\n', HEADER.removeprefix("#pragma once\n"))
-    project_in(tmp_path, **{"src/main.hip": main, "src/fill.hip": "// Without a __global__ function.\n" + FILL})
+    project_in(tmp_path, **{"src/main.hip": main, "src/fill.hip": DECLARATIONS + "__global__ void unused() {}\n" + FILL})
     options = ("--device", "gfx942", "--dry-run", "--json")
     unbuilt = rocm_perf("optimize", *options, "./program")
     assert unbuilt.returncode == 43 and "2 sources with kernels" in unbuilt.stderr
@@ -297,7 +298,7 @@ def test_what_cannot_be_changed_is_said(project, build, source, told):
 
 
 def test_headers_with_kernels_are_named_where_there_are_several(project):
-    (project / "include" / "more.h").write_text("__attribute__((global)) void more() {}  // __global__\n")
+    (project / "include" / "more.h").write_text("__attribute__((global)) void more() {}\n")
     (project / "src" / "main.hip").write_text('#include "../include/more.h"\n' + MAIN)
     with pytest.raises(NoSourceError) as error:
         find_build_target(("./program",), None, "make")

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocm_perf_lab.errors import NoSourceError, SourceError, UsageError
+from rocm_perf_lab.hip_source.kernel_text import defines_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
 from rocm_perf_lab.optimize.dependencies import files_of
 from rocm_perf_lab.optimize.steps import BuildCommand, Step, steps_of, with_libraries
-
-_KERNEL_MARK = b"__global__"
 
 
 @dataclass(frozen=True)
@@ -147,6 +146,6 @@ def _not_part(build: Build, source: Path) -> tuple[str, str]:
 
 def _has_kernels(path: Path) -> bool:
     try:
-        return _KERNEL_MARK in path.read_bytes()
+        return defines_kernels(path.read_bytes())
     except OSError:
         return False

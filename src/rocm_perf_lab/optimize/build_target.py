@@ -12,6 +12,7 @@ from pathlib import Path
 from rocm_perf_lab.errors import MissingInputError, NoSourceError, SourceError, UsageError
 from rocm_perf_lab.hip_source import HipSource, read
 from rocm_perf_lab.hip_source.flags import is_header, is_source
+from rocm_perf_lab.hip_source.kernel_text import defines_kernels
 from rocm_perf_lab.hip_source.kernels import files_with_kernels
 from rocm_perf_lab.hip_source.source import OtherUnit
 from rocm_perf_lab.optimize.build import Build, build_of, units_around
@@ -22,7 +23,6 @@ from rocm_perf_lab.optimize.steps import BuildCommand, Step, steps_of
 
 SOURCE, BINARY = "SOURCE", "BINARY"  # placeholders for source and program in --build
 _DEFAULT = f"hipcc -O3 {SOURCE} -o {BINARY}"
-_KERNEL_MARK = b"__global__"
 
 
 class SeveralSourcesError(NoSourceError):
@@ -238,7 +238,7 @@ def _database_near(path: Path) -> Path | None:
 
 
 def _has_kernels(path: Path) -> bool:
-    return is_source(path.name) and _KERNEL_MARK in path.read_bytes()
+    return is_source(path.name) and defines_kernels(path.read_bytes())
 
 
 def _build(text: str | None, source: Path | None, program: Path) -> tuple[Build | None, str]:

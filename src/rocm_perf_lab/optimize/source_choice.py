@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rocm_perf_lab.analysis.dag import RUNTIME
 from rocm_perf_lab.hip_source.demangle import qualified_name
+from rocm_perf_lab.hip_source.kernel_text import defined_kernels
 from rocm_perf_lab.kernel_pattern import fits
 from rocm_perf_lab.optimize.backend import BackendOptions
 from rocm_perf_lab.optimize.targets import no_kernel_fits
@@ -82,6 +82,4 @@ def _by_share(reports: Reports) -> Iterator[tuple[str, float]]:
 
 
 def _defines(source: Path, kernel: str) -> bool:
-    """Whether the text seems to define the kernel; the compiler decides later."""
-    name = re.escape(qualified_name(kernel).rsplit("::", 1)[-1].encode())
-    return re.search(rb"__global__[^;{}]*\b%s\s*\(" % name, source.read_bytes()) is not None
+    return qualified_name(kernel).rsplit("::", 1)[-1] in defined_kernels(source.read_bytes())

@@ -1,0 +1,46 @@
+"""Finds the kernels that a text seems to define, without a compiler: to choose among files; the compiler decides later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_GLOBAL = rb"(?:\b__global__\b|__attribute__\s*\(\(\s*global\s*\)\))"
+_MARK = re.compile(_GLOBAL)
+_DIRECTIVE = re.compile(rb"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
+_MACRO = re.compile(rb"^[ \t]*#[ \t]*define\s+(?!__global__)(?:[^\n]*\\\n)*[^\n]*" + _GLOBAL, re.MULTILINE)
+_NAME = re.compile(rb"([A-Za-z_]\w*)\s*(?:<[^;{}]*>)?\s*$")
+_BEFORE_PARENTHESES = frozenset((b"__launch_bounds__", b"__attribute__", b"alignas", b"__declspec"))
+
+
+def defines_kernels(text: bytes) -> bool:
+    """Whether there is the definition of a kernel, or a macro that makes kernels."""
+    return _MACRO.search(text) is not None or next(defined_kernels(text), None) is not None
+
+
+def defined_kernels(text: bytes) -> Iterator[str]:
+    """The names of the kernels with a body, without their scope; a declaration alone does not count."""
+    code = _DIRECTIVE.sub(b"", _COMMENT.sub(b" ", text))
+    for mark in _MARK.finditer(code):
+        name = _name_of_definition(code, mark.end())
+        if name is not None:
+            yield name
+
+
+def _name_of_definition(code: bytes, start: int) -> str | None:
+    """The last identifier before parentheses, if a body follows the declaration that begins at `start`."""
+    name, depth, outside = None, 0, start
+    for place in range(start, len(code)):
+        char = code[place : place + 1]
+        if char == b"(":
+            found = _NAME.search(code[outside:place]) if depth == 0 else None
+            if found and found[1] not in _BEFORE_PARENTHESES:
+                name = found[1].decode()
+            depth += 1
+        elif char == b")":
+            depth -= 1
+            outside = place + 1
+        elif depth == 0 and char in b";{}":
+            return name if char == b"{" else None
+    return None

@@ -45,6 +45,8 @@ class DeviceObserver {
   virtual std::unique_ptr<DispatchObserver> new_slot() = 0;
   // Nothing is left in the caches that all slots share.
   virtual void forget_caches() = 0;
+  // Something other than a kernel has written to the device's memory.
+  virtual void written_elsewhere(uint64_t address, uint64_t bytes) = 0;
 };
 
 }  // namespace rpd

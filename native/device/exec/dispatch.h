@@ -55,6 +55,7 @@ struct EngineOptions {
   std::optional<uint64_t> race_seed;            // look for races, with execution in an order of this seed; 0: the usual
   uint64_t initial_values = 0;                  // of registers, LDS and private memory: drawn from this seed; 0: zeros
   uint64_t timed_cu = 0;                        // which of the CUs in use is replayed for the time; XCDs in turn
+  bool flush_l2 = false;                        // after each dispatch
   uint64_t deadlock_seconds = 30;               // real time after which waiting for ever is an error; 0: never
   bool write_check = false;                     // a kernel that writes what is not its program's has failed
   bool lds_check = false;                       // a kernel that accesses LDS beyond its workgroup's has failed
@@ -116,6 +117,8 @@ class Engine {
   void forget_code(uint64_t begin, uint64_t size);
   // Nothing is left in the caches that outlive a dispatch.
   void forget_caches();
+  // Something other than a kernel has written to the device's memory.
+  void written_elsewhere(uint64_t address, uint64_t bytes);
 
  private:
   struct State;

@@ -307,6 +307,8 @@ void Engine::forget_code(uint64_t begin, uint64_t size) {
   // Not the instruction cache: when the host frees memory, in real time, must not decide modelled times.
 }
 
+void Engine::written_elsewhere(uint64_t address, uint64_t bytes) { state_->observer->written_elsewhere(address, bytes); }
+
 void Engine::forget_caches() {
   for (auto& [number, slot] : state_->free) slot->observer->forget_caches();
   state_->observer->forget_caches();

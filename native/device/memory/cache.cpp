@@ -49,17 +49,27 @@ void Cache::invalidate() {
   std::fill(keys_.begin(), keys_.end(), 0);
 }
 
-Cache::Line* Cache::find(uint64_t line_number) {
+inline int64_t Cache::index_of(uint64_t line_number) const {
   const uint64_t key = key_of(line_number);
-  if (keys_[last_] != key) {
-    const uint64_t* set = &keys_[size_t{set_of(line_number)} * ways_];
-    uint32_t found = ways_;
-    for (uint32_t way = 0; way < ways_; ++way) found = set[way] == key ? way : found;
-    if (found == ways_) return nullptr;
-    last_ = static_cast<size_t>(set - keys_.data()) + found;
+  const size_t first = size_t{set_of(line_number)} * ways_;
+  int64_t found = -1;
+  for (size_t at = first; at < first + ways_; ++at) found = keys_[at] == key ? static_cast<int64_t>(at) : found;
+  return found;
+}
+
+Cache::Line* Cache::find(uint64_t line_number) {
+  if (keys_[last_] != key_of(line_number)) {
+    const int64_t found = index_of(line_number);
+    if (found < 0) return nullptr;
+    last_ = static_cast<size_t>(found);
   }
   used_[last_] = ++now_;
   return &lines_[last_];
+}
+
+void Cache::make_stale(uint64_t line_number) {
+  const int64_t found = index_of(line_number);
+  if (found >= 0) lines_[static_cast<size_t>(found)].valid = lines_[static_cast<size_t>(found)].dirty;
 }
 
 Cache::Line& Cache::allocate(uint64_t line_number, Line& evicted) {

@@ -47,6 +47,15 @@ class Cache {
   Line& allocate(uint64_t line_number, Line& evicted);
   // Drops all lines in constant time.
   void invalidate();
+  // If the line is there, it keeps its place but none of its bytes: something else has written them.
+  void make_stale(uint64_t line_number);
+  // Calls f(line) for every line that is there.
+  template <class F>
+  void for_each(F f) {
+    for (size_t i = 0; i < keys_.size(); ++i)
+      if (keys_[i] >> kNumberBits == epoch_) f(lines_[i]);
+  }
+  size_t capacity() const { return keys_.size(); }
   // Calls f(line) for every dirty line and cleans it.
   template <class F>
   void write_back(F f) {
@@ -65,6 +74,8 @@ class Cache {
 
  private:
   uint32_t set_of(uint64_t line_number) const;
+  // Where the line is, or -1.
+  int64_t index_of(uint64_t line_number) const;
   size_t victim_of(size_t first) const;
   // Whose line a way holds: its number and the epoch, which ends when all is dropped. Host and device addresses have
   // fewer than 57 bits, so line numbers fewer than 50.

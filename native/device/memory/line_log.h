@@ -12,6 +12,7 @@ class LineLog {
     if (2 * (lines_.size() + 1) > slots_.size()) grow();
     if (enter(line)) lines_.push_back(line);
   }
+  bool contains(uint64_t line) const { return !slots_.empty() && slots_[find(line)] != 0; }
   const std::vector<uint64_t>& lines() const { return lines_; }
   void clear() {
     slots_.assign(slots_.size(), 0);

@@ -13,6 +13,8 @@ class Mall {
  public:
   Mall(uint64_t bytes, uint32_t ways);
 
+  // Whether the line is there. Changes nothing.
+  bool holds(uint64_t line) const;
   // True if the line was there. It is now.
   bool touch(uint64_t line);
   void clear() { entries_.clear(); }
@@ -22,6 +24,9 @@ class Mall {
     uint32_t tag = 0;   // line / sets + 1; 0 is free
     uint32_t used = 0;  // time of last use
   };
+  size_t first_of(uint64_t line) const { return (line ^ line / sets_) % sets_ * ways_; }
+  uint32_t tag_of(uint64_t line) const { return static_cast<uint32_t>(line / sets_ + 1); }
+
   uint32_t ways_;
   uint64_t sets_;
   uint32_t now_ = 0;

@@ -59,7 +59,8 @@ Device::~Device() {
 }
 
 std::unique_ptr<Engine> Device::new_engine(const EngineOptions& options) {
-  return std::make_unique<Engine>(memory_, device_timing(options.timed_cu), host_threads(), options, &program_memory());
+  return std::make_unique<Engine>(memory_, device_timing({.timed_cu = options.timed_cu, .flush_l2 = options.flush_l2}),
+                                  host_threads(), options, &program_memory());
 }
 
 void Device::set_aperture(void* base, uint64_t size) { memory_.set_aperture(static_cast<char*>(base), size); }
@@ -84,6 +85,11 @@ void Device::memory_freed(uint64_t address, uint64_t size) {
   // Not forgotten here: this thread holds a lock of the thunk and must not wait for a running kernel.
   std::lock_guard lock(stale_mutex_);
   stale_code_.emplace_back(address, size);
+}
+
+void Device::copied_to(uint64_t address, uint64_t bytes) {
+  std::lock_guard lock(stale_mutex_);
+  copied_to_.emplace_back(address, bytes);
 }
 
 void Device::invalidate_code() {

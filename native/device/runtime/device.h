@@ -42,6 +42,8 @@ class Device {
   int map_memory(uint64_t address, uint64_t size, int file);
   int unmap_memory(uint64_t address, uint64_t size);
   void forget_caches();
+  // Called by copy engines.
+  void copied_to(uint64_t address, uint64_t bytes);
   // False if a dispatch is under way.
   bool set_options(const EngineOptions& options);
 
@@ -78,7 +80,7 @@ class Device {
   // Runs `task` while no dispatch has the engine.
   void with_engine(const std::function<void()>& task);
   void cover(uint64_t address, uint64_t size);
-  void forget_stale_code();
+  void forget_what_is_stale();
   bool is_first(const Turns::Seat& seat);
   bool await_engine(AqlQueue& queue);
   void show_progress(const Flight& flight);
@@ -104,6 +106,7 @@ class Device {
 
   std::mutex stale_mutex_;
   std::vector<std::pair<uint64_t, uint64_t>> stale_code_;  // first address, size
+  std::vector<std::pair<uint64_t, uint64_t>> copied_to_;   // likewise, since a dispatch began
 
   std::mutex queues_mutex_;
   std::vector<std::shared_ptr<Queue>> queues_;

@@ -35,13 +35,15 @@ DispatchResult failure(std::string why) {
 
 }  // namespace
 
-void Device::forget_stale_code() {
-  std::vector<std::pair<uint64_t, uint64_t>> stale;
+void Device::forget_what_is_stale() {
+  std::vector<std::pair<uint64_t, uint64_t>> code, data;
   {
     std::lock_guard lock(stale_mutex_);
-    stale.swap(stale_code_);
+    code.swap(stale_code_);
+    data.swap(copied_to_);
   }
-  for (const auto& [begin, size] : stale) engine_->forget_code(begin, size);
+  for (const auto& [begin, size] : code) engine_->forget_code(begin, size);
+  for (const auto& [begin, size] : data) engine_->written_elsewhere(begin, size);
 }
 
 // Blocks until it is this queue's turn; false if the queue is being stopped before.
@@ -84,7 +86,7 @@ DispatchResult Device::run(const DispatchRequest& request, uint64_t start, AqlQu
 }
 
 DispatchResult Device::execute(const DispatchRequest& request, uint64_t start, AqlQueue& queue) {
-  forget_stale_code();
+  forget_what_is_stale();
   DispatchRequest traced = request;
   traced.traced_cu = thread_trace_wanted(request);
   DispatchResult refused;

@@ -36,14 +36,17 @@ void apply(std::string_view option, EngineOptions& options) {
     options.timed_cu = number(name, value, 0);
   } else if (name == "deadlock-after" && has_value) {
     options.deadlock_seconds = number(name, value, 0);
+  } else if (name == "flush-l2" && !has_value) {
+    options.flush_l2 = true;
   } else if (name == "write-check" && !has_value) {
     options.write_check = true;
   } else if (name == "lds-check" && !has_value) {
     options.lds_check = true;
   } else {
-    throw std::runtime_error("device option " + std::string(name) +
-                             " is unknown (known: deadlock-after=SECONDS, initial-values=SEED, kernel-limit=N, lds-check, "
-                             "race-check[=SEED], timed-cu=N, write-check)");
+    throw std::runtime_error(
+        "device option " + std::string(name) +
+        " is unknown (known: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N, lds-check, "
+        "race-check[=SEED], timed-cu=N, write-check)");
   }
 }
 

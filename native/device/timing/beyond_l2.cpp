@@ -50,8 +50,7 @@ MallHits mall_hits(Mall& mall, const std::vector<XcdWork>& xcds) {
   }
   const auto footprint = static_cast<double>(reads.distinct - reads.hits + writes.distinct - writes.hits) * kLineBytes;
   const double kept = footprint <= static_cast<double>(parameter::mall_bytes) ? 1.0 : parameter::mall_bytes / footprint;
-  return {.reads = share(reads.answered(kept), reads.total()),
-          .all = share(reads.answered(kept) + writes.answered(kept), reads.total() + writes.total())};
+  return {.reads = share(reads.answered(kept), reads.total()), .writes = share(writes.answered(kept), writes.total())};
 }
 
 }  // namespace rpd

@@ -11,7 +11,7 @@ namespace rpd {
 // Shares, 0 to 1.
 struct MallHits {
   double reads;
-  double all;
+  double writes;
 };
 
 // The share of the requests that `mall` answered; updates it.

@@ -282,15 +282,17 @@ class Replay {
     const AccessCost& cost = entry.cost;
     address_free_ = time + std::max<uint64_t>(kSlot, cost.look_ups);
     double done = static_cast<double>(address_free_) + parameter::l1_latency_cycles;
-    const double l2_bytes = 128.0 * cost.l2_reads + 64.0 * cost.l2_writes;
-    if (l2_bytes > 0) {
-      l2_free_ = std::max(l2_free_, static_cast<double>(address_free_)) + l2_bytes / around_.l2_bytes_per_cycle;
+    const double l2_cycles =
+        128.0 * cost.l2_reads / around_.l2_read_bytes_per_cycle + 64.0 * cost.l2_writes / around_.l2_write_bytes_per_cycle;
+    if (l2_cycles > 0) {
+      l2_free_ = std::max(l2_free_, static_cast<double>(address_free_)) + l2_cycles;
       done = l2_free_ + parameter::l2_latency_cycles;
     }
     // What a store leaves dirty in the L2 goes to memory later, but on the same channels, unless the end is soon enough.
-    const double memory_bytes = 128.0 * cost.memory_reads + 64.0 * cost.l2_writes * around_.early_write_share;
-    if (memory_bytes > 0) {
-      memory_free_ = std::max(memory_free_, static_cast<double>(address_free_)) + memory_bytes / around_.memory_bytes_per_cycle;
+    const double memory_cycles = 128.0 * cost.memory_reads / around_.memory_read_bytes_per_cycle +
+                                 64.0 * cost.l2_writes * around_.early_write_share / around_.memory_write_bytes_per_cycle;
+    if (memory_cycles > 0) {
+      memory_free_ = std::max(memory_free_, static_cast<double>(address_free_)) + memory_cycles;
       if (cost.memory_reads) {
         const double read = memory_free_ + around_.memory_latency_cycles;
         done = std::max(done, read);

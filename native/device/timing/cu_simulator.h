@@ -18,8 +18,10 @@ namespace rpd {
 // What the CU finds around it. Bandwidths are its fair share of what all CUs at work draw on.
 struct CuSurroundings {
   uint32_t resident_groups;          // at a time
-  double l2_bytes_per_cycle;
-  double memory_bytes_per_cycle;
+  double l2_read_bytes_per_cycle;
+  double l2_write_bytes_per_cycle;
+  double memory_read_bytes_per_cycle;
+  double memory_write_bytes_per_cycle;
   double memory_latency_cycles;      // load to use, beyond the L2
   double early_write_share;          // of what is written: goes to memory while waves run, because the L2 is full
   double host_bytes_per_cycle;

@@ -10,17 +10,25 @@
 namespace rpd {
 namespace {
 
+class DispatchTiming;
+using Slots = std::vector<DispatchTiming*>;
+
 // Adds up what the XCDs of one slot did.
 class DispatchTiming final : public DispatchObserver {
  public:
-  DispatchTiming(uint64_t choice, WarmCaches& warm) : choice_(choice), warm_(warm) {
-    for (uint32_t i = 0; i < target::kXcds; ++i) xcds_.push_back(std::make_unique<XcdTiming>(i, choice));
+  // `slots`: all of the device, this one too once it is made.
+  DispatchTiming(const TimingOptions& options, WarmCaches& warm, Slots& slots) : options_(options), warm_(warm), slots_(slots) {
+    for (uint32_t i = 0; i < target::kXcds; ++i) xcds_.push_back(std::make_unique<XcdTiming>(i, options.timed_cu, warm.mall));
+    slots_.push_back(this);
   }
+  ~DispatchTiming() override { std::erase(slots_, this); }
 
   XcdObserver& xcd(uint32_t index) override { return *xcds_[index]; }
 
   void end(const Kernel& kernel, DispatchResult& result) override {
     for (const auto& xcd : xcds_) xcd->end(kernel.request.releases);
+    for (DispatchTiming* slot : slots_) slot->written_by(*this);
+    if (options_.flush_l2) forget_caches();
     if (!result.error.empty()) return;
     const WorkDone work = timed(kernel, result);
     result.duration_ns = work.duration_ns;
@@ -31,11 +39,23 @@ class DispatchTiming final : public DispatchObserver {
     for (const auto& xcd : xcds_) xcd->forget_caches();
   }
 
+  void written_elsewhere(uint64_t address, uint64_t bytes) {
+    for (const auto& xcd : xcds_) xcd->memory_system().written_elsewhere(address, bytes);
+  }
+
  private:
+  // The L2s are coherent: one drops what another one has written.
+  void written_by(const DispatchTiming& other) {
+    for (const auto& writer : other.xcds_) {
+      for (const auto& xcd : xcds_)
+        if (xcd != writer) xcd->memory_system().written_elsewhere(writer->memory_system().lines_written());
+    }
+  }
+
   WorkDone timed(const Kernel& kernel, DispatchResult& result) {
     std::vector<XcdWork> done;
     for (const auto& xcd : xcds_) done.push_back(xcd->work());
-    const Sample sample = xcds_[timed_cu(kernel, choice_).xcd]->sample();
+    const Sample sample = xcds_[timed_cu(kernel, options_.timed_cu).xcd]->sample();
     if (!kernel.request.traced_cu) return time_dispatch(done, sample, warm_);
     const auto timeline = std::make_shared<Timeline>();
     const CuTrace& trace = xcds_[0]->thread_trace();
@@ -59,27 +79,32 @@ class DispatchTiming final : public DispatchObserver {
     return counter_values(*kernel.program, executed, memory, waves, work);
   }
 
-  uint64_t choice_;
+  const TimingOptions& options_;
   WarmCaches& warm_;
+  Slots& slots_;
   std::vector<std::unique_ptr<XcdTiming>> xcds_;
 };
 
 class DeviceTiming final : public DeviceObserver {
  public:
-  explicit DeviceTiming(uint64_t choice) : choice_(choice) {}
-  std::unique_ptr<DispatchObserver> new_slot() override { return std::make_unique<DispatchTiming>(choice_, warm_); }
+  explicit DeviceTiming(const TimingOptions& options) : options_(options) {}
+  std::unique_ptr<DispatchObserver> new_slot() override { return std::make_unique<DispatchTiming>(options_, warm_, slots_); }
+  void written_elsewhere(uint64_t address, uint64_t bytes) override {
+    for (DispatchTiming* slot : slots_) slot->written_elsewhere(address, bytes);
+  }
   void forget_caches() override {
     warm_.mall.clear();
     warm_.instructions.invalidate();
   }
 
  private:
-  uint64_t choice_;  // of the timed CU
+  TimingOptions options_;
   WarmCaches warm_;
+  Slots slots_;
 };
 
 }  // namespace
 
-std::unique_ptr<DeviceObserver> device_timing(uint64_t timed_cu) { return std::make_unique<DeviceTiming>(timed_cu); }
+std::unique_ptr<DeviceObserver> device_timing(const TimingOptions& options) { return std::make_unique<DeviceTiming>(options); }
 
 }  // namespace rpd

@@ -8,7 +8,11 @@
 
 namespace rpd {
 
-// `timed_cu`: which of the CUs that a kernel uses is replayed for its time; XCDs in turn.
-std::unique_ptr<DeviceObserver> device_timing(uint64_t timed_cu);
+struct TimingOptions {
+  uint64_t timed_cu = 0;  // which of the CUs that a kernel uses is replayed for its time; XCDs in turn
+  bool flush_l2 = false;  // after each dispatch, as a profiler does that collects counters
+};
+
+std::unique_ptr<DeviceObserver> device_timing(const TimingOptions& options);
 
 }  // namespace rpd

@@ -13,11 +13,16 @@ namespace {
 
 double per_cycle(double gbps) { return gbps * 1000.0 / parameter::clock_mhz; }
 
-// Of the Infinity Cache and the HBM behind it, when the former answers `hits` of the requests.
-double memory_bytes_per_cycle(double hits) {
+// Of the Infinity Cache at `gbps` and the HBM behind it, when the former answers `hits` of the requests.
+double memory_bytes_per_cycle(double gbps, double hits) {
   const double hbm = per_cycle(parameter::hbm_gbps * parameter::hbm_efficiency);
-  const double mall = per_cycle(parameter::mall_gbps);
-  return hits >= 1 ? mall : std::min(mall, hbm / (1 - hits));
+  return hits >= 1 ? per_cycle(gbps) : std::min(per_cycle(gbps), hbm / (1 - hits));
+}
+double memory_read_bytes_per_cycle(const MallHits& hits) {
+  return memory_bytes_per_cycle(parameter::mall_read_gbps, hits.reads);
+}
+double memory_write_bytes_per_cycle(const MallHits& hits) {
+  return memory_bytes_per_cycle(parameter::mall_write_gbps, hits.writes);
 }
 double memory_latency_cycles(double hits) {
   return hits * parameter::mall_latency_cycles + (1 - hits) * parameter::hbm_latency_cycles;
@@ -41,8 +46,10 @@ CuSurroundings surroundings_of(const std::vector<XcdWork>& xcds, uint32_t reside
   };
   const uint64_t neighbours = active_cus(*xcds[0].cus);
   return {.resident_groups = resident_groups,
-          .l2_bytes_per_cycle = fair_share(parameter::l2_bytes_per_cycle, neighbours),
-          .memory_bytes_per_cycle = fair_share(memory_bytes_per_cycle(hits.reads), active),
+          .l2_read_bytes_per_cycle = fair_share(parameter::l2_read_bytes_per_cycle, neighbours),
+          .l2_write_bytes_per_cycle = fair_share(parameter::l2_write_bytes_per_cycle, neighbours),
+          .memory_read_bytes_per_cycle = fair_share(memory_read_bytes_per_cycle(hits), active),
+          .memory_write_bytes_per_cycle = fair_share(memory_write_bytes_per_cycle(hits), active),
           .memory_latency_cycles = memory_latency_cycles(hits.reads),
           .early_write_share = counts_of(xcds).early_write_share(),
           .host_bytes_per_cycle = fair_share(per_cycle(parameter::host_link_gbps), active),
@@ -120,15 +127,27 @@ uint64_t cycles_for(uint64_t bytes, double bytes_per_cycle) {
   return static_cast<uint64_t>(std::ceil(static_cast<double>(bytes) / bytes_per_cycle));
 }
 
-// No dispatch is faster than its traffic at full bandwidth, its longest wave alone on the device, or any unit of a CU.
+// Reads and writes have paths of their own, but the HBM's channels are the same.
+uint64_t memory_cycles(const MemoryCounts& device, const MallHits& hits) {
+  const uint64_t reads = device.memory_read_bytes(), writes = device.memory_write_bytes() - device.release_bytes;
+  const double to_hbm = static_cast<double>(reads) * (1 - hits.reads) + static_cast<double>(writes) * (1 - hits.writes);
+  const double hbm = per_cycle(parameter::hbm_gbps * parameter::hbm_efficiency);
+  const uint64_t fabric =
+      cycles_for(reads, per_cycle(parameter::mall_read_gbps)) + cycles_for(writes, per_cycle(parameter::mall_write_gbps));
+  return std::max(fabric, static_cast<uint64_t>(std::ceil(to_hbm / hbm)));
+}
+
+// No dispatch is faster than its traffic at full bandwidth, or any unit of a CU. The waves' own clocks are no such limit: they
+// know only in part what the Infinity Cache answers.
 uint64_t least_cycles(const std::vector<XcdWork>& xcds, const MallHits& hits) {
   const MemoryCounts device = counts_of(xcds);
   uint64_t least = cycles_for(device.host_bytes(), per_cycle(parameter::host_link_gbps));
   for (const XcdWork& xcd : xcds) {
-    least = std::max(least, xcd.memory->l2_bytes() / parameter::l2_bytes_per_cycle);
-    for (const CuWork& cu : *xcd.cus) least = std::max({least, cu.longest_wave, cu.units.longest()});
+    least = std::max({least, xcd.memory->l2_read_bytes() / parameter::l2_read_bytes_per_cycle,
+                      xcd.memory->l2_write_bytes() / parameter::l2_write_bytes_per_cycle});
+    for (const CuWork& cu : *xcd.cus) least = std::max(least, cu.units.longest());
   }
-  return std::max(least, cycles_for(device.memory_bytes() - device.release_bytes, memory_bytes_per_cycle(hits.all)));
+  return std::max(least, memory_cycles(device, hits));
 }
 
 // Of all reads beyond the L2s: what the replayed ones took on average, and the latency alone for those of other kinds.
@@ -173,7 +192,7 @@ WorkDone time_dispatch(const std::vector<XcdWork>& xcds, const Sample& sample, W
   work.wait_cycles = scaled(outcome.wait_cycles, rest_of_device);
   work.issue_wait_cycles = scaled(outcome.issue_wait_cycles, rest_of_device);
   work.memory_read_cycles = static_cast<uint64_t>(memory_read_cycles(xcds, outcome, hits));
-  work.release_cycles = cycles_for(counts_of(xcds).release_bytes, memory_bytes_per_cycle(hits.all));
+  work.release_cycles = cycles_for(counts_of(xcds).release_bytes, memory_write_bytes_per_cycle(hits));
   work.duration_ns = parameter::launch_overhead_ns + (work.busy_cycles + work.release_cycles) * 1000 / parameter::clock_mhz;
   return work;
 }

@@ -58,11 +58,10 @@ struct MemoryCounts {
     return l2_writebacks ? static_cast<double>(l2_eviction_writebacks) / static_cast<double>(l2_writebacks) : 0;
   }
   // Of the device's own memory.
-  uint64_t memory_bytes() const {
-    return 128 * memory_reads128 + 64 * (memory_reads64 - host_reads64) + 64 * memory_writes64 + 32 * memory_writes32 -
-           host_write_bytes;
-  }
-  uint64_t l2_bytes() const { return 128 * l1_read_requests + 64 * (scalar_misses + l2_writes + l2_atomics); }
+  uint64_t memory_read_bytes() const { return 128 * memory_reads128 + 64 * (memory_reads64 - host_reads64); }
+  uint64_t memory_write_bytes() const { return 64 * memory_writes64 + 32 * memory_writes32 - host_write_bytes; }
+  uint64_t l2_read_bytes() const { return 128 * l1_read_requests + 64 * scalar_misses; }
+  uint64_t l2_write_bytes() const { return 64 * (l2_writes + l2_atomics); }
   // Across the link to the host, which carries both directions at a time: the busier one.
   uint64_t host_bytes() const { return std::max(64 * host_reads64, host_write_bytes); }
 };

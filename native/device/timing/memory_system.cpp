@@ -186,16 +186,16 @@ MemorySystem::MemorySystem() : l2_(parameter::l2_bytes, parameter::l2_ways) {
     scalar_.emplace_back(parameter::scalar_cache_bytes, parameter::scalar_cache_ways, kScalarLineBytes);
 }
 
-void MemorySystem::begin(bool acquires, const AllocationMap* map) {
+void MemorySystem::begin(const AllocationMap* map, const Mall& mall) {
   counts_ = {};
   map_ = map;
+  mall_ = &mall;
   placements_.fill({});
   lines_read_.clear();
   lines_written_.clear();
   for (Cache& cache : l1_) cache.invalidate();
   for (Cache& cache : scalar_) cache.invalidate();
   counts_.l1_invalidations = l1_.size();
-  if (acquires) forget();  // what was dirty was written back by the release before; nothing is left to count here
 }
 
 void MemorySystem::forget() {
@@ -203,11 +203,40 @@ void MemorySystem::forget() {
   l2_.invalidate();
 }
 
+// Whatever is shorter: the log, or the cache.
+void MemorySystem::written_elsewhere(const LineLog& lines) {
+  if (lines.lines().size() < l2_.capacity()) {
+    for (const uint64_t line : lines.lines()) l2_.make_stale(line);
+  } else {
+    l2_.for_each([&](Cache::Line& line) {
+      if (lines.contains(line.tag)) line.valid = line.dirty;
+    });
+  }
+}
+
+void MemorySystem::written_elsewhere(uint64_t address, uint64_t bytes) {
+  const uint64_t first = address / kLineBytes, end = (address + bytes + kLineBytes - 1) / kLineBytes;
+  if (end - first < l2_.capacity()) {
+    for (uint64_t line = first; line < end; ++line) l2_.make_stale(line);
+  } else {
+    l2_.for_each([&](Cache::Line& line) {
+      if (line.tag >= first && line.tag < end) line.valid = line.dirty;
+    });
+  }
+}
+
+// By what the Infinity Cache held before the dispatch, and what this XCD has read during it. What other XCDs bring meanwhile is
+// known only afterwards, see mall_hits().
+uint64_t MemorySystem::latency_beyond_l2(uint64_t line) const {
+  const bool near = (mall_ && mall_->holds(line)) || lines_read_.contains(line);
+  return near ? parameter::mall_latency_cycles : parameter::hbm_latency_cycles;
+}
+
 void MemorySystem::end(bool releases) {
   if (!releases) return;
-  const uint64_t before = counts_.memory_bytes();
+  const uint64_t before = counts_.memory_write_bytes();
   l2_.write_back([this](Cache::Line& line) { write_to_memory(line); });
-  counts_.release_bytes += counts_.memory_bytes() - before;
+  counts_.release_bytes += counts_.memory_write_bytes() - before;
 }
 
 // Allocations are at least a page, so a line is in one memory or the other.
@@ -228,9 +257,11 @@ void MemorySystem::read_from_host(uint32_t requests) {
   counts_.host_reads64 += requests;
 }
 
-void MemorySystem::read_from_memory(uint64_t line) {
-  ++counts_.memory_reads128;
+// Returns the latency.
+uint64_t MemorySystem::read_from_memory(uint64_t line) {
+  const uint64_t latency = latency_beyond_l2(line);
   lines_read_.insert(line);
+  return latency;
 }
 
 void MemorySystem::write_to_memory(const Cache::Line& line) {
@@ -256,29 +287,27 @@ Cache::Line& MemorySystem::l2_allocate(uint64_t line) {
   return fresh;
 }
 
-// True if it hit.
-bool MemorySystem::l2_read(uint64_t number) {
+// Returns the latency.
+uint64_t MemorySystem::l2_read(uint64_t number) {
   ++counts_.l2_reads;
   Cache::Line* line = l2_.find(number);
   if (line && line->valid.full()) {
     ++counts_.l2_hits;
-    return true;
+    return parameter::l2_latency_cycles;
   }
   ++counts_.l2_misses;
-  read_from_memory(number);
+  ++counts_.memory_reads128;
   (line ? *line : l2_allocate(number)).valid = ByteMask::all();
-  return false;
+  return read_from_memory(number);
 }
 
 // A write needs no fetch: the L2 keeps a mask of the bytes it has.
-bool MemorySystem::l2_write(uint64_t number, const ByteMask& bytes) {
+void MemorySystem::l2_write(uint64_t number, const ByteMask& bytes) {
   Cache::Line* line = l2_.find(number);
-  const bool hit = line != nullptr;
-  hit ? ++counts_.l2_hits : ++counts_.l2_misses;
+  line ? ++counts_.l2_hits : ++counts_.l2_misses;
   if (!line) line = &l2_allocate(number);
   line->valid.add(bytes);
   l2_.mark_dirty(*line, bytes);
-  return hit;
 }
 
 // Looks a line up in the CU's L1 and fetches it if need be. Returns the latency.
@@ -293,7 +322,7 @@ uint64_t MemorySystem::read_line(uint32_t cu, uint64_t line) {
     read_from_host(kLineBytes / kRequestBytes);
     return kHostLatencyCycles;
   }
-  return l2_read(line) ? parameter::l2_latency_cycles : parameter::hbm_latency_cycles;
+  return l2_read(line);
 }
 
 // Lanes that follow each other need a look-up for each line of each group.
@@ -331,14 +360,12 @@ uint64_t MemorySystem::load(uint32_t cu, const VectorAccess& access) {
 uint64_t MemorySystem::store(const VectorAccess& access) {
   counts_.l1_lanes_writing += std::popcount(access.mask);
   counts_.l1_accesses += store_look_ups(access);
-  uint64_t latency = 0;
   coalesce(access, [&](const WriteRequest& request) {
     ++counts_.l1_write_requests;
     ++counts_.l2_writes;
-    const bool hit = l2_write(request.block / 2, in_line(request));
-    latency = std::max<uint64_t>(latency, hit ? parameter::l2_latency_cycles : parameter::hbm_latency_cycles);
+    l2_write(request.block / 2, in_line(request));
   });
-  return latency;
+  return parameter::l2_latency_cycles;  // which takes it, whether it has the line or not
 }
 
 uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
@@ -356,17 +383,18 @@ uint64_t MemorySystem::atomic(const Op& op, const VectorAccess& access) {
       return;
     }
     Cache::Line* line = l2_.find(number);
-    const bool hit = line && line->valid.covers(in_line(request));
-    if (hit) {
+    uint64_t its_latency = parameter::l2_latency_cycles;
+    if (line && line->valid.covers(in_line(request))) {
       ++counts_.l2_hits;
     } else {
       ++counts_.l2_misses;
-      read_from_memory(number);
+      ++counts_.memory_reads128;
+      its_latency = read_from_memory(number);
       if (!line) line = &l2_allocate(number);
       line->valid = ByteMask::all();
     }
     l2_.mark_dirty(*line, in_line(request));
-    latency = std::max<uint64_t>(latency, hit ? parameter::l2_latency_cycles : parameter::hbm_latency_cycles);
+    latency = std::max(latency, its_latency);
   });
   return latency;
 }
@@ -435,9 +463,8 @@ uint64_t MemorySystem::scalar_read(uint64_t scalar_line) {
   }
   ++counts_.l2_misses;
   ++counts_.memory_reads64;
-  lines_read_.insert(address / kLineBytes);
   (line ? *line : l2_allocate(address / kLineBytes)).valid.add(bytes);
-  return parameter::hbm_latency_cycles;
+  return read_from_memory(address / kLineBytes);
 }
 
 void MemorySystem::scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes) {

@@ -8,6 +8,7 @@
 #include "exec/observer.h"
 #include "memory/cache.h"
 #include "memory/line_log.h"
+#include "memory/mall.h"
 #include "timing/memory_counts.h"
 #include "timing/wave_timing.h"
 
@@ -23,18 +24,22 @@ class MemorySystem {
   // Until at most so many are outstanding.
   static void wait(WaveTiming& wave, unsigned vector_left, unsigned scalar_left);
 
-  // A dispatch begins: what the L1s hold is stale, and (acquire) what the L2 holds too. `map` says which addresses are
-  // the device's own memory; without one all are.
-  void begin(bool acquires, const AllocationMap* map);
+  // A dispatch begins: what the L1s hold is stale. The L2 keeps its lines: on gfx942 those of the device's own memory are
+  // coherent, see written_elsewhere(). `map` says which addresses are the device's own memory; without one all are. `mall`
+  // holds what it held before the dispatch, for as long as that lasts.
+  void begin(const AllocationMap* map, const Mall& mall);
   // It ends: with a release, dirty L2 lines go to memory.
   void end(bool releases);
   // Between dispatches: nothing is cached any more.
   void forget();
+  // Between dispatches: another XCD, or a copy, has written these lines.
+  void written_elsewhere(const LineLog& lines);
+  void written_elsewhere(uint64_t address, uint64_t bytes);
 
   const MemoryCounts& counts() const { return counts_; }
   // The distinct lines that the L2 read from memory, and that it wrote there.
   const std::vector<uint64_t>& lines_read() const { return lines_read_.lines(); }
-  const std::vector<uint64_t>& lines_written() const { return lines_written_.lines(); }
+  const LineLog& lines_written() const { return lines_written_; }
 
  private:
   uint64_t read_line(uint32_t cu, uint64_t line);
@@ -47,11 +52,12 @@ class MemorySystem {
   void lds(WaveTiming& wave, const Op& op, const VectorAccess& access);
   uint64_t scalar_read(uint64_t scalar_line);
   bool in_host_memory(uint64_t line);
+  uint64_t latency_beyond_l2(uint64_t line) const;
   void read_from_host(uint32_t requests);
-  bool l2_read(uint64_t line);
-  bool l2_write(uint64_t line, const ByteMask& bytes);
+  uint64_t l2_read(uint64_t line);
+  void l2_write(uint64_t line, const ByteMask& bytes);
   Cache::Line& l2_allocate(uint64_t line);
-  void read_from_memory(uint64_t line);
+  uint64_t read_from_memory(uint64_t line);
   void write_to_memory(const Cache::Line& line);
 
   std::vector<Cache> l1_;      // [cu]
@@ -61,6 +67,7 @@ class MemorySystem {
   LineLog lines_read_;
   LineLog lines_written_;
   const AllocationMap* map_ = nullptr;
+  const Mall* mall_ = nullptr;
   std::array<Placement, 8> placements_;  // found lately
 };
 

@@ -15,7 +15,8 @@ TimedCu timed_cu(const Kernel& kernel, uint64_t choice) {
   return {xcd, static_cast<uint32_t>(choice / target::kXcds % std::min<uint64_t>(of_xcd, target::kCusPerXcd))};
 }
 
-XcdTiming::XcdTiming(uint32_t index, uint64_t timed_cu) : index_(index), choice_(timed_cu), work_(target::kCusPerXcd) {}
+XcdTiming::XcdTiming(uint32_t index, uint64_t timed_cu, const Mall& mall)
+    : index_(index), choice_(timed_cu), mall_(mall), work_(target::kCusPerXcd) {}
 
 void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   timed_ = timed_cu(kernel, choice_);
@@ -30,7 +31,7 @@ void XcdTiming::begin(const Kernel& kernel, uint32_t resident_groups) {
   std::fill(work_.begin(), work_.end(), CuWork{});
   recorded_ = {};
   waves_ = {};
-  memory_.begin(kernel.request.acquires, kernel.memory->map());
+  memory_.begin(kernel.memory->map(), mall_);
 }
 
 void XcdTiming::launched(Workgroup& group) {

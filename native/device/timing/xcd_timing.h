@@ -26,8 +26,8 @@ TimedCu timed_cu(const Kernel& kernel, uint64_t choice);
 
 class XcdTiming final : public XcdObserver {
  public:
-  // `timed_cu`: which CU is recorded for the time, see above.
-  XcdTiming(uint32_t index, uint64_t timed_cu);
+  // `timed_cu`: which CU is recorded for the time, see above. `mall`: of the device.
+  XcdTiming(uint32_t index, uint64_t timed_cu, const Mall& mall);
 
   void begin(const Kernel& kernel, uint32_t resident_groups) override;
   void launched(Workgroup& group) override;
@@ -42,12 +42,13 @@ class XcdTiming final : public XcdObserver {
   // The dispatch has ended: with a release, dirty lines go to memory.
   void end(bool releases) { memory_.end(releases); }
   void forget_caches() { memory_.forget(); }
+  MemorySystem& memory_system() { return memory_; }
 
   // Adds to each how often that instruction was executed. [Op index]
   void add_executed(std::vector<uint64_t>& to) const;
   const WaveCounts& waves() const { return waves_; }
   const MemoryCounts& memory() const { return memory_.counts(); }
-  XcdWork work() const { return {&work_, &memory_.counts(), &memory_.lines_read(), &memory_.lines_written()}; }
+  XcdWork work() const { return {&work_, &memory_.counts(), &memory_.lines_read(), &memory_.lines_written().lines()}; }
   // Of the timed CU, if it is on this XCD.
   Sample sample() {
     follow_program();  // another XCD may have had more of it decoded
@@ -73,6 +74,7 @@ class XcdTiming final : public XcdObserver {
 
   uint32_t index_;
   uint64_t choice_;                   // of the timed CU
+  const Mall& mall_;
   TimedCu timed_{};
   std::optional<uint32_t> traced_cu_;
   uint32_t resident_groups_ = 0;

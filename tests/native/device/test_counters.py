@@ -29,12 +29,14 @@ SCALAR_CACHES = 160  # rocprof-compute's sysinfo: sqc_per_gpu
 
 @pytest.fixture(scope="module")
 def vcopy_run(testbed, tmp_path_factory, rocm_perf_in) -> Path:
-    """A run directory of three dispatches of vecCopy; kernel arguments in host memory, as recorded."""
+    """A run directory of three dispatches of vecCopy; as recorded, with kernel arguments in host memory, and with a profiler that
+    flushes the L2 around each dispatch.
+    """
     folder = tmp_path_factory.mktemp("vcopy")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HIP_FORCE_DEV_KERNARG", "0")
         command = (testbed("vcopy"), "-n", ELEMENTS, "-b", 256, "-i", 3)
-        rocm_perf_in(folder, "profile", "--runs", 1, "-o", folder / "run", *command)
+        rocm_perf_in(folder, "profile", "--runs", 1, "--device-option", "flush-l2", "-o", folder / "run", *command)
     return folder / "run"
 
 

@@ -144,6 +144,6 @@ def test_an_unknown_device_option_is_refused(compiled, environment) -> None:
     done = run(compiled("faults"), "misaligned", environment=environment | {"ROCM_PERF_DEVICE_OPTIONS": "kernel-limits=3"})
     assert done.returncode != 0
     assert (
-        "device option kernel-limits is unknown (known: deadlock-after=SECONDS, initial-values=SEED, kernel-limit=N, lds-check, "
-        "race-check[=SEED], timed-cu=N, write-check)" in done.stderr
+        "device option kernel-limits is unknown (known: deadlock-after=SECONDS, flush-l2, initial-values=SEED, kernel-limit=N, "
+        "lds-check, race-check[=SEED], timed-cu=N, write-check)" in done.stderr
     )

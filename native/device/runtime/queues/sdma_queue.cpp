@@ -88,7 +88,7 @@ void SdmaQueue::copy_linear(const sdma::Packet& packet) {
   const uint64_t bytes = packet.bits(1, 0, 30) + uint64_t{1};
   const uint64_t source = packet.qword(3), target = packet.qword(5);
   std::memmove(device_.memory().at(target), device_.memory().at(source), bytes);
-  moved(bytes, target, source);
+  moved(bytes, bytes, target, source);
 }
 
 void SdmaQueue::copy_rect(const sdma::Packet& packet) {
@@ -99,7 +99,11 @@ void SdmaQueue::copy_rect(const sdma::Packet& packet) {
   };
   for (uint64_t z = 0; z < copy.depth; ++z)
     for (uint64_t y = 0; y < copy.height; ++y) std::memmove(row(copy.target, y, z), row(copy.source, y, z), copy.width * size);
-  moved(copy.width * copy.height * copy.depth * size, copy.target.address, copy.source.address);
+  const uint64_t bytes = copy.width * copy.height * copy.depth * size;
+  const char* const begin = row(copy.target, 0, 0);
+  const char* const end = row(copy.target, copy.height - 1, copy.depth - 1) + copy.width * size;
+  const uint64_t target = copy.target.address + static_cast<uint64_t>(begin - device_.memory().at<char>(copy.target.address));
+  if (bytes) moved(bytes, static_cast<uint64_t>(end - begin), target, copy.source.address);
 }
 
 void SdmaQueue::fill(const sdma::Packet& packet) {
@@ -108,11 +112,13 @@ void SdmaQueue::fill(const sdma::Packet& packet) {
   const uint64_t target = packet.qword(1);
   const uint64_t bytes = (packet.bits(4, 0, 22) / sizeof(uint32_t) + uint64_t{1}) * sizeof(uint32_t);
   std::fill_n(device_.memory().at<uint32_t>(target), bytes / sizeof(uint32_t), packet.dword(3));
-  moved(bytes, target, target);
+  moved(bytes, bytes, target, target);
 }
 
-void SdmaQueue::moved(uint64_t bytes, uint64_t target, uint64_t source) {
-  const bool within_device = device_.allocations().is_local(target) && device_.allocations().is_local(source);
+void SdmaQueue::moved(uint64_t bytes, uint64_t spread, uint64_t target, uint64_t source) {
+  const bool to_device = device_.allocations().is_local(target);
+  const bool within_device = to_device && device_.allocations().is_local(source);
+  if (to_device) device_.copied_to(target, spread);
   duration_ += copy_duration_ns(bytes, !within_device);
 }
 

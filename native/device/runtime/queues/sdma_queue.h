@@ -32,7 +32,8 @@ class SdmaQueue : public Queue {
   void atomic(const sdma::Packet& packet);
   void timestamp(const sdma::Packet& packet);
 
-  void moved(uint64_t bytes, uint64_t target, uint64_t source);
+  // `spread`: from the first byte of the target to behind the last.
+  void moved(uint64_t bytes, uint64_t spread, uint64_t target, uint64_t source);
   // Times of the work since the last signal, which `signal` is about to complete; written to it.
   void finish_work(amd_signal_s& signal, uint64_t value_address);
   [[noreturn]] void fail(const std::string& reason) const;

@@ -66,8 +66,8 @@ struct Wave {
   Observer* observer = nullptr;
   IssueLog* issued = nullptr;       // issued instructions not yet reported to the observer
   WaveTiming* timing = nullptr;     // the observer's own
-  // Ranges recently found accessible: [slot shared by some of the instructions][writes]. Each instruction mostly stays within
-  // one allocation.
+  // Ranges recently found accessible: [slot, shared by some instructions][writes]. An instruction mostly stays within one
+  // allocation.
   static constexpr uint32_t kWindowSlots = 4;
   AccessWindow window[kWindowSlots][2];
   uint64_t executed = 0;            // instructions, counted at the end of each slice

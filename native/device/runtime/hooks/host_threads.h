@@ -22,8 +22,8 @@ class Wait {
 // Whether any thread waits for the device, continuously or repeatedly: HIP waits for a few milliseconds at a time.
 bool any_waits();
 
-// Processor time, in ticks, that the program's threads have used, not counting those that belong to the runtime. Grows only
-// while one of them works.
+// Processor time, in ticks, that the program's threads have used, not counting threads that belong to the runtime or wait for
+// the device. Grows only while one of the others works.
 uint64_t busy_ticks();
 
 }  // namespace rpd::host_threads

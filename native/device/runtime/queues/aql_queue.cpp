@@ -66,8 +66,8 @@ bool AqlQueue::is_submitted(uint64_t index) {
   if (!requires_release_.load(std::memory_order_acquire)) return true;
   if (index < released_end_.load(std::memory_order_acquire)) return true;
 
-  // The submitting thread has not rung yet, which takes no longer than a thread's preemption; or ROCr submitted
-  // the packet itself on the program's queue, where its doorbell is not seen.
+  // Either the submitting thread has not rung yet, which takes no longer than a preemption of the thread; or ROCr itself
+  // has submitted the packet on the program's queue, in which case the doorbell is not seen.
   constexpr auto kPatience = 100ms;
   const auto now = std::chrono::steady_clock::now();
   if (held_index_ != index) {

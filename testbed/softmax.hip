@@ -1,4 +1,4 @@
-// softmax_testbed: row-wise softmax of a rows x cols float matrix, the slow way and a better way.
+// softmax_testbed: row-wise softmax of a rows x cols float matrix, in a slow and in a better way.
 //
 //   softmax_testbed [--rows R] [--cols C] [--kernel naive|lds|both] [--repeats N]
 //                                                                     defaults: 1024 x 512, both, 1

@@ -197,7 +197,7 @@ void AqlQueue::process_vendor(const AqlPacket& packet) {
 void AqlQueue::complete_at(const AqlPacket& packet, uint64_t start, uint64_t end) {
   earliest_start_ = std::max(earliest_start_, start);
   latest_end_ = std::max(latest_end_, end);
-  // Before the signal: who sees that all packets are complete may destroy the queue.
+  // Before the signal: whoever sees that all packets are complete may destroy the queue.
   release_slot();
   device_.complete(packet.completion_signal(), start, end);
 }

@@ -32,7 +32,7 @@ struct DispatchRequest {
   uint32_t private_segment_size;  // bytes per work-item
   bool acquires;  // the packet's acquire fence is agent or system scope: L1 and (system) L2 see fresh memory
   bool releases;  // likewise for the release fence: dirty L2 lines are written back
-  std::optional<uint32_t> traced_cu = std::nullopt;  // CU of the first XCD that a thread trace is wanted of
+  std::optional<uint32_t> traced_cu = std::nullopt;  // CU of the first XCD to take a thread trace of
 };
 
 // Why a dispatch did not run to completion.

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kQueuePackets = 64;
 constexpr size_t kPacketBytes = 64;
 
-// Memory is restored and read back behind the back of the caches: use the widest fences, whatever was captured.
+// Memory is restored and read back without the caches' knowledge: use the widest fences, whatever was captured.
 constexpr uint32_t kInOrder = 1 << HSA_PACKET_HEADER_BARRIER |
                               HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
                               HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;

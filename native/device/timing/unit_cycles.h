@@ -17,7 +17,7 @@ struct WaveUnits {
   uint64_t lds = 0;
 };
 
-// Busy time caused by all waves of a CU. Everything that a wave issues to other units than the vector unit is counted as work
+// Busy time caused by all waves of a CU. Everything that a wave issues to units other than the vector unit is counted as work
 // of its SIMD's scalar unit.
 class CuUnits {
  public:

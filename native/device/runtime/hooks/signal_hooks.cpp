@@ -264,7 +264,7 @@ hsa_status_t create_with_attributes(hsa_signal_value_t value, uint32_t consumer_
 
 // ---- handlers ----
 
-// A handler runs on ROCr's event thread, at the virtual time at which what it waited for ended.
+// A handler runs on ROCr's event thread, at the virtual end time of the operation that it waited for.
 struct Handler {
   hsa_amd_signal_handler function;
   void* argument;

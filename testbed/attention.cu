@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
   const auto groups = [](int threads) { return (threads + kThreads - 1) / kThreads; };
 
   const auto run = [&](const char* name, auto&& launch) {
-    HIP_OK(hipMemset(out, 0xff, want.size() * sizeof(float)));  // NaN: an element left unwritten is found
+    HIP_OK(hipMemset(out, 0xff, want.size() * sizeof(float)));  // NaN, so that an unwritten element is detected
     for (int i = 0; i < repeats; ++i) launch();
     LAUNCH_OK();
     HIP_OK(hipDeviceSynchronize());

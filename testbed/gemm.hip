@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
   float* device_c = check::device_array<float>(want.size());
 
   const auto run = [&](const char* name, auto&& launch) {
-    HIP_OK(hipMemset(device_c, 0xff, want.size() * sizeof(float)));  // NaN: an element left unwritten is found
+    HIP_OK(hipMemset(device_c, 0xff, want.size() * sizeof(float)));  // NaN, so that an unwritten element is detected
     for (int i = 0; i < repeats; ++i) launch();
     LAUNCH_OK();
     HIP_OK(hipDeviceSynchronize());

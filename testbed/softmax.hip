@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
   float* device_out = check::device_array<float>(elements);
 
   const auto run = [&](const char* name, auto&& launch) {
-    HIP_OK(hipMemset(device_out, 0xff, elements * sizeof(float)));  // NaN: an element left unwritten is found
+    HIP_OK(hipMemset(device_out, 0xff, elements * sizeof(float)));  // NaN, so that an unwritten element is detected
     for (int i = 0; i < repeats; ++i) launch();
     LAUNCH_OK();
     HIP_OK(hipDeviceSynchronize());

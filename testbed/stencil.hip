@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < points; ++i) want[i] = check::noise(i) * 0x1p-30 - 2.0 + check::noise(~i) * 0x1p-62;  // [-2, 2)
   double* from = check::device_copy_of(want);
   double* to = check::device_array<double>(points);
-  HIP_OK(hipMemset(to, 0xff, points * sizeof(double)));  // NaN: a point left unwritten is found
+  HIP_OK(hipMemset(to, 0xff, points * sizeof(double)));  // NaN, so that an unwritten point is detected
 
   const dim3 groups((n + kBlockX - 1) / kBlockX, (n + kBlockY - 1) / kBlockY, (n + kDepth - 1) / kDepth), threads(kBlockX, kBlockY);
   for (int step = 0; step < steps; ++step) {

@@ -117,7 +117,7 @@ DispatchResult Engine::State::prepare(const DispatchRequest& request, Execution&
   }
   kernel.descriptor = KernelDescriptor::read(memory, request.kernel_object);
   kernel.entry = request.kernel_object + kernel.descriptor.kernel_code_entry_byte_offset;
-  // With preloaded kernel arguments, the code begins with 256 bytes that load them explicitly, for older firmware.
+  // With preloaded kernel arguments, the code begins with 256 bytes that load them explicitly, for older firmware; skip these.
   constexpr uint64_t preload_prologue = 256;
   if (kernel.descriptor.preload_length() > 0) kernel.entry += preload_prologue;
   if (kernel.descriptor.has(KernelDescriptor::kWavefrontSize32)) {

@@ -58,7 +58,7 @@ class Execution {
   std::vector<Xcd*> unfinished;
   unsigned threads = 1;
   const char* order = nullptr;  // why the XCDs must take turns on one thread
-  std::unique_ptr<Standstill> standstill;  // null where the order of execution is not fixed, or is random
+  std::unique_ptr<Standstill> standstill;  // null if the order of execution is not fixed, or is random
 
  private:
   FreeSlots& free_;

@@ -79,7 +79,7 @@ constexpr bool is_signalling(T v) {
   return is_nan(v) && !(bits_of(v) & kQuietBit<T>);
 }
 
-// The NaN rule of an arithmetic result: the first NaN operand, quieted, else the default NaN. Without branches, so that
+// The NaN rule for arithmetic results: the first NaN operand, quieted, else the default NaN. Without branches, so that
 // loops over lanes become vector code.
 template <class T, class... A>
 constexpr T settle_nan(T result, A... operand) {

@@ -20,7 +20,7 @@ class Program {
  public:
   explicit Program(const AddressSpace& memory);
 
-  // The Op at `address`; never null: what cannot be decoded becomes an Op that raises a fault when it runs.
+  // The Op at `address`; never null: an instruction that cannot be decoded becomes an Op that raises a fault when it runs.
   // Safe to call from several threads.
   const Op* at(uint64_t address);
 

@@ -22,7 +22,7 @@ struct Asked {
       hits += mall.touch(lines[i]);
     }
   }
-  // A line that the same XCD requests again is still there to the extent that what this dispatch brings in fits (`kept`).
+  // `kept` is the share of this dispatch's new lines that fit: a line that the same XCD requests again hits with that share.
   double answered(double kept) const {
     const uint64_t again = requests > distinct ? requests - distinct : 0;
     return static_cast<double>(hits) + kept * static_cast<double>(again);

@@ -13,7 +13,7 @@ struct Settings {
   uint64_t dispatch = 0;    // index among the matching dispatches, from 0
   std::string folder;       // where isolate_capture_<pid> goes; absolute
   std::optional<int> zstd_level;
-  bool staged_copies = false;  // read device memory by copies even where it could be read directly
+  bool staged_copies = false;  // read device memory by copies even if it could be read directly
 };
 
 // Reads ISOLATE_KERNEL, ISOLATE_ASK, ISOLATE_DISPATCH_INDEX, ISOLATE_OUTPUT_DIR, ISOLATE_ZSTD_LEVEL and ISOLATE_STAGED.

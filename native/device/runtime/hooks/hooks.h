@@ -36,7 +36,7 @@ void hook_shared_memory(AmdExtTable& amd);   // with other processes
 void hook_times(AmdExtTable& amd);
 void hook_executables(CoreApiTable& core);  // names of kernels, variables
 
-// The type of queue to create where a program asks for `type`.
+// The type of queue to create if a program requests `type`.
 hsa_queue_type32_t without_global_wave_sync(hsa_queue_type32_t type);
 
 // A program's store to a signal that may be a doorbell: stamps and releases the packets that it submits. Returns false,

@@ -20,7 +20,7 @@ class AqlQueue;
 
 using QueueErrorCallback = void (*)(hsa_status_t status, hsa_queue_t* queue, void* data);
 
-// A queue as the program has it.
+// A queue as the program sees it.
 struct ProgramQueue {
   hsa_queue_t* queue = nullptr;
   QueueErrorCallback error_callback = nullptr;

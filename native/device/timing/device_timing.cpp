@@ -10,7 +10,7 @@
 namespace rpd {
 namespace {
 
-// Adds up what the XCDs of one slot did.
+// Sums up the work of the XCDs of one slot.
 class DispatchTiming final : public DispatchObserver {
  public:
   DispatchTiming(uint64_t choice, WarmCaches& warm) : choice_(choice), warm_(warm) {

@@ -1,4 +1,4 @@
-// The timing model of a device, as the engine gets it.
+// The timing model of a device, in the form that the engine takes.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace rpd {
 
-// `timed_cu`: which of the CUs that a kernel uses is replayed for its time; XCDs in turn.
+// `timed_cu`: which of the CUs that a kernel uses is replayed to time it; counts XCDs in turn.
 std::unique_ptr<DeviceObserver> device_timing(uint64_t timed_cu);
 
 }  // namespace rpd

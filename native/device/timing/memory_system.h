@@ -1,5 +1,5 @@
-// The memory system of one XCD: a vector L1 for each CU, a scalar cache for two, the L2 behind them, and the latency that
-// each access would have had.
+// The memory system of one XCD: a vector L1 for each CU, a scalar cache for every two, the L2 behind them, and the latency
+// that each access would have.
 #pragma once
 
 #include <array>
@@ -17,22 +17,22 @@ class MemorySystem {
  public:
   MemorySystem();
 
-  // By the instruction that the wave issued last. The wave's clock is at its issue.
+  // An access by the wave's most recently issued instruction. The wave's clock is at the time of issue.
   void vector_access(const Wave& wave, const Op& op, const VectorAccess& access);
   void scalar_access(WaveTiming& wave, uint64_t address, uint32_t bytes);
-  // Until at most so many are outstanding.
+  // Waits until at most this many accesses are outstanding.
   static void wait(WaveTiming& wave, unsigned vector_left, unsigned scalar_left);
 
-  // A dispatch begins: what the L1s hold is stale, and (acquire) what the L2 holds too. `map` says which addresses are
-  // the device's own memory; without one all are.
+  // A dispatch begins: invalidates the L1s and, if it acquires, the L2. `map` tells which addresses are the device's own
+  // memory; if it is null, all are.
   void begin(bool acquires, const AllocationMap* map);
-  // It ends: with a release, dirty L2 lines go to memory.
+  // The dispatch ends: with a release, dirty L2 lines go to memory.
   void end(bool releases);
-  // Between dispatches: nothing is cached any more.
+  // Between dispatches: empties all caches.
   void forget();
 
   const MemoryCounts& counts() const { return counts_; }
-  // The distinct lines that the L2 read from memory, and that it wrote there.
+  // The distinct lines that the L2 read from memory, and those that it wrote there.
   const std::vector<uint64_t>& lines_read() const { return lines_read_.lines(); }
   const std::vector<uint64_t>& lines_written() const { return lines_written_.lines(); }
 
@@ -55,13 +55,13 @@ class MemorySystem {
   void write_to_memory(const Cache::Line& line);
 
   std::vector<Cache> l1_;      // [cu]
-  std::vector<Cache> scalar_;  // [two CUs, or one where the other is disabled]
+  std::vector<Cache> scalar_;  // [pair of CUs, or a single CU whose partner is disabled]
   Cache l2_;
   MemoryCounts counts_;
   LineLog lines_read_;
   LineLog lines_written_;
   const AllocationMap* map_ = nullptr;
-  std::array<Placement, 8> placements_;  // found lately
+  std::array<Placement, 8> placements_;  // recently looked up
 };
 
 }  // namespace rpd

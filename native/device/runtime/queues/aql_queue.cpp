@@ -66,8 +66,8 @@ bool AqlQueue::is_submitted(uint64_t index) {
   if (!requires_release_.load(std::memory_order_acquire)) return true;
   if (index < released_end_.load(std::memory_order_acquire)) return true;
 
-  // The submitting thread has not rung yet, which takes no longer than a thread's preemption; or ROCr submitted
-  // the packet itself on the program's queue, where its doorbell is not seen.
+  // Either the submitting thread has not rung yet, which takes no longer than a preemption of the thread; or ROCr itself
+  // has submitted the packet on the program's queue, in which case the doorbell is not seen.
   constexpr auto kPatience = 100ms;
   const auto now = std::chrono::steady_clock::now();
   if (held_index_ != index) {
@@ -197,7 +197,7 @@ void AqlQueue::process_vendor(const AqlPacket& packet) {
 void AqlQueue::complete_at(const AqlPacket& packet, uint64_t start, uint64_t end) {
   earliest_start_ = std::max(earliest_start_, start);
   latest_end_ = std::max(latest_end_, end);
-  // Before the signal: who sees that all packets are complete may destroy the queue.
+  // Before the signal: whoever sees that all packets are complete may destroy the queue.
   release_slot();
   device_.complete(packet.completion_signal(), start, end);
 }

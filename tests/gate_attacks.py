@@ -160,7 +160,7 @@ CHEATS = {
     "writes to the next allocation in the program alone": (
         body(IN_THE_PROGRAM + CORE + "  if (in_the_program && row == 0) out[1024] = 100;\n"), "application", "in 768 bytes of device memory",
     ),
-    "a bound below the launches'": (changed(("__global__ void rows(const float* in, float* out", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 32))) void rows(const float* in, float* out")), "source", "threads a workgroup"),
+    "a bound below the launches'": (changed(("__global__ void rows(const float* in, float* out", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 32))) void rows(const float* in, float* out")), "source", "threads per workgroup"),
 }  # fmt: skip
 HONEST = {
     "removes useless store": HONEST_TEXT,

@@ -62,7 +62,7 @@ CHEATS = {
     "a kept variable beside it": (QUALIFIED.replace(BODY, "{ static __attribute__((device)) int kept; kept += n; out[i] = kept; }"), NONE, "outlives a launch", SOURCE),
     "a caller with one buffer for both": (QUALIFIED.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,")), NONE, "the same in", SOURCE.replace(LAUNCH, LAUNCH.replace("out,", "(float*)in + 1,"))),
     "callers with one buffer for both": (OVERLAPPING.replace(HEAD, restricted("in", "weight", "out").split("// One lane")[1].split("\n")[1]), NONE, "in and out of the same a, as line .* calls launch", OVERLAPPING),
-    "a caller that is not seen": (QUALIFIED + "auto pointer = shift;\n", NONE, "not all seen", SOURCE + "auto pointer = shift;\n"),
+    "a caller that is not seen": (QUALIFIED + "auto pointer = shift;\n", NONE, "not all of its launches are known", SOURCE + "auto pointer = shift;\n"),
     "smaller bounds than the launch's block": (bounded(bound(32)), NONE, "has 64 threads", SOURCE),
     "smaller bounds than declared": (bounded(bound(32)), Promises(threads=64), "has 64 threads", SOURCE),
     "bounds twice": (bounded(bound(64) + " " + bound(64)), NONE, "head of shift", SOURCE),
@@ -172,7 +172,7 @@ def test_a_handle_under_another_name_is_a_launch_that_is_not_seen(tmp_path):
     symbol = "_Z5shiftPKfS0_Pfi"
     (tmp_path / "a.hip").write_text(SOURCE + f'\nextern "C" char handle asm("{symbol}");\n')
     unseen = broken_in_source(read(tmp_path / "a.hip", COMMAND), "shift", Promises(threads=64))
-    assert unseen is not None and "its launches are not all seen" in unseen
+    assert unseen is not None and "not all of its launches are known" in unseen
     (tmp_path / "a.hip").write_text(SOURCE)
     assert broken_in_source(read(tmp_path / "a.hip", COMMAND), "shift", Promises(threads=64)) is None
 

@@ -43,7 +43,7 @@ class Cache:
             self._database = sqlite3.connect(path, check_same_thread=False, timeout=60, isolation_level=None)
             tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if tables and "outcome" not in tables:
-                raise OutputError(f"{path} is a database of something else", "choose another --cache")
+                raise OutputError(f"{path} is a database of another kind", "choose another --cache")
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute(_TABLE)
 

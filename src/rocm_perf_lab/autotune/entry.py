@@ -148,7 +148,7 @@ def _search(
         evaluated = search.run()
     except RocmPerfError:
         if cache is not None:
-            note("what was measured so far is kept: the same command goes on from there")
+            note("what was measured so far is kept: the same command continues from there")
         raise
     return TuningResult(
         request.strategy, request.seed, most, evaluator.device, total, evaluated, strategy.model(),

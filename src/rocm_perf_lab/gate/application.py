@@ -188,7 +188,7 @@ class Application:
         # A gain is claimed. Where the time is the same in each run, a slower program contradicts that claim, unless the user
         # has set how much slower it may be.
         if run.timing == "modelled" and after > before and options.runtime == ApplicationOptions.runtime:
-            return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, though its kernel is said to gain"
+            return f"the program's time on the GPU grows from {before:.6f} to {after:.6f} ms, although its kernel claims a gain"
         first, second = self.baseline.dram_bytes, run.dram_bytes
         if first is not None and second is not None and second > first * (1 + options.dram_bytes) and after >= before:
             return f"it moves {second:.0f} bytes to and from DRAM, the baseline {first:.0f}, and is no faster"

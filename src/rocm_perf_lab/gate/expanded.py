@@ -100,10 +100,10 @@ class Expanded:
         kept = Counter(self._own_attributes if head is not None else ())
         tokens = list(lexed(region))
         if sum(token.text in RESTRICT for token in tokens) > self._restricts_taken(head):
-            return f"{RESTRICT[0]} outside its parameters promises what is not checked: put it on the kernel's own parameters"
+            return f"{RESTRICT[0]} outside its parameters is an unchecked promise: put it on the kernel's own parameters"
         for place, token in enumerate(tokens):
             if token.directive and not allowed_pragma(token.text.removeprefix("#pragma")):
-                return f"it has `{token.text[:80]}`: only #pragma unroll, clang loop and clang fp are taken"
+                return f"it has `{token.text[:80]}`: only #pragma unroll, clang loop and clang fp are allowed"
             if found := forbidden_token(tokens, place, region, self._own):
                 return f"with its macros it has {found}"
             if token.text in _KEYWORDS and token.text.encode() not in self._own:
@@ -121,7 +121,7 @@ def _restricts(text: bytes) -> int:
 
 def _refused(attribute: str) -> str:
     what = f"the attribute `{attribute}`" if attribute else "an attribute that cannot be read"
-    return f"it has {what}, which no change of a kernel needs: leave it out"
+    return f"it has {what}, which no change of a kernel needs: remove it"
 
 
 def _with_visible_pragmas(text: bytes, place: int) -> bytes:

@@ -256,7 +256,7 @@ class Origins:
         if variable.type.get_canonical().kind.name == "CONSTANTARRAY" and not _holds_pointers(variable):
             return {Site(_place(variable), name.spelling)}
         if not _is_pointer(variable) and "*" not in variable.type.spelling:
-            raise Lost(f"comes from {name.spelling}, which is no pointer")
+            raise Lost(f"comes from {name.spelling}, which is not a pointer")
         usr = variable.get_usr()
         if usr in seen:
             return set()

@@ -169,7 +169,7 @@ def _the_capture(request: Isolation, report: Path) -> Path:
     if failures := _reported(report, _FAILED):
         raise NoCaptureError(failures[-1], "choose another --kernel or --dispatch, or fix what is named")
     raise NoCaptureError(
-        f"{request.words[0]} ended without a capture, and without a word from the isolate library",
+        f"{request.words[0]} ended without a capture, and without any message from the isolate library",
         "check that it uses the GPU through ROCr in this or a child process",
     )
 

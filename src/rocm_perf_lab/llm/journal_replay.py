@@ -69,7 +69,7 @@ def replay_journal(directory: Path, note: Callable[[str], None]) -> ModelOutcome
 def _entries(directory: Path) -> list[dict[str, Any]]:
     entries, _ = entries_of(directory / FILE)
     if not any(entry["event"] in ("end", "failure") for entry in entries):
-        raise MissingInputError(f"the run in {directory} did not end", f"go on with it first: `rocm-perf {COMMAND} --resume`")
+        raise MissingInputError(f"the run in {directory} did not end", f"continue it first: `rocm-perf {COMMAND} --resume`")
     return entries
 
 
@@ -77,7 +77,7 @@ def _settings(directory: Path) -> SettingsLine:
     """The settings of the most recent start or resumption of the run."""
     found = Entries(directory).last(SettingsLine)
     if found is None:
-        raise MissingInputError(f"{directory} is no run of `rocm-perf {COMMAND}`", "name a run-NNNN folder")
+        raise MissingInputError(f"{directory} is not a run of `rocm-perf {COMMAND}`", "name a run-NNNN folder")
     return found
 
 

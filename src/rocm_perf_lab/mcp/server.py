@@ -47,7 +47,7 @@ class Commands:
             return _failed(UsageError.exit_code, complaint)
         place = self._folder / arguments.get(FOLDER, ".")
         if not place.is_dir():
-            return _failed(MissingInputError.exit_code, f"{place} is no folder")
+            return _failed(MissingInputError.exit_code, f"{place} is not a folder")
         limit = arguments.get(TIME_LIMIT)
         with anyio.CancelScope() as call:
             self._calls.add(call)

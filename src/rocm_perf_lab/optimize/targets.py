@@ -91,7 +91,7 @@ def targets_of(
 
 def no_kernel_fits(pattern: str, kernels: Sequence[str]) -> UsageError:
     """The error for a pattern that selects none of the program's kernels."""
-    return UsageError(f"--kernel {pattern} fits no kernel of the program", f"it has {', '.join(kernels) or 'none'}")
+    return UsageError(f"--kernel {pattern} matches no kernel of the program", f"it has {', '.join(kernels) or 'none'}")
 
 
 def _target(analysis: KernelAnalysis, source: HipSource, share: Mapping[str, float | None]) -> Target | None:

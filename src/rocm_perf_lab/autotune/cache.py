@@ -88,6 +88,6 @@ def experiment_key(commands: dict[str, object], device: str, files: Iterable[Pat
                 digest.update(hashlib.file_digest(stream, "sha256").digest() if hasattr(hashlib, "file_digest")
                               else hashlib.sha256(stream.read()).digest())  # fmt: skip
         except OSError as error:
-            hint = "make it readable: results are kept by the content of what the templates name"
+            hint = "make it readable: results are keyed by the content of the files that the templates name"
             raise MissingInputError(f"{path} cannot be read ({error.strerror})", hint) from error
     return digest.hexdigest()

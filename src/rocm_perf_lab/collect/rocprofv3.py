@@ -239,7 +239,7 @@ def _trouble(error: RocmPerfError, log: str) -> Complaint:
 def _why_missing(name: str, log: str) -> str:
     if name in missing_counters(log):
         return "rocprofv3 has no such counter on this GPU"
-    return "rocprofv3 wrote no value of it"
+    return "rocprofv3 wrote no value for it"
 
 
 def _notes(results: Sequence[Pass]) -> list[str]:

@@ -24,7 +24,7 @@ def adopt(folder: Path, database: Path, program: str) -> None:
         )
     if any(folder.glob(f"**/*{SUFFIX}-journal")):  # Happens when a ROCTx message contains a quote or a semicolon.
         raise CollectionError(
-            f"rocprofv3 broke off while it wrote the database of {program}",
+            f"rocprofv3 stopped while it wrote the database of {program}",
             "try --no-rocprof, which uses the built-in tracer",
         )
     first = min(written, key=_order) if len(written) > 1 else written[0]

@@ -133,7 +133,7 @@ def _not_here(demangled: str, source: HipSource) -> str:
     files = dict.fromkeys(file for unit in (source, *source.others) for file in files_with_kernels(unit.device, name))
     places = ", ".join(str(file) for file in files if file.resolve() != source.path.resolve())
     how = f"; it is in {places}: name that with --source" if places else ""
-    return f"it is not written in {source.path.name}{how}"
+    return f"it is not defined in {source.path.name}{how}"
 
 
 def _siblings(target: Target, kernels: Sequence[KernelAnalysis]) -> tuple[Target, ...]:

@@ -107,7 +107,7 @@ def analyse_ranks(
                 results.append(future.result())
                 done(len(results))
         except BrokenProcessPool as error:
-            hint = "analyse fewer databases at a time, or give them to more machines with --scheduler"
+            hint = "analyse fewer databases at a time, or use more machines with --scheduler"
             raise UnavailableError("a process that analysed a rank was killed, perhaps for lack of memory", hint) from error
         except BaseException:
             for future in futures:

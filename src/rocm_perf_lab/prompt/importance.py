@@ -23,7 +23,7 @@ def why_this_kernel(context: Context) -> list[str]:
         reason = dag.reasons.get("fraction") or (symbol.reasons.get("fraction", "") if symbol else "it is not on the path")
         lines.append(f"- Its share of the critical path is not known: {reason}.")
     else:
-        ceiling = f"at most {words.times(symbol.speedup_ceiling)}" if symbol.speedup_ceiling else "as much as you like"
+        ceiling = f"at most {words.times(symbol.speedup_ceiling)}" if symbol.speedup_ceiling else "arbitrarily much"
         lines.append(
             f"- {words.percent(symbol.fraction)} of the critical path of {words.duration(dag.critical_path_ns)} "
             f"(dependencies are {dag.dependencies}). However fast it became, the GPU's span would get {ceiling} shorter."
@@ -41,7 +41,7 @@ def why_this_kernel(context: Context) -> list[str]:
     if target.siblings:
         names = ", ".join(span(one.demangled) for one in target.siblings)
         own = span(target.demangled)
-        lines.append(f"- All figures are of {own}. The template is also launched as {names}: a change must be right for all.")
+        lines.append(f"- All figures are for {own}. The template is also launched as {names}: a change must be right for all.")
     lines += [f"- {one}" for one in (*_spread(analysis.durations), *_runs(context))]
     return lines
 

@@ -96,7 +96,7 @@ def test_a_killed_search_goes_on(program, tmp_path):
     ("words", "code", "said"),
     [
         (["--cmd-template", "./program {a} {text} {none}"], 46, "{none}, which is not a parameter"),
-        (["--cmd-template", "./program {a}"], 46, "parameter text is in no template"),
+        (["--cmd-template", "./program {a}"], 46, "parameter text occurs in no template"),
         (["--cmd-template", "./program {a} '{text}"], 46, "cannot be split"),
         (["--cmd-template", "./none {a} {text}", "--budget", "3"], 66, "./none does not exist"),
         (["--cmd-template", "./program {a} {text}", "--check", "./none"], 66, "./none does not exist"),

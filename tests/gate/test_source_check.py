@@ -153,7 +153,7 @@ CHEATS = {
     "renamed by a macro": (body("PRAGMA(redefine_extname helper helper2) " + FASTER), "_Pragma for something other"),
     "section by a macro": (body('PRAGMA(clang section rodata=".note") ' + FASTER), "_Pragma for something other|cannot be read"),
     "unchecked promise of a loop": (body("\n#pragma clang loop vectorize(assume_safety)\n" + FASTER), "preprocessor directive"),
-    "assembly by a macro": (body('ASSEMBLY("s_barrier"); ' + FASTER), "with its macros it has `s_barrier`"),
+    "assembly by a macro": (body('ASSEMBLY("s_barrier"); ' + FASTER), "after macro expansion it has `s_barrier`"),
     "address of another kernel": (body("using X = decltype(first); X* f = &first; (void)f; " + FASTER), "the kernel first"),
     "a template's other kernel": (body("auto f = &each<float>; p[0] = f != nullptr;"), "the kernel each"),
     "nothing changed": (replaced(faster=False) + "// faster\n", "nothing was changed"),

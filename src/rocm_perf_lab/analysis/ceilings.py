@@ -94,9 +94,13 @@ def ceilings_for(path: Path, targets: Iterable[str], timing: str) -> Ceilings:
     found = read_ceilings(path)
     other = next((target for target in targets if found.target not in (None, target.split(":")[0])), None)
     if other:
-        raise UsageError(f"{path} has ceilings of {found.target}, but the kernels ran on {other}", "measure its own")
+        raise UsageError(
+            f"{path} has ceilings of {found.target}, but the kernels ran on {other}", "measure those of that device"
+        )
     if found.timing and found.timing != timing:
-        raise UsageError(f"{path} has {found.timing} ceilings, but the kernels' times are {timing}", "make both on the same")
+        raise UsageError(
+            f"{path} has {found.timing} ceilings, but the kernels' times are {timing}", "make both on the same device"
+        )
     return found
 
 

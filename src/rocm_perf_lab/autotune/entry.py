@@ -55,7 +55,7 @@ def autotune(request: AutotuneRequest, note: Note) -> TuningResult:
         raise NothingRanError(f"no configuration was evaluated within --budget {request.budget}", "raise it")
     if best_of(result.evaluated) is None:
         first = result.evaluated[0].outcome.reason
-        raise NothingRanError(f"none of {len(result.evaluated)} configurations ran: {first}", "make one run by hand first")
+        raise NothingRanError(f"none of {len(result.evaluated)} configurations ran: {first}", "run one by hand first")
     return result
 
 

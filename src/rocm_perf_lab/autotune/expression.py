@@ -68,12 +68,12 @@ class Expression:
     def _compile(self, node: ast.expr) -> Evaluator:
         method: Callable[[ast.expr], Evaluator] | None = getattr(self, f"_{type(node).__name__}", None)
         if method is None:
-            raise self._error(f"uses {type(node).__name__}, which constraints may not")
+            raise self._error(f"uses {type(node).__name__}, which constraints may not use")
         return method(node)
 
     def _operator(self, table: Mapping[type[ast.AST], _Operation], node: ast.AST) -> _Operation:
         if type(node) not in table:
-            raise self._error(f"uses {type(node).__name__}, which constraints may not")
+            raise self._error(f"uses {type(node).__name__}, which constraints may not use")
         return table[type(node)]
 
     def _Constant(self, node: ast.Constant) -> Evaluator:

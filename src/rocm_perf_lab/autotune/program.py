@@ -73,6 +73,6 @@ class Program:
         for name, to in self._file.destinations.items():
             if to == "argument" and name not in used:
                 hint = 'write {NAME} into --cmd-template or --build-template, or give it "to": "environment"'
-                raise SpaceError(f"parameter {name} is in no template", hint)
+                raise SpaceError(f"parameter {name} occurs in no template", hint)
             if to == "define" and not {name, DEFINES} & used:
                 raise SpaceError(f"parameter {name} is a define, but --build-template has no {{defines}}", "add it")

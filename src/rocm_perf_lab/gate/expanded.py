@@ -45,7 +45,7 @@ class Expanded:
         """Why the change is refused; None if it is accepted. Errors: SourceError if it cannot be preprocessed."""
         units = self._regions(change)
         if len(units[0]) != len(change.functions) + 1:
-            return "it cannot be found behind the preprocessor: write it outside conditions and macros"
+            return "it cannot be found after preprocessing: write it outside conditions and macros"
         for regions in units:
             for number, region in enumerate(regions):
                 if found := self._forbidden(region, change.head if number == len(change.functions) else None):
@@ -105,7 +105,7 @@ class Expanded:
             if token.directive and not allowed_pragma(token.text.removeprefix("#pragma")):
                 return f"it has `{token.text[:80]}`: only #pragma unroll, clang loop and clang fp are allowed"
             if found := forbidden_token(tokens, place, region, self._own):
-                return f"with its macros it has {found}"
+                return f"after macro expansion it has {found}"
             if token.text in _KEYWORDS and token.text.encode() not in self._own:
                 return _refused(_KEYWORDS[token.text])
         for name, text in attributes(tokens):

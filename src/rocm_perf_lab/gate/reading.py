@@ -95,7 +95,7 @@ def _target(baseline: HipSource, candidate: HipSource, wanted: str | None) -> tu
     after = others.get(before.identity)
     if after is None:
         raise NotAllowed(
-            f"{before.name} is not there with the same name, parameters and template head: these are the launches' to rely on"
+            f"{before.name} was not found with the same name, parameters and template head, on which the launches rely"
         )
     unit = candidate.device
     if (
@@ -167,7 +167,7 @@ def _expect_rest_unchanged(
     expected = f"`{_line(baseline.text, line_of(baseline.text, was.start))}`" if was else "nothing more"
     raise NotAllowed(
         f"line {line} is not part of {before.name}, but differs: `{shown}`, in the baseline {expected}; only the body of "
-        f"{before.name} and new __device__ functions may"
+        f"{before.name} and new __device__ functions may differ"
     )
 
 

@@ -103,7 +103,9 @@ def _loop(settings: SettingsLine, source: Path, journal: Journal, note: Callable
 
 
 def _unknown(_judged: Judged) -> bool:
-    raise JournalDiffersError("the journal has no answer of the user's on a change", "its run, or this version, differs")
+    raise JournalDiffersError(
+        "the journal has no answer of the user's on a change", "the run or the version of rocm-perf was different"
+    )
 
 
 def _decisions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -122,5 +124,6 @@ def _compare(recorded: list[dict[str, Any]], replayed: list[dict[str, Any]]) -> 
         return
     differing = sorted(set(before) ^ set(after)) or ["the number of times something was decided"]
     raise JournalDiffersError(
-        f"replayed decisions differ from the journal's: {differing[0][:300]}", "its run, or this version of rocm-perf, differs"
+        f"replayed decisions differ from the journal's: {differing[0][:300]}",
+        "the run or the version of rocm-perf was different",
     )

@@ -30,7 +30,7 @@ def why_this_kernel(context: Context) -> list[str]:
         )
     lines.append(f"- {_launches(context)}")
     if dag.dominant_symbol is not None and dag.dominant_symbol != target.demangled:
-        lines.append(f"- The dominant kernel is another, with {words.percent(dag.fraction)}: {span(dag.dominant_symbol)}.")
+        lines.append(f"- Another kernel dominates, with {words.percent(dag.fraction)}: {span(dag.dominant_symbol)}.")
     elif dag.dominance_shift is not None and dag.dominance_shift.factor is not None:
         shift = dag.dominance_shift
         then = f": then {span(shift.then)} does" if shift.then else ""
@@ -64,9 +64,9 @@ def _runs(context: Context) -> list[str]:
     if profile.timing == "modelled":
         return []
     if profile.stability.cv is None:
-        return [f"Times are of {profile.stability.runs} run: how they vary is not known."]
+        return [f"Times come from {profile.stability.runs} run: how much they vary is not known."]
     return [
-        f"Times are of {profile.stability.runs} runs, {profile.stability.classification}: they vary by "
+        f"Times come from {profile.stability.runs} runs, {profile.stability.classification}: they vary by "
         f"{words.percent(profile.stability.cv)} of the mean."
     ]
 

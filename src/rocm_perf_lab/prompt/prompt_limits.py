@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def bottleneck(context: Context, compact: bool) -> list[str]:
     found = context.analysis.bottleneck
     lines = ["## What holds it back", "", f"**{found.name}**: {found.why}.", ""]
-    score = "no score" if found.score is None else f"score {found.score:.2f} (0.5 and more holds)"
+    score = "no score" if found.score is None else f"score {found.score:.2f} (applies from 0.5)"
     lines.append(f"- Certainty {found.certainty}, confidence {found.confidence:.2f}, {score}.")
     for signal in found.evidence:
         sign = "at least" if signal.direction == "at least" else "at most"

@@ -115,7 +115,7 @@ def test_a_large_space_is_sampled_without_being_listed(tmp_path):
         ({"parameters": {"a": [1]}, "fixed": {"a": 1}}, "both"),
         ({"parameters": {"a": [1, 2]}, "constraints": ["a > 2"]}, "no configuration"),
         ({"parameters": {"a": [0, 1]}, "constraints": ["1 // a == 1"]}, "cannot be evaluated at a=0"),
-        ({"parameters": {"a": [1]}, "constraints": ["A == 1"]}, "no parameter"),
+        ({"parameters": {"a": [1]}, "constraints": ["A == 1"]}, "not a parameter"),
         ({"parameters": {"a": [1]}, "constraints": ["a ="]}, "not an expression"),
         ({"parameters": {"a": [1]}, "constraints": ["__import__('os').system('id')"]}, "calls something other"),
         ({"parameters": {"a": [1]}, "constraints": ["a.real == 1"]}, "Attribute"),

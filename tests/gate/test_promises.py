@@ -111,7 +111,7 @@ SHARED = {
     "a lambda's parameters": ("auto f = [&](float* x, float* z) { launch(x, (float*)b, z, 4); }; f((float*)a, (float*)a);", "", "cannot be followed"),
     "a pointer to the function": ("auto f = launch; f((float*)a, (float*)b, (float*)a, 4);", "", "names without calling"),
     "a function as an argument": ("call(launch, (float*)a, (float*)b);", "template <typename F> void call(F f, float* x, float* y) { f(x, y, x, 4); }\n", "names without calling"),
-    "a template that calls": ("call((float*)a, (float*)b);", "template <typename T> void call(T x, T y) { launch(x, y, x, 4); }\n", "the same a|no pointer"),
+    "a template that calls": ("call((float*)a, (float*)b);", "template <typename T> void call(T x, T y) { launch(x, y, x, 4); }\n", "the same a|not a pointer"),
     "a member function": ("Steps().run((float*)a, (float*)b, (float*)a);", "struct Steps { void run(float* x, float* y, float* z) { launch(x, y, z, 4); } };\n", "cannot be followed"),
     "a number": ("launch((float*)a, (float*)b, (float*)(unsigned long)a, 4);", "", "cannot be followed|the same a"),
     "an allocator of its own": ("void *x, *z; hipMallocHost(&x, 4); hipMallocHost(&z, 4); launch((float*)x, (float*)b, (float*)z, 4);", "static float pool[64]; int hipMallocHost(void** x, unsigned long) { *x = pool; return 0; }\n", "may change"),

@@ -100,7 +100,8 @@ class Expanded:
         kept = Counter(self._own_attributes if head is not None else ())
         tokens = list(lexed(region))
         if sum(token.text in RESTRICT for token in tokens) > self._restricts_taken(head):
-            return f"{RESTRICT[0]} outside its parameters is an unchecked promise: put it on the kernel's own parameters"
+            what = f"{RESTRICT[0]} outside its parameters is a promise that is not checked"
+            return f"{what}: put it on the kernel's own parameters"
         for place, token in enumerate(tokens):
             if token.directive and not allowed_pragma(token.text.removeprefix("#pragma")):
                 return f"it has `{token.text[:80]}`: only #pragma unroll, clang loop and clang fp are allowed"

@@ -27,7 +27,7 @@ BODIES = {
     "*(out + lane) = n * m;": "in other ways than",
     "float x = out[lane] = in[lane]; out[lane + 64] = x * m;": "part of an expression",
     "float& place = out[lane]; place = m * 5;": "its value or its address is used",
-    "for (int i = 0; i < n; ++i) out[lane] = in[i + lane] * m;": "again and again",
+    "for (int i = 0; i < n; ++i) out[lane] = in[i + lane] * m;": "repeatedly",
     "STORE(out, lane, n * m);": "macro",
     "__hip_atomic_fetch_add(out + lane, 2.0f, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);": "in other ways than",
 }

@@ -20,7 +20,7 @@ def expect_writable(written: Iterable[Path], read: Iterable[Path]) -> None:
         place = path.resolve()
         is_file = place.is_file() or not place.exists()
         if is_file and place in seen:
-            raise UsageError(f"{path} is named by two options", "give each a file of its own")
+            raise UsageError(f"{path} is named by two options", "give each its own file")
         seen.add(place)
         if not place.parent.is_dir():
             raise OutputError(f"the folder {place.parent} does not exist", f"run `mkdir -p {shlex.quote(str(place.parent))}`")

@@ -150,7 +150,7 @@ class Equivalence:
         options = self._options
         evidence = EquivalenceEvidence(level=options.level, seed=options.seed, ulps=options.ulps, captures=[])
         if options.level == "program":
-            return skipped(STEP, "not replayed, as asked for: the program's output decides", evidence)
+            return skipped(STEP, "not replayed, as requested: the program's output decides", evidence)
         evidence.race_seeds = list(options.orders)
         left: list[dict[str, str]] = []
         for index in range(len(self._captures)):
@@ -222,7 +222,7 @@ class Equivalence:
         reference.tried = self._tried(reference, self._cases(reference.perturber))
         as_captured = _succeeded(reference.tried[0].outcome)
         if not as_captured.equal and self._options.ulps == 0:
-            reference.complaint = "the baseline itself does not give the same bytes twice: allow a tolerance in ULP"
+            reference.complaint = "the baseline itself does not give the same bytes twice: allow a tolerance with --ulps"
             return reference
         for failed in [one for one in reference.tried if one.outcome.failure]:
             reference.tried += self._parts_of(reference, failed)

@@ -222,7 +222,7 @@ class Perturber:
             yield from self._nans_by_value(number)
         yield from self._traded()
         if behind := self._behind():
-            yield Perturbation("other bytes behind the buffers", behind)
+            yield Perturbation("other bytes after the buffers", behind)
 
     def _nans_by_value(self, number: NumberArgument) -> Iterator[Perturbation]:
         for name, kind in NANS.items() if is_float(number.scalar) else ():

@@ -54,7 +54,7 @@ class SourceFile:
 
     def _foreign(self) -> SourceError:
         return SourceError(
-            f"{self.path} was changed by somebody else during the run", f"the original is {self.backup}; start a new run"
+            f"{self.path} was changed by another program during the run", f"the original is {self.backup}; start a new run"
         )
 
     def _content(self) -> bytes:

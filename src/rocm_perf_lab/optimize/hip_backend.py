@@ -87,7 +87,7 @@ class HipBackend:
         try:
             headers = self.read(self._build_target.source.read_bytes()).included
             others = frozenset().union(*build.files.values()) if len(build.units) > 1 else ()
-        except SourceError:
+        except (SourceError, OSError):
             headers = others = ()  # the compiler will report the error
         return self._options.view.showing(readable=(*headers, *sorted(others)))
 

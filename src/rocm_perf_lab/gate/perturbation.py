@@ -148,8 +148,8 @@ def _of_every_magnitude(values: Numbers, random: np.random.Generator) -> Numbers
 
 
 def _partly(make: Values, places: Callable[[int, np.random.Generator], NDArray[np.bool_]]) -> Values:
-    """The captured values, with others at a few places. A kernel that looks at only some of its inputs, to find out whether they
-    are the captured ones, takes these for them.
+    """The captured values, with others at a few places. A kernel that looks at only some of its inputs, to find out whether
+    they are the captured ones, takes these for them.
     """
 
     def others(values: Numbers, random: np.random.Generator) -> Numbers:
